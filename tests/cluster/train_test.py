@@ -101,4 +101,4 @@ with cluster.Workplace(sys.argv) as place:
     place.run("sluice", "convert", place.source, place.data, "--labels", "top", "--shard-size", "1MB", codes=[0, 3])
     for launch in by_torchrun, by_mpirun, by_kubernetes, by_slurm:
         launch(place)
-        print(launch.__name__, "did", flush=True)
+        print(launch.__name__, "succeeded", flush=True)

@@ -9,6 +9,10 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = 1 << 14;  // larger ones are only slower
 
+// The second bytes of markers.
+constexpr std::uint8_t kFrameMarker = 0xC0, kExtendedFrameMarker = 0xC1, kHuffmanMarker = 0xC4,
+                       kScanMarker = 0xDA, kQuantisationMarker = 0xDB, kRestartMarker = 0xDD;
+
 // A file up to the end of its first scan, split into its parts.
 struct Parts {
   struct Segment {
@@ -35,7 +39,7 @@ bool TakeApart(const Input& file, Parts& parts) {
     parts.segments.push_back(
         {marker, Input(begin, begin + static_cast<std::ptrdiff_t>(length - 2))});
     at += 2 + length;
-    if (marker == 0xDA) break;
+    if (marker == kScanMarker) break;
   }
   parts.intervals.emplace_back();
   for (; at < file.size(); ++at) {
@@ -115,7 +119,8 @@ void ChangeIntervals(Parts& parts, RandomStream& random) {
   }
 }
 
-// One table of the segment: the offset of its counts. Sets `symbols` to the number of its symbols.
+// Chooses a table of the segment, and returns the offset of its counts; 0 if there is no table.
+// Sets `symbols` to the number of its symbols.
 std::size_t AnyHuffman(const Input& body, RandomStream& random, std::size_t& symbols) {
   std::vector<std::pair<std::size_t, std::size_t>> tables;
   for (std::size_t at = 1; at + 16 <= body.size();) {
@@ -133,7 +138,7 @@ std::size_t AnyHuffman(const Input& body, RandomStream& random, std::size_t& sym
 }
 
 void ChangeHuffman(Parts& parts, RandomStream& random) {
-  Parts::Segment* const segment = AnySegment(parts, 0xC4, random);
+  Parts::Segment* const segment = AnySegment(parts, kHuffmanMarker, random);
   std::size_t symbols = 0;
   const std::size_t at = segment == nullptr ? 0 : AnyHuffman(segment->body, random, symbols);
   if (at == 0 || symbols == 0) return;
@@ -172,7 +177,7 @@ void ChangeHuffman(Parts& parts, RandomStream& random) {
 }
 
 void ChangeQuantisation(Parts& parts, RandomStream& random) {
-  Parts::Segment* const segment = AnySegment(parts, 0xDB, random);
+  Parts::Segment* const segment = AnySegment(parts, kQuantisationMarker, random);
   if (segment == nullptr) return;
   Input& body = segment->body;
   static constexpr std::uint8_t kTelling[] = {0, 1, 2, 16, 127, 128, 254, 255};
@@ -187,9 +192,9 @@ void ChangeQuantisation(Parts& parts, RandomStream& random) {
 }
 
 void ChangeRestarts(Parts& parts, RandomStream& random) {
-  Parts::Segment* segment = AnySegment(parts, 0xDD, random);
+  Parts::Segment* segment = AnySegment(parts, kRestartMarker, random);
   if (segment == nullptr) {
-    parts.segments.insert(parts.segments.end() - 1, {0xDD, Input(2)});
+    parts.segments.insert(parts.segments.end() - 1, {kRestartMarker, Input(2)});
     segment = &parts.segments[parts.segments.size() - 2];
   }
   segment->body.resize(2);
@@ -197,7 +202,7 @@ void ChangeRestarts(Parts& parts, RandomStream& random) {
   segment->body[0] = static_cast<std::byte>(random.Below(8) == 0 ? random.Below(256) : 0);
 }
 
-// The numbers of the frame (mostly sizes) or of the scan (its tables).
+// Changes numbers of the frame (mostly sizes) or of the scan (its tables).
 void ChangeFrame(Parts& parts, RandomStream& random) {
   if (random.Below(3) == 0) {
     Input& body = parts.segments.back().body;
@@ -206,7 +211,8 @@ void ChangeFrame(Parts& parts, RandomStream& random) {
     }
     return;
   }
-  Parts::Segment* const segment = AnySegment(parts, random.Below(8) == 0 ? 0xC1 : 0xC0, random);
+  Parts::Segment* const segment =
+      AnySegment(parts, random.Below(8) == 0 ? kExtendedFrameMarker : kFrameMarker, random);
   if (segment == nullptr || segment->body.size() < 6) return;
   if (random.Below(16) == 0) segment->marker ^= 1;
   Input& body = segment->body;
@@ -224,7 +230,7 @@ void ChangeFrame(Parts& parts, RandomStream& random) {
   }
 }
 
-// Whole segments: doubled, removed, moved, or inserted.
+// Doubles, removes, moves or inserts a whole segment, or changes its bytes.
 void ChangeSegments(Parts& parts, const Input& other, RandomStream& random) {
   std::vector<Parts::Segment>& all = parts.segments;
   const std::size_t at = random.Below(all.size());

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kMaxImagePixels = 1 << 14;  // more of them are only slower
 
 template <class Value>
-std::unique_ptr<Value[]> Exactly(const Value* values, std::size_t count) {
+std::unique_ptr<Value[]> ExactCopy(const Value* values, std::size_t count) {
   auto copy = std::make_unique<Value[]>(count);
   std::copy(values, values + count, copy.get());
   return copy;
@@ -39,7 +39,7 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& paylo
   static const JpegTables tables = StandardJpegTables();
   static thread_local JpegParcel parcel;
   if (!parcel.Make(payload, region, 3)) return std::nullopt;
-  const auto words = Exactly(parcel.words().data(), parcel.words().size());
+  const auto words = ExactCopy(parcel.words().data(), parcel.words().size());
   std::vector<JpegRow> rows(parcel.rows().size());
   JpegPicture picture;
   parcel.CopyToJob(0, 0, picture, rows);

@@ -28,12 +28,12 @@ void ReadRows(jpeg_decompress_struct& object, Reference& reference, std::vector<
 
 enum class Arithmetic {
   kVectorX86,    // the vector code in the comment of SamplesAreDefined
-  kOtherVector,  // saturates samples like that
+  kOtherVector,  // saturates samples
   kPlain,
 };
 
-// One block with all values 5000, of which 1016 is already white: vector code gives white, plain
-// code wraps.
+// Decodes one block whose DC coefficient is 5000; 1016 is already white. Vector code gives white,
+// plain code wraps.
 Arithmetic FindArithmetic() {
   JpegContent content;
   content.width = content.height = 8;
@@ -99,8 +99,8 @@ bool SamplesAreDefined(const std::int16_t* coefficients, const std::uint16_t* qu
     }
     return true;
   }
-  // No sum inside the transform exceeds 8 * sqrt(2) times this one. Samples wrap at 512 on either
-  // side of the middle, and are at most a quarter of this one.
+  // No sum inside of the transform exceeds 8 * sqrt(2) times `sum`. Samples wrap at 512 on either
+  // side of the middle, and are at most a quarter of `sum`.
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < kBlockSize; ++i)
     sum += std::abs(coefficients[i] * quant[i]);

@@ -36,7 +36,7 @@ struct Seam {
   char folder[kMaxPath] = {};
   int record = -1;
   char action[16] = {};
-  long long number = -1;  // number of the call, or of bytes
+  long long number = -1;  // the action's: of a call, of bytes or of shards
   int error = 0;
   long long calls = 0;
   long long written = 0;
@@ -140,9 +140,9 @@ int Open(int at, const char* path, int flags, mode_t mode) {
   Prepare();
   if (Refuses(path, flags)) return Fail(seam.error);
   const bool creates = (flags & O_CREAT) != 0 && Watched(path);
-  const bool synced_later =
+  const bool folder_to_sync =
       (flags & O_DIRECTORY) != 0 && (Watched(path) || (seam.folder[0] != 0 && IsParent(path)));
-  if (!creates && !synced_later) {
+  if (!creates && !folder_to_sync) {
     return static_cast<int>(syscall(SYS_openat, at, path, flags, mode));
   }
   const std::lock_guard lock(seam.mutex);

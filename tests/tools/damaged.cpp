@@ -201,16 +201,17 @@ std::vector<Damage> Accidents(const fs::path& specimen) {
             [](const fs::path& path) { fs::create_symlink("nothing", path); });
     Replace(all, file, "a device",
             [](const fs::path& path) { fs::create_symlink("/dev/full", path); });
-    all.push_back({std::string(file) + " may not be read", [=](const fs::path& folder) {
-                     fs::permissions(folder / file, fs::perms::none);  // root reads it nevertheless
-                   }});
+    all.push_back(
+        {std::string(file) + " without permission to read it", [=](const fs::path& folder) {
+           fs::permissions(folder / file, fs::perms::none);  // root reads it nevertheless
+         }});
   }
   all.push_back({"two shards swapped", [](const fs::path& folder) {
                    fs::rename(folder / kShard, folder / "kept");
                    fs::rename(folder / kOtherShard, folder / kShard);
                    fs::rename(folder / "kept", folder / kOtherShard);
                  }});
-  all.push_back({"a folder of nothing", [](const fs::path& folder) {
+  all.push_back({"an empty folder", [](const fs::path& folder) {
                    for (const char* file : {kManifest, kShard, kOtherShard})
                      fs::remove(folder / file);
                  }});

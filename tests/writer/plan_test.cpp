@@ -205,7 +205,8 @@ TEST_CASE("a finished dataset of the same plan is left as it is and summed up ag
   CHECK(second.skipped.size() == first.skipped.size());
 }
 
-TEST_CASE("a dataset whose shard has the name of another file is refused, and keeps it") {
+TEST_CASE(
+    "a dataset whose shard has the name of one of convert's other files is refused and kept") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2);
   Convert(folder / "source", folder / "data", {});

@@ -82,7 +82,10 @@ TEST_CASE("greys of a TIFF in L*a*b* stay grey") {
   for (const int stored : {13, 51, 128, 204, 255}) {
     const Values pixel = {static_cast<std::uint8_t>(stored), 0, 0};
     const Picture shown =
-        ConvertOne(WriteTiff({{1, 1, 8, 3, PHOTOMETRIC_CIELAB, {}, pixel}})).picture;
+        ConvertOne(
+            WriteTiff(
+                {{.width = 1, .height = 1, .photometric = PHOTOMETRIC_CIELAB, .rows = pixel}}))
+            .picture;
     const double expected = grey(stored / 2.55);
     CAPTURE(stored);
     for (std::size_t c = 0; c < 3; ++c)
@@ -149,12 +152,29 @@ TEST_CASE("grey TIFFs of 1, 8 and 16 bits use the whole range") {
   const auto grey = [](const Page& page) {
     return ConvertOne(WriteTiff({page}), AsTheyAre(1)).picture.pixels;
   };
-  CHECK(grey({8, 1, 1, 1, PHOTOMETRIC_MINISBLACK, {}, {0b10110000}}) ==
-        Values{255, 0, 255, 255, 0, 0, 0, 0});
-  CHECK(grey({8, 1, 1, 1, PHOTOMETRIC_MINISWHITE, {}, {0b10110000}}) ==
-        Values{0, 255, 0, 0, 255, 255, 255, 255});
-  CHECK(grey({3, 1, 8, 1, PHOTOMETRIC_MINISBLACK, {}, {0, 7, 255}}) == Values{0, 7, 255});
-  Page deep{256, 1, 16, 1, PHOTOMETRIC_MINISBLACK, {}, {}};
+  CHECK(grey({.width = 8,
+              .height = 1,
+              .bits = 1,
+              .samples = 1,
+              .photometric = PHOTOMETRIC_MINISBLACK,
+              .rows = {0b10110000}}) == Values{255, 0, 255, 255, 0, 0, 0, 0});
+  CHECK(grey({.width = 8,
+              .height = 1,
+              .bits = 1,
+              .samples = 1,
+              .photometric = PHOTOMETRIC_MINISWHITE,
+              .rows = {0b10110000}}) == Values{0, 255, 0, 0, 255, 255, 255, 255});
+  CHECK(grey({.width = 3,
+              .height = 1,
+              .samples = 1,
+              .photometric = PHOTOMETRIC_MINISBLACK,
+              .rows = {0, 7, 255}}) == Values{0, 7, 255});
+  Page deep{.width = 256,
+            .height = 1,
+            .bits = 16,
+            .samples = 1,
+            .photometric = PHOTOMETRIC_MINISBLACK,
+            .rows = {}};
   Values expected;
   for (unsigned x = 0; x < 256; ++x) {
     const unsigned value = std::min(x * 257 + 70, 0xFFFFU);
@@ -164,9 +184,12 @@ TEST_CASE("grey TIFFs of 1, 8 and 16 bits use the whole range") {
   }
   CHECK(grey(deep) == expected);
   // Three equal values for RGB.
-  CHECK(
-      ConvertOne(WriteTiff({Page{1, 1, 8, 1, PHOTOMETRIC_MINISBLACK, {}, {77}}})).picture.pixels ==
-      Values{77, 77, 77});
+  CHECK(ConvertOne(WriteTiff({Page{.width = 1,
+                                   .height = 1,
+                                   .samples = 1,
+                                   .photometric = PHOTOMETRIC_MINISBLACK,
+                                   .rows = {77}}}))
+            .picture.pixels == Values{77, 77, 77});
 }
 
 namespace {
@@ -198,7 +221,12 @@ TEST_CASE("TIFFs that use a small part of their 16 or 32 bits, or of 0 to 1, are
     return converted.summary.dim.count == 1;
   };
   const auto whole = [](unsigned bits, const Values& rows) {
-    return Page{2, 1, bits, 1, PHOTOMETRIC_MINISBLACK, {}, rows};
+    return Page{.width = 2,
+                .height = 1,
+                .bits = bits,
+                .samples = 1,
+                .photometric = PHOTOMETRIC_MINISBLACK,
+                .rows = rows};
   };
   CHECK(dim(whole(16, BytesOfAll<std::uint16_t>({0, 4095}))));
   CHECK_FALSE(dim(whole(16, BytesOfAll<std::uint16_t>({0, 40'950}))));
@@ -224,10 +252,15 @@ TEST_CASE("TIFFs of 16 and 32 bits and of floating-point numbers are rounded to 
   CHECK(LargestDifference(
             ConvertOne(WriteTiff({FloatPage(2, 16, BytesOfAll(halves))})).picture.pixels,
             expected) <= 1);
-  CHECK(ConvertOne(WriteTiff({Page{2, 1, 32, 3, PHOTOMETRIC_RGB, {}, BytesOfAll(whole)}}))
-            .picture.pixels == expected);
+  CHECK(
+      ConvertOne(WriteTiff({Page{.width = 2, .height = 1, .bits = 32, .rows = BytesOfAll(whole)}}))
+          .picture.pixels == expected);
   // Opacity of 16 bits: colour and opacity are rounded once.
-  Page page{1, 1, 16, 4, PHOTOMETRIC_RGB, {}, BytesOfAll<std::uint16_t>({65'535, 0, 300, 32'768})};
+  Page page{.width = 1,
+            .height = 1,
+            .bits = 16,
+            .samples = 4,
+            .rows = BytesOfAll<std::uint16_t>({65'535, 0, 300, 32'768})};
   const std::uint16_t kind = EXTRASAMPLE_UNASSALPHA;
   page.settle = [&kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
   CHECK(ConvertOne(WriteTiff({page})).picture.pixels ==
@@ -285,7 +318,7 @@ TEST_CASE("TIFFs whose values have other numbers of bits than 8, 16 and 32 use t
       if (samples == 1 && bits < 6) continue;  // libtiff reads these itself
       constexpr std::uint32_t kWidth = 5, kHeight = 3;
       const std::uint32_t most = (1U << bits) - 1;
-      Page page{kWidth, kHeight, bits, samples, PHOTOMETRIC_RGB, {}, {}};
+      Page page{.width = kWidth, .height = kHeight, .bits = bits, .samples = samples, .rows = {}};
       if (samples == 1) page.photometric = PHOTOMETRIC_MINISBLACK;
       Values expected;
       for (std::uint32_t y = 0; y < kHeight; ++y) {
@@ -328,7 +361,12 @@ TEST_CASE("a TIFF with a palette of 16 bits gives its colours") {
   std::vector<std::uint16_t> map(3 << 16);
   const std::size_t index = 40'000, plane = 1 << 16;
   map[index] = 200 * 257, map[plane + index] = 100 * 257, map[2 * plane + index] = 50 * 257;
-  Page page{2, 1, 16, 1, PHOTOMETRIC_PALETTE, {}, BytesOfAll<std::uint16_t>({40'000, 7})};
+  Page page{.width = 2,
+            .height = 1,
+            .bits = 16,
+            .samples = 1,
+            .photometric = PHOTOMETRIC_PALETTE,
+            .rows = BytesOfAll<std::uint16_t>({40'000, 7})};
   page.settle = [&](TIFF* file) {
     TIFFSetField(file, TIFFTAG_COLORMAP, map.data(), map.data() + plane, map.data() + 2 * plane);
   };
@@ -340,7 +378,12 @@ TEST_CASE("a TIFF whose numbers are not a known brightness is left out with its 
         "unsupported TIFF: its values go from 0 to 255, and not from 0 to 1");
   CHECK_THAT(ConvertOne(WriteTiff({FloatPage(1, 32, BytesOfAll<float>({0, NAN, 1}))})).reason,
              StartsWith("unsupported TIFF: some of its values are not numbers"));
-  Page page{1, 1, 16, 1, PHOTOMETRIC_MINISBLACK, {}, {1, 2}};
+  Page page{.width = 1,
+            .height = 1,
+            .bits = 16,
+            .samples = 1,
+            .photometric = PHOTOMETRIC_MINISBLACK,
+            .rows = {1, 2}};
   page.settle = [](TIFF* file) { TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT); };
   CHECK(ConvertOne(WriteTiff({page})).reason == "unsupported TIFF: its values have signs");
 }
@@ -368,15 +411,18 @@ TEST_CASE("TIFFs with a palette give its colours, and CMYK ones the light of the
     map[static_cast<std::size_t>(256 + index)] = static_cast<std::uint16_t>(green * 257);
     map[static_cast<std::size_t>(512 + index)] = static_cast<std::uint16_t>(blue * 257);
   }
-  Page page{2, 1, 8, 1, PHOTOMETRIC_PALETTE, {}, {1, 0}};
+  Page page{
+      .width = 2, .height = 1, .samples = 1, .photometric = PHOTOMETRIC_PALETTE, .rows = {1, 0}};
   page.settle = [&map](TIFF* file) {
     TIFFSetField(file, TIFFTAG_COLORMAP, map.data(), map.data() + 256, map.data() + 512);
   };
   CHECK(ConvertOne(WriteTiff({page})).picture.pixels == Values{10, 20, 30, 255, 0, 0});
-  const Picture inks =
-      ConvertOne(
-          WriteTiff({Page{2, 1, 8, 4, PHOTOMETRIC_SEPARATED, {}, {0, 255, 0, 0, 0, 0, 0, 255}}}))
-          .picture;
+  const Picture inks = ConvertOne(WriteTiff({Page{.width = 2,
+                                                  .height = 1,
+                                                  .samples = 4,
+                                                  .photometric = PHOTOMETRIC_SEPARATED,
+                                                  .rows = {0, 255, 0, 0, 0, 0, 0, 255}}}))
+                           .picture;
   CHECK(inks.pixels == Values{255, 0, 255, 0, 0, 0});
 }
 
@@ -384,7 +430,7 @@ TEST_CASE("a TIFF's opacity, premultiplied or not, is applied over the backgroun
   ConvertOptions options = AsTheyAre();
   options.form.background = {40, 80, 120};
   for (const std::uint16_t kind : {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_ASSOCALPHA}) {
-    Page page{256, 1, 8, 4, PHOTOMETRIC_RGB, {}, {}};
+    Page page{.width = 256, .height = 1, .samples = 4, .rows = {}};
     page.settle = [kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
     Picture expected{256, 1, 3, {}};
     for (int x = 0; x < 256; ++x) {
@@ -408,7 +454,11 @@ TEST_CASE("a grey TIFF's opacity is applied over the background, premultiplied o
   ConvertOptions options = AsTheyAre();
   options.form.background = {0, 0, 0};
   for (const std::uint16_t kind : {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_ASSOCALPHA}) {
-    Page page{1, 1, 8, 2, PHOTOMETRIC_MINISBLACK, {}, {100, 128}};
+    Page page{.width = 1,
+              .height = 1,
+              .samples = 2,
+              .photometric = PHOTOMETRIC_MINISBLACK,
+              .rows = {100, 128}};
     page.settle = [kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
     const Values pixels = ConvertOne(WriteTiff({page}), options).picture.pixels;
     CHECK(pixels.at(0) == (kind == EXTRASAMPLE_UNASSALPHA ? 50 : 100));
@@ -417,7 +467,7 @@ TEST_CASE("a grey TIFF's opacity is applied over the background, premultiplied o
 
 TEST_CASE("a TIFF's extra sample without a stated meaning is not opacity") {
   for (const unsigned samples : {4U, 5U}) {
-    Page page{2, 1, 8, samples, PHOTOMETRIC_RGB, {}, {}};
+    Page page{.width = 2, .height = 1, .samples = samples, .rows = {}};
     const std::array<std::uint16_t, 2> kinds = {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED};
     page.settle = [&](TIFF* file) {
       TIFFSetField(file, TIFFTAG_EXTRASAMPLES, samples - 3, kinds.data());
@@ -434,7 +484,11 @@ TEST_CASE("a TIFF's extra sample without a stated meaning is not opacity") {
 
 TEST_CASE("a TIFF of many channels that claims to be grey is left out, not reduced to its first") {
   for (const unsigned samples : {3U, 5U}) {
-    Page page{1, 1, 8, samples, PHOTOMETRIC_MINISBLACK, {}, {}};
+    Page page{.width = 1,
+              .height = 1,
+              .samples = samples,
+              .photometric = PHOTOMETRIC_MINISBLACK,
+              .rows = {}};
     page.rows.resize(samples, 9);
     page.settle = [&](TIFF* file) {
       const std::array<std::uint16_t, 4> kinds{};
@@ -446,7 +500,12 @@ TEST_CASE("a TIFF of many channels that claims to be grey is left out, not reduc
 }
 
 TEST_CASE("a TIFF's fax page in which libtiff finds damage is left out with its message") {
-  Page page{200, 100, 1, 1, PHOTOMETRIC_MINISWHITE, {}, {}};
+  Page page{.width = 200,
+            .height = 100,
+            .bits = 1,
+            .samples = 1,
+            .photometric = PHOTOMETRIC_MINISWHITE,
+            .rows = {}};
   for (unsigned i = 0; i < 100 * 25; ++i)
     page.rows.push_back(static_cast<std::uint8_t>(i * 37 % 251 & i / 25));
   page.settle = [](TIFF* file) {
@@ -469,7 +528,12 @@ TEST_CASE("a TIFF's fax page in which libtiff finds damage is left out with its 
 }
 
 TEST_CASE("a TIFF's fax page that ends before its last row is left out with libtiff's message") {
-  Page page{200, 100, 1, 1, PHOTOMETRIC_MINISWHITE, {}, {}};
+  Page page{.width = 200,
+            .height = 100,
+            .bits = 1,
+            .samples = 1,
+            .photometric = PHOTOMETRIC_MINISWHITE,
+            .rows = {}};
   for (unsigned i = 0; i < 100 * 25; ++i)
     page.rows.push_back(static_cast<std::uint8_t>(i * 37 % 251 & i / 25));
   page.settle = [](TIFF* file) {
