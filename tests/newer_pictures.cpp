@@ -46,7 +46,7 @@ PictureFile AvifWith(const Picture& picture, const AvifForm& form) {
     static_cast<void>(avifImageSetMetadataExif(
         image, reinterpret_cast<const std::uint8_t*>(form.exif.data()), form.exif.size()));
   }
-  image->transformFlags = AVIF_TRANSFORM_NONE;  // which Exif's orientation has changed
+  image->transformFlags = AVIF_TRANSFORM_NONE;  // setting Exif changed them
   if (form.angle >= 0) {
     image->transformFlags |= AVIF_TRANSFORM_IROT;
     image->irot.angle = static_cast<std::uint8_t>(form.angle);

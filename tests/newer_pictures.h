@@ -33,7 +33,7 @@ PictureFile Heif(const Picture& picture);
 #ifdef SLUICE_HAS_JXL
 struct JxlForm {
   unsigned orientation = 1;
-  bool linear = false;       // colours
+  bool linear = false;       // linear sRGB instead of sRGB
   bool boxes = false;        // in a file of boxes around the codestream
   std::uint32_t depths = 0;  // additional channels of depth
 };

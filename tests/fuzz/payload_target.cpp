@@ -146,8 +146,17 @@ std::vector<Input> PayloadSeeds() {
     seed.insert(seed.end(), payload.begin(), payload.end());
     seeds.push_back(std::move(seed));
   };
-  const Request crop{2, 0, 2, 40, 30,
-                     1, 0, 1, 1,  {3, 30, 9, 50000, 19, 19, 2, 25, 100, 60000, 24, 20}};
+  const auto number_of = [](Codec codec) { return static_cast<std::uint16_t>(codec); };
+  const Request crop{.codec = number_of(Codec::kJpeg),
+                     .pixel_type = 0,
+                     .channels = 2,
+                     .width = 40,
+                     .height = 30,
+                     .target_channels = 1,
+                     .planar = 0,
+                     .flip = 1,
+                     .region = 1,
+                     .numbers = {3, 30, 9, 50000, 19, 19, 2, 25, 100, 60000, 24, 20}};
   Request whole = crop;
   whole.region = 0;
   using test::JpegOptions;
@@ -166,17 +175,17 @@ std::vector<Input> PayloadSeeds() {
       packed::ReadCoefficients(test::MakeJpeg(picture), coefficients, why) == packed::Taken::kYes,
       "the picture of a seed can be packed");
   Request packed_crop = crop;
-  packed_crop.codec = 4;
+  packed_crop.codec = number_of(Codec::kPacked);
   add(packed_crop, packed::Pack(coefficients));
   const Bytes pixels = std::as_bytes(std::span(picture.pixels));
   Request raw = crop;
-  raw.codec = 1;
+  raw.codec = number_of(Codec::kRaw);
   add(raw, pixels);
-  raw.codec = 3;
+  raw.codec = number_of(Codec::kZstd);
   raw.planar = 1;
   add(raw, ZstdCompress(pixels));
   Request deep = whole;
-  deep.codec = 1;
+  deep.codec = number_of(Codec::kRaw);
   deep.pixel_type = 1;
   deep.width = 20;
   deep.channels = 2;

@@ -27,7 +27,8 @@ const std::vector<std::vector<std::byte>>& BaseShards() {
   return shards;
 }
 
-// Offsets of the bytes that are not zero, and of those right after them: the structures.
+// Offsets of the bytes that are not zero, and of up to 15 zeros after each: here lie the
+// structures.
 std::vector<std::uint32_t> InhabitedOffsets(Bytes file) {
   std::vector<std::uint32_t> offsets;
   std::uint32_t quiet = 64;

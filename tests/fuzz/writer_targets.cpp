@@ -44,9 +44,15 @@ void RunOrigin(Bytes input) {
 }
 
 std::vector<Input> OriginSeeds() {
-  return {ToInput(OriginToJson({3, 1, false, {}, {}, 0, 0, 0})),
-          ToInput(OriginToJson(
-              {3, 1, true, {{7, "broken"}, {9, "too large"}}, {{8, "early"}}, 4, 123456, 5}))};
+  return {ToInput(OriginToJson({.shard = 3, .part = 1})),
+          ToInput(OriginToJson({.shard = 3,
+                                .part = 1,
+                                .last = true,
+                                .left_out = {{7, "broken"}, {9, "too large"}},
+                                .truncated = {{8, "early"}},
+                                .kept = 4,
+                                .bytes_in = 123456,
+                                .boxes_dropped = 5}))};
 }
 
 namespace {
@@ -147,7 +153,8 @@ std::vector<Input> OtherKinds() {
              'P', '8', ' ', 22,  0,    0,    0,    0x30, 1,    0,   0x9D, 1,   0x2A,
              1,   0,   1,   0,   0x0E, 0xC0, 0xFE, 0x25, 0xA4, 0,   3,    0x70},
             4),
-      // Width, height, bits, compression, photometric, offset of the strip, samples, rows, bytes.
+      // A TIFF with the tags width, height, bits, compression, photometric, offset of the strip,
+      // samples, rows and bytes.
       input({'I', 'I', 42, 0, 8,  0, 0,  0, 9, 0, 0, 1, 3,   0,  1,  0,  0,  0,  4,  0, 0, 0,
              1,   1,   3,  0, 1,  0, 0,  0, 2, 0, 0, 0, 2,   1,  3,  0,  1,  0,  0,  0, 8, 0,
              0,   0,   3,  1, 3,  0, 1,  0, 0, 0, 1, 0, 0,   0,  6,  1,  3,  0,  1,  0, 0, 0,
@@ -159,7 +166,7 @@ std::vector<Input> OtherKinds() {
       ToInput("P1\n#\n2 2\n10 01"),
       ToInput(std::string("P4 9 1\n\x80\x80", 9)),
       ToInput("P7\nWIDTH 1\nHEIGHT 1\nDEPTH 4\nMAXVAL 65535\nENDHDR\nabcdefgh"),
-      // Run lengths of a palette's indices, from the bottom.
+      // A TGA with run lengths of a palette's indices, from the bottom, and one of 32 bits.
       input({0, 1, 9, 0, 0, 2, 0, 24, 0, 0,    0, 0, 3, 0, 2,
              0, 8, 0, 1, 2, 3, 4, 5,  6, 0x83, 0, 1, 1, 0}),
       input({0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 32, 0x28, 1, 2, 3, 4, 5, 6, 7, 8}),

@@ -55,7 +55,8 @@ TEST_CASE(
 TEST_CASE("classes come back with their numbers, including empty ones and odd names") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
-  const std::vector<std::string> classes = {"dog", "cat, wild", "ant", "owl"};  // no ant, no owl
+  // No sample is an ant or an owl.
+  const std::vector<std::string> classes = {"dog", "cat, wild", "ant", "owl"};
   Field tags = Field::Variable("tags", DType::kInt32, {});
   tags.role = Role::kLabel;
   tags.classes = {"c", "a, b", "unused"};

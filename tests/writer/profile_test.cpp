@@ -177,7 +177,7 @@ const cmsCIExyY kRed = {0.64, 0.33, 1};
 const cmsCIExyY kGreen = {0.30, 0.60, 1};
 const cmsCIExyY kBlue = {0.15, 0.06, 1};
 
-// Colours between these primaries, whose light is a power of the value.
+// A profile of RGB with these primaries. A colour's light is a power of its value.
 FileBytes PowerProfile(double power, const cmsCIExyYTRIPLE& primaries = {kRed, kGreen, kBlue}) {
   cmsToneCurve* const curve = cmsBuildGamma(nullptr, power);
   cmsToneCurve* curves[3] = {curve, curve, curve};
@@ -269,7 +269,7 @@ TEST_CASE("a PNG's profile moves colours to sRGB's") {
   }
 }
 
-TEST_CASE("a profile that swaps red and green swaps them") {
+TEST_CASE("a profile whose red and green are swapped swaps these colours") {
   const FileBytes profile = PowerProfile(2.2, {kGreen, kRed, kBlue});
   const int expected[] = {FromLight(std::pow(90 / 255.0, 2.2)),
                           FromLight(std::pow(180 / 255.0, 2.2)),
