@@ -44,7 +44,7 @@ void RunOrigin(Bytes input) {
 }
 
 std::vector<Input> OriginSeeds() {
-  return {ToInput(OriginToJson({.shard = 3, .part = 1})),
+  return {ToInput(OriginToJson({.shard = 3, .part = 1, .left_out = {}, .truncated = {}})),
           ToInput(OriginToJson({.shard = 3,
                                 .part = 1,
                                 .last = true,
