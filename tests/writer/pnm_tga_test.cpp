@@ -82,14 +82,14 @@ TEST_CASE(
 
 namespace {
 
-// The types of pixels; run lengths add kRuns.
-constexpr int kIndices = 1, kColours = 2, kGreys = 3, kRuns = 8;
+// The image types; kRunLength is added to one of the others.
+constexpr int kColourMapped = 1, kTrueColour = 2, kGreyscale = 3, kRunLength = 8;
 
 // The descriptor: the side on which rows begin, and the number of bits of opacity.
 constexpr int kFromRight = 0x10, kFromTop = 0x20;
 
 struct TgaHeader {
-  int type = kColours;
+  int type = kTrueColour;
   int depth = 24;
   int descriptor = kFromTop;
   int width = 2, height = 2;
@@ -134,9 +134,9 @@ TEST_CASE("TGAs of 15 to 32 bits, grey, palettes and run lengths give their colo
         Values{255, 0, 0, 0, 255, 8});
   CHECK(TgaPixels({.depth = 16, .descriptor = kFromTop | 1, .height = 1},
                   {0x00, 0xFC, 0x00, 0x7C}) == Values{255, 0, 0, 255, 255, 255});
-  CHECK(TgaPixels({.type = kGreys, .depth = 8}, {1, 2, 3, 4}) ==
+  CHECK(TgaPixels({.type = kGreyscale, .depth = 8}, {1, 2, 3, 4}) ==
         Values{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4});
-  CHECK(TgaPixels({.type = kGreys, .depth = 16, .descriptor = kFromTop | 8, .height = 1},
+  CHECK(TgaPixels({.type = kGreyscale, .depth = 16, .descriptor = kFromTop | 8, .height = 1},
                   {10, 255, 10, 0}) == Values{10, 10, 10, 255, 255, 255});
   const TgaHeader opacity = {.depth = 32, .descriptor = kFromTop | 8, .height = 1};
   CHECK(TgaPixels(opacity, {1, 2, 3, 255, 4, 5, 6, 51}) ==
@@ -145,13 +145,16 @@ TEST_CASE("TGAs of 15 to 32 bits, grey, palettes and run lengths give their colo
   CHECK(TgaPixels(opacity, {1, 2, 3, 0, 4, 5, 6, 0}) == Values{3, 2, 1, 6, 5, 4});
   CHECK(TgaPixels({.depth = 32, .width = 1, .height = 1}, {1, 2, 3, 9}) == Values{3, 2, 1});
   // A palette of the indices 5 and 6. Index 7 is outside and black.
-  CHECK(TgaPixels(
-            {.type = kIndices, .depth = 8, .palette_bits = 24, .palette_size = 2, .first_index = 5},
-            {1, 2, 3, 4, 5, 6, 5, 6, 5, 7}) == Values{3, 2, 1, 6, 5, 4, 3, 2, 1, 0, 0, 0});
+  CHECK(TgaPixels({.type = kColourMapped,
+                   .depth = 8,
+                   .palette_bits = 24,
+                   .palette_size = 2,
+                   .first_index = 5},
+                  {1, 2, 3, 4, 5, 6, 5, 6, 5, 7}) == Values{3, 2, 1, 6, 5, 4, 3, 2, 1, 0, 0, 0});
   // Three equal pixels, across the end of a row, and a single one.
-  CHECK(TgaPixels({.type = kRuns + kColours}, {0x82, 1, 2, 3, 0x00, 4, 5, 6}) ==
+  CHECK(TgaPixels({.type = kRunLength + kTrueColour}, {0x82, 1, 2, 3, 0x00, 4, 5, 6}) ==
         Values{3, 2, 1, 3, 2, 1, 3, 2, 1, 6, 5, 4});
-  CHECK(TgaPixels({.type = kRuns + kGreys, .depth = 8}, {0x03, 1, 2, 3, 4}) ==
+  CHECK(TgaPixels({.type = kRunLength + kGreyscale, .depth = 8}, {0x03, 1, 2, 3, 4}) ==
         Values{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4});
 }
 
@@ -161,9 +164,10 @@ TEST_CASE("a TGA that ends early is refused or used as far as it goes") {
   const FileBytes file = Tga({}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   CHECK(ConvertOne(file).reason == "broken TGA: it is cut short: its pixels end early");
   CHECK(ConvertOne(file, accept).picture.pixels == Values{3, 2, 1, 6, 5, 4, 0, 0, 0, 0, 0, 0});
-  CHECK_THAT(ConvertOne(Tga({.type = kRuns + kColours}, {0x83, 1, 2})).reason,
+  CHECK_THAT(ConvertOne(Tga({.type = kRunLength + kTrueColour}, {0x83, 1, 2})).reason,
              StartsWith("broken TGA"));
-  const TgaHeader indices = {.type = kIndices, .depth = 8, .palette_bits = 24, .palette_size = 2};
+  const TgaHeader indices = {
+      .type = kColourMapped, .depth = 8, .palette_bits = 24, .palette_size = 2};
   CHECK_THAT(ConvertOne(Tga(indices, {1, 2})).reason, StartsWith("broken TGA"));
 }
 
