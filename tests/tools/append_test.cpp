@@ -211,7 +211,7 @@ TEST_CASE("append overwrites no file, even if no manifest names it") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   folders.Make("more", {"cat"}, 2, 900);
-  // Files of a manifest that has gone, or the user's files.
+  // The folder may also hold shards of a manifest that was removed, or the user's own files.
   const std::string other = folders.Make("other", {"cat", "dog"}, 1, 500);
   std::filesystem::copy(other + "/shard-00000.sluice", a + "/shard-00001.sluice");
   WriteBytes(a + "/shard-00002.sluice", "notes");
