@@ -5,6 +5,7 @@
 #include "format/disk/manifest.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 
@@ -313,16 +314,63 @@ ManifestShard ShardFromJson(const json& in) {
   return shard;
 }
 
+void CheckVersion(std::uint64_t version, const std::string& file) {
+  if (version == kFormatVersion) return;
+  throw Error(ErrorCode::kUnsupported, file,
+              "is of format version " + std::to_string(version) + "; this build reads version " +
+                  std::to_string(kFormatVersion) + ", use another version of Sluice");
+}
+
+// Finds the member "version" of the outermost object, and ends the parser there. It keeps nothing
+// of the text.
+class VersionSearch : public json::json_sax_t {
+ public:
+  std::optional<std::uint64_t> version;
+
+  bool null() override { return Value(); }
+  bool boolean(bool /*value*/) override { return Value(); }
+  bool number_integer(std::int64_t /*value*/) override { return Value(); }
+  bool number_unsigned(std::uint64_t value) override {
+    if (is_next_) version = value;
+    return Value();
+  }
+  bool number_float(double /*value*/, const std::string& /*text*/) override { return Value(); }
+  bool string(std::string& /*value*/) override { return Value(); }
+  bool binary(json::binary_t& /*value*/) override { return Value(); }
+  bool start_object(std::size_t /*members*/) override { return Enter(); }
+  bool key(std::string& name) override {
+    is_next_ = depth_ == 1 && name == "version";
+    return true;
+  }
+  bool end_object() override { return Leave(); }
+  bool start_array(std::size_t /*elements*/) override { return Enter(); }
+  bool end_array() override { return Leave(); }
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                   const json::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  // Whether to go on, after a value.
+  bool Value() const { return !is_next_; }
+  bool Enter() {
+    ++depth_;
+    return Value();
+  }
+  bool Leave() {
+    --depth_;
+    return true;
+  }
+
+  std::size_t depth_ = 0;
+  bool is_next_ = false;  // whether the next value is the version
+};
+
 void CheckFormat(const json& in, const std::string& file) {
   if (in.at("format") != kFormatName) {
     throw Error(ErrorCode::kCorrupt, file, "is not the manifest of a Sluice dataset");
   }
-  const std::uint64_t version = Unsigned(in.at("version"), UINT32_MAX);
-  if (version != kFormatVersion) {
-    throw Error(ErrorCode::kUnsupported, file,
-                "is of format version " + std::to_string(version) + "; this build reads version " +
-                    std::to_string(kFormatVersion) + ", use another version of Sluice");
-  }
+  CheckVersion(Unsigned(in.at("version"), UINT32_MAX), file);
   if (in.contains("requires") && !List(in, "requires").empty()) {
     throw Error(ErrorCode::kUnsupported, file,
                 "needs features that this build does not know (" + in.at("requires").dump() +
@@ -489,25 +537,20 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
       !FromHex(text.substr(kOpening.size(), kIdDigits), id)) {
     throw Error(ErrorCode::kCorrupt, file, "is not the manifest of a Sluice dataset");
   }
-  if (NestsDeeperThan(text, kMaxJsonDepth)) {
-    throw Error(ErrorCode::kCorrupt, file, "cannot be read: it nests too deeply");
-  }
-  try {
-    const Id128 digest = Hash128(AsBytes(text.substr(kOpening.size() + kIdDigits)));
-    // The version is checked first: another version may compute the digest differently.
-    const json parsed = json::parse(text, nullptr, digest == id);
-    if (parsed.is_object()) CheckFormat(parsed, file);
-    if (digest != id) {
-      throw Error(ErrorCode::kCorrupt, file,
-                  "its digest does not match its content: it was damaged or edited; restore it or "
-                  "convert again");
-    }
-    if (const std::string fault = JsonFault(text); !fault.empty())
-      throw Error(ErrorCode::kCorrupt, file, "cannot be read: it " + fault);
-    return FromJson(parsed, file);
-  } catch (const json::parse_error& error) {
+  // The digest is compared before the text becomes objects, which take three times its memory.
+  if (Hash128(AsBytes(text.substr(kOpening.size() + kIdDigits))) != id) {
+    // Another version may compute the digest differently.
+    VersionSearch search;
+    json::sax_parse(text, &search);
+    if (search.version) CheckVersion(*search.version, file);
     throw Error(ErrorCode::kCorrupt, file,
-                "cannot be read: it is not valid JSON at byte " + std::to_string(error.byte));
+                "its digest does not match its content: it was damaged or edited; restore it or "
+                "convert again");
+  }
+  if (const std::string fault = JsonFault(text); !fault.empty())
+    throw Error(ErrorCode::kCorrupt, file, "cannot be read: it " + fault);
+  try {
+    return FromJson(json::parse(text), file);
   } catch (const json::exception&) {
     throw Error(ErrorCode::kCorrupt, file,
                 "cannot be read: a member is missing or has the wrong type");

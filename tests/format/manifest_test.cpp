@@ -150,6 +150,21 @@ TEST_CASE("another version is unsupported, whatever its digest rule") {
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("version 2"));
 }
 
+TEST_CASE("nothing but the version is looked for in a manifest whose digest is wrong") {
+  for (const std::string& to :
+       {std::string(R"("version":1,"later":)") + std::string(40, '[') + std::string(40, ']'),
+        std::string(R"("version":1,"requires":["telepathy"])"), std::string(R"("version":1)"),
+        std::string(R"("later":{"version":2},"version":1)"), std::string(R"("version":"2")"),
+        std::string(R"("version":1,,)"), std::string(R"("later":[)")}) {
+    std::string text = TextWith(R"("version":1)", to);
+    text[8] = text[8] == '1' ? '2' : '1';
+    INFO(text);
+    const auto error = ManifestRefusal(text);
+    CHECK(error->code() == ErrorCode::kCorrupt);
+    CHECK_THAT(error->sentence(), Catch::Matchers::StartsWith("its digest does not match"));
+  }
+}
+
 TEST_CASE("unknown features are unsupported, and are named") {
   const auto error =
       ManifestRefusal(TextWith("\"version\":1", R"("version":1,"requires":["telepathy"])"));
@@ -335,6 +350,8 @@ TEST_CASE("errors about an unreadable manifest use our own words") {
     CHECK(what.find("json.exception") == std::string::npos);
     CHECK(what.find("parse error") == std::string::npos);
   }
+  CHECK_THAT(ManifestRefusal(Seal("\"} trailing"))->what(),
+             Catch::Matchers::ContainsSubstring("cannot be read: it is not JSON from byte "));
 }
 
 TEST_CASE("members of the wrong kind are refused") {
