@@ -110,6 +110,29 @@ TEST_CASE(
   CHECK_THAT(summary.skipped[0].path, ContainsSubstring("d.jpg"));
 }
 
+TEST_CASE("a table's masks are found like its images, unless another row names the file") {
+  const TableFolder folders;
+  for (const char* name : {"a.PNG", "Cafe\xcc\x81.png", "deep/C.png", "d.png"}) {
+    WriteSource(folders.folder / "images/masks" / name,
+                MakePng(60, 40, std::vector<std::uint8_t>(2400), {.color_type = 0}));
+  }
+  for (const char* name : {"d.jpg", "e.jpg"})
+    WriteSource(folders.folder / "images" / name, MakeJpeg(MakePicture(60, 40)));
+  const ConvertSummary summary = folders.Convert(
+      folders.Table("t.csv",
+                    "path,m\na.jpg,masks/A.png\nb.jpg,masks/caf\xc3\xa9.png\n"
+                    "deep/c.jpg,masks\\deep\\C.png\nd.jpg,masks/d.png\ne.jpg,masks/D.png\n",
+                    {{"m", ColumnType::kMask}}));
+  CHECK(folders.Data().Keys() == std::vector<std::string>{"a.jpg", "b.jpg", "deep/c.jpg", "d.jpg"});
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].path == "e.jpg");
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("masks/D.png"));
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(summary.warnings[0] ==
+        "3 paths do not exist as written, and were taken for others, such as masks/A.png, which is "
+        "masks/a.PNG");
+}
+
 TEST_CASE("of several files whose names are like a path, none is taken") {
   const TableFolder folders;
   WriteSource(folders.folder / "images/A.jpg", MakeJpeg(MakePicture(60, 40)));

@@ -449,30 +449,40 @@ class TableScan {
         }
       }
     });
-    SameNames names(list_.root, [this] {
+    const auto mask_path = [&](std::size_t i, std::size_t m) {
+      const auto value = rows_.Get(i, masks[m], list_.fields.size());
+      return value ? MaskFileOf(*value).path : std::string();
+    };
+    SameNames names(list_.root, [&] {
       SameNames::Paths paths;
-      for (const Source& row : sources_)
-        paths.insert(row.key);
+      for (std::size_t i = 0; i < sources_.size(); ++i) {
+        paths.insert(sources_[i].key);
+        for (std::size_t m = 0; m < masks.size(); ++m)
+          paths.insert(mask_path(i, m));
+      }
       return paths;
     });
     LinksOut links(list_.root, source_.follow_links);
+    std::vector<std::string> mask_paths(masks.size());  // of a row; empty if it has no such mask
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       const std::string& key = sources_[i].key;
+      const auto row_masks = std::span(mask_looks).subspan(i * masks.size(), masks.size());
       if (list_.store == nullptr) names.Resolve(sources_[i].key, looks[i]);
       bool left = links.Take(key, key, list_.passed_over);
       for (std::size_t m = 0; m < masks.size() && !left; ++m) {
-        const auto mask = rows_.Get(i, masks[m], list_.fields.size());
-        left = mask && links.Take(MaskFileOf(*mask).path, key, list_.passed_over);
+        mask_paths[m] = mask_path(i, m);
+        if (mask_paths[m].empty()) continue;
+        if (list_.store == nullptr) names.Resolve(mask_paths[m], row_masks[m]);
+        left = links.Take(mask_paths[m], key, list_.passed_over);
       }
-      if (left) continue;
-      TakeRow(i, looks[i], masks, std::span(mask_looks).subspan(i * masks.size(), masks.size()));
+      if (!left) TakeRow(i, looks[i], masks, mask_paths, row_masks);
     }
     if (!names.Report().empty()) list_.warnings.push_back(names.Report());
     links.Warn(list_.warnings);
   }
 
   void TakeRow(std::size_t i, const Look& look, const std::vector<std::size_t>& masks,
-               std::span<const Look> mask_looks) {
+               const std::vector<std::string>& mask_paths, std::span<const Look> mask_looks) {
     const std::string place =
         source_.table.filename().string() + ", line " + std::to_string(lines_[i]) + ": ";
     if (look.trouble.empty() && look.sniffed.kind == ImageKind::kNone) {
@@ -486,9 +496,8 @@ class TableScan {
     }
     Values values(list_.fields.size());
     for (std::size_t m = 0; m < masks.size(); ++m) {
-      const auto value = rows_.Get(i, masks[m], list_.fields.size());
-      if (!value) continue;
-      const std::string path = MaskFileOf(*value).path;
+      const std::string& path = mask_paths[m];
+      if (path.empty()) continue;
       std::string trouble = mask_looks[m].trouble;
       if (trouble.empty() && mask_looks[m].sniffed.kind != ImageKind::kPng)
         trouble = "is not a PNG";
