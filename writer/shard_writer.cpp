@@ -85,7 +85,7 @@ void AddShard(const FinishedShard& finished, Manifest& manifest) {
   // An older manifest does not have these values.
   for (std::size_t i = 0; i < manifest.values.size(); ++i)
     manifest.values[i].Add(finished.values[i]);
-  for (std::size_t i = 0; i < manifest.class_counts.size(); ++i) {
+  for (std::size_t i = 0; i < finished.class_counts.size(); ++i) {
     manifest.class_counts[i] += finished.class_counts[i];
   }
   manifest.shards.push_back(finished.shard);

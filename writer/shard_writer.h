@@ -38,7 +38,8 @@ Manifest BeginManifest(const std::string& name, const Schema& schema);
 // The libraries that made a dataset, for its manifest: Sluice, its writer, and `others`.
 nlohmann::json LibrariesOf(nlohmann::json others);
 
-// Adds a shard's entry and totals to a manifest that BeginManifest() began.
+// Adds a shard's entry and totals to a manifest that BeginManifest() began. If the shard's class
+// counts are empty, the caller adds them.
 void AddShard(const FinishedShard& finished, Manifest& manifest);
 
 // "shard-00012.sluice", further parts of a planned shard "shard-00012.1.sluice".

@@ -1,6 +1,7 @@
 // A conversion gives the same bytes on any number of threads, and when it resumes after
 // interruptions.
 #include <fcntl.h>
+#include <malloc.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -475,6 +476,36 @@ TEST_CASE("a planned shard with only broken sources has no file") {
   CHECK_FALSE(std::filesystem::exists(folder / "data" / "shard-00001.sluice"));
   CHECK(ReadDataset(folder / "data").samples.size() == 25);
   CHECK(Convert(folder / "source", folder / "data", options).skipped.size() == 15);
+}
+
+TEST_CASE("finished shards take no memory for the classes that they do not have") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 100);
+  ConvertSource source(folder / "source");
+  constexpr std::size_t kClasses = 40'000;
+  source.label.classes = {"ant", "bee", "cow"};
+  while (source.label.classes.size() < kClasses)
+    source.label.classes.push_back("n" + std::to_string(source.label.classes.size()));
+  ConvertOptions options = SmallShards();
+  // What is allocated when the last shard is finished.
+  std::size_t allocated = 0;
+  ConvertHooks hooks;
+  hooks.on_progress = [&](const ConvertProgress&) {
+    const struct mallinfo2 info = mallinfo2();
+    allocated = info.uordblks + info.hblkhd;
+  };
+  const ConvertSummary summary = Convert(source, folder / "data", options, hooks);
+  const std::size_t of_many = allocated;
+  REQUIRE(summary.shards >= 30);
+  CHECK(summary.class_counts.size() == kClasses);
+  CHECK(summary.class_counts[1] == 100);
+  CHECK(summary.class_counts[3] == 0);
+  CHECK(Convert(source, folder / "data", options).class_counts == summary.class_counts);
+  options.shards.shard_bytes = 128'000'000;
+  CHECK(Convert(source, folder / "one", options, hooks).shards == 1);
+  if (kSanitized) return;  // mallinfo2() counts nothing
+  // A number for each class and shard would take 9.6 MB.
+  CHECK(of_many < allocated + 4'000'000);
 }
 
 TEST_CASE("progress counts up to all samples and never decreases") {

@@ -51,7 +51,12 @@ ConvertSummary BeginSummary(const SourceList& sources) {
 
 Conversion::Conversion(const DatasetFolder& dataset, const ConversionInput& input,
                        const ConvertHooks& hooks, const PlanPart& part)
-    : dataset_(dataset), input_(input), hooks_(hooks), part_(part), made_(input.plan.shards()) {
+    : dataset_(dataset),
+      input_(input),
+      hooks_(hooks),
+      part_(part),
+      made_(input.plan.shards()),
+      class_counts_(input.plan.shards()) {
   for (std::uint64_t shard = part.number; shard < made_.size(); shard += part.of)
     progress_.samples_total += input.plan.SamplesOf(shard);
   if (input.options.run.direct) direct_.emplace();
@@ -72,7 +77,9 @@ void Conversion::Resume(unsigned threads) {
     const auto shard = static_cast<std::uint32_t>(at);
     if (hooks_.stop.stop_requested()) ThrowStopped();
     made_[shard] = FindDoneShard(input_.plan, input_.schema, dataset_.path(), shard);
-    if (made_[shard]) RequireKnown(made_[shard]->origin, shard);
+    if (!made_[shard]) continue;
+    RequireKnown(made_[shard]->origin, shard);
+    KeepClassCounts(*made_[shard]);
   }
   ForgetChanged(manifest.has_value(), threads);
   for (std::uint64_t shard = part_.number; shard < made_.size(); shard += part_.of) {
@@ -103,6 +110,7 @@ void Conversion::ForgetChanged(bool finished, unsigned threads) {
     // same name.
     for (std::size_t p = 0; p < made->parts.size() && dataset_.own().empty(); ++p)
       std::filesystem::remove(dataset_.path() / made->parts[p].shard.file);
+    class_counts_[made->origin.shard].clear();
     made.reset();
   }
   const bool all = part_.of == 1 && dataset_.own().empty();
@@ -220,9 +228,20 @@ void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
       LeaveEmptyShard(dataset_.path(), input_.plan, *made_[shard], dataset_.own());
     }
     if (on_shard) on_shard(*made_[shard]);
+    KeepClassCounts(*made_[shard]);
     finished_bytes_ += BytesOf(*made_[shard]);
   }
   Report(!writing_);
+}
+
+void Conversion::KeepClassCounts(MadeShard& made) {
+  for (FinishedShard& part : made.parts) {
+    for (std::size_t c = 0; c < part.class_counts.size(); ++c) {
+      if (part.class_counts[c] > 0)
+        class_counts_[made.origin.shard].emplace_back(c, part.class_counts[c]);
+    }
+    std::vector<std::uint64_t>().swap(part.class_counts);  // assigning {} would keep its memory
+  }
 }
 
 void Conversion::Report(bool now) {
@@ -238,6 +257,10 @@ void Conversion::Finish(ConvertSummary& summary) {
   Manifest manifest = BeginManifest(DescribedName(input_.schema), input_.schema);
   manifest.made = MadeJson(input_.plan);
   ChangeMetadata(input_.options.shards.meta, manifest.meta);
+  for (const auto& counts : class_counts_) {
+    for (const auto& [number, count] : counts)
+      manifest.class_counts[number] += count;
+  }
   for (const std::optional<MadeShard>& made : made_) {
     for (const FinishedShard& part : made->parts)
       AddShard(part, manifest);

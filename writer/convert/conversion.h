@@ -38,6 +38,9 @@ class Conversion {
 
  private:
   void Consume(std::uint64_t position, Outcome&& outcome);
+  // Takes the class counts out of a made shard, which are a number for each class of the dataset,
+  // and keeps those that are not 0.
+  void KeepClassCounts(MadeShard& made);
   void Report(bool now);
   // Throws Error(kCorrupt) if the origin of this finished shard names a source the plan does not
   // have.
@@ -54,10 +57,12 @@ class Conversion {
   const ConvertHooks& hooks_;
   const PlanPart part_;
 
-  std::vector<std::optional<MadeShard>> made_;  // by planned shard
-  SomeImages changed_;                          // sources that changed since their shards were made
-  std::optional<DirectBuffer> direct_;          // if shards bypass the page cache
-  std::optional<PlannedShardWriter> writing_;   // the current shard
+  std::vector<std::optional<MadeShard>> made_;  // by planned shard; without class counts
+  // By planned shard: the numbers of its classes, and how many samples they have.
+  std::vector<std::vector<std::pair<std::size_t, std::uint64_t>>> class_counts_;
+  SomeImages changed_;                         // sources that changed since their shards were made
+  std::optional<DirectBuffer> direct_;         // if shards bypass the page cache
+  std::optional<PlannedShardWriter> writing_;  // the current shard
   ConvertProgress progress_;
   // Images, of the shards made now; shards do not record it.
   std::uint64_t shrunk_ = 0, reencoded_ = 0;
