@@ -177,6 +177,11 @@ std::string MadeLines(const ConvertAccount& account) {
             (convert ? " that cannot be used; their values are unchanged\n"
                      : ", dropped; --icc convert converts the colours to sRGB\n");
   }
+  if (summary.channels_dropped > 0) {
+    text += "  channels   " +
+            CountText(summary.channels_dropped, "JPEG 2000 image has", "JPEG 2000 images have") +
+            " channels that are neither colours nor opacity; these were dropped\n";
+  }
   return text;
 }
 
@@ -264,6 +269,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"boxes_dropped", summary.boxes_dropped},
                                  {"profiles_dropped", summary.profiles_dropped},
                                  {"profiles_converted", summary.profiles_converted},
+                                 {"channels_dropped", summary.channels_dropped},
                                  {"found_done", account.found_done},
                                  {"shards", summary.shards},
                                  {"shard_samples", summary.shard_samples},

@@ -234,6 +234,19 @@ TEST_CASE("JPEG 2000s keep their pixels, also bare, grey, transparent and deep o
   CheckTransparency(Jp2);
 }
 
+TEST_CASE("a JPEG 2000's channels that are neither colours nor opacity are dropped and counted") {
+  const Picture four = MakePicture(12, 8, 4);
+  Picture colours{12, 8, 3, {}};
+  for (std::size_t i = 0; i < four.pixels.size(); ++i)
+    if (i % 4 < 3) colours.pixels.push_back(four.pixels[i]);
+  const auto bare = ConvertOne(Jp2With(four, 8, true, 1));  // a codestream does not name channels
+  CHECK(Difference(bare.picture, colours) == 0);
+  CHECK(bare.summary.channels_dropped == 1);
+  CHECK(ConvertOne(Jp2With(four, 8, false, 1)).summary.channels_dropped == 0);  // opacity
+  CHECK(ConvertOne(Jp2With(MakePicture(9, 5, 2), 8, true, 1)).summary.channels_dropped == 1);
+  CHECK(ConvertOne(Jp2With(MakePicture(9, 5, 1), 8, true, 1)).summary.channels_dropped == 0);
+}
+
 TEST_CASE("deep JPEG 2000s that use a small part of their range are dim") {
   CheckDim(
       [](const Picture& picture, bool deep) { return Jp2With(picture, deep ? 16 : 8, false, 1); });

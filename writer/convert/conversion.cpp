@@ -275,6 +275,7 @@ void Conversion::Finish(ConvertSummary& summary) {
     summary.boxes_dropped += made->origin.boxes_dropped;
     summary.profiles_dropped += made->origin.profiles_dropped;
     summary.profiles_converted += made->origin.profiles_converted;
+    summary.channels_dropped += made->origin.channels_dropped;
     summary.smaller += made->origin.smaller;
     AddNoted(made->origin.turned, summary.turned);
     AddNoted(made->origin.dim, summary.dim);

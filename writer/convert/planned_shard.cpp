@@ -37,6 +37,7 @@ constexpr std::pair<const char*, std::uint64_t Origin::*> kOriginCounts[] = {
     {"boxes_dropped", &Origin::boxes_dropped},
     {"profiles_dropped", &Origin::profiles_dropped},
     {"profiles_converted", &Origin::profiles_converted},
+    {"channels_dropped", &Origin::channels_dropped},
     {"smaller", &Origin::smaller}};
 
 }  // namespace
@@ -238,6 +239,7 @@ void PlannedShardWriter::Add(std::uint64_t position, Outcome outcome, std::uint6
   if (outcome.dim) made_.origin.dim.Add(position);
   made_.origin.profiles_dropped += outcome.profile_dropped ? 1 : 0;
   made_.origin.profiles_converted += outcome.profile_converted ? 1 : 0;
+  made_.origin.channels_dropped += outcome.channels_dropped ? 1 : 0;
 }
 
 void PlannedShardWriter::LeaveOut(std::uint64_t position, std::string reason) {

@@ -43,6 +43,7 @@ struct Origin {
   std::uint64_t boxes_dropped = 0;
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;
+  std::uint64_t channels_dropped = 0;
   std::uint64_t smaller = 0;   // samples smaller than the target
   NotedPositions turned = {};  // of ConvertSummary::turned
   NotedPositions dim = {};     // of ConvertSummary::dim

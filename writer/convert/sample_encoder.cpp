@@ -357,6 +357,7 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
   if (TakesCutShort()) source->TakeCutShort();
   Picture picture = source->Decode(rules);
   outcome.dim = source->deep() && greatest_ && *greatest_ < kQuarter;
+  outcome.channels_dropped = source->drops_channels();
   outcome.cut_short = ToReason(source->cut_short());
   const Orientation orientation = source->orientation();
   const FittedGeometry geometry = FitUpright(width, height, orientation, options_);

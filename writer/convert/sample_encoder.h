@@ -24,6 +24,7 @@ struct Outcome {
   std::string cut_short;           // why the image was taken only in part; limited like `reason`
   bool unreadable = false;         // the reason is that a file is gone or cannot be read
   bool kept = false;               // its JPEG coefficients were kept
+  bool channels_dropped = false;   // as ConvertSummary::channels_dropped
   bool profile_dropped = false;    // it had a colour profile, which was ignored
   bool profile_converted = false;  // its colours were converted to sRGB
   bool smaller = false;            // smaller than the requested size

@@ -117,6 +117,8 @@ void BindSummary(nb::module_& module) {
       .def_ro("boxes_dropped", &ConvertSummary::boxes_dropped)
       .def_ro("profiles_dropped", &ConvertSummary::profiles_dropped)
       .def_ro("profiles_converted", &ConvertSummary::profiles_converted)
+      .def_ro("channels_dropped", &ConvertSummary::channels_dropped,
+              "JPEG 2000 images with channels that are neither colours nor opacity")
       .def_ro("smaller", &ConvertSummary::smaller)
       .def_ro("turned", &ConvertSummary::turned,
               "turned by their orientation (Exif), with boxes, masks or key points")

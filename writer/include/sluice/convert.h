@@ -193,6 +193,8 @@ struct ConvertSummary {
   // it is broken or not about the image's kind of values.
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;  // images whose colours were brought to sRGB
+  // JPEG 2000 images with channels that are neither colours nor, by the file, opacity.
+  std::uint64_t channels_dropped = 0;
   // Images that are smaller than ConvertOptions::geometry.short_side and stay so, and images that
   // were smaller than `size` and were enlarged.
   std::uint64_t smaller = 0;

@@ -406,6 +406,7 @@ Picture Jp2Source::Decode(const ColorRules& rules) {
   if (image.comps[0].w != width_ || image.comps[0].h != height_ || (!grey_ && colours < 3)) {
     ThrowBroken();
   }
+  drops_channels_ = colours > (grey_ ? 1U : 3U);
   luma_ = !grey_ && (image.color_space == OPJ_CLRSPC_SYCC || image.color_space == OPJ_CLRSPC_EYCC ||
                      image.comps[1].dx != image.comps[0].dx);
   Picture picture = MakePicture(PictureChannels(grey_, opacity_ == 0, rules));

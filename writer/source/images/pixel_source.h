@@ -99,6 +99,8 @@ class PixelSource {
   Orientation orientation() const noexcept { return orientation_; }
   // Whether the file's values have more than 8 bits. Valid after Decode().
   bool deep() const noexcept { return deep_; }
+  // Whether the file has channels that are neither colours nor opacity. Valid after Decode().
+  bool drops_channels() const noexcept { return drops_channels_; }
 
  protected:
   PixelSource() = default;
@@ -116,6 +118,7 @@ class PixelSource {
   std::uint32_t height_ = 0;
   bool grey_ = false;
   bool deep_ = false;
+  bool drops_channels_ = false;
   bool has_profile_ = false;
   Orientation orientation_;
 
