@@ -231,8 +231,8 @@ TEST_CASE(
   CHECK(summary.skipped[0].reason ==
         "x.xml: its image does not exist, and neither does an image with an ending added");
   CHECK(summary.skipped[1].reason ==
-        "y.xml (whose <filename> IMG_1.jpg does not exist): its image does not exist, with no "
-        "ending of an image either");
+        "y.xml (whose <filename> IMG_1.jpg does not exist): its image does not exist, and neither "
+        "does an image with an ending added");
   CHECK_THAT(summary.skipped[2].reason, ContainsSubstring("give the path with its ending"));
 }
 
