@@ -95,7 +95,7 @@ ConvertStages MeasureConvertStages(const ConvertSource& source, const ConvertOpt
   ConvertStages all, one;
   double last = 0;
   SampleEncoder encoder(sources, options, schema, 0, 0);
-  encoder.on_step = [&](EncodeStep step) {
+  encoder.images.on_step = [&](EncodeStep step) {
     const double now = 1e3 * ThreadCpuSeconds();
     (step == EncodeStep::kRead      ? one.read
      : step == EncodeStep::kDecoded ? one.decode

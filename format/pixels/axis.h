@@ -27,6 +27,7 @@
 //   tests/device/jpeg_decoding_test.cpp
 //   tests/device/raw_pixels_test.cpp
 //   tests/reader/parse_pipeline_test.cpp
+//   tests/reader/preprocess_test.cpp
 //   tests/python/test_values.py
 //   tests/pixels/packed_test.cpp
 //   not format/pixels/planar.cpp          needs no change: it chooses area for chroma

@@ -73,6 +73,10 @@ Batch Loader::Row(std::uint64_t sample, std::uint64_t epoch) const {
   return state_->Row(sample, epoch);
 }
 
+std::string Loader::PipelineText(std::uint64_t epoch) const {
+  return state_->PipelineText(epoch);
+}
+
 ResumePoint Loader::State() const {
   return state_->State();
 }

@@ -9,6 +9,7 @@
 
 #include "reader/decoding/compared_payloads.h"
 #include "reader/decoding/faults.h"
+#include "reader/decoding/served_pipeline.h"
 #include "reader/loader/batch_ring.h"
 #include "reader/loader/loader_setup.h"
 #include "reader/loader/row_maker.h"
@@ -55,6 +56,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::size_t memory_bytes() const noexcept;
   LoaderMemory Memory() const;
   std::string Describe() const { return setup_.Describe(); }
+  std::string PipelineText(std::uint64_t epoch) const {
+    return ServedPipeline::Of(setup_.recipe, epoch).Text();
+  }
 
  private:
   void StartThreads();

@@ -60,8 +60,8 @@ struct StepOf<RandomErasing> : PixelStep {
     list.Chance(op.probability);
     list.Range("scale", op.min_scale, op.max_scale, Above(0, 1));
     list.Range("ratio", op.min_ratio, op.max_ratio, Inside(1.0 / 256, 256), Shown::kNamedIfUnusual);
-    if (!op.noise) list.Colour("value", op.value);
     list.Flag("noise", op.noise);
+    if (!op.noise) list.Colour("value", op.value);
   }
   static std::size_t MaxOps(const RandomErasing& op) {
     return op.noise ? OpsWithWords(kNoiseWords) : 1;

@@ -11,6 +11,7 @@
 //   reader/TRANSFORMS.md                  its table, its probability, torchvision's name
 //   tests/reader/step_declarations_test.cpp
 //   tests/reader/parse_pipeline_test.cpp  its numbers as text
+//   tests/reader/preprocess_test.cpp      and as JSON
 //   bench/parts/transforms.cpp            EveryStep()
 //   tests/reader/distribution_test.cpp    this and the rest only if it changes pixels
 //   tests/device/device_steps_test.cpp
@@ -121,7 +122,7 @@ class ParameterList {
   virtual void Shift(double& /*x*/, double& /*y*/, Limits) {}
   // By channel. Described if it is not black.
   virtual void Colour(const char*, std::array<std::uint8_t, 3>&) {}
-  virtual void Channels(std::vector<float>&) {}
+  virtual void Channels(const char*, std::vector<float>&) {}
   // The word that sets a flag is the flag's name.
   virtual void Flag(const char*, bool&) {}
   // Described in quotes after the word, unless it is empty.

@@ -153,7 +153,7 @@ class Telling final : public ParameterList {
     Add(name, TextOf(colour[0]) + "/" + TextOf(colour[1]) + "/" + TextOf(colour[2]),
         Shown::kNamedIfUnusual);
   }
-  void Channels(std::vector<float>& numbers) override {
+  void Channels(const char*, std::vector<float>& numbers) override {
     std::string text;
     for (const float number : numbers) {
       std::array<char, 32> one;

@@ -1,7 +1,5 @@
-// A source is read, and its kind is detected from its content. A JPEG may keep its coefficients, or
-// be recoded, or be resized plane by plane; all other images, and JPEGs that need it, go through
-// pixels: colours to sRGB, orientation, size. Boxes, masks and key points are then moved as the
-// picture was (Placement).
+// A source is read, and ImageEncoder makes the stored image. Boxes, masks and key points are then
+// moved as the picture was (Placement).
 //
 // Every fault of a source becomes a reason for leaving it out. Only lack of memory and a fault of
 // the disk or store that holds the sources end the conversion: they are not faults of the source.
@@ -31,26 +29,6 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kImageField = 0;
-constexpr std::uint16_t kQuarter = 65'536 / 4;
-
-// The geometry of a picture of this stored size once it is upright.
-FittedGeometry FitUpright(std::uint32_t stored_width, std::uint32_t stored_height,
-                          Orientation orientation, const ConvertOptions& options) {
-  return orientation.transposed ? FitGeometry(stored_height, stored_width, options)
-                                : FitGeometry(stored_width, stored_height, options);
-}
-
-// Makes a sentence a reason: printable ASCII, because reasons go into tables and JSON, and at most
-// kMaxReasonBytes, because shards keep room for them.
-std::string ToReason(const std::string& sentence) {
-  std::string reason = sentence.substr(0, kMaxReasonBytes);
-  for (char& c : reason) {
-    if (c < ' ' || c > '~' || c == '"' || c == '\\') c = '?';
-  }
-  return reason;
-}
-
 std::string SizeText(std::uint32_t width, std::uint32_t height) {
   return std::to_string(width) + "x" + std::to_string(height);
 }
@@ -66,7 +44,8 @@ Outcome LeftOutFor(const Error& error) {
 SampleEncoder::SampleEncoder(const SourceList& sources, const ConvertOptions& options,
                              const Schema& schema, std::uint64_t header_bytes,
                              std::uint64_t reserve_bytes)
-    : sources_(sources),
+    : images(options),
+      sources_(sources),
       options_(options),
       schema_(schema),
       layout_(schema),
@@ -114,23 +93,18 @@ Outcome SampleEncoder::Checked(Outcome outcome) const {
 
 void SampleEncoder::EncodeImage(std::size_t source, Outcome& outcome) {
   ReadImageFile(sources_, source, file_);
-  Reached(EncodeStep::kRead);
-  const Sniffed sniffed = Sniff(file_);
-  // The file may have changed since the sources were listed.
-  const std::string unconverted = WhyNotConverted(sniffed);
-  if (!unconverted.empty()) throw Error(ErrorCode::kUnsupported, unconverted);
-  if (sniffed.kind == ImageKind::kJpeg) return EncodeFromJpeg(outcome);
-  EncodeFromPixels(sniffed.kind, outcome);
+  if (images.on_step) images.on_step(EncodeStep::kRead);
+  images.Encode(file_, outcome);
 }
 
 Placement SampleEncoder::AnnotatedPlacement() const {
-  return sources_.DrawnUpright() ? placement_.Upright() : placement_;
+  return sources_.DrawnUpright() ? images.placement().Upright() : images.placement();
 }
 
 std::string SampleEncoder::OtherWay(std::uint32_t width, std::uint32_t height) const {
   const Placement placement = AnnotatedPlacement();
-  const bool other = placement_.orientation.transposed && width == placement.stored_height &&
-                     height == placement.stored_width;
+  const bool other = images.placement().orientation.transposed &&
+                     width == placement.stored_height && height == placement.stored_width;
   if (!other) return {};
   return sources_.DrawnUpright() ? "; its file stores it in that size: if annotations were drawn "
                                    "on it so, convert with --as-stored"
@@ -151,7 +125,7 @@ void SampleEncoder::CheckDescribed(const Source& source) const {
 
 void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
   CheckDescribed(sources_.sources[source]);
-  outcome.turned = !placement_.orientation.identity() && sources_.HasDrawn(source);
+  outcome.turned = !images.placement().orientation.identity() && sources_.HasDrawn(source);
   boxes_taken_.reset();
   for (std::size_t f = 0; f < sources_.fields.size(); ++f) {
     FieldValue& value = outcome.sample.fields[f];
@@ -262,130 +236,6 @@ void SampleEncoder::EncodePoints(std::size_t source, std::size_t field, FieldVal
     const Bytes one = bytes.subspan(box * entry, entry);
     value.bytes.insert(value.bytes.end(), one.begin(), one.end());
   }
-}
-
-void SampleEncoder::CheckPixels(std::uint32_t width, std::uint32_t height) const {
-  if (width == 0 || height == 0) {
-    throw Error(ErrorCode::kCorrupt, "broken: its header says that it has no pixels");
-  }
-  if (std::uint64_t{width} * height > options_.run.max_pixels) {
-    throw Error(ErrorCode::kLimit, "has " + std::to_string(width) + "x" + std::to_string(height) +
-                                       " pixels, more than the " +
-                                       std::to_string(options_.run.max_pixels) + " of max_pixels");
-  }
-}
-
-ColorRules SampleEncoder::RulesFor(bool has_profile, Bytes profile, ProfileColors colors,
-                                   Outcome& outcome) {
-  ColorRules rules{options_.form.channels, options_.form.background, nullptr, &greatest_};
-  transform_.reset();
-  greatest_.reset();
-  if (!has_profile) return rules;
-  outcome.profile_dropped = true;
-  if (options_.form.icc != IccProfiles::kConvert) return rules;
-  ColorProfiles::Meaning meaning = profiles_.Find(profile, colors);
-  transform_ = std::move(meaning.transform);
-  rules.transform = transform_.get();
-  outcome.profile_dropped = !meaning.understood;
-  outcome.profile_converted = transform_ != nullptr;
-  return rules;
-}
-
-void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
-  const JpegFile file = TakeJpeg(file_);
-  const bool convert = options_.form.icc == IccProfiles::kConvert;
-  JpegSource source(file, convert);
-  CheckPixels(source.width(), source.height());
-  const FittedGeometry geometry =
-      FitUpright(source.width(), source.height(), source.orientation(), options_);
-  placement_ = {source.width(), source.height(), source.orientation(), geometry};
-  outcome.smaller = IsSmallerThanTarget(geometry, options_);
-  outcome.shrunk = IsShrunk(geometry);
-  const std::vector<std::byte> profile = convert ? source.Profile() : std::vector<std::byte>();
-  const ColorRules rules = RulesFor(source.has_profile(), profile, source.colors(), outcome);
-  if (options_.form.keep && geometry.unchanged && rules.transform == nullptr &&
-      KeepCoefficients(file, source, outcome)) {
-    return;
-  }
-  outcome.reencoded = options_.form.image != ImageCodec::kRaw;
-  if (options_.form.image != ImageCodec::kRaw && geometry.unchanged && rules.transform == nullptr &&
-      source.orientation().identity() && Recode(file, source, outcome)) {
-    return;
-  }
-  if (TakesCutShort()) source.TakeCutShort();
-  const bool ycc420 =
-      options_.form.image != ImageCodec::kRaw && options_.form.subsampling == Subsampling::k420;
-  Picture picture = jpeg_fitter_.Fit(source, file.bytes, rules, geometry, ycc420);
-  outcome.cut_short = ToReason(source.cut_short());
-  Store(std::move(picture), outcome.sample.fields[kImageField]);
-}
-
-bool SampleEncoder::KeepCoefficients(const JpegFile& file, const JpegSource& source,
-                                     Outcome& outcome) {
-  std::optional<FieldValue> kept;
-  try {
-    Reached(EncodeStep::kDecoded);
-    kept = KeepJpeg(file, source, options_, blocks_);
-  } catch (const CutShort&) {
-    if (!TakesCutShort()) throw;
-  }
-  if (!kept) return false;
-  FieldValue& value = outcome.sample.fields[kImageField];
-  value = *std::move(kept);
-  outcome.kept = true;
-  if (options_.form.image == ImageCodec::kPacked) PackJpeg(value, blocks_);
-  Reached(EncodeStep::kEncoded);
-  return true;
-}
-
-bool SampleEncoder::Recode(const JpegFile& file, const JpegSource& source, Outcome& outcome) {
-  if (!recoder_.Take(file.bytes, source.width(), source.height(), options_)) return false;
-  Reached(EncodeStep::kDecoded);
-  recoder_.Store(outcome.sample.fields[kImageField]);
-  Reached(EncodeStep::kEncoded);
-  return true;
-}
-
-void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
-  const bool convert = options_.form.icc == IccProfiles::kConvert;
-  const std::unique_ptr<PixelSource> source = OpenPixels(kind, file_, convert);
-  const std::uint32_t width = source->width();
-  const std::uint32_t height = source->height();
-  CheckPixels(width, height);
-  const Bytes profile = convert ? source->Profile() : Bytes();
-  const ColorRules rules = RulesFor(source->has_profile(), profile, source->colors(), outcome);
-  if (TakesCutShort()) source->TakeCutShort();
-  Picture picture = source->Decode(rules);
-  outcome.dim = source->deep() && greatest_ && *greatest_ < kQuarter;
-  outcome.channels_dropped = source->drops_channels();
-  outcome.cut_short = ToReason(source->cut_short());
-  const Orientation orientation = source->orientation();
-  const FittedGeometry geometry = FitUpright(width, height, orientation, options_);
-  placement_ = {width, height, orientation, geometry};
-  outcome.smaller = IsSmallerThanTarget(geometry, options_);
-  outcome.shrunk = IsShrunk(geometry);
-  Store(FitPicture(std::move(picture), 1, placement_, resampler_),
-        outcome.sample.fields[kImageField]);
-}
-
-void SampleEncoder::Store(Picture picture, FieldValue& value) {
-  if (picture.channels == 1 && options_.form.channels == 3) picture = GreyToRgb(picture);
-  Reached(EncodeStep::kDecoded);
-  if (options_.form.image != ImageCodec::kRaw) {
-    EncodeInto(picture, options_, value);
-    return Reached(EncodeStep::kEncoded);
-  }
-  value.SetSize(picture.width, picture.height, picture.channels);
-  if (std::max(picture.width, picture.height) > kMaxImageSide ||
-      picture.pixels.size() > kMaxPayloadBytes) {
-    throw Error(ErrorCode::kLimit, "takes " + std::to_string(picture.pixels.size()) +
-                                       " bytes as raw pixels (" + std::to_string(picture.width) +
-                                       "x" + std::to_string(picture.height) +
-                                       "), more than can be stored; make it smaller");
-  }
-  value.codec = Codec::kRaw;
-  value.SetBytes(std::as_bytes(std::span(picture.pixels)));
-  Reached(EncodeStep::kEncoded);
 }
 
 }  // namespace sluice

@@ -5,7 +5,7 @@
 //   format/FORMAT.md
 //   writer/include/sluice/convert.h       its ImageCodec, if it is a form; so is the rest
 //   writer/include/sluice/convert_option_list.h
-//   writer/convert/sample_encoder.cpp
+//   writer/convert/image_encoder.cpp
 //   writer/encode/jpeg.cpp
 //   writer/edit/transcode.cpp
 //   writer/dataset_writer.cpp

@@ -141,6 +141,12 @@ class Loader {
   // the sample's own Error if it cannot be read, whatever on_fault says. Any thread, also while an
   // epoch is played.
   Batch Row(std::uint64_t sample, std::uint64_t epoch) const;
+  // The steps that make an image into its row in that epoch, as JSON, with the size, the channels
+  // and the layout of the row: for Preprocess (<sluice/preprocess.h>), with which a server makes
+  // the rows that this loader makes. Throws Error(kInvalidArgument) if the rows depend on something
+  // that text cannot hold: your own functions, views, LoaderOptions::keep with random crops; and
+  // for masks, 16-bit images and images that differ in size.
+  std::string PipelineText(std::uint64_t epoch = 0) const;
 
   // Where the stream stands: after the last batch handed over; or at the start of the epoch, if
   // Epoch() was called since; or where it was resumed. A batch that threw an Error counts as not

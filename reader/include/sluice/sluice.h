@@ -25,6 +25,7 @@
 #include <sluice/pad.h>
 #include <sluice/parse_pipeline.h>
 #include <sluice/pixel_transform.h>
+#include <sluice/preprocess.h>
 #include <sluice/rank.h>
 #include <sluice/resume.h>
 #include <sluice/sample_fault.h>

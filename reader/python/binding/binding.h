@@ -93,6 +93,7 @@ void BindLoaderOptions(nb::module_& module);
 void BindBatch(nb::module_& module);
 void BindMixture(nb::module_& module);
 void BindLoader(nb::module_& module);
+void BindPreprocess(nb::module_& module);
 void BindStats(nb::module_& module);
 void BindDataset(nb::module_& module);
 void BindSource(nb::module_& module);

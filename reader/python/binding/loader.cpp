@@ -457,6 +457,12 @@ void BindLoader(nb::module_& module) {
       .def(
           "describe", [](PyLoader& loader) { return loader->Describe(); },
           "How each step runs, and the shape and type of the result")
+      .def(
+          "pipeline",
+          [](PyLoader& loader, std::uint64_t epoch) { return loader->PipelineText(epoch); },
+          "epoch"_a = 0,
+          "The steps that make an image into its row in that epoch, as JSON, with the row's size, "
+          "channels and layout: for Preprocess, with which a server makes the same rows")
       .def("close", &PyLoader::Close, "Ends the threads; batches stay valid")
       .def(
           "__enter__", [](nb::handle self) { return self; },

@@ -33,6 +33,7 @@ NB_MODULE(_sluice_of_nanobind, module) {
   BindBatch(module);
   BindMixture(module);
   BindLoader(module);
+  BindPreprocess(module);
   BindWriter(module);
   BindSource(module);
   BindConvert(module);

@@ -25,6 +25,7 @@ Rules MakeRules() {
   add(R"(SetPixels\(\) stores)", "image=\"raw\" stores");
   add(R"(ResumePoint::Text\(\)|Loader::State\(\))", "Loader.state()");
   add(R"(Loader::Faults\(\))", "Loader.faults()");
+  add(R"(Loader::PipelineText\(\))", "Loader.pipeline()");
   add(R"(Dataset::Find\(\))", "Dataset.find()");
   add(R"((Batch::)?WaitOn\(\))", "Batch.wait_on()");
   add(R"(Batch::image\(\))", "batch[\"image\"]");

@@ -14,8 +14,8 @@ struct StepOf<Normalize> : AnyStep {
   static constexpr StepKind kKind = StepKind::kNumbers;
   static constexpr const char* kRuns = "while the row is written";
   static void List(Normalize& op, ParameterList& list) {
-    list.Channels(op.mean);
-    list.Channels(op.deviation);
+    list.Channels("mean", op.mean);
+    list.Channels("deviation", op.deviation);
     list.Choice(op.type, {{"f32", "float32"}, {"f16", "float16"}, {"bf16", "bfloat16"}});
   }
   // The meaning of "normalize" as text: ImageNet's mean and deviation, the usual ones.

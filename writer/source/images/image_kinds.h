@@ -29,6 +29,7 @@
 //   tests/newer_pictures.h
 //   tests/newer_pictures.cpp
 //   tests/writer/newer_kinds_test.cpp
+//   tests/writer/image_file_test.cpp
 //   tests/fuzz/picture_target.cpp
 //   tests/fuzz/fuzz_test.cpp
 //   tests/interruption/no_memory_test.cpp

@@ -28,6 +28,7 @@ namespace {
 // The second byte of markers.
 constexpr unsigned kEndOfImage = 0xD9;
 constexpr unsigned kStartOfScan = 0xDA;
+constexpr unsigned kFirstApplication = 0xE0;
 
 unsigned ByteAt(Bytes file, std::size_t at) noexcept {
   return std::to_integer<unsigned>(file[at]);
@@ -111,7 +112,37 @@ End FindEnd(Bytes file) noexcept {
   }
 }
 
+constexpr std::string_view kExifMarker("Exif\0\0", 6);
+constexpr std::string_view kXmpMarker("http://ns.adobe.com/xap/1.0/\0", 29);
+
+// Whether Exif or XMP before the first scan turns the picture.
+bool IsTurned(Bytes file) {
+  Bytes exif;
+  Bytes xmp;
+  for (std::size_t at = FindMarker(file, 2); at + 4 <= file.size();) {
+    const unsigned marker = ByteAt(file, at + 1);
+    const std::size_t length = ByteAt(file, at + 2) << 8 | ByteAt(file, at + 3);
+    if (marker == kStartOfScan || length < 2 || length > file.size() - at - 2) break;
+    const Bytes data = file.subspan(at + 4, length - 2);
+    if (marker == kFirstApplication + 1) {
+      if (exif.empty() && AsText(data).starts_with(kExifMarker)) exif = data;
+      if (xmp.empty() && AsText(data).starts_with(kXmpMarker)) xmp = data;
+    }
+    at = FindMarker(file, at + 2 + length);
+  }
+  if (exif.empty() && xmp.empty()) return false;
+  return !ReadOrientation(exif, xmp).identity();
+}
+
 }  // namespace
+
+std::optional<Bytes> UprightPicture(Bytes file) {
+  const End end = FindEnd(file);
+  const bool has_marker =
+      end.marked && file.size() - end.at >= 2 && ByteAt(file, end.at + 1) == kEndOfImage;
+  if (!has_marker || IsTurned(file)) return std::nullopt;
+  return file.first(end.at + 2);
+}
 
 JpegFile TakeJpeg(std::vector<std::byte>& content) {
   const End end = FindEnd(content);
@@ -210,8 +241,6 @@ JpegReading::~JpegReading() {
 
 namespace {
 
-constexpr std::string_view kExifMarker("Exif\0\0", 6);
-constexpr std::string_view kXmpMarker("http://ns.adobe.com/xap/1.0/\0", 29);
 constexpr std::string_view kProfileMarker("ICC_PROFILE\0", 12);
 
 bool IsCmyk(const jpeg_decompress_struct& object) noexcept {

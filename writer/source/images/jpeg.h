@@ -3,6 +3,7 @@
 
 #include <csetjmp>
 #include <cstdio>
+#include <optional>
 #include <vector>
 
 #include <jpeglib.h>
@@ -30,6 +31,10 @@ struct JpegFile {
 // All decoders get these bytes and no others, because what libjpeg makes of a damaged file depends
 // on what follows the damage.
 JpegFile TakeJpeg(std::vector<std::byte>& content);
+
+// The bytes that TakeJpeg() makes of a file, where they are a part of it and its orientation does
+// not turn it; nullopt for all other files. Takes memory only if the file has Exif or XMP.
+std::optional<Bytes> UprightPicture(Bytes file);
 
 // Turns libjpeg's errors, at which it leaves its functions by longjmp, into exceptions.
 //

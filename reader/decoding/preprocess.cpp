@@ -1,0 +1,300 @@
+// The row is made by the objects that make a loader's rows: Geometry finds the part of the picture,
+// RowWriter decodes it, changes its pixels and stores its numbers. What a loader does besides, an
+// order, a ring of slots, reading shards, is not here.
+//
+// A call borrows a workspace, which is a decoder with all its memory, and gives it back. Rows()
+// puts a job on its own stack into a list; the threads take images of the first job in the list,
+// and so does the caller, until none is left. A job leaves the list with its last image taken, and
+// the caller waits for those that others have taken.
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <sluice/cpu.h>
+#include <sluice/preprocess.h>
+
+#include "format/disk/system_error.h"
+#include "format/mutex.h"
+#include "reader/batch/slot.h"
+#include "reader/decoding/served_pipeline.h"
+#include "reader/transform/geometry.h"
+#include "reader/transform/row_writer.h"
+
+namespace sluice {
+
+struct Preprocess::State {
+ public:
+  // The images of one call of Rows().
+  struct RowsJob {
+    std::span<const std::span<const std::byte>> files;  // or
+    std::span<const ImagePayload> images;
+    std::byte* rows = nullptr;
+    std::optional<std::chrono::steady_clock::time_point> deadline;
+    // Guarded by mutex_.
+    std::size_t next = 0, done = 0;
+    std::vector<RowFault> faults;
+    bool lost_fault = false;  // there was no memory for one
+
+    std::size_t size() const noexcept { return std::max(files.size(), images.size()); }
+  };
+
+  State(std::string_view text, PreprocessOptions given)
+      : pipeline_(ServedPipeline::Parse(text)),
+        options_(std::move(given)),
+        geometry_(pipeline_.steps),
+        pixels_(pipeline_.steps) {
+    pipeline_.RequireFixed();
+    pixels_.CheckSize(pipeline_.width, pipeline_.height, pipeline_.channels);
+    shape_.samples = 1;
+    shape_.height = pipeline_.height;
+    shape_.width = pipeline_.width;
+    shape_.channels = pipeline_.channels;
+    shape_.layout = pipeline_.layout;
+    if (pixels_.output()) shape_.type = ElementTypeOf(*pixels_.output());
+  }
+  ~State() {
+    {
+      const MutexLock lock(mutex_);
+      ending_ = true;
+    }
+    work_.NotifyAll();
+    for (std::thread& thread : threads_)
+      thread.join();
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  const ServedPipeline& pipeline() const noexcept { return pipeline_; }
+  const ImageBatch& shape() const noexcept { return shape_; }
+
+  // Makes a row in the calling thread.
+  void Make(const ImagePayload* image, Bytes file, std::span<std::byte> row) {
+    if (row.size() != shape_.sample_bytes()) RefuseSize(row.size(), 1);
+    RequireFiles(image == nullptr);
+    std::unique_ptr<Workspace> workspace = Borrow();
+    const std::optional<Error> error = Try(*workspace, image, file, row.data());
+    Return(std::move(workspace));
+    if (error) throw *error;
+  }
+
+  std::vector<RowFault> MakeAll(RowsJob& job, std::span<std::byte> rows,
+                                std::optional<std::chrono::microseconds> within) {
+    if (rows.size() != job.size() * shape_.sample_bytes()) RefuseSize(rows.size(), job.size());
+    RequireFiles(!job.files.empty());
+    if (job.size() == 0) return {};
+    job.rows = rows.data();
+    if (within) job.deadline = std::chrono::steady_clock::now() + *within;
+    std::unique_ptr<Workspace> workspace = Borrow();
+    const MutexLock lock(mutex_);
+    if (job.size() > 1) {
+      StartThreads();
+      jobs_.push_back(&job);
+      work_.NotifyAll();
+    }
+    while (job.next < job.size())
+      TakeOne(job, *workspace);
+    while (job.done < job.size())
+      done_.Wait(mutex_);
+    idle_.push_back(std::move(workspace));
+    if (job.lost_fault) throw OutOfMemory();
+    std::ranges::sort(job.faults, {}, &RowFault::row);
+    return std::move(job.faults);
+  }
+
+ private:
+  struct Workspace {
+    PayloadDecoder decoder;
+    RowWriter writer;
+    ImageReader read_file;
+  };
+
+  [[noreturn]] void RefuseSize(std::size_t has, std::size_t rows) const {
+    throw Error(ErrorCode::kInvalidArgument, "Preprocess: " + std::to_string(rows) +
+                                                 (rows == 1 ? " row takes " : " rows take ") +
+                                                 std::to_string(rows * shape_.sample_bytes()) +
+                                                 " bytes, and there is room for " +
+                                                 std::to_string(has));
+  }
+  void RequireFiles(bool has_file) const {
+    if (!has_file || options_.image_files) return;
+    throw Error(ErrorCode::kState,
+                "Preprocess: PreprocessOptions::image_files is empty, so only stored and decoded "
+                "images can be served; set it to sluice::ImageFileReader (<sluice/image_file.h>)");
+  }
+
+  std::unique_ptr<Workspace> Borrow() {
+    {
+      const MutexLock lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Workspace> workspace = std::move(idle_.back());
+        idle_.pop_back();
+        return workspace;
+      }
+    }
+    auto workspace = std::make_unique<Workspace>();
+    if (options_.image_files)
+      workspace->read_file =
+          options_.image_files(pipeline_.channels == 1 ? 1 : 3, options_.max_pixels);
+    return workspace;
+  }
+  void Return(std::unique_ptr<Workspace> workspace) {
+    const MutexLock lock(mutex_);
+    idle_.push_back(std::move(workspace));
+  }
+
+  // Starts the threads, if they have not been started. With fewer than wanted, calls are slower.
+  void StartThreads() REQUIRES(mutex_) {
+    if (started_) return;
+    started_ = true;
+    const unsigned wanted = options_.threads != 0 ? options_.threads : AvailableCpus();
+    try {
+      while (threads_.size() + 1 < wanted)
+        threads_.emplace_back([this] { Run(); });
+    } catch (const std::system_error&) {
+    }
+  }
+  void Run() {
+    std::unique_ptr<Workspace> workspace;
+    try {
+      workspace = Borrow();
+    } catch (const std::bad_alloc&) {
+      return;  // the callers do the work
+    }
+    const MutexLock lock(mutex_);
+    while (!ending_) {
+      if (jobs_.empty()) {
+        work_.Wait(mutex_);
+      } else {
+        TakeOne(*jobs_.front(), *workspace);
+      }
+    }
+  }
+  // Takes the job's next image, and makes its row without the mutex.
+  void TakeOne(RowsJob& job, Workspace& workspace) REQUIRES(mutex_) {
+    const std::size_t row = job.next++;
+    if (job.next == job.size()) std::erase(jobs_, &job);
+    std::optional<Error> error;
+    bool late = false;
+    {
+      const MutexUnlock unlocked(mutex_);
+      std::byte* const target = job.rows + row * shape_.sample_bytes();
+      late = job.deadline && std::chrono::steady_clock::now() >= *job.deadline;
+      if (late) {
+        error = late_;
+      } else if (job.files.empty()) {
+        error = Try(workspace, &job.images[row], {}, target);
+      } else {
+        error = Try(workspace, nullptr, job.files[row], target);
+      }
+      if (error) std::memset(target, 0, shape_.sample_bytes());
+    }
+    try {
+      if (error) job.faults.push_back({row, late, *std::move(error)});
+    } catch (const std::bad_alloc&) {
+      job.lost_fault = true;
+    }
+    if (++job.done == job.size()) done_.NotifyAll();
+  }
+
+  // Makes the row of an image, or of a file if that is null. Returns why it cannot be made.
+  std::optional<Error> Try(Workspace& workspace, const ImagePayload* image, Bytes file,
+                           std::byte* row) const {
+    try {
+      return image != nullptr ? Paint(workspace, *image, row)
+                              : Paint(workspace, workspace.read_file(file), row);
+    } catch (const Error& error) {
+      return error;
+    } catch (const std::bad_alloc&) {
+      return OutOfMemory();
+    }
+  }
+  std::optional<Error> Paint(Workspace& workspace, const ImagePayload& image,
+                             std::byte* row) const {
+    if (const Defect defect = CheckStored(image)) return Error(ErrorCode::kCorrupt, defect);
+    const auto size = [](std::uint64_t width, std::uint64_t height) {
+      return std::to_string(width) + "x" + std::to_string(height);
+    };
+    if (std::uint64_t{image.width} * image.height > options_.max_pixels) {
+      return Error(ErrorCode::kLimit, "the image has " + size(image.width, image.height) +
+                                          " pixels, more than the " +
+                                          std::to_string(options_.max_pixels) + " of max_pixels");
+    }
+    if (image.pixel_type != PixelType::kUint8)
+      return Error(ErrorCode::kUnsupported, "the image has 16 bits a value; make them 8");
+    const Frame frame = geometry_.FrameFor(image.width, image.height, 0, 0);
+    if (frame.region.width() != pipeline_.width || frame.region.height() != pipeline_.height) {
+      return Error(ErrorCode::kInvalidArgument,
+                   "the image has " + size(image.width, image.height) +
+                       " pixels, and the pipeline, which does not resize, is for images of " +
+                       size(pipeline_.width, pipeline_.height));
+    }
+    const auto decode = [&](const Region& region, const PixelTarget& target) {
+      return workspace.decoder.Decode(image, region, target);
+    };
+    const PixelTarget target{reinterpret_cast<std::uint8_t*>(row), pipeline_.channels,
+                             OrderOf(shape_)};
+    if (const Defect defect = workspace.writer.Write(decode, frame, pixels_, {}, target))
+      return Error(ErrorCode::kCorrupt, defect);
+    return std::nullopt;
+  }
+
+  const Error late_{ErrorCode::kState, "the deadline came before this image's turn"};
+  const ServedPipeline pipeline_;
+  const PreprocessOptions options_;
+  const Geometry geometry_;
+  const PixelProgram pixels_;
+  ImageBatch shape_;  // of one row
+  Mutex mutex_;
+  Condition work_;  // a job was added, or the threads must end
+  Condition done_;  // a job's last row is there
+  std::vector<std::unique_ptr<Workspace>> idle_ GUARDED_BY(mutex_);
+  std::vector<RowsJob*> jobs_ GUARDED_BY(mutex_);  // those with images that nobody has taken
+  bool started_ GUARDED_BY(mutex_) = false;
+  bool ending_ GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;  // made under the mutex, joined when nobody calls any more
+};
+
+Preprocess::Preprocess(std::string_view pipeline, PreprocessOptions options)
+    : state_(std::make_unique<State>(pipeline, std::move(options))) {}
+Preprocess::~Preprocess() = default;
+Preprocess::Preprocess(Preprocess&&) noexcept = default;
+Preprocess& Preprocess::operator=(Preprocess&&) noexcept = default;
+
+ImageBatch Preprocess::shape(std::size_t samples) const noexcept {
+  ImageBatch shape = state_->shape();
+  shape.samples = samples;
+  return shape;
+}
+std::size_t Preprocess::row_bytes() const noexcept {
+  return state_->shape().sample_bytes();
+}
+std::string Preprocess::PipelineText() const {
+  return state_->pipeline().Text();
+}
+
+void Preprocess::Row(std::span<const std::byte> file, std::span<std::byte> row) const {
+  state_->Make(nullptr, file, row);
+}
+void Preprocess::Row(const ImagePayload& image, std::span<std::byte> row) const {
+  state_->Make(&image, {}, row);
+}
+
+std::vector<RowFault> Preprocess::Rows(std::span<const std::span<const std::byte>> files,
+                                       std::span<std::byte> rows,
+                                       std::optional<std::chrono::microseconds> within) const {
+  State::RowsJob job;
+  job.files = files;
+  return state_->MakeAll(job, rows, within);
+}
+std::vector<RowFault> Preprocess::Rows(std::span<const ImagePayload> images,
+                                       std::span<std::byte> rows,
+                                       std::optional<std::chrono::microseconds> within) const {
+  State::RowsJob job;
+  job.images = images;
+  return state_->MakeAll(job, rows, within);
+}
+
+}  // namespace sluice

@@ -1,0 +1,33 @@
+// A pipeline as text: what makes an image into a row, and nothing of the dataset, its order or its
+// labels. Loader::PipelineText() writes it, Preprocess reads it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <sluice/batch.h>
+#include <sluice/transform.h>
+
+#include "reader/batch/batch_recipe.h"
+
+namespace sluice {
+
+struct ServedPipeline {
+  Pipeline steps;  // those that move or change pixels, and Normalize
+  std::uint32_t width = 0, height = 0, channels = 3;  // of the row
+  Layout layout = Layout::kNHWC;
+
+  // That of a loader's first image in an epoch. Throws Error(kInvalidArgument) if the row depends
+  // on something that is not written.
+  static ServedPipeline Of(const BatchRecipe& recipe, std::uint64_t epoch);
+  // Reads the JSON of Text(), or steps as ParsePipeline() reads them. Throws
+  // Error(kInvalidArgument).
+  static ServedPipeline Parse(std::string_view text);
+
+  std::string Text() const;
+  // Throws Error(kInvalidArgument), which names the step, if rows differ from time to time.
+  void RequireFixed() const;
+};
+
+}  // namespace sluice

@@ -1,0 +1,163 @@
+// Preprocess: rows for a server. A file is anything with a buffer of bytes; a decoded image is an
+// array of height x width [x channels].
+#include <sluice/image_file.h>
+#include <sluice/preprocess.h>
+
+#include "reader/python/binding/keywords.h"
+
+namespace sluice::python {
+
+namespace {
+
+using Buffer = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+
+// A file as it lies, or the image of an array.
+ImagePayload GivenImage(const Buffer& given) {
+  ImagePayload image;
+  image.bytes = {reinterpret_cast<const std::byte*>(given.data()), given.nbytes()};
+  const bool bytes = given.dtype() == nb::dtype<std::uint8_t>();
+  if (bytes && given.ndim() == 1) return image;
+  const std::size_t channels = given.ndim() == 3 ? given.shape(2) : 1;
+  if (!bytes || given.ndim() < 2 || given.ndim() > 3 || given.shape(0) > 65535 ||
+      given.shape(1) > 65535 || channels > 4) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "an image is the bytes of a file, or an array of uint8 of height x width or height "
+                "x width x channels, with at most 65535 pixels a side and 4 channels");
+  }
+  image.codec = Codec::kRaw;
+  image.height = static_cast<std::uint32_t>(given.shape(0));
+  image.width = static_cast<std::uint32_t>(given.shape(1));
+  image.channels = static_cast<std::uint8_t>(channels);
+  return image;
+}
+
+struct PyPreprocess {
+  Owned<Preprocess> made;
+
+  // Memory for rows, and the array over it.
+  struct Rows {
+    std::span<std::byte> memory;
+    nb::object array;
+  };
+  Rows NewRows(std::size_t count) const {
+    ImageBatch shape = made->shape(count);
+    const std::size_t bytes = count * made->row_bytes();
+    auto* const memory = new std::byte[std::max<std::size_t>(bytes, 1)];
+    const nb::capsule owner(memory,
+                            [](void* at) noexcept { delete[] static_cast<std::byte*>(at); });
+    shape.data = reinterpret_cast<const std::uint8_t*>(memory);
+    return {{memory, bytes}, ArrayOver(shape, owner, true)};
+  }
+
+  nb::object Row(const Buffer& given) const {
+    const ImagePayload image = GivenImage(given);
+    const Rows rows = NewRows(1);
+    WithoutGil([&] {
+      if (image.codec == Codec::kAbsent) {
+        made->Row(image.bytes, rows.memory);
+      } else {
+        made->Row(image, rows.memory);
+      }
+    });
+    return rows.array[nb::int_(0)];
+  }
+
+  nb::tuple All(const std::vector<Buffer>& given, std::optional<double> within) const {
+    std::vector<ImagePayload> images;
+    std::vector<std::span<const std::byte>> files;
+    for (const Buffer& one : given) {
+      const ImagePayload image = GivenImage(one);
+      if (image.codec == Codec::kAbsent) {
+        files.push_back(image.bytes);
+      } else {
+        images.push_back(image);
+      }
+    }
+    if (!files.empty() && !images.empty()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "rows() takes files or arrays, not both in one call");
+    }
+    std::optional<std::chrono::microseconds> most;
+    if (within) {
+      if (!(*within >= 0 && *within <= 1e9))
+        throw Error(ErrorCode::kInvalidArgument, "within is a number of seconds, or None");
+      most = std::chrono::ceil<std::chrono::microseconds>(std::chrono::duration<double>(*within));
+    }
+    const Rows rows = NewRows(given.size());
+    std::vector<RowFault> faults = WithoutGil([&] {
+      return images.empty() ? made->Rows(files, rows.memory, most)
+                            : made->Rows(images, rows.memory, most);
+    });
+    return nb::make_tuple(rows.array, std::move(faults));
+  }
+};
+
+}  // namespace
+
+void BindPreprocess(nb::module_& module) {
+  nb::class_<RowFault>(module, "RowFault", "Why a row of Preprocess.rows() could not be made")
+      .def_ro("row", &RowFault::row)
+      .def_ro("late", &RowFault::late)
+      .def_prop_ro("error", [](const RowFault& fault) { return ExceptionOf(fault.error); })
+      .def("__repr__", [](const RowFault& fault) {
+        return "RowFault(row " + std::to_string(fault.row) + ": " +
+               InPythonsWords(fault.error.what()) + ")";
+      });
+  nb::class_<PyPreprocess> bound(
+      module, "Preprocess",
+      "Makes the rows of a Loader for a server: preprocess(file) returns the row of an image file "
+      "of "
+      "any kind that convert() reads, or of an array of uint8, with the bytes that the Loader of "
+      "the "
+      "validation gives for a sample whose stored image has the same bytes.\n\n"
+      "pipeline: the text of Loader.pipeline(), or steps such as 'short:256,center:224,normalize'; "
+      "threads: how many rows() uses (None: one for each CPU); max_pixels: a larger image is "
+      "refused.");
+  RefusePickling(bound,
+                 "a Preprocess has threads and cannot be pickled or copied; make it in the process "
+                 "that uses it, from the text that pipeline holds");
+  bound
+      .def(
+          "__init__",
+          [](PyPreprocess* self, const std::string& pipeline, std::optional<std::uint32_t> threads,
+             std::uint64_t max_pixels) {
+            new (self)
+                PyPreprocess{Owned<Preprocess>(Preprocess(pipeline, {.image_files = ImageFileReader,
+                                                                     .threads = threads.value_or(0),
+                                                                     .max_pixels = max_pixels}))};
+          },
+          "pipeline"_a, nb::kw_only(), "threads"_a = nb::none(),
+          "max_pixels"_a = PreprocessOptions().max_pixels)
+      .def("__call__", &PyPreprocess::Row, "image"_a,
+           nb::sig("def __call__(self, image: object) -> object"),
+           "The row of an image, as a numpy array of height x width x channels (or channels first, "
+           "as "
+           "the pipeline says). An image that cannot be read raises an Error")
+      .def("rows", &PyPreprocess::All, "images"_a, "within"_a = nb::none(),
+           nb::sig("def rows(self, images: collections.abc.Sequence[object], within: float | None "
+                   "= None) -> tuple"),
+           "(rows, faults): the rows of several files or several arrays, made by threads, as one "
+           "array; rows of faults are zeros. No image is begun later than `within` seconds after "
+           "the "
+           "call")
+      .def_prop_ro(
+          "pipeline", [](const PyPreprocess& self) { return self.made->PipelineText(); },
+          "The pipeline, as Loader.pipeline() writes it")
+      .def_prop_ro(
+          "shape",
+          [](const PyPreprocess& self) {
+            const ImageBatch row = self.made->shape();
+            const bool planes = row.layout == Layout::kNCHW;
+            return ShapeTuple(planes ? nb::make_tuple(row.channels, row.height, row.width)
+                                     : nb::make_tuple(row.height, row.width, row.channels));
+          },
+          "The shape of a row")
+      .def_prop_ro(
+          "dtype", [](const PyPreprocess& self) { return NameOf(self.made->shape().type); },
+          "The type of a row's values, such as 'float32'")
+      .def("__repr__", [](const PyPreprocess& self) {
+        return "Preprocess('" + self.made->PipelineText() + "')";
+      });
+}
+
+}  // namespace sluice::python

@@ -1,0 +1,54 @@
+// A program of a test: prints how often rows of a Preprocess take memory once it has worked, and
+// for how many files. It counts calls of operator new, which all code of C++ goes through.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <vector>
+
+#include <sluice/image_file.h>
+#include <sluice/preprocess.h>
+
+namespace {
+std::atomic<unsigned> taken{0};
+}
+
+void* operator new(std::size_t bytes) {
+  taken.fetch_add(1, std::memory_order_relaxed);
+  if (void* const memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+// serve_bounded FILES...
+int main(int count, char** names) {
+  std::vector<std::vector<std::byte>> files;
+  for (int i = 1; i < count; ++i) {
+    std::ifstream in(names[i], std::ios::binary);
+    const std::vector<char> content{std::istreambuf_iterator<char>(in), {}};
+    const auto* const first = reinterpret_cast<const std::byte*>(content.data());
+    files.emplace_back(first, first + content.size());
+  }
+  const std::vector<std::span<const std::byte>> all(files.begin(), files.end());
+  const sluice::Preprocess preprocess("short:48,center:32,blur:5/1/1,normalize",
+                                      {.image_files = sluice::ImageFileReader, .threads = 1});
+  std::vector<std::byte> rows(files.size() * preprocess.row_bytes());
+  std::size_t faults = 0;
+  const auto serve = [&] {
+    faults += preprocess.Rows(all, rows).size();
+    for (const std::span<const std::byte> file : all)
+      preprocess.Row(file, std::span(rows).first(preprocess.row_bytes()));
+  };
+  serve();
+  serve();
+  taken = 0;
+  serve();
+  std::printf("%u times, for %zu files with %zu faults\n", taken.load(), files.size(), faults);
+}

@@ -1,0 +1,230 @@
+// A file's kind is detected from its content. A JPEG may keep its coefficients, or be recoded, or
+// be resized plane by plane; all other images, and JPEGs that need it, go through pixels: colours
+// to sRGB, orientation, size.
+//
+// ImageFileReader() at the end serves files, which are not stored. A JPEG that a decoder of
+// datasets reads as a conversion would store it is given back as it is, without a copy; a look at
+// its markers finds that out. All others go the way of a conversion that keeps coefficients and
+// sizes.
+#include "writer/convert/image_encoder.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+#include <sluice/image_file.h>
+
+#include "format/disk/limits.h"
+#include "format/disk/system_error.h"
+#include "format/pixels/baseline/header.h"
+#include "writer/source/images/image_kinds.h"
+#include "writer/source/images/sniff.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kImageField = 0;
+constexpr std::uint16_t kQuarter = 65'536 / 4;
+
+// The geometry of a picture of this stored size once it is upright.
+FittedGeometry FitUpright(std::uint32_t stored_width, std::uint32_t stored_height,
+                          Orientation orientation, const ConvertOptions& options) {
+  return orientation.transposed ? FitGeometry(stored_height, stored_width, options)
+                                : FitGeometry(stored_width, stored_height, options);
+}
+
+}  // namespace
+
+std::string ToReason(const std::string& sentence) {
+  std::string reason = sentence.substr(0, kMaxReasonBytes);
+  for (char& c : reason) {
+    if (c < ' ' || c > '~' || c == '"' || c == '\\') c = '?';
+  }
+  return reason;
+}
+
+void ImageEncoder::Encode(std::vector<std::byte>& file, Outcome& outcome) {
+  const Sniffed sniffed = Sniff(file);
+  const std::string unconverted = WhyNotConverted(sniffed);
+  if (!unconverted.empty()) throw Error(ErrorCode::kUnsupported, unconverted);
+  if (sniffed.kind == ImageKind::kJpeg) return EncodeFromJpeg(file, outcome);
+  EncodeFromPixels(sniffed.kind, file, outcome);
+}
+
+void ImageEncoder::CheckPixels(std::uint32_t width, std::uint32_t height) const {
+  if (width == 0 || height == 0) {
+    throw Error(ErrorCode::kCorrupt, "broken: its header says that it has no pixels");
+  }
+  if (std::uint64_t{width} * height > options_.run.max_pixels) {
+    throw Error(ErrorCode::kLimit, "has " + std::to_string(width) + "x" + std::to_string(height) +
+                                       " pixels, more than the " +
+                                       std::to_string(options_.run.max_pixels) + " of max_pixels");
+  }
+}
+
+ColorRules ImageEncoder::RulesFor(bool has_profile, Bytes profile, ProfileColors colors,
+                                  Outcome& outcome) {
+  ColorRules rules{options_.form.channels, options_.form.background, nullptr, &greatest_};
+  transform_.reset();
+  greatest_.reset();
+  if (!has_profile) return rules;
+  outcome.profile_dropped = true;
+  if (options_.form.icc != IccProfiles::kConvert) return rules;
+  ColorProfiles::Meaning meaning = profiles_.Find(profile, colors);
+  transform_ = std::move(meaning.transform);
+  rules.transform = transform_.get();
+  outcome.profile_dropped = !meaning.understood;
+  outcome.profile_converted = transform_ != nullptr;
+  return rules;
+}
+
+void ImageEncoder::EncodeFromJpeg(std::vector<std::byte>& content, Outcome& outcome) {
+  const JpegFile file = TakeJpeg(content);
+  const bool convert = options_.form.icc == IccProfiles::kConvert;
+  JpegSource source(file, convert);
+  CheckPixels(source.width(), source.height());
+  const FittedGeometry geometry =
+      FitUpright(source.width(), source.height(), source.orientation(), options_);
+  placement_ = {source.width(), source.height(), source.orientation(), geometry};
+  outcome.smaller = IsSmallerThanTarget(geometry, options_);
+  outcome.shrunk = IsShrunk(geometry);
+  const std::vector<std::byte> profile = convert ? source.Profile() : std::vector<std::byte>();
+  const ColorRules rules = RulesFor(source.has_profile(), profile, source.colors(), outcome);
+  if (options_.form.keep && geometry.unchanged && rules.transform == nullptr &&
+      KeepCoefficients(file, source, outcome)) {
+    return;
+  }
+  outcome.reencoded = options_.form.image != ImageCodec::kRaw;
+  if (options_.form.image != ImageCodec::kRaw && geometry.unchanged && rules.transform == nullptr &&
+      source.orientation().identity() && Recode(file, source, outcome)) {
+    return;
+  }
+  if (TakesCutShort()) source.TakeCutShort();
+  const bool ycc420 =
+      options_.form.image != ImageCodec::kRaw && options_.form.subsampling == Subsampling::k420;
+  Picture picture = jpeg_fitter_.Fit(source, file.bytes, rules, geometry, ycc420);
+  outcome.cut_short = ToReason(source.cut_short());
+  Store(std::move(picture), outcome.sample.fields[kImageField]);
+}
+
+bool ImageEncoder::KeepCoefficients(const JpegFile& file, const JpegSource& source,
+                                    Outcome& outcome) {
+  std::optional<FieldValue> kept;
+  try {
+    Reached(EncodeStep::kDecoded);
+    kept = KeepJpeg(file, source, options_, blocks_);
+  } catch (const CutShort&) {
+    if (!TakesCutShort()) throw;
+  }
+  if (!kept) return false;
+  FieldValue& value = outcome.sample.fields[kImageField];
+  value = *std::move(kept);
+  outcome.kept = true;
+  if (options_.form.image == ImageCodec::kPacked) PackJpeg(value, blocks_);
+  Reached(EncodeStep::kEncoded);
+  return true;
+}
+
+bool ImageEncoder::Recode(const JpegFile& file, const JpegSource& source, Outcome& outcome) {
+  if (!recoder_.Take(file.bytes, source.width(), source.height(), options_)) return false;
+  Reached(EncodeStep::kDecoded);
+  recoder_.Store(outcome.sample.fields[kImageField]);
+  Reached(EncodeStep::kEncoded);
+  return true;
+}
+
+void ImageEncoder::EncodeFromPixels(ImageKind kind, Bytes file, Outcome& outcome) {
+  const bool convert = options_.form.icc == IccProfiles::kConvert;
+  const std::unique_ptr<PixelSource> source = OpenPixels(kind, file, convert);
+  const std::uint32_t width = source->width();
+  const std::uint32_t height = source->height();
+  CheckPixels(width, height);
+  const Bytes profile = convert ? source->Profile() : Bytes();
+  const ColorRules rules = RulesFor(source->has_profile(), profile, source->colors(), outcome);
+  if (TakesCutShort()) source->TakeCutShort();
+  Picture picture = source->Decode(rules);
+  outcome.dim = source->deep() && greatest_ && *greatest_ < kQuarter;
+  outcome.channels_dropped = source->drops_channels();
+  outcome.cut_short = ToReason(source->cut_short());
+  const Orientation orientation = source->orientation();
+  const FittedGeometry geometry = FitUpright(width, height, orientation, options_);
+  placement_ = {width, height, orientation, geometry};
+  outcome.smaller = IsSmallerThanTarget(geometry, options_);
+  outcome.shrunk = IsShrunk(geometry);
+  Store(FitPicture(std::move(picture), 1, placement_, resampler_),
+        outcome.sample.fields[kImageField]);
+}
+
+void ImageEncoder::Store(Picture picture, FieldValue& value) {
+  if (picture.channels == 1 && options_.form.channels == 3) picture = GreyToRgb(picture);
+  Reached(EncodeStep::kDecoded);
+  if (options_.form.image != ImageCodec::kRaw) {
+    EncodeInto(picture, options_, value);
+    return Reached(EncodeStep::kEncoded);
+  }
+  value.SetSize(picture.width, picture.height, picture.channels);
+  if (std::max(picture.width, picture.height) > kMaxImageSide ||
+      picture.pixels.size() > kMaxPayloadBytes) {
+    throw Error(ErrorCode::kLimit, "takes " + std::to_string(picture.pixels.size()) +
+                                       " bytes as raw pixels (" + std::to_string(picture.width) +
+                                       "x" + std::to_string(picture.height) +
+                                       "), more than can be stored; make it smaller");
+  }
+  value.codec = Codec::kRaw;
+  value.SetBytes(std::as_bytes(std::span(picture.pixels)));
+  Reached(EncodeStep::kEncoded);
+}
+
+namespace {
+
+class FileReader {
+ public:
+  FileReader(unsigned channels, std::uint64_t max_pixels) {
+    options_.form.keep = true;
+    options_.form.image = ImageCodec::kRaw;
+    options_.form.channels = channels;
+    options_.run.max_pixels = max_pixels;
+  }
+
+  ImagePayload Read(Bytes file) {
+    if (Sniff(file).kind == ImageKind::kJpeg) {
+      const std::optional<Bytes> picture = UprightPicture(file);
+      if (picture && baseline::ParseHeader(*picture, header_) &&
+          std::uint64_t{header_.width} * header_.height <= options_.run.max_pixels) {
+        return {Codec::kJpeg,  PixelType::kUint8, static_cast<std::uint8_t>(header_.components),
+                header_.width, header_.height,    *picture};
+      }
+    }
+    file_.assign(file.begin(), file.end());
+    outcome_ = {};
+    outcome_.sample.fields.resize(1);
+    const AllocationWatch memory;
+    try {
+      encoder_.Encode(file_, outcome_);
+    } catch (const Error&) {
+      // Most libraries report a broken picture and a failed allocation in the same way.
+      if (memory.failed()) throw std::bad_alloc();
+      throw;
+    }
+    const FieldValue& made = outcome_.sample.fields[kImageField];
+    return {made.codec, PixelType::kUint8, static_cast<std::uint8_t>(made.channels),
+            made.width, made.height,       made.bytes};
+  }
+
+ private:
+  ConvertOptions options_;
+  ImageEncoder encoder_{options_};
+  baseline::Header header_;
+  std::vector<std::byte> file_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+std::function<ImagePayload(std::span<const std::byte>)> ImageFileReader(unsigned channels,
+                                                                        std::uint64_t max_pixels) {
+  const auto reader = std::make_shared<FileReader>(channels, max_pixels);
+  return [reader](std::span<const std::byte> file) { return reader->Read(file); };
+}
+
+}  // namespace sluice
