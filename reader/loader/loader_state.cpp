@@ -164,7 +164,6 @@ DecodingContext LoaderState::Context() {
 }
 
 Batch LoaderState::Row(std::uint64_t sample, std::uint64_t epoch) {
-  faults_.Begin(epoch);
   return Batch(rows_->Make(sample, epoch, shared_from_this()));
 }
 

@@ -156,6 +156,20 @@ TEST_CASE("Faults are listed with shard, sample, key and reason, and counted") {
   CHECK(loader.Stats().faults == 2 * kDamaged.size());
 }
 
+TEST_CASE("A row of another epoch does not change which faults of the running epoch count") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 200);
+  Damage(path, kDamaged);
+  LoaderOptions options = OptionsFor(10, 1);
+  options.integrity.on_fault = OnFault::kSkip;
+  options.ring.prefetch = 1;
+  Loader loader(Dataset::Open(path), options);
+  REQUIRE_FALSE(IsDamaged(1));
+  for (const Batch& batch : loader.Epoch(0))
+    REQUIRE(loader.Row(1, 5).size() <= batch.size());
+  CHECK(loader.Stats().faults == kDamaged.size());
+}
+
 TEST_CASE(
     "Where nothing can be read, an epoch ends in an error, when skipping and when substituting") {
   const TemporaryFolder folder;

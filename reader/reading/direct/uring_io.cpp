@@ -1,6 +1,6 @@
 // Reads of blocks by io_uring: the kernel works on many at once, without threads. If the ring is
-// full, the calling thread reads; if the kernel completes only a part of a read, the rest is
-// submitted again.
+// full or the kernel refuses a read, the calling thread reads; if the kernel completes only a part
+// of a read, the rest is submitted again.
 #include <cerrno>
 #include <vector>
 
@@ -42,21 +42,27 @@ class UringIo : public BlockIo {
     io_uring_prep_read(entry, read.file, read.to + read.done,
                        static_cast<unsigned>(read.bytes - read.done), read.offset + read.done);
     io_uring_sqe_set_data(entry, &read);
-    Push();
+    if (Push()) return;
+    io_uring_prep_nop(entry);
+    io_uring_sqe_set_data(entry, nullptr);
+    ReadNow(read);
+    read_now_.push_back(&read);
   }
 
   BlockRead& Wait() override {
-    if (!read_now_.empty()) {
-      BlockRead& read = *read_now_.back();
-      read_now_.pop_back();
-      return read;
-    }
     for (;;) {
+      if (!read_now_.empty()) {
+        BlockRead& read = *read_now_.back();
+        read_now_.pop_back();
+        return read;
+      }
       io_uring_cqe* event = nullptr;
       if (io_uring_wait_cqe(&ring_, &event) != 0) continue;  // interrupted by a signal
-      auto& read = *static_cast<BlockRead*>(io_uring_cqe_get_data(event));
+      auto* const of_event = static_cast<BlockRead*>(io_uring_cqe_get_data(event));
       const int result = event->res;
       io_uring_cqe_seen(&ring_, event);
+      if (of_event == nullptr) continue;  // its read was made by the calling thread
+      BlockRead& read = *of_event;
       if (result > 0) read.done += static_cast<std::size_t>(result);
       const bool again = result == -EINTR || result == -EAGAIN;
       if (again || (result > 0 && read.done < read.bytes)) {
@@ -87,14 +93,15 @@ class UringIo : public BlockIo {
   }
 
   // Submits what the ring holds. Repeats while the kernel is short of memory or its completion
-  // queue is full.
-  void Push() noexcept {
+  // queue is full. Returns false if the kernel refuses.
+  bool Push() noexcept {
     while (io_uring_sq_ready(&ring_) > 0) {
       const int submitted = io_uring_submit(&ring_);
       if (submitted < 0 && submitted != -EINTR && submitted != -EAGAIN && submitted != -EBUSY) {
-        return;
+        return false;
       }
     }
+    return true;
   }
 
   io_uring ring_{};
