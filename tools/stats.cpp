@@ -1,11 +1,18 @@
 // `sluice stats`: mean and deviation of each channel, the distribution of image sizes, and the
-// number of samples of each class.
+// number of samples of each class; with --json, also what a stage of a pipeline needs to know of
+// the other fields: ranges, means and vocabularies.
+//
+// The figures depend on the dataset alone. Sums over pixels are integers, because threads add to
+// them in any order; sums over a field of floats are made by one thread, in the samples' order.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -30,12 +37,15 @@ namespace {
 constexpr const char* kStatsDescription =
     "Computes what a training needs to know.\n\n"
     "Mean and standard deviation of each channel (over all pixels of all images, decoded whole; 0 "
-    "to 1), the distribution of sizes, and the number of samples of each class.\n";
+    "to 1), the distribution of sizes, and the number of samples of each class. With --json also "
+    "the dataset's digest, the range of each channel, and of every other field the number of "
+    "samples that have it, its range, mean and deviation, and its vocabulary with counts.\n";
 
 constexpr const char* kStatsExamples =
     "\nExamples:\n"
     "  sluice stats data/photos\n"
-    "  sluice stats data/photos --json | jq .mean\n\n";
+    "  sluice stats data/photos --json | jq .mean\n"
+    "  sluice stats data/photos --json > data/photos.stats.json   # for the stages that follow\n\n";
 
 struct StatsArguments {
   std::string dataset;
@@ -51,12 +61,15 @@ struct Sums {
   std::uint64_t pixels = 0;
   std::uint64_t sum[4] = {};
   Wide squares[4] = {};
+  std::uint64_t least[4] = {65535, 65535, 65535, 65535}, most[4] = {};
 
   void Add(const Sums& other) {
     pixels += other.pixels;
     for (int c = 0; c < 4; ++c) {
       sum[c] += other.sum[c];
       squares[c] += other.squares[c];
+      least[c] = std::min(least[c], other.least[c]);
+      most[c] = std::max(most[c], other.most[c]);
     }
   }
 };
@@ -69,15 +82,22 @@ void AddPixels(const Image& image, Sums& sums) {
   for (std::uint8_t c = 0; c < image.channels; ++c) {
     std::uint64_t sum = 0;
     std::uint64_t squares = 0;  // at most 2^28 pixels of 2^32
+    Value least = values[c], most = values[c];
     for (std::size_t i = 0; i < pixels; ++i) {
       const std::uint64_t value = values[i * image.channels + c];
       sum += value;
       squares += value * value;
+      least = std::min(least, values[i * image.channels + c]);
+      most = std::max(most, values[i * image.channels + c]);
     }
     sums.sum[c] += sum;
     sums.squares[c] += squares;
+    sums.least[c] = std::min<std::uint64_t>(sums.least[c], least);
+    sums.most[c] = std::max<std::uint64_t>(sums.most[c], most);
   }
 }
+
+using Json = nlohmann::ordered_json;
 
 struct Found {
   Sums sums;
@@ -85,7 +105,15 @@ struct Found {
   bool mixed = false;  // images of several kinds, which have no common mean
   double full = 255;   // the greatest possible value
   std::vector<std::uint32_t> widths, heights;
+  std::set<std::uint64_t> left_out;  // samples whose image cannot be read
+  Json fields;                       // of --json
 };
+
+// Whether one sample is at fault, so that the others can be counted.
+bool IsOfSample(const Error& error) {
+  return error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kUnsupported ||
+         error.code() == ErrorCode::kLimit;
+}
 
 class Counting {
  public:
@@ -151,11 +179,10 @@ class Counting {
       found_.widths.push_back(image.width);
       found_.heights.push_back(image.height);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnsupported &&
-          error.code() != ErrorCode::kLimit) {
-        throw;
-      }
+      if (!IsOfSample(error)) throw;
       samples_.LeaveOut(i, error.what());
+      const std::lock_guard lock(mutex_);
+      found_.left_out.insert(i);
     }
   }
 
@@ -166,7 +193,148 @@ class Counting {
   Found found_;
 };
 
-using Json = nlohmann::ordered_json;
+// A field that is not an image, over all samples.
+class FieldCounting {
+ public:
+  explicit FieldCounting(const Field& field)
+      : field_(field),
+        is_vocabulary_(field.kind == FieldKind::kBytes ? field.role == Role::kText
+                                                       : IsInteger(field.dtype)) {}
+
+  void Add(const Sample& sample) {
+    if (!sample.Has(field_.name)) return;
+    if (field_.kind == FieldKind::kBytes) {
+      AddText(sample);
+    } else {
+      WithElements(sample, field_, [this](auto values) {
+        for (const auto value : values)
+          AddNumber(value);
+      });
+    }
+    ++samples_;
+  }
+
+  Json ToJson() const {
+    Json json{{"name", field_.name}, {"kind", NameOf(field_.kind)}, {"role", NameOf(field_.role)}};
+    if (field_.kind != FieldKind::kBytes) {
+      json["dtype"] = NameOf(field_.dtype);
+      json["shape"] = field_.shape;
+    }
+    json["samples"] = samples_;
+    if (field_.kind != FieldKind::kBytes) {
+      json["values"] = values_;
+      json["not_finite"] = not_finite_;
+      const auto count = static_cast<long double>(values_);
+      const long double mean = values_ > 0 ? sum_ / count : 0;
+      const long double variance = values_ > 0 ? squares_ / count - mean * mean : 0;
+      const bool any = values_ > 0;
+      const bool integers = IsInteger(field_.dtype);
+      json["min"] = !any ? Json() : integers ? Json(least_integer_) : Json(least_);
+      json["max"] = !any ? Json() : integers ? Json(most_integer_) : Json(most_);
+      json["mean"] = any ? Json(static_cast<double>(mean)) : Json();
+      json["std"] = any ? Json(std::sqrt(static_cast<double>(std::max(variance, 0.0L)))) : Json();
+    }
+    json["vocabulary"] = Vocabulary();
+    return json;
+  }
+
+ private:
+  static constexpr std::size_t kMaxEntries = 10'000;  // of a vocabulary
+  static constexpr std::size_t kMaxTextBytes = 1024;  // of an entry
+
+  void AddText(const Sample& sample) {
+    if (!is_vocabulary_) return;
+    const std::string_view text = sample.Text(field_.name);
+    is_vocabulary_ = text.size() <= kMaxTextBytes && Count(texts_, std::string(text));
+  }
+  template <class T>
+  void AddNumber(T value) {
+    const auto number = static_cast<double>(value);
+    if (!std::isfinite(number)) {
+      ++not_finite_;
+      return;
+    }
+    ++values_;
+    sum_ += static_cast<long double>(value);
+    squares_ += static_cast<long double>(value) * static_cast<long double>(value);
+    least_ = std::min(least_, number);
+    most_ = std::max(most_, number);
+    if constexpr (std::is_integral_v<T>) {
+      const auto integer = static_cast<std::int64_t>(value);
+      least_integer_ = std::min(least_integer_, integer);
+      most_integer_ = std::max(most_integer_, integer);
+      if (is_vocabulary_) is_vocabulary_ = Count(numbers_, integer);
+    }
+  }
+  // False, with the counts dropped, if there are too many entries.
+  template <class Entry>
+  static bool Count(std::map<Entry, std::uint64_t>& counts, const Entry& entry) {
+    ++counts[entry];
+    if (counts.size() <= kMaxEntries) return true;
+    counts.clear();
+    return false;
+  }
+
+  // [{"value", "count"}, ...], the most frequent first, and of equally frequent ones the
+  // smallest; classes are called by their names, in the order of their numbers. Null if there is
+  // none.
+  Json Vocabulary() const {
+    if (!is_vocabulary_) return {};
+    Json json = Json::array();
+    if (!field_.classes.empty()) {
+      for (std::size_t c = 0; c < field_.classes.size(); ++c) {
+        const auto found = numbers_.find(static_cast<std::int64_t>(c));
+        json.push_back(
+            {{"value", field_.classes[c]}, {"count", found == numbers_.end() ? 0 : found->second}});
+      }
+      return json;
+    }
+    AddSorted(numbers_, json);
+    AddSorted(texts_, json);
+    return json;
+  }
+  template <class Entry>
+  static void AddSorted(const std::map<Entry, std::uint64_t>& counts, Json& json) {
+    std::vector<std::pair<Entry, std::uint64_t>> sorted(counts.begin(), counts.end());
+    std::ranges::stable_sort(sorted, std::ranges::greater(),
+                             [](const auto& one) { return one.second; });
+    for (const auto& [entry, count] : sorted)
+      json.push_back({{"value", entry}, {"count", count}});
+  }
+
+  const Field& field_;
+  std::uint64_t samples_ = 0, values_ = 0, not_finite_ = 0;
+  long double sum_ = 0, squares_ = 0;
+  double least_ = std::numeric_limits<double>::infinity(), most_ = -least_;
+  std::int64_t least_integer_ = INT64_MAX, most_integer_ = INT64_MIN;  // of integers
+  bool is_vocabulary_;
+  std::map<std::int64_t, std::uint64_t> numbers_;
+  std::map<std::string, std::uint64_t> texts_;
+};
+
+// All fields besides images, by one thread. `left_out`: samples not to count.
+Json FieldsJson(const Dataset& dataset, const std::set<std::uint64_t>& left_out,
+                ReadableSamples& samples, const std::stop_token& stop) {
+  std::vector<FieldCounting> fields;
+  for (const Field& field : dataset.schema().fields)
+    if (field.kind != FieldKind::kImage) fields.emplace_back(field);
+  for (std::uint64_t i = 0; i < samples.size() && !fields.empty(); ++i) {
+    if (stop.stop_requested()) throw Error(ErrorCode::kState, "stopped");
+    if (left_out.contains(samples[i])) continue;
+    try {
+      const Sample sample = dataset[samples[i]];
+      for (FieldCounting& field : fields)
+        field.Add(sample);
+    } catch (const Error& error) {
+      if (!IsOfSample(error)) throw;
+      samples.LeaveOut(samples[i], error.what());
+    }
+  }
+  Json json = Json::array();
+  for (const FieldCounting& field : fields)
+    json.push_back(field.ToJson());
+  return json;
+}
 
 // The values at 0, 5, 25, 50, 75, 95 and 100 per cent of a sorted list.
 Json Percentiles(const std::vector<std::uint32_t>& sorted) {
@@ -180,21 +348,28 @@ Json Percentiles(const std::vector<std::uint32_t>& sorted) {
 }
 
 Json StatsJson(const Dataset& dataset, const Found& found, const ReadableSamples& samples) {
-  Json json{{"dataset", dataset.path().string()},
+  Json json{{"sluice_stats", 1},
+            {"dataset", dataset.path().string()},
+            {"digest", dataset.id()},
             {"samples", dataset.size()},
             {"images", found.widths.size()},
             {"pixels", found.sums.pixels}};
   Json mean = Json::array();
   Json deviation = Json::array();
+  Json least = Json::array(), most = Json::array();
   for (unsigned c = 0; c < found.channels && !found.mixed && found.sums.pixels > 0; ++c) {
     const auto count = static_cast<double>(found.sums.pixels);
     const double average = static_cast<double>(found.sums.sum[c]) / count;
     const double square = static_cast<double>(found.sums.squares[c]) / count;
     mean.push_back(average / found.full);
     deviation.push_back(std::sqrt(std::max(0.0, square - average * average)) / found.full);
+    least.push_back(static_cast<double>(found.sums.least[c]) / found.full);
+    most.push_back(static_cast<double>(found.sums.most[c]) / found.full);
   }
   json["mean"] = found.mixed ? Json() : mean;
   json["std"] = found.mixed ? Json() : deviation;
+  json["min"] = found.mixed ? Json() : least;
+  json["max"] = found.mixed ? Json() : most;
   json["width"] = Percentiles(found.widths);
   json["height"] = Percentiles(found.heights);
   Json classes = Json::array();
@@ -204,6 +379,7 @@ Json StatsJson(const Dataset& dataset, const Found& found, const ReadableSamples
                        {"samples", dataset.class_counts()[c]}});
   }
   json["classes"] = classes;
+  json["fields"] = found.fields;
   json["damaged"] = samples.reasons();
   json["damaged_samples"] = samples.left_out();
   return json;
@@ -258,6 +434,8 @@ int RunStats(StatsArguments& arguments) {
     }
     samples.emplace(*dataset, hooks.stop);
     found = Counting(*dataset, arguments.threads, *samples).Run(hooks);
+    if (arguments.output.json)
+      found.fields = FieldsJson(*dataset, found.left_out, *samples, hooks.stop);
   };
   const bool done = RunEdit(arguments.output, "counting",
                             "counting " + cli::Printable(ShownPath(arguments.dataset)), count);
