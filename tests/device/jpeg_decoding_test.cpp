@@ -76,6 +76,8 @@ TEST_CASE("A device decodes at the reduced sizes that the host chooses") {
   for (const std::uint32_t out : {320U, 161U, 160U, 80U, 41U, 40U, 20U, 7U, 1U})
     regions.push_back(Part(0, 0, 320, 272, out, out * 272 / 320 + 1));
   regions.push_back(Part(33, 17, 256, 255, 32, 120));  // the axes differ
+  for (const std::uint32_t out : {125U, 62U, 31U})     // edges off the grids of 2, 4 and 8 pixels
+    regions.push_back(Part(21, 7, 253, 259, out, out));
   CheckSame(JpegPayloadOf(file, 320, 272), regions);
   Region area = Part(3, 5, 300, 260, 50, 50);
   area.filter = Filter::kArea;
