@@ -141,6 +141,17 @@ struct PayloadDecoder::State {
   std::vector<std::uint8_t> whole16;    // a 16-bit target, before it is put into planes
   std::vector<std::uint8_t> upright;    // a target before its rows become columns
 
+  // DecodeViews(): its decoder, the regions that it was given, and by region the number of its
+  // planes, or kAlone.
+  static constexpr std::size_t kAlone = SIZE_MAX;
+  baseline::Decoder view_decoder{set};
+  std::vector<Region> view_regions;
+  std::vector<std::size_t> view_planes;
+
+  // `planes`: those of the region, or null if the payload is still to be decoded.
+  Defect Decode(const ImagePayload& payload, const Region& region, const PixelTarget& target,
+                const ColumnPlane* planes);
+
   // Part of a picture, converted to the target's number of channels.
   struct Part {
     PixelView view;
@@ -149,9 +160,10 @@ struct PayloadDecoder::State {
   };
 
   // Decodes a region that is not transposed; leaves its border.
-  Defect DecodeUpright(const ImagePayload& payload, const Region& region,
-                       const PixelTarget& target);
-  Defect DecodeJpeg(const ImagePayload& payload, const Region& region, const PixelTarget& target);
+  Defect DecodeUpright(const ImagePayload& payload, const Region& region, const PixelTarget& target,
+                       const ColumnPlane* planes);
+  Defect DecodeJpeg(const ImagePayload& payload, const Region& region, const PixelTarget& target,
+                    const ColumnPlane* planes);
   Defect DecodePacked(const ImagePayload& payload, const Region& region, const PixelTarget& target);
   Defect DecodeOtherColours(const ImagePayload& payload, const Region& region,
                             std::uint32_t channels, Part& part);
@@ -164,9 +176,13 @@ struct PayloadDecoder::State {
 };
 
 Defect PayloadDecoder::State::DecodeJpeg(const ImagePayload& payload, const Region& region,
-                                         const PixelTarget& target) {
+                                         const PixelTarget& target, const ColumnPlane* planes) {
   if (target.channels != 1 && target.channels != 3) {
     return "a JPEG payload gives one or three channels";
+  }
+  if (planes != nullptr) {
+    planar.Run(planes, view_decoder.components(), region, target);
+    return nullptr;
   }
   if (baseline.Decode(payload.bytes, payload.width, payload.height, region, policy)) {
     planar.Run(baseline.planes(), baseline.components(), region, target);
@@ -324,7 +340,7 @@ Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region
 }
 
 Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const Region& region,
-                                            const PixelTarget& target) {
+                                            const PixelTarget& target, const ColumnPlane* planes) {
   if (payload.codec == Codec::kAbsent) return "the sample has no image";
   if (const Defect defect = CheckStored(payload)) return defect;
   if (!LiesInside(region, payload.width, payload.height))
@@ -338,7 +354,7 @@ Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const R
   if (payload.pixel_type == PixelType::kUint16) return Decode16(payload, region, target);
 
   switch (payload.codec) {
-    case Codec::kJpeg: return DecodeJpeg(payload, region, target);
+    case Codec::kJpeg: return DecodeJpeg(payload, region, target, planes);
     case Codec::kPacked: return DecodePacked(payload, region, target);
     case Codec::kRaw:
     case Codec::kZstd: {
@@ -392,23 +408,52 @@ PayloadDecoder::~PayloadDecoder() = default;
 PayloadDecoder::PayloadDecoder(PayloadDecoder&&) noexcept = default;
 PayloadDecoder& PayloadDecoder::operator=(PayloadDecoder&&) noexcept = default;
 
-Defect PayloadDecoder::Decode(const ImagePayload& payload, const Region& region,
-                              const PixelTarget& target) {
-  State& state = *state_;
+Defect PayloadDecoder::State::Decode(const ImagePayload& payload, const Region& region,
+                                     const PixelTarget& target, const ColumnPlane* planes) {
   const std::size_t value_bytes = SizeOf(payload.pixel_type);
   if (!region.transpose) {
-    const Defect defect = state.DecodeUpright(payload, region, target);
+    const Defect defect = DecodeUpright(payload, region, target, planes);
     if (defect == nullptr) FillBorder(region, target, value_bytes);
     return defect;
   }
-  Region upright = region;
-  upright.transpose = false;
-  state.upright.resize(std::size_t{region.width()} * region.height() * target.channels *
-                       value_bytes);
-  const PixelTarget first{state.upright.data(), target.channels, target.order};
-  if (const Defect defect = Decode(payload, upright, first)) return defect;
-  TransposePixels(state.upright.data(), region.x.target, region.y.target, target, value_bytes);
+  Region first_region = region;
+  first_region.transpose = false;
+  upright.resize(std::size_t{region.width()} * region.height() * target.channels * value_bytes);
+  const PixelTarget first{upright.data(), target.channels, target.order};
+  if (const Defect defect = Decode(payload, first_region, first, planes)) return defect;
+  TransposePixels(upright.data(), region.x.target, region.y.target, target, value_bytes);
   return nullptr;
+}
+
+Defect PayloadDecoder::Decode(const ImagePayload& payload, const Region& region,
+                              const PixelTarget& target) {
+  return state_->Decode(payload, region, target, nullptr);
+}
+
+void PayloadDecoder::DecodeViews(const ImagePayload& payload, std::span<const Region> regions) {
+  State& state = *state_;
+  state.view_regions.clear();
+  state.view_planes.assign(regions.size(), State::kAlone);
+  if (payload.codec != Codec::kJpeg || payload.pixel_type != PixelType::kUint8) return;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    if (regions[i].x.out == 0 || regions[i].y.out == 0 ||
+        !LiesInside(regions[i], payload.width, payload.height))
+      continue;
+    state.view_planes[i] = state.view_regions.size();
+    state.view_regions.push_back(regions[i]);
+  }
+  const std::size_t decoded = state.view_decoder.DecodeViews(payload.bytes, payload.width,
+                                                             payload.height, state.view_regions);
+  for (std::size_t& planes : state.view_planes) {
+    if (planes >= decoded) planes = State::kAlone;
+  }
+}
+
+Defect PayloadDecoder::DecodeView(std::size_t i, const ImagePayload& payload, const Region& region,
+                                  const PixelTarget& target) {
+  const std::size_t number = state_->view_planes[i];
+  return state_->Decode(payload, region, target,
+                        number == State::kAlone ? nullptr : state_->view_decoder.planes(number));
 }
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 
 #include <sluice/image.h>
 
@@ -118,6 +119,15 @@ class PayloadDecoder {
   // Null, or a sentence that says why the payload cannot be decoded; it lives until the next call.
   // 16-bit images can only be decoded whole and unscaled; their target holds two bytes a value.
   Defect Decode(const ImagePayload& payload, const Region& region, const PixelTarget& target);
+
+  // For several regions of one payload: DecodeViews() reads what they share once, where it can, and
+  // DecodeView() then does what Decode() does for regions[i], with the same pixels. The payload's
+  // bytes and the regions must be the same for both.
+  void DecodeViews(const ImagePayload& payload, std::span<const Region> regions);
+  Defect DecodeView(std::size_t i, const ImagePayload& payload, const Region& region,
+                    const PixelTarget& target);
+  // Bytes of memory that DecodeViews() takes at most, for each pixel of the picture.
+  static constexpr std::uint64_t kViewBytes = 8;
 
   // Fills Ycc420Values() of the region's size, each component resampled from its own resolution to
   // the size that it will be stored at. False if the payload is broken or is not a JPEG in Y Cb Cr,

@@ -45,6 +45,10 @@ struct Followers {
                       const SlotLayout& layout, const ViewProgram& view, bool mixes);
 };
 
+// The version of several views (kViewsVersion) that a loader plays: that of the point that it
+// resumes from, otherwise the newest; 1 without views.
+std::uint32_t ViewsVersionOf(const LoaderOptions& options) noexcept;
+
 struct BatchRecipe {
   // The dataset must outlive it. `checked_options`: from CheckedOptions(). Throws
   // Error(kInvalidArgument) for an impossible transform, and for options that do not fit the
@@ -67,6 +71,7 @@ struct BatchRecipe {
   DatasetState& dataset;
   LoaderOptions options;
   std::vector<ViewProgram> views;
+  std::uint32_t views_version;  // ViewsVersionOf(options)
   FieldChoice choice;
   BatchProgram program;
   SlotLayout layout;

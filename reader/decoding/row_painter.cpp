@@ -28,6 +28,7 @@ std::uint64_t StepBytesOf(const Pipeline& transform,
 RowPainter::RowPainter(const BatchRecipe& recipe, DecodedCache* cache,
                        std::unique_ptr<DevicePainter> device)
     : views_(recipe.views),
+      views_version_(recipe.views_version),
       layout_(recipe.layout),
       device_(std::move(device)),
       read_later_(recipe.RowsLeaveCaches()),
@@ -41,9 +42,10 @@ std::uint64_t RowPainter::MemoryBytes(const BatchRecipe& recipe, std::uint64_t p
     const View& view = options.views[v];
     steps = std::max(steps, StepBytesOf(view.transform, view.schedule, layout.images[1 + v].image));
   }
-  // One decoding for all views.
-  const std::uint64_t shared = options.views.empty() ? 0 : layout.picture().image.channels * pixels;
-  return steps + shared;
+  // One decoding for all views, or the planes of all views.
+  const std::uint64_t pixel_bytes =
+      std::max<std::uint64_t>(layout.picture().image.channels, PayloadDecoder::kViewBytes);
+  return steps + (options.views.empty() ? 0 : pixel_bytes * pixels);
 }
 
 bool RowPainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row) {
@@ -82,14 +84,24 @@ Defect RowPainter::PaintViews(const ImagePayload& payload, PayloadDecoder& decod
                               std::size_t row) {
   const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
   const bool decoded = from_ == From::kCache;
-  const bool shared = !decoded && !cached_.whole(payload) && SharedPart::Cheaper(payload, frames_);
+  const bool alone = views_.size() == 1 || decoded || cached_.whole(payload);
+  const bool shared = !alone && SharedPart::Cheaper(payload, frames_, views_version_);
+  bool read_together = false;  // not before a view is left to the host
   if (shared) {
     if (const Defect defect = shared_.Decode(decoder, payload, frames_, channels)) return defect;
   }
   for (std::size_t v = 0; v < views_.size(); ++v) {
     const auto decode = [&](const Region& region, const PixelTarget& target) {
-      return shared ? shared_.Take(decoder, region, target)
-                    : cached_.Decode(decoder, payload, region, target);
+      if (shared) return shared_.Take(decoder, region, target);
+      if (alone) return cached_.Decode(decoder, payload, region, target);
+      if (!read_together) {
+        regions_.clear();
+        for (const Frame& frame : frames_)
+          regions_.push_back(frame.region);
+        decoder.DecodeViews(payload, regions_);
+        read_together = true;
+      }
+      return decoder.DecodeView(v, payload, region, target);
     };
     const bool left_to_device =
         device_ != nullptr && !shared && !decoded && device_->Paint(payload, frames_, slot, v, row);

@@ -2,7 +2,8 @@
 // steps.
 //
 // The picture comes from one of three places: a device that has it already, the cache of decoded
-// pictures, or the payload. Several views are made from one decoding if that is cheaper
+// pictures, or the payload. Several views of a JPEG are read together
+// (PayloadDecoder::DecodeViews), and of other pictures made from one decoding if that is cheaper
 // (SharedPart). Each decoder thread has one painter.
 #pragma once
 
@@ -56,12 +57,14 @@ class RowPainter {
   Defect PaintViews(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
                     std::size_t row);
   const std::vector<ViewProgram>& views_;
+  const std::uint32_t views_version_;
   const SlotLayout& layout_;
   const std::unique_ptr<DevicePainter> device_;
   const bool read_later_;
   CachedPicture cached_;
   From from_ = From::kPayload;
-  std::vector<Frame> frames_;  // by view
+  std::vector<Frame> frames_;    // by view
+  std::vector<Region> regions_;  // by view
   SharedPart shared_;
   RowWriter writer_;
 };

@@ -14,6 +14,7 @@
 
 #include "format/ascii.h"
 #include "format/disk/checksum.h"
+#include "reader/batch/batch_recipe.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/loader/checked_options.h"
 #include "reader/loader/loader_setup.h"
@@ -77,12 +78,13 @@ class Reading {
 }  // namespace
 
 std::string ResumePoint::Text() const {
-  const std::string text =
+  std::string text =
       std::string(kFirstWord) + " dataset=" + dataset + " order=" + std::to_string(order_version) +
       " shuffle=" + std::string(NameOf(shuffle)) + " seed=" + std::to_string(seed) +
       " lanes=" + std::to_string(lanes) + " window=" + std::to_string(window_blocks) +
       " shard_ranks=" + std::to_string(shard_ranks) + " list=" + (list.empty() ? "-" : list) +
       " epoch=" + std::to_string(epoch) + " position=" + std::to_string(position);
+  if (views_version != 1) text += " views=" + std::to_string(views_version);
   return text + " check=" + CheckOf(text);
 }
 
@@ -113,6 +115,11 @@ ResumePoint ResumePoint::Parse(std::string_view text) {
   if (point.list == "-") point.list.clear();
   point.epoch = words.Number("epoch");
   point.position = words.Number("position");
+  if (!words.AtEnd()) {
+    const std::uint64_t views = words.Number("views");
+    if (views < 2 || views > UINT32_MAX) RefusePoint("\"views\" is out of range");
+    point.views_version = static_cast<std::uint32_t>(views);
+  }
   if (!words.AtEnd()) RefusePoint("there is text after its end");
   return point;
 }
@@ -143,6 +150,7 @@ ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options) {
   }
   if (options.ranks.by_shards) start.shard_ranks = options.ranks.world_size;
   start.list = options.order.batches ? "batches" : options.order.samples.digest();
+  start.views_version = ViewsVersionOf(options);
   return start;
 }
 
@@ -158,6 +166,12 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
     RefuseResume("was saved by a version of Sluice with order version " +
                  std::to_string(point.order_version) + ", and this one has version " +
                  std::to_string(start.order_version) +
+                 "; use that version of Sluice, or start the epoch anew");
+  }
+  if (point.views_version > kViewsVersion) {
+    RefuseResume("was saved by a version of Sluice whose views have version " +
+                 std::to_string(point.views_version) + ", and this one makes versions up to " +
+                 std::to_string(kViewsVersion) +
                  "; use that version of Sluice, or start the epoch anew");
   }
   RequireSame("shuffle", std::string(NameOf(point.shuffle)), std::string(NameOf(start.shuffle)));

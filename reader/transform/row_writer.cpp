@@ -102,8 +102,10 @@ DecodeCosts DecodeCosts::Of(Codec codec) noexcept {
   return {};
 }
 
-bool SharedPart::Cheaper(const ImagePayload& payload, std::span<const Frame> frames) noexcept {
+bool SharedPart::Cheaper(const ImagePayload& payload, std::span<const Frame> frames,
+                         std::uint32_t views_version) noexcept {
   if (frames.size() < 2) return false;
+  if (payload.codec == Codec::kJpeg && views_version >= 2) return false;
   // Raw pixels need no decoding. Zstandard must inflate all pixels to reach any of them.
   if (payload.codec == Codec::kRaw) return false;
   if (payload.codec == Codec::kZstd) return true;

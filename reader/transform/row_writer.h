@@ -78,11 +78,15 @@ struct DecodeCosts {
 // reduced size if possible. One decoding for all views reads each row once, at full size. The
 // cheaper way is estimated from the views' frames alone, because the two ways give other pixels
 // (most of all where one decodes at a reduced size), and batches must not depend on anything else.
-// Each worker thread has one.
+// JPEGs need none of this since version 2 of the views (kViewsVersion): PayloadDecoder::DecodeViews
+// reads shared rows once and gives each view the pixels that it has alone. Each worker thread has
+// one.
 class SharedPart {
  public:
-  // Whether one decoding is cheaper for these frames of a picture of that size and codec.
-  static bool Cheaper(const ImagePayload& payload, std::span<const Frame> frames) noexcept;
+  // Whether one decoding is used for these frames of a picture of that size and codec: whether it
+  // is cheaper, but for JPEGs only by version 1 of the views.
+  static bool Cheaper(const ImagePayload& payload, std::span<const Frame> frames,
+                      std::uint32_t views_version) noexcept;
 
   // Decodes the part that all frames together need, into pixels of `channels` channels.
   Defect Decode(PayloadDecoder& decoder, const ImagePayload& payload, std::span<const Frame> frames,

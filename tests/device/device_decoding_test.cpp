@@ -68,11 +68,11 @@ TEST_CASE("A device decodes each view by itself, at the sizes of each epoch") {
                    {"steps", {RandomResizedCrop(8), Solarize{}}, {{0, 9, 7}, {1, 14, 6}}}};
   options.sizes = {{0, 8, 8}, {1, 21, 9}};
   CheckSame(dataset, options, {"image", "plain", "steps"}, {0, 1, 2, 0});
-  // Views for which one decoding is cheaper are decoded once, on the host: they differ by rounding.
+  // Version 1 of the views would decode these once, on the host.
   options.views = {{"small", {CenterCrop(3)}, {}}};
   options.sizes = {};
   options.transform = {CenterCrop(2)};
-  CHECK(CheckSame(dataset, options, {"image", "small"}) == 0);
+  CHECK(CheckSame(dataset, options, {"image", "small"}) >= 2 * 22);
 }
 
 TEST_CASE("A device decodes in the middle of an epoch, and in epochs that are left") {

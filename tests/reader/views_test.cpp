@@ -101,7 +101,7 @@ TEST_CASE("One decoding for all views gives what each gives alone, up to roundin
   }
 }
 
-TEST_CASE("Many views of a JPEG share one decoding, and few do not") {
+TEST_CASE("Views share one decoding at full size where that is cheaper, JPEGs by version 1 only") {
   const ImagePayload jpeg{Codec::kJpeg, PixelType::kUint8, 3, 500, 400, {}};
   const auto frames = [](std::size_t count, const Pipeline& steps) {
     std::vector<Frame> made;
@@ -109,15 +109,80 @@ TEST_CASE("Many views of a JPEG share one decoding, and few do not") {
       made.push_back(Geometry(steps).FrameFor(500, 400, v, 0));
     return made;
   };
-  CHECK_FALSE(SharedPart::Cheaper(jpeg, frames(1, {Resize(96)})));
-  CHECK_FALSE(SharedPart::Cheaper(jpeg, frames(2, {RandomResizedCrop(224)})));
-  CHECK(SharedPart::Cheaper(jpeg, frames(10, {RandomResizedCrop(96)})));
-  ImagePayload raw = jpeg;
-  raw.codec = Codec::kRaw;
-  CHECK_FALSE(SharedPart::Cheaper(raw, frames(10, {RandomResizedCrop(96)})));
-  ImagePayload packed = jpeg;
-  packed.codec = Codec::kZstd;
-  CHECK(SharedPart::Cheaper(packed, frames(2, {RandomResizedCrop(224)})));
+  CHECK_FALSE(SharedPart::Cheaper(jpeg, frames(1, {Resize(96)}), 1));
+  CHECK_FALSE(SharedPart::Cheaper(jpeg, frames(2, {RandomResizedCrop(224)}), 1));
+  CHECK(SharedPart::Cheaper(jpeg, frames(10, {RandomResizedCrop(96)}), 1));
+  CHECK_FALSE(SharedPart::Cheaper(jpeg, frames(10, {RandomResizedCrop(96)}), 2));
+  ImagePayload other = jpeg;
+  other.codec = Codec::kRaw;
+  CHECK_FALSE(SharedPart::Cheaper(other, frames(10, {RandomResizedCrop(96)}), 2));
+  other.codec = Codec::kPacked;
+  CHECK_FALSE(SharedPart::Cheaper(other, frames(2, {RandomResizedCrop(224)}), 2));
+  other.codec = Codec::kZstd;
+  CHECK(SharedPart::Cheaper(other, frames(2, {RandomResizedCrop(224)}), 2));
+}
+
+TEST_CASE("Each of many views has the pixels that it has as the only one") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
+  LoaderOptions options;
+  options.batch_size = 4;
+  options.threads = 2;
+  options.order.shuffle = Shuffle::kSequential;
+  options.transform = {RandomResizedCrop(24), HorizontalFlip()};
+  for (int i = 0; i < 9; ++i) {
+    options.views.push_back({"small" + std::to_string(i),
+                             {RandomResizedCrop(8).scale(0.05, 0.4), RandomQuarterTurns()},
+                             {}});
+  }
+  // A view's draws are those of its place, so the others become single pixels instead of leaving.
+  const auto together = PlayViews(dataset, options, 1);
+  for (std::size_t only = 0; only <= options.views.size(); ++only) {
+    LoaderOptions alone = options;
+    alone.keep = {};
+    if (only != 0) alone.transform = {Resize(1)};
+    for (std::size_t v = 0; v < alone.views.size(); ++v) {
+      if (v + 1 != only) alone.views[v].transform = {Resize(1)};
+    }
+    alone.resume_from = {};
+    const auto single = PlayViews(dataset, alone, 1);
+    CAPTURE(only);
+    CHECK(single.size() == together.size());
+    for (std::size_t b = only; b < together.size(); b += 1 + options.views.size())
+      REQUIRE(single[b] == together[b]);
+  }
+}
+
+TEST_CASE("A state notes the version of the views, and a loader that resumes continues with it") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
+  LoaderOptions options = OptionsFor(8, 1);
+  options.transform = {RandomResizedCrop(24)};
+  CHECK(Loader(dataset, options).State().views_version == 1);
+  CHECK_THAT(Loader(dataset, options).State().Text(), !ContainsSubstring(" views="));
+  for (int i = 0; i < 11; ++i)
+    options.views.push_back({"v" + std::to_string(i), {RandomResizedCrop(8)}, {}});
+  const ResumePoint point = Loader(dataset, options).State();
+  CHECK(point.views_version == 2);
+  CHECK_THAT(point.Text(), ContainsSubstring(" views=2 check="));
+  CHECK(ResumePoint::Parse(point.Text()) == point);
+  const auto newest = PlayViews(dataset, options, 0);
+  options.resume_from = point;
+  CHECK(PlayViews(dataset, options, 0) == newest);
+  // A state of an earlier version has no such word.
+  ResumePoint earlier = point;
+  earlier.views_version = 1;
+  CHECK_THAT(earlier.Text(), !ContainsSubstring(" views="));
+  options.resume_from = ResumePoint::Parse(earlier.Text());
+  CHECK(Loader(dataset, options).State().views_version == 1);
+  const auto continued = PlayViews(dataset, options, 0);
+  CHECK(continued != newest);
+  options.threads = 3;
+  CHECK(PlayViews(dataset, options, 0) == continued);
+  ResumePoint later = point;
+  later.views_version = 3;
+  options.resume_from = later;
+  REQUIRE_THROWS_WITH(Loader(dataset, options), ContainsSubstring("views have version 3"));
 }
 
 TEST_CASE("Decoded pictures that are kept serve all views") {

@@ -41,6 +41,15 @@ McuWindow::McuWindow(const Header& header, const Region& whole, const DecodePoli
   }
 }
 
+namespace {
+
+bool IsWhole(const kernels::SegmentJob& job, const Header& header) noexcept {
+  return job.left == 0 && job.top == 0 && job.right == header.mcus_across &&
+         job.bottom == header.mcus_down;
+}
+
+}  // namespace
+
 bool ScanDecoder::FindTables() {
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     for (const std::size_t kind : {0, 1}) {
@@ -89,12 +98,9 @@ void ScanDecoder::Describe(kernels::SegmentJob& job) const {
   }
 }
 
-// Finds the tables for strands; false if segments are to be decoded one after another. A segment is
-// split, and own tables are used, for whole pictures only: which MCUs lie in a window is not known
-// before the strands are in step, and own tables have none for blocks that are not wanted.
-bool ScanDecoder::FindStrandTables(bool whole, std::uint64_t segments, StrandTables* tables) {
-  if (!set_.strands_pay) return false;
-  if (segments < 2 && !(whole && SplitSegment::Pays(header_.scan.size()))) return false;
+// Finds the tables for strands; false if segments are to be decoded one after another. Own tables
+// are used for whole pictures only: they have none for blocks that are not wanted.
+bool ScanDecoder::FindStrandTables(bool whole, StrandTables* tables) {
   OwnTables::Codes own[3];
   bool standard = true;
   for (std::uint32_t c = 0; c < header_.components; ++c) {
@@ -124,14 +130,16 @@ bool ScanDecoder::ReadSegment(const WantedSegment& segment, kernels::SegmentJob&
 bool ScanDecoder::DecodeSegments(bool all, kernels::SegmentJob& job) {
   const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
   const std::uint64_t interval = header_.restart_interval != 0 ? header_.restart_interval : mcus;
-  const bool whole = job.left == 0 && job.top == 0 && job.right == header_.mcus_across &&
-                     job.bottom == header_.mcus_down;
+  const bool whole = IsWhole(job, header_);
   WantedSegments wanted(job, mcus, interval, all);
   segments_ = Segments(header_.scan);
   WantedSegment segment;
   StrandTables tables[3];
-  if (FindStrandTables(whole, wanted.count(), tables)) {
-    if (wanted.count() > 1) return strands_.Decode(set_, job, tables, wanted, segments_);
+  // A segment is split for whole pictures only: which MCUs lie in a window is not known before the
+  // strands are in step.
+  const bool splits = whole && SplitSegment::Pays(header_.scan.size());
+  if (set_.strands_pay && (wanted.count() > 1 || splits) && FindStrandTables(whole, tables)) {
+    if (wanted.count() > 1) return strands_.Decode(set_, job, {}, tables, wanted, segments_);
     return wanted.Next(segment) && ReadSegment(segment, job) &&
            split_segment_.Decode(set_, job, tables);
   }
@@ -147,6 +155,17 @@ bool ScanDecoder::Decode(bool all, kernels::SegmentJob& job) {
   const bool sound = DecodeSegments(all, job);
   FreeLarge(segment_);
   return sound;
+}
+
+bool ScanDecoder::DecodeViews(std::span<const kernels::SegmentJob> views,
+                              kernels::SegmentJob& job) {
+  if (header_.restart_interval == 0) return false;
+  const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
+  WantedSegments wanted(job, mcus, header_.restart_interval, false);
+  segments_ = Segments(header_.scan);
+  StrandTables tables[3];
+  return FindStrandTables(IsWhole(job, header_), tables) &&
+         strands_.Decode(set_, job, views, tables, wanted, segments_);
 }
 
 bool ScanDecoder::Begin(Bytes file) {
@@ -184,25 +203,73 @@ bool BlockReader::ReadRows(const std::function<bool(const std::int16_t*)>& use) 
   return goes_on;
 }
 
-void Decoder::LayOut(const McuWindow& window, kernels::SegmentJob& job) {
-  job.left = window.left;
-  job.top = window.top;
-  job.right = window.right;
-  job.bottom = window.bottom;
-  for (std::uint32_t c = 0; c < job.components; ++c) {
-    const ComponentWindow& part = window.component[c];
-    ColumnPlane& plane = planes_[c];
-    plane.x = part.x;
-    plane.y = part.y;
-    plane.left = part.left;
-    plane.top = part.top;
-    plane.stride = AlignUp(std::size_t{part.height}, 32) + 32;
-    MakeRoom(plane.stride * part.width + kernels::kSlack, samples_[c]);
-    plane.data = samples_[c].data();
-    kernels::ComponentJob& to = job.component[c];
-    to.plane = samples_[c].data();
-    to.stride = plane.stride;
-    to.size_log2 = part.size_log2;
+namespace {
+
+std::size_t StrideOf(const ComponentWindow& part) noexcept {
+  return AlignUp(std::size_t{part.height}, 32) + 32;
+}
+
+std::size_t PlaneBytes(const ComponentWindow& part) noexcept {
+  return AlignUp(StrideOf(part) * part.width + kernels::kSlack, 32);
+}
+
+std::size_t PlaneBytes(const McuWindow& window, std::uint32_t components) noexcept {
+  std::size_t bytes = 0;
+  for (std::uint32_t c = 0; c < components; ++c)
+    bytes += PlaneBytes(window.component[c]);
+  return bytes;
+}
+
+// A job that covers those of all views.
+kernels::SegmentJob Covering(std::span<const kernels::SegmentJob> views) noexcept {
+  kernels::SegmentJob all = views[0];
+  for (const kernels::SegmentJob& view : views) {
+    all.left = std::min(all.left, view.left);
+    all.top = std::min(all.top, view.top);
+    all.right = std::max(all.right, view.right);
+    all.bottom = std::max(all.bottom, view.bottom);
+    for (std::uint32_t c = 0; c < all.components; ++c) {
+      std::uint32_t& size = all.component[c].size_log2;
+      size = std::max(size, view.component[c].size_log2);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+// Makes a job for each window, and the planes that it fills.
+void Decoder::LayOut(std::span<const McuWindow> windows, std::vector<kernels::SegmentJob>& jobs) {
+  std::size_t bytes = 0;
+  for (const McuWindow& window : windows)
+    bytes += PlaneBytes(window, components());
+  MakeRoom(bytes, samples_);
+  std::uint8_t* samples = samples_.data();
+  views_.resize(std::max(views_.size(), windows.size()));
+  jobs.assign(windows.size(), {});
+  for (std::size_t v = 0; v < windows.size(); ++v) {
+    const McuWindow& window = windows[v];
+    kernels::SegmentJob& job = jobs[v];
+    scan_.Describe(job);
+    job.left = window.left;
+    job.top = window.top;
+    job.right = window.right;
+    job.bottom = window.bottom;
+    for (std::uint32_t c = 0; c < job.components; ++c) {
+      const ComponentWindow& part = window.component[c];
+      ColumnPlane& plane = views_[v].planes[c];
+      plane.x = part.x;
+      plane.y = part.y;
+      plane.left = part.left;
+      plane.top = part.top;
+      plane.stride = StrideOf(part);
+      plane.data = samples;
+      kernels::ComponentJob& to = job.component[c];
+      to.plane = samples;
+      to.stride = plane.stride;
+      to.size_log2 = part.size_log2;
+      samples += PlaneBytes(part);
+    }
   }
 }
 
@@ -210,10 +277,30 @@ bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, cons
                      const DecodePolicy& policy) {
   if (!scan_.Begin(file) || scan_.header().width != width || scan_.header().height != height)
     return false;
-  kernels::SegmentJob job;
-  scan_.Describe(job);
-  LayOut(McuWindow(scan_.header(), region, policy), job);
-  return scan_.Decode(policy.whole_file, job);
+  const McuWindow window(scan_.header(), region, policy);
+  LayOut({&window, 1}, jobs_);
+  return scan_.Decode(policy.whole_file, jobs_[0]);
+}
+
+std::size_t Decoder::DecodeViews(Bytes file, std::uint32_t width, std::uint32_t height,
+                                 std::span<const Region> regions) {
+  if (!scan_.Begin(file) || scan_.header().width != width || scan_.header().height != height)
+    return 0;
+  std::uint64_t bytes = 0, rows = 0;
+  windows_.clear();
+  for (const Region& region : regions) {
+    const McuWindow window(scan_.header(), region, {});
+    bytes += PlaneBytes(window, components());
+    if (bytes > PayloadDecoder::kViewBytes * width * height) break;
+    rows += window.bottom - window.top;
+    windows_.push_back(window);
+  }
+  if (windows_.size() < 2) return 0;
+  LayOut(windows_, jobs_);
+  kernels::SegmentJob all = Covering(jobs_);
+  // Rows between windows that lie far apart would be read for nothing.
+  if (all.bottom - all.top > rows) return 0;
+  return scan_.DecodeViews(jobs_, all) ? windows_.size() : 0;
 }
 
 }  // namespace sluice::baseline

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "format/pixels/baseline/encoder.h"
@@ -52,6 +53,12 @@ class ScanDecoder {
   // broken; what the job writes to is of no use then.
   bool Decode(bool all, kernels::SegmentJob& job);
 
+  // Decodes what several windows of the picture need, each to the planes of its own job, and reads
+  // the MCUs that they share once. `job`: one that covers them all; its planes are not used. Each
+  // gets what Decode() alone would give it. False if the coded data is broken, or has no restart
+  // markers or unusual Huffman tables; then try each alone.
+  bool DecodeViews(std::span<const kernels::SegmentJob> views, kernels::SegmentJob& job);
+
   // After a scan was decoded whole: whether nothing but an end-of-image marker follows it.
   bool EndsFile() const noexcept { return segments_.AtFileEnd(); }
 
@@ -66,7 +73,7 @@ class ScanDecoder {
 
   bool FindTables();
   void FindLookUps(bool skips);
-  bool FindStrandTables(bool whole, std::uint64_t segments, StrandTables* tables);
+  bool FindStrandTables(bool whole, StrandTables* tables);
   bool DecodeSegments(bool all, kernels::SegmentJob& job);
   bool ReadSegment(const WantedSegment& segment, kernels::SegmentJob& job);
 
@@ -124,15 +131,26 @@ class Decoder {
   bool Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,
               const DecodePolicy& policy = {});
 
-  const ColumnPlane* planes() const noexcept { return planes_; }
+  // Decodes the planes that each region needs, as Decode() would, but reads what they share once.
+  // Returns how many of the regions, from the first on, have planes(): 0 if each must be decoded
+  // alone, and fewer than all if the planes of the others would take more memory than
+  // PayloadDecoder::kViewBytes.
+  std::size_t DecodeViews(Bytes file, std::uint32_t width, std::uint32_t height,
+                          std::span<const Region> regions);
+  const ColumnPlane* planes(std::size_t view = 0) const noexcept { return views_[view].planes; }
   std::uint32_t components() const noexcept { return scan_.header().components; }
 
  private:
-  void LayOut(const McuWindow& window, kernels::SegmentJob& job);
+  struct View {
+    ColumnPlane planes[3];
+  };
+  void LayOut(std::span<const McuWindow> windows, std::vector<kernels::SegmentJob>& jobs);
 
   ScanDecoder scan_;
-  std::vector<std::uint8_t> samples_[3];
-  ColumnPlane planes_[3];
+  std::vector<View> views_;
+  std::vector<McuWindow> windows_;
+  std::vector<kernels::SegmentJob> jobs_;
+  std::vector<std::uint8_t> samples_;  // of all planes
 };
 
 }  // namespace sluice::baseline

@@ -33,6 +33,15 @@ bool IsUsedUp(std::size_t size, std::uint64_t position) noexcept {
   return size * 8 - position < 8;
 }
 
+// Whether a view's blocks become as large as the job's. If smaller ones need no coefficients but
+// DC, their transform does not clear the others.
+bool HasSizesOf(const SegmentJob& job, const SegmentJob& view) noexcept {
+  for (std::uint32_t c = 0; c < job.components; ++c) {
+    if (job.component[c].size_log2 != view.component[c].size_log2) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool IsRunning(const Strand& strand) noexcept {
@@ -111,8 +120,55 @@ bool Strands::FinishRun(std::size_t i, const kernels::Kernels& set, const Segmen
   const Strand& strand = strand_[i];
   const std::uint64_t bits = PositionOf(strand, task.bytes.data());
   if (strand.out != strand.end || bits > task.size * 8) return false;
-  set.finish_blocks(job, task.run);
+  if (views_.empty() || !task.run.wanted) {
+    set.finish_blocks(job, task.run);
+  } else {
+    FinishForViews(set, job, task.run);
+  }
   return !AtSegmentEnd(i) || !task.segment.whole || IsUsedUp(task.size, bits);
+}
+
+// Gives each view the MCUs of the run that lie in its window, and leaves zeros behind. Transforming
+// uses up the coefficients, so each view gets a copy, except one that wants the whole run at the
+// sizes that were decoded: it comes last.
+void Strands::FinishForViews(const kernels::Kernels& set, const SegmentJob& job,
+                             const BlockRun& run) {
+  constexpr std::size_t kBlock = kBlockBytes / sizeof(std::int16_t);
+  const std::size_t mcu = wanted_.mcu_blocks() * kBlock;
+  const std::uint32_t x = run.first_mcu % job.mcus_across, y = run.first_mcu / job.mcus_across;
+  // Makes the last DC coefficients before MCU `end` of the run, whose blocks have differences.
+  const auto add_differences = [&](std::uint32_t end, std::uint32_t* dc) {
+    const std::int16_t* block = run.blocks;
+    for (std::uint32_t m = 0; m < end; ++m) {
+      for (std::uint32_t c = 0; c < job.components; ++c) {
+        for (std::uint32_t b = job.component[c].across * job.component[c].down; b > 0; --b) {
+          dc[c] += static_cast<std::uint32_t>(*block);
+          block += kBlock;
+        }
+      }
+    }
+  };
+  const SegmentJob* last = nullptr;
+  for (const SegmentJob& view : views_) {
+    const std::uint32_t left = std::max(x, view.left), right = std::min(x + run.mcus, view.right);
+    if (y < view.top || y >= view.bottom || left >= right) continue;
+    if (last == nullptr && right - left == run.mcus && HasSizesOf(job, view)) {
+      last = &view;
+      continue;
+    }
+    std::uint32_t dc[3] = {run.dc[0], run.dc[1], run.dc[2]};
+    add_differences(left - x, dc);
+    std::copy_n(run.blocks + (left - x) * mcu, (right - left) * mcu, copy_);
+    set.finish_blocks(
+        view,
+        {.blocks = copy_, .first_mcu = run.first_mcu + (left - x), .mcus = right - left, .dc = dc});
+  }
+  if (last != nullptr) {
+    set.finish_blocks(*last, run);
+    return;
+  }
+  add_differences(run.mcus, run.dc);
+  std::fill_n(run.blocks, run.mcus * mcu, std::int16_t{0});
 }
 
 bool Strands::DecodeAll(const kernels::Kernels& set, const SegmentJob& job, WantedSegments& wanted,
@@ -145,11 +201,14 @@ bool Strands::DecodeAll(const kernels::Kernels& set, const SegmentJob& job, Want
   return true;
 }
 
-bool Strands::Decode(const kernels::Kernels& set, const SegmentJob& job, const StrandTables* tables,
+bool Strands::Decode(const kernels::Kernels& set, const SegmentJob& job,
+                     std::span<const SegmentJob> views, const StrandTables* tables,
                      WantedSegments& wanted, Segments& segments) {
   // A broken scan or an exception leaves coefficients behind: only clean blocks are kept.
   std::unique_ptr<Blocks> blocks = std::move(blocks_);
   if (blocks == nullptr) blocks = std::make_unique<Blocks>();
+  views_ = views;
+  copy_ = blocks->copy[0];
   wanted_.Make(job, tables, true);
   skipped_.Make(job, tables, false);
   for (std::size_t i = 0; i < kernels::kStrands; ++i) {

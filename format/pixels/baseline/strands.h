@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "format/pixels/baseline/segments.h"
@@ -83,9 +84,11 @@ class RunTables {
 class Strands {
  public:
   // Decodes all wanted segments. `tables`: those of each component. False if a segment is missing
-  // or broken.
+  // or broken. `views`: jobs whose windows lie in the job's window. Unless they are empty, the
+  // samples go to their planes, to each what it would get alone, and none to the job's.
   bool Decode(const kernels::Kernels& set, const kernels::SegmentJob& job,
-              const StrandTables* tables, WantedSegments& wanted, Segments& segments);
+              std::span<const kernels::SegmentJob> views, const StrandTables* tables,
+              WantedSegments& wanted, Segments& segments);
 
  private:
   // The segment and the run that a strand is working on.
@@ -98,9 +101,11 @@ class Strands {
     std::int16_t* blocks = nullptr;
     std::uint32_t dc[3] = {};
   };
-  // Coefficients of each strand's run; zeros between runs.
   struct Blocks {
+    // Coefficients of each strand's run; zeros between runs.
     alignas(kBlockBytes) std::int16_t of[kernels::kStrands][kRunBlocks + 1][64] = {};
+    // A copy of a run for one of the views.
+    alignas(kBlockBytes) std::int16_t copy[kRunBlocks + 1][64] = {};
   };
   // False if the coded data is broken.
   bool DecodeAll(const kernels::Kernels& set, const kernels::SegmentJob& job,
@@ -108,11 +113,15 @@ class Strands {
   bool StartSegment(std::size_t i, const WantedSegment& segment, Segments& segments);
   void StartRun(std::size_t i, const kernels::SegmentJob& job);
   bool FinishRun(std::size_t i, const kernels::Kernels& set, const kernels::SegmentJob& job);
+  void FinishForViews(const kernels::Kernels& set, const kernels::SegmentJob& job,
+                      const kernels::BlockRun& run);
   bool AtSegmentEnd(std::size_t i) noexcept {
     return TaskOf(i).next_mcu == TaskOf(i).segment.last_mcu;
   }
   Task& TaskOf(std::size_t i) noexcept { return task_[place_[i]]; }
 
+  std::span<const kernels::SegmentJob> views_;
+  std::int16_t* copy_ = nullptr;    // Blocks::copy
   std::unique_ptr<Blocks> blocks_;  // made when a picture first needs them
   Task task_[kernels::kStrands];
   kernels::Strand strand_[kernels::kStrands];  // those that are running come first

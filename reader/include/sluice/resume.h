@@ -40,6 +40,9 @@ struct ResumePoint {
   std::uint64_t epoch = 0;  // to resume in
   // Samples of the epoch that are done, over all ranks; with LoaderOptions::order.batches, batches.
   std::uint64_t position = 0;
+  // The version of several views (kViewsVersion), by which a loader that resumes continues. 1
+  // without views, and in points that an earlier version of Sluice saved.
+  std::uint32_t views_version = 1;
 
   // One line of printable ASCII without quotation marks, with a check value at its end.
   std::string Text() const;
