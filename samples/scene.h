@@ -1,6 +1,7 @@
 // The pictures that make_photos draws: ground under a sky, an object of the picture's class in
-// front, another object behind it. Uses only arithmetic that is the same everywhere, and no
-// functions of the maths library, whose last digit differs between systems.
+// front, another object behind it. Uses only arithmetic that is the same everywhere. So it calls
+// sqrt(), floor() and round(), which are exact, but none of the functions of the maths library
+// whose last digit differs between systems, such as sin().
 #pragma once
 
 #include <algorithm>
@@ -162,7 +163,8 @@ struct Placement {
 class Scene {
  public:
   Scene(Random& random, std::size_t label, int width, int height)
-      // The braces fix the order of the draws for every compiler.
+      // land_ and skin_ are initialised with braces because these fix the order of their random
+      // draws; that of parentheses depends on the compiler.
       : width_(static_cast<float>(width)),
         height_(static_cast<float>(height)),
         land_{random, width, height, width_ / random.Between(2, 5), random.Between(0.7F, 1)},
@@ -196,10 +198,12 @@ class Scene {
     const float land = land_.At(x, y), skin = skin_.At(x, y);
     Color color = Mix(sky_, haze_, std::clamp(py / horizon_, 0.0F, 1.0F));
     float bumps = land * relief_ * 0.4F;
-    const auto cover = [&](Color with, float depth, float roughness) {  // edges blend over a pixel
+    // `depth`: pixels inside of the object, whose edge blends over a pixel; `texture`: its bumps at
+    // this pixel, in -1..1.
+    const auto cover = [&](Color with, float depth, float texture) {
       const float share = std::clamp(depth + 0.5F, 0.0F, 1.0F);
       color = Mix(color, with, share);
-      bumps += (roughness * relief_ - bumps) * share;
+      bumps += (texture * relief_ - bumps) * share;
     };
     const float below = py - horizon_ - land * hills_;  // pixels under the horizon
     cover(Mix(haze_, ground_, std::clamp(below / (height_ * 0.3F), 0.4F, 1.0F)), below,

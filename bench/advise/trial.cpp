@@ -89,8 +89,9 @@ std::vector<Form> FormsOfFolder(const SourceFacts& facts, std::uint32_t side,
     }
     forms.push_back(std::move(raw));
   }
-  // If any source is a JPEG: the JPEGs' own coefficients, not encoded again (--quality keep). If
-  // nothing is resized, this is the first choice; otherwise it shows the cost of keeping the size.
+  // If any source is a JPEG, two more forms keep the JPEGs' own coefficients (--quality keep). If
+  // nothing is resized, they are among the most wanted; otherwise they are the least wanted, and
+  // show what it costs to keep the size.
   if (facts.kinds.contains("JPEG")) {
     const bool resized = sizes.front().max_side.has_value();
     for (const ImageCodec image : {ImageCodec::kJpeg, ImageCodec::kPacked}) {

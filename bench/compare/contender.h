@@ -13,8 +13,9 @@ namespace sluice::bench {
 struct Contender {
   std::string name;
   std::vector<std::string> command;  // program, and the arguments before the action
-  bool packs = false;                // whether it has a format of its own
-  std::string missing;               // why it cannot run here; empty: it can
+  bool packs =
+      false;  // whether it has a format of its own, into which the pictures are packed first
+  std::string missing;  // why it cannot run here; empty: it can
 };
 
 // One process's run. Figures that it did not report stay 0.

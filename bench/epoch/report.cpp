@@ -14,8 +14,9 @@ namespace {
 
 using cli::Format;
 
-double PerSecond(double amount, double seconds) {
-  return seconds > 0 ? amount / seconds : 0;
+// 0 if `b` is not positive.
+double Ratio(double a, double b) {
+  return b > 0 ? a / b : 0;
 }
 
 std::string PercentText(double share) {
@@ -65,18 +66,19 @@ std::string MediansText(const EpochReport& report) {
     text += Format("energy of the CPUs: %.3g J per 1000 images\n", Median(joules));
   std::vector<double> cold;
   for (const EpochFigures& figures : report.run.epochs) {
-    if (IsExtraCold(figures, report.options)) cold.push_back(ImagesPerSecond(figures));
+    if (IsExtraCold(figures, report.options)) cold.push_back(ImagesRatio(figures));
   }
   if (!cold.empty()) {
     text += Format(
-        "with a cold cache, opening the dataset included: median %s images/s, %.2f of warm\n",
-        cli::RateText(Median(cold)).c_str(), PerSecond(Median(cold), rates.median));
+        "with a cold cache, opening the dataset included: median %s images/s, %.2f times the warm "
+        "rate\n",
+        cli::RateText(Median(cold)).c_str(), Ratio(Median(cold), rates.median));
   }
   if (report.run.floor) {
     text += Format("a loop of nothing but %s: %s images/s; the loader reaches %.0f%% of that\n",
                    report.run.floor->work.c_str(),
                    cli::RateText(report.run.floor->images_per_second).c_str(),
-                   100 * PerSecond(rates.median, report.run.floor->images_per_second));
+                   100 * Ratio(rates.median, report.run.floor->images_per_second));
   }
   return text;
 }
@@ -87,8 +89,7 @@ std::string ColdLine(const EpochsRun& run) {
   std::vector<double> rates;
   std::uint64_t faults = 0;
   for (const EpochFigures* const figures : run.Measured()) {
-    rates.push_back(
-        PerSecond(static_cast<double>(figures->read_ahead_bytes) / 1e6, figures->seconds));
+    rates.push_back(Ratio(static_cast<double>(figures->read_ahead_bytes) / 1e6, figures->seconds));
     faults += figures->decode_major_faults;
   }
   return Format("read ahead at %s MB/s (the median); decoding threads waited for %llu pages\n",
@@ -100,11 +101,11 @@ std::string StagesText(const EpochReport& report) {
   for (const Stage& stage : report.stages) {
     const double all = stage.seconds + stage.waiting_seconds;
     table.Add({stage.name, std::to_string(stage.threads),
-               Format("%.4g", 1e6 * PerSecond(stage.seconds, stage.images)),
-               PercentText(PerSecond(stage.seconds, all)), stage.description});
+               Format("%.4g", 1e6 * Ratio(stage.seconds, stage.images)),
+               PercentText(Ratio(stage.seconds, all)), stage.description});
     for (const StagePart& part : stage.parts) {
       table.Add({"  " + part.name, "",
-                 Format("%.4g", 1e6 * PerSecond(stage.seconds * part.share, stage.images)), "",
+                 Format("%.4g", 1e6 * Ratio(stage.seconds * part.share, stage.images)), "",
                  part.description});
     }
   }
@@ -142,7 +143,7 @@ std::string StepText(const EpochReport& report) {
                        cli::SecondsText(cost.training_seconds).c_str(),
                        cli::SecondsText(cost.loading_seconds).c_str(),
                        cli::SecondsText(cost.epoch_seconds).c_str(),
-                       100 * (PerSecond(cost.epoch_seconds, cost.ideal_seconds()) - 1)),
+                       100 * (Ratio(cost.epoch_seconds, cost.ideal_seconds()) - 1)),
                 100) +
             "\n";
   }
@@ -188,11 +189,11 @@ void EpochTable::PrintRow(const EpochFigures& figures) {
   ++rows_;
   std::string name = figures.warm_up ? "warm-up" : std::to_string(rows_ - options_.warm_up);
   if (IsExtraCold(figures, options_)) name = "cold";
-  table_.Add(
-      {name, Format("%.3f", figures.seconds), cli::RateText(ImagesPerSecond(figures)),
-       cli::RateText(PerSecond(static_cast<double>(figures.bytes_read) / 1e6, figures.seconds)),
-       PercentText(WaitShare(figures)), Format("%#.3g", Per1000(figures.cpu_seconds, figures)),
-       cli::BytesText(figures.peak_bytes)});
+  table_.Add({name, Format("%.3f", figures.seconds), cli::RateText(ImagesRatio(figures)),
+              cli::RateText(Ratio(static_cast<double>(figures.bytes_read) / 1e6, figures.seconds)),
+              PercentText(WaitShare(figures)),
+              Format("%#.3g", Per1000(figures.cpu_seconds, figures)),
+              cli::BytesText(figures.peak_bytes)});
   cli::PrintOut(table_.NewLines());
 }
 
@@ -268,7 +269,7 @@ std::string TextOf(const ThreadCurve& curve) {
     const Spread rates = SpreadOf(point.images_per_second);
     table.Add({std::to_string(point.threads), cli::RateText(rates.median),
                cli::RateText(rates.least) + " to " + cli::RateText(rates.most),
-               Format("%.2fx", PerSecond(rates.median, first)),
+               Format("%.2fx", Ratio(rates.median, first)),
                Format("%#.3g", point.cpu_seconds_per_1000)});
   }
   std::string text = table.Text();

@@ -4,9 +4,9 @@
 // It takes a chunk of rows at a time: it finds where their bytes lie, copies each array field of
 // all rows, copies their images, and checks at the end that no file was cut or lost pages
 // meanwhile. That costs a tenth of reading row by row, which matters where an image is a few
-// kilobytes. A row that is unusual in any way is left to SampleReader, which reads it or reports
-// its fault: its block or payload was not verified yet, its table says something else, or its file
-// lost pages or was cut.
+// kilobytes. A row is left to SampleReader, which reads it or reports its fault, if its block or
+// payload has not been verified yet, if its image's entry in the block's table differs from that of
+// the others (codec, size, type or place), or if its file lost pages or was cut.
 #pragma once
 
 #include <vector>

@@ -58,7 +58,7 @@ class JpegParts {
   }
   // Appends rows [begin, end) to `words`, each padded to whole words and without a JPEG's stuffed
   // zeros. JpegRow::at is the index of the row's first word in `words`. Returns false if the
-  // picture lacks any of them. Row numbers must grow from call to call.
+  // picture lacks any of them.
   bool AppendRows(std::uint32_t begin, std::uint32_t end, std::vector<std::uint32_t>& words,
                   std::vector<JpegRow>& rows);
 
@@ -76,8 +76,8 @@ class JpegParts {
 // The standard's tables, as every job needs them.
 JpegTables StandardJpegTables();
 
-// A picture in memory that the device reads. `at` is word-aligned; there lie the rows that
-// JpegParts made, or raw pixels.
+// A picture in memory that the device reads. `at` points to the rows that JpegParts made, or to raw
+// pixels, and is word-aligned.
 struct StoredPicture {
   const std::byte* at = nullptr;
   const JpegForm* form = nullptr;            // null: raw

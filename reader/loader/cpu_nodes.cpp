@@ -48,7 +48,7 @@ std::vector<unsigned> NumbersOf(std::string_view text) {
       text.remove_prefix(1);
       last = TakeNumber<unsigned>(text);
     }
-    if (std::max(*first, last.value_or(kMaxCpus)) >= kMaxCpus) break;
+    if (!last || *first >= kMaxCpus || *last >= kMaxCpus) break;
     for (unsigned number = *first; number <= *last; ++number)
       numbers.push_back(number);
     if (!text.starts_with(',')) break;
@@ -89,7 +89,8 @@ void CpuNodes::Deal() {
     all += node.cpus.size();
   std::vector<std::size_t> given(nodes_.size());
   for (std::size_t number = 1; number <= all; ++number) {
-    const auto missing = [&](std::size_t node) {  // times `all`
+    // How many numbers the node lacks for its share, multiplied by `all` to avoid a division.
+    const auto missing = [&](std::size_t node) {
       return double(nodes_[node].cpus.size() * number) - double(given[node] * all);
     };
     std::size_t next = 0;

@@ -97,7 +97,7 @@ TEST_CASE(
 TEST_CASE(
     "a forecast for a dataset at a URL gives requests, the time to the first batch, and the "
     "cache's effect") {
-  // 2000 blocks of 512 KiB in 17 shards; decoding 500 images a second, the link gives 400.
+  // 2000 blocks of 512 KiB in 17 shards. Decoding gives 500 images a second, and the link 400.
   Resources resources = SomeMachine();
   resources.link = StoreLink{52'428'800, 0.05, 0, 0.0004};
   constexpr std::uint64_t kImages = 8000;
@@ -132,6 +132,7 @@ TEST_CASE("rates for other counts of threads follow Amdahl's law through the two
   CHECK(RateOnThreads(form, 4, 1) == Approx(100));
   CHECK(RateOnThreads(form, 4, 2) == Approx(100 / (0.2 + 0.8 / 2)));
   CHECK(RateOnThreads(form, 4, 4) == Approx(250));
+  // If the machine has one thread, the rate on all threads counts.
   CHECK(RateOnThreads(form, 1, 1) == Approx(250));
 }
 

@@ -112,7 +112,8 @@ def entry_bytes(field):
 
 
 def meaning(schema):
-    """The members of a schema that have a meaning, with their defaults: equal for equal schemas."""
+    """The fields of a schema, with defaults for members that are absent and without members that the format does not
+    know. Two schemas mean the same if and only if these lists are equal."""
     fields = []
     for field in schema["fields"]:
         shaped = field["kind"] in ("array", "variable")

@@ -63,7 +63,9 @@ std::vector<std::vector<std::byte>> MakeFiles(std::uint32_t width, std::uint32_t
     JpegOptions options;
     options.restart_rows = static_cast<int>(i % 2);
     options.subsample = i % 3 != 0;
-    options.optimise = own_tables;  // in files this large, the decoder builds strand tables
+    // If the files are large (640 x 480), the decoder then builds its strand tables from the files'
+    // own Huffman tables.
+    options.optimise = own_tables;
     files.push_back(MakeJpeg(MakePicture(width, height, i % 4 == 3 ? 1 : 3, i), options));
   }
   return files;

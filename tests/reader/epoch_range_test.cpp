@@ -53,7 +53,8 @@ TEST_CASE("WaitFor() does not wait for batches that the consumer itself holds ba
   CHECK(ErrorText([&] { range.Next(); }, ErrorCode::kState).find("ring.hold") != std::string::npos);
 }
 
-TEST_CASE("Threads that only wait for a range leave each of its batches to the one that steps") {
+TEST_CASE(
+    "Threads that only wait for a range take no batch from the thread that steps through it") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(1, 2);
   options.timeout =
@@ -91,7 +92,7 @@ TEST_CASE(
   Loader loader(Dataset::Open(WriteRawDataset(folder, 60)), options);
   for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
     const EpochRange range = loader.Epoch(epoch);
-    std::atomic<std::size_t> batches{0}, refused{0}, lost{0};
+    std::atomic<std::size_t> batches{0}, refused{0}, failed{0};
     const auto step = [&] {
       try {
         for (;;) {
@@ -100,13 +101,13 @@ TEST_CASE(
           ++batches;
         }
       } catch (const Error& error) {
-        std::atomic<std::size_t>& count = error.code() == ErrorCode::kState ? refused : lost;
+        std::atomic<std::size_t>& count = error.code() == ErrorCode::kState ? refused : failed;
         ++count;
       }
     };
     { const std::jthread one(step), other(step); }
     CHECK(batches == 60);
     CHECK(refused <= 1);
-    CHECK(lost == 0);
+    CHECK(failed == 0);
   }
 }

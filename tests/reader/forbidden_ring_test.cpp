@@ -17,7 +17,8 @@ using namespace sluice::test;
 
 namespace {
 
-// The same number on every machine.
+// The numbers of the system calls io_uring_setup and io_uring_enter, the same on every
+// architecture.
 constexpr std::uint32_t kMakeRing = 425;
 constexpr std::uint32_t kEnterRing = 426;
 

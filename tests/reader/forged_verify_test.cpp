@@ -1,5 +1,5 @@
-// Datasets whose checksums are all right, but which are not what FORMAT.md says a dataset is: a
-// wrong writer made them. verify names what is wrong, with its file and sample.
+// Datasets from a faulty writer: all checksums are right, but FORMAT.md is violated. verify names
+// what is wrong, with file and sample.
 #include <functional>
 
 #include <sluice/error.h>
@@ -102,7 +102,9 @@ template <class Change>
 auto WithSection(std::size_t place, Change change) {
   return [=](std::vector<BuiltShard>& shards) {
     const std::span<std::byte> file(shards[0].bytes);
-    const std::uint64_t at = TailOf(file).directory_offset + ColumnsOffset(2, place);
+    // Section `place` lies where the columns of a directory with `place` sections would begin.
+    constexpr std::uint64_t kBlocks = 2;
+    const std::uint64_t at = TailOf(file).directory_offset + ColumnsOffset(kBlocks, place);
     auto entry = LoadAt<SectionEntry>(file, at);
     change(entry);
     StoreAt(file, at, entry);

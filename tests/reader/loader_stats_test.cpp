@@ -285,7 +285,8 @@ TEST_CASE("A batch can be repeated for as long as epochs last, at no cost") {
   CHECK(loader.Stats().payload_bytes == 10 * 192);
   CHECK((loader.Stats().batches == 60 && loader.Stats().samples == 600));
   CHECK((loader.State().epoch == 4 && loader.State().position == 0));
-  // The repetition may be left at any time, and its loader may go first.
+  // The loop over the repeated batch may be left at any time, and the loader may be destroyed
+  // before a batch that was kept.
   std::optional<Batch> kept;
   {
     Loader other(dataset, options);

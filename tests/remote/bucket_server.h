@@ -29,7 +29,7 @@ class BucketServer {
   // The answer that the server would give without faults.
   WebAnswer Serve(const WebRequest& request);
 
-  // Environment for a store at this server, with keys.
+  // The environment variables of a store at this server, credentials included.
   std::map<std::string, std::string> Variables() const;
   std::size_t open_uploads() const;
 

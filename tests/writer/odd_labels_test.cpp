@@ -192,7 +192,7 @@ TEST_CASE("unmatched brackets in a YOLO .yaml do not harm its classes") {
     CHECK(read(shape).classes == Strings{"owl"});
     CHECK(read(shape).points == 0);
   }
-  CHECK(read("[17, 3").classes == Strings{"owl"});  // its points may be used
+  CHECK(read("[17, 3").classes == Strings{"owl"});  // whether its points are used does not matter
 }
 
 TEST_CASE("class names in a YOLO .yaml are read by YAML's rules, or refused") {

@@ -121,6 +121,7 @@ Values TgaPixels(const TgaHeader& header, std::initializer_list<int> pixels) {
 }  // namespace
 
 TEST_CASE("a TGA's rows run upwards or downwards, from either side") {
+  // Blue, green and red of four pixels.
   const std::initializer_list<int> pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   CHECK(TgaPixels({}, pixels) == Values{3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10});
   CHECK(TgaPixels({.descriptor = 0}, pixels) == Values{9, 8, 7, 12, 11, 10, 3, 2, 1, 6, 5, 4});

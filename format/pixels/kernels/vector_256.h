@@ -49,8 +49,8 @@ inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::
     if (count - i < 16) escapes &= (1U << (count - i)) - 1;
     const __m128i first = Expanded(more, static_cast<std::uint8_t>(escapes));
     more += __builtin_popcount(escapes & 255);
-    // This read stays inside as well: eight escapes lead no further than the end of the bytes that
-    // may be read after `more_end`.
+    // `more` may be up to eight bytes beyond `more_end` here. This read of eight bytes still ends
+    // within the 16 bytes that may be read after it (kernels.h).
     const __m128i second = Expanded(more, static_cast<std::uint8_t>(escapes >> 8));
     more += __builtin_popcount(escapes >> 8);
     if (more > more_end) return false;
@@ -214,7 +214,8 @@ SLUICE_INLINE Vector16x2 LoadZigzagTwos(const std::int16_t* a, const std::int16_
   return {_mm256_shuffle_epi8(Vector16x2::Load(a, b).v, _mm256_broadcastsi128_si256(places))};
 }
 
-// The inverse transform of 2 x 2 values that JoinTwos() made, eight times as large. By columns.
+// The inverse transform of 2 x 2 values that JoinTwos() made. The results are multiplied by eight,
+// and come column by column.
 SLUICE_INLINE Wide32x2 TwoPoints(const Vector16x2& a) noexcept {
   const __m128i signs = _mm_setr_epi16(1, 1, 1, 1, 1, -1, 1, -1);
   // Sums of both rows, then differences.
@@ -271,7 +272,8 @@ constexpr bool kStrandsPay = true;
 // Consecutive coefficients.
 using Coefficients = __m128i;
 
-// The values and a zero; `late` is added to the first.
+// The values of a look-up, then a zero. `late`, those bits of the first value that follow the bits
+// looked up, is added to the first value.
 SLUICE_INLINE Coefficients ValuesOf(const baseline::StrandValues& values,
                                     std::uint64_t late) noexcept {
   const __m128i all = _mm_load_si128(reinterpret_cast<const __m128i*>(&values));

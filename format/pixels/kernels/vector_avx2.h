@@ -1,4 +1,4 @@
-// Blocks and the order of their coding in AVX2. Included inside a namespace of its own.
+// Moves blocks between zigzag and natural order, with AVX2. Included inside a namespace of its own.
 
 #include "format/pixels/kernels/vector_256.h"
 
@@ -59,7 +59,7 @@ SLUICE_INLINE std::uint64_t NonZeroMask(const std::int16_t* block) noexcept {
   for (int half = 0; half < 2; ++half, block += 32) {
     const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
     const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 16));
-    // Saturated to bytes, which leaves zeros and no others zero.
+    // Packing saturates to bytes: zero stays zero, and no other value becomes zero.
     const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0xD8);
     const __m256i equal = _mm256_cmpeq_epi8(bytes, _mm256_setzero_si256());
     zeros |= std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(equal))} << (half * 32);

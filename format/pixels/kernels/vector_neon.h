@@ -272,7 +272,8 @@ constexpr bool kStrandsPay = true;
 // Consecutive coefficients.
 using Coefficients = int16x8_t;
 
-// The values and a zero; `late` is added to the first.
+// The values of a look-up, then a zero. `late`, those bits of the first value that follow the bits
+// looked up, is added to the first value.
 SLUICE_INLINE Coefficients ValuesOf(const baseline::StrandValues& values,
                                     std::uint64_t late) noexcept {
   const int16x8_t known = vsetq_lane_s16(0, vld1q_s16(values.value), 7);

@@ -361,7 +361,8 @@ struct Coefficients {
   std::int16_t value[8];
 };
 
-// The values and a zero; `late` is added to the first.
+// The values of a look-up, then a zero. `late`, those bits of the first value that follow the bits
+// looked up, is added to the first value.
 inline Coefficients ValuesOf(const baseline::StrandValues& values, std::uint64_t late) noexcept {
   Coefficients all = {};
   std::memcpy(all.value, values.value, sizeof(values.value));

@@ -39,8 +39,8 @@ struct OrderOptions {
   Shuffle shuffle = Shuffle::kQuasiRandom;  // how the samples of an epoch are mixed
   // The samples of an epoch: a subset, or drawn by weight or class. Empty: each sample once.
   SampleList samples = {};
-  // Batches composed by a function of yours, instead of by shuffle, samples, lanes and
-  // window_bytes: buckets, pairs, hard examples. See batch_sampler.h. Cannot be combined with
+  // Batches composed by a function of yours (for buckets, pairs or hard examples), instead of by
+  // shuffle, samples, lanes and window_bytes. See batch_sampler.h. Cannot be combined with
   // ranks.by_shards, with last_batch other than kKeep, or with storage = Direct. Loader::Memory()
   // includes the lists of the longest epoch so far.
   BatchSampler batches = {};
@@ -62,13 +62,13 @@ struct RankOptions {
   // The number of processes that train together; 1 is a process that trains alone. 0: this and
   // `rank` come from the environment (Rank::FromEnvironment()).
   unsigned world_size = 0;
-  // All ranks get the same number of batches, of the same sizes: if the samples cannot be dealt
-  // evenly, kKeep fills up as kPad does, by at most one sample for each rank.
+  // All ranks get the same number of batches, of the same sizes. If the samples cannot be dealt
+  // evenly, even kKeep therefore fills up, as kPad does, by at most one sample a rank.
   LastBatch last_batch = LastBatch::kKeep;
-  // Deals whole shards to ranks, again in each epoch, and each rank orders its own shards. This
-  // suits storage that is staged shard by shard. Batches then differ between world sizes. Ranks
-  // with fewer samples fill up from the start of their own epoch (kKeep, kPad), or the other ranks
-  // leave out their surplus (kDrop).
+  // Deals whole shards to ranks, anew in each epoch. Each rank orders its own shards. This suits
+  // storage that is staged shard by shard. Batches then differ between world sizes. Ranks with
+  // fewer samples fill up from the start of their own epoch (kKeep, kPad), or the other ranks leave
+  // out their surplus (kDrop).
   bool by_shards = false;
 };
 
@@ -89,8 +89,9 @@ struct Mapped {
   Behind behind = Behind::kKeep;  // the fate of a block once its samples are decoded
   // How many bytes of blocks are being read at any time, 1 MiB to 1 GiB. Empty: 16 MiB, which the
   // loader raises up to 64 MiB if the training waits for storage. For a dataset at a URL, the value
-  // is an upper limit. If it is empty, the loader measures the link and keeps it busy: it requests
-  // as many bytes at a time as the link transfers in the time to the first byte, at most 128 MiB.
+  // is an upper limit. If it is empty, the loader measures the link's rate and its delay (from a
+  // request to the first byte). To keep the link busy, it requests as many bytes at a time as
+  // arrive during one delay, at most 128 MiB.
   std::optional<std::uint64_t> read_ahead_bytes = {};
 };
 // Mapped. The loader's constructor reads all shards and locks them in memory for as long as the
@@ -125,8 +126,8 @@ struct DecodedPictures {
   // loader.
   std::string folder = {};
   // You declare that sample_function is set, and that its effect on a sample depends on that sample
-  // alone: not on draws(), epoch() or position(), nor on anything else that changes. The
-  // loader cannot check that; if it is wrong, later epochs repeat what the first one drew.
+  // alone: not on draws(), epoch() or position(), nor on anything else that changes. The loader
+  // cannot check that. If what you declare is wrong, later epochs repeat what the first one drew.
   bool function_is_deterministic = false;
 };
 
@@ -147,13 +148,14 @@ struct Stage {
 // LoaderOptions::ring: the slots of memory that batches lie in.
 struct RingOptions {
   // Batches decoded ahead of the one the consumer holds, 1 to 1024. The more there are, the better
-  // the ring evens out slow samples. Empty: the loader begins with 2, and raises that if the ring
-  // is too short to even out slow samples and memory is left: up to 8, and up to 32 if the batches
-  // then take at most 128 MiB and use no memory outside of their slots: no variable-length or bytes
-  // fields, not Direct, not a dataset at a URL. It begins with 8 for batches of up to 4 MiB that
-  // are copies of raw images. Page-locked memory is allocated once, so the number is fixed there:
-  // 4, or 6 if a device decodes (OnDevice::decode). Such a device decodes several batches at once:
-  // half of the slots (1 + prefetch + hold), at least 2 and at most 8.
+  // the ring evens out slow samples. Empty: the loader begins with 2 (with 8 for batches of up to 4
+  // MiB that are copies of raw images). It raises the number, up to 8, if the ring is too short to
+  // even out slow samples and memory is left. It goes up to 32 if two conditions hold: the batches
+  // then take at most 128 MiB, and they use no memory outside of their slots. (Variable-length and
+  // bytes fields, Direct and datasets at URLs use such memory.) Page-locked memory is allocated
+  // once, so there the number is fixed: 4, or 6 if a device decodes (OnDevice::decode). A device
+  // that decodes works on several batches at once: on half of the slots (1 + prefetch + hold), at
+  // least 2 and at most 8.
   std::optional<std::size_t> prefetch = {};
   // Further batches the consumer may hold at the same time, at most 1024. Asking for one more is
   // Error(kState).
@@ -165,23 +167,23 @@ struct RingOptions {
 
 // LoaderOptions::output: the content of batches.
 struct OutputOptions {
-  // The fields that batches hold; other fields are not read at all. If empty, batches hold every
-  // field, except that of the image fields they hold only the one that `image` names and those that
-  // follow it (Field::follows). A mask comes only together with the image it follows.
+  // The fields that batches hold; other fields are not read at all. If empty, batches hold all
+  // fields that are not images, the image field that `image` chooses, and the image fields that
+  // follow that one (Field::follows). A mask comes only together with the image it follows.
   std::vector<std::string> fields = {};
   // The field that Batch::image() returns; empty: the first chosen image field that follows no
   // other.
   std::string image = {};
   Layout layout = Layout::kNHWC;  // the order of an image batch's dimensions
   // Whether the images of a batch may differ in size, and how the batch then holds them (ImageSizes
-  // in batch.h). With kPadded and kOwn, all images of a batch may differ, a mask together with the
-  // image that it follows. Padding comes after all steps, to the right and below: zeros, and for
-  // masks what `mask_fill` says. Boxes and key points stay as they are. Each row of a slot has room
-  // for the largest image that the manifest and the transform allow. (With kOwn, if flips and
-  // quarter turns are the only geometric steps, it has room for ReadLimits::max_pixels if that is
-  // less.) All steps run on the host. kPadded and kOwn cannot be combined with MixUp, CutMix or
-  // DecodedPictures::function_is_deterministic. With kPadded, the size of a batch depends on which
-  // samples the rank has in it.
+  // in batch.h). With kPadded and kOwn, all images of a batch may differ in size; a mask has the
+  // size of the image that it follows. Padding comes after all steps, to the right and below:
+  // zeros, and for masks what `mask_fill` says. Boxes and key points stay as they are. Each row of
+  // a slot has room for the largest image that the manifest and the transform allow. (With kOwn, if
+  // flips and quarter turns are the only geometric steps, it has room for ReadLimits::max_pixels if
+  // that is less.) All steps run on the host. kPadded and kOwn cannot be combined with MixUp,
+  // CutMix or DecodedPictures::function_is_deterministic. With kPadded, the size of a batch depends
+  // on which samples the rank has in it.
   ImageSizes image_sizes = ImageSizes::kEqual;
   // 1 or 3: images are converted to grey or RGB. 0: images keep the channels that they are stored
   // with, and all must have the same number. Raw images of two or four channels come as they are
@@ -193,15 +195,15 @@ struct OutputOptions {
   // By mask field: the value of mask pixels outside the picture (a crop's padding, the corners of a
   // rotation); 0 to 255, or 0 to 65535 for 16-bit masks. 255 is the value that segmentation losses
   // usually ignore. Masks not named here get 0, which is usually a class. (Border::kReflect mirrors
-  // masks, too.) If a sample has no mask, all pixels of its mask have that value, too. A mixture in
-  // which a dataset lacks a mask field is refused if the field is not named here.
+  // masks, too.) If a sample lacks the mask, it gets one whose pixels all have that value. A
+  // mixture in which a dataset lacks a mask field is refused if the field is not named here.
   std::map<std::string, std::uint32_t> mask_fill = {};
   // Allows a dataset of a mixture to lack fields that the others have. In its samples, labels and
   // other arrays then hold this number (losses usually ignore -100), lists such as boxes have no
   // entries, and further images are black. Empty: a loader of such a mixture is refused, because a
-  // training would take these for real values. A mask that a dataset lacks needs `mask_fill`
-  // instead; bytes and texts may always be missing. Batch::Has() tells these samples from the
-  // others.
+  // training would take filled-in values for real ones. A mask that a dataset lacks needs
+  // `mask_fill` instead; bytes and texts may always be missing. Batch::Has() tells these samples
+  // from the others.
   std::optional<std::int64_t> absent = {};
   // Array, variable-length and bytes fields that are not in the dataset. The user's functions fill
   // them; otherwise arrays are zeros and the others empty.

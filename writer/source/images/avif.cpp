@@ -167,8 +167,9 @@ Picture AvifSource::Decode(const ColorRules& rules) {
   rgb.depth = deep_ ? 16 : 8;
   rgb.avoidLibYUV = AVIF_TRUE;  // libyuv rounds differently on different processors
   const std::size_t value_bytes = rgb.depth / 8;
-  // 4 values for each pixel; uint16_t for the alignment, so half as many of them.
-  std::vector<std::uint16_t> pixels_read(std::size_t{image.width} * image.height * 2 * value_bytes);
+  // 4 values for each pixel, of `value_bytes` each; as uint16_t so that they are aligned.
+  std::vector<std::uint16_t> pixels_read(std::size_t{image.width} * image.height * 4 * value_bytes /
+                                         sizeof(std::uint16_t));
   rgb.pixels = reinterpret_cast<std::uint8_t*>(pixels_read.data());
   rgb.rowBytes = static_cast<std::uint32_t>(image.width * 4 * value_bytes);
   if (const avifResult made = avifImageYUVToRGB(&image, &rgb); made != AVIF_RESULT_OK) {

@@ -27,8 +27,9 @@
 //   not bench/parts/convert.cpp           needs no change: it only measures FFCV
 //   not samples/guides/from-ffcv.md       needs no change: a guide for users of FFCV
 //
-// tests/importers/CMakeLists.txt and tests/README.md name the library that writes such files. If
-// reading them needs a library, it goes into the files that image_kinds.h lists for that.
+// Also name the library that writes such files in tests/importers/CMakeLists.txt and
+// tests/README.md. If Sluice needs a library to read such files, name it in the files that
+// image_kinds.h lists under "if it needs a library".
 #pragma once
 
 #include <stop_token>
@@ -91,9 +92,10 @@ bool IsBeton(Bytes start) noexcept;
 
 // Reads the files of `source` (Kind::kArchives). The image is the field
 // ConvertSource::rows.path_column if given, otherwise the first field of images. JPEGs are used as
-// they are, raw pixels as a PPM. Arrays, bytes and JSON are located, and read only for columns that
-// need numbers. A field of integers named label or class is the label. The file does not name its
-// classes; ConvertSource::label.classes can.
+// they are, raw pixels as a PPM. Of arrays, bytes and JSON, a column holds the positions in the
+// file; the elements are read only if the column must hold numbers, such as boxes. A field of
+// integers named label or class is the label. The file does not name its classes;
+// ConvertSource::label.classes can.
 //
 // Errors: those of image_rows.h; kUnsupported (another version, a field type that its user
 // defined), kCorrupt (numbers that contradict each other), kIo.
