@@ -225,7 +225,8 @@ SLUICE_INLINE Vector16 LoadZigzagTwos(const std::int16_t* a, const std::int16_t*
   return {vreinterpretq_s16_u8(vqtbl1q_u8(vreinterpretq_u8_s16(vld1q_s16(a)), vld1q_u8(places)))};
 }
 
-// The inverse transform of 2 x 2 values that JoinTwos() made, eight times as large. By columns.
+// The inverse transform of 2 x 2 values that JoinTwos() made. The results are multiplied by eight,
+// and come column by column.
 SLUICE_INLINE Wide32 TwoPoints(const Vector16& a) noexcept {
   const std::int16_t signs[4] = {1, -1, 1, -1};
   const std::int32_t minus[4] = {1, -1, 1, -1};
