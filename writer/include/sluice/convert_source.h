@@ -58,7 +58,7 @@ enum class FolderLabels {
   kAuto,  // the outermost, except that a single folder around all others is passed over. There are
           // no classes if all images lie directly in the root. Images in both places, and folders
           // that look like the parts of a split (train, val), are an error
-  kTop,     // the outermost. With this and the next two, images directly in the root are left out
+  kTop,   // the outermost. With this and the next two, images directly in the root are left out
   kParent,  // the innermost, by its own name: a/x/1.jpg and b/x/2.jpg are of one class
   kPath,    // all of them, as a path: "a/x"
 };
