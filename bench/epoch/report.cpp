@@ -66,7 +66,7 @@ std::string MediansText(const EpochReport& report) {
     text += Format("energy of the CPUs: %.3g J per 1000 images\n", Median(joules));
   std::vector<double> cold;
   for (const EpochFigures& figures : report.run.epochs) {
-    if (IsExtraCold(figures, report.options)) cold.push_back(ImagesRatio(figures));
+    if (IsExtraCold(figures, report.options)) cold.push_back(ImagesPerSecond(figures));
   }
   if (!cold.empty()) {
     text += Format(
@@ -189,7 +189,7 @@ void EpochTable::PrintRow(const EpochFigures& figures) {
   ++rows_;
   std::string name = figures.warm_up ? "warm-up" : std::to_string(rows_ - options_.warm_up);
   if (IsExtraCold(figures, options_)) name = "cold";
-  table_.Add({name, Format("%.3f", figures.seconds), cli::RateText(ImagesRatio(figures)),
+  table_.Add({name, Format("%.3f", figures.seconds), cli::RateText(ImagesPerSecond(figures)),
               cli::RateText(Ratio(static_cast<double>(figures.bytes_read) / 1e6, figures.seconds)),
               PercentText(WaitShare(figures)),
               Format("%#.3g", Per1000(figures.cpu_seconds, figures)),
