@@ -16,8 +16,9 @@
 
 namespace sluice {
 
-// A new file of an export, in a folder that is created if needed. An existing file is an error. It
-// is removed again unless Close() succeeds, so that no incomplete file stays. All throw Error(kIo).
+// A new file of an export, in a folder that is created if needed. If the path exists already, that
+// is an error. The new file is removed again unless Close() succeeds, so that no incomplete file
+// stays. All throw Error(kIo).
 class NewFile {
  public:
   explicit NewFile(const std::filesystem::path& path);
@@ -65,9 +66,10 @@ struct ExportSamples {
 //
 // A sample's name is its key without the ending, as a relative path that cannot leave the folder;
 // all its files have it. Names that differ only in the case of A to Z count as the same, as on many
-// file systems. If several samples have the same name, the first whose file keeps the exact ending
-// of its key gets it, or else the first of all. The others get "-1", "-2", ..., and so does a
-// sample whose file would lie where a folder must be.
+// file systems. If several samples have the same name, one of them gets it: the first whose first
+// file is written with the same ending as its key (a JPEG with the key "0.jpg"), or, if there is
+// none, the first of all. The others get "-1", "-2", ... at the end of the name. So does a sample
+// whose file would lie where a folder must be.
 //
 // Keeps some tens of bytes for each sample with a number; during construction, eight for every
 // sample.

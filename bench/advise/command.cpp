@@ -43,11 +43,15 @@ constexpr const char* kAdviseDescription =
     "the scratch folder, because a dataset's files are large). From these measurements, advise "
     "predicts the size of the whole dataset, the time of its epochs, the threads and machines that "
     "feed the trainer, and whether the dataset fits in memory. A third of the sample is held out: "
-    "the column \"error\" compares what was predicted for it from the rest with what was measured. "
+    "from the rest, advise predicts what this third needs, and the column \"error\" shows by how "
+    "much "
+    "the measurement differs. "
     "PSNR compares pictures shrunk to a square of the crop's size with those of the source.\n\n"
-    "If you say what the trainer needs (--step-ms, --profile), advise chooses the smallest form "
-    "from which one machine feeds the trainer, at the largest size that allows it. Otherwise it "
-    "chooses, at the usual size, the smallest form that is at least three quarters as fast as the "
+    "If you say what the trainer needs (--step-ms, --profile), advise looks for the forms from "
+    "which "
+    "one machine feeds the trainer. It takes the largest picture size that has such a form, and of "
+    "these forms the one with the fewest bytes. Otherwise it takes the usual picture size, and the "
+    "form with the fewest bytes of those that are at least three quarters as fast as the "
     "fastest.\n\n"
     "With --link it also says what training from an object store takes: an epoch's time over that "
     "link, its requests and their price, and the time to the first batch. `sluice-bench io URL` "
@@ -80,7 +84,7 @@ constexpr auto kTrialOptions = Options<FormTrialOptions>(
     Option("sample", &FormTrialOptions::pictures, "pictures to try the forms on",
            {.least = 1, .most = 10'000}),
     Option("seconds", &FormTrialOptions::seconds,
-           "seconds that the epochs for one rate take together, at least",
+           "least time for measuring one form's rate, over all of its epochs, in seconds",
            {.most = 3600, .comparable = true, .value = "X"}),
     Option("scratch", &FormTrialOptions::scratch,
            "folder for the trials, best on the disk that the dataset is for (default: TMPDIR, or "

@@ -116,7 +116,7 @@ Json StagesJson(const std::vector<Stage>& stages) {
   return list;
 }
 
-// Quantiles of the batch waits of all measured epochs, at evenly spaced ranks.
+// Percentiles 0 to 100 of the batch waits of all measured epochs.
 std::vector<double> WaitQuantiles(const EpochsRun& run) {
   std::vector<double> waits;
   for (const EpochFigures* const figures : run.Measured())

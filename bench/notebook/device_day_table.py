@@ -243,7 +243,7 @@ def cores(found):
         share = rates[most] / (most * rates[1]) if most > 1 and rates.get(1) else None
         cells.append([title] + [number(rates.get(count)) for count in counts]
                      + [number(share and 100 * share, "{:.0f}%")])
-    table("Images/s by cores, random-resized-crop 224, flip (decoded by the host, but where it says so)",
+    table("Images/s by cores, random-resized-crop 224, flip (decoded by the host unless the row says otherwise)",
           ["", *(f"{count}" for count in counts or [1]), "of a straight line (goal 95%)"], cells)
 
 

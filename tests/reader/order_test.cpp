@@ -62,7 +62,8 @@ TEST_CASE(
   for (const DatasetShape& shape : Shapes()) {
     for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
       for (const std::uint64_t stride : {1, 4, 12}) {
-        // One lane per stride, with windows of one block and of ten.
+        // With 12 lanes, strides of 1, 4 and 12 visit all lanes, three lanes and one lane. A window
+        // has ten blocks of 8 samples if the stride is 4, else one block.
         const std::uint64_t window = stride == 4 ? 10 * 8000 * 12 : 1;
         const OrderParameters options{shuffle, 5, 12, window};
         EpochOrder one(shape, options, 2);
@@ -87,7 +88,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("The rows that only fill up a batch follow each other at equal distances") {
+TEST_CASE("A rank's own rows come first in a batch, at equal distances; the rest only fill it up") {
   const DatasetShape shape = Equal(3, 101, 8);
   for (const bool by_shards : {false, true}) {
     for (const unsigned rank : {0U, 2U}) {
@@ -401,7 +402,8 @@ TEST_CASE("A resumed epoch announces the rest, and how many samples of each bloc
       for (const std::uint32_t shard : std::get<ShardPart>(parts[s]).shards)
         count += shapes[s].shards()[shard].samples;
     }
-    // If there are fewer blocks than lanes, the whole epoch is tail.
+    // Shapes of few blocks are played from their beginning only: if there are fewer blocks than
+    // lanes (6), the whole epoch is tail.
     const std::uint64_t last = shapes[s].blocks() < 12 ? 1 : count / 2;
     for (std::uint64_t begin = 0; begin < last; begin += 1 + count / 23) {
       EpochOrder order(shapes[s], options, 1, parts[s]);

@@ -170,7 +170,8 @@ TEST_CASE("payloads that no batch needs are not fetched", "[remote]") {
     }
     CHECK(loader.Stats().fetched_bytes < 1'000'000);
   }
-  SECTION("rows that are kept") {  // raw pictures are kept only after a function
+  SECTION("rows that are kept") {  // raw pictures are not kept, but rows are that a deterministic
+                                   // sample function made
     options.sample_function = [](MutableSample&) {};
     options.keep = DecodedPictures{10'000'000, {}, true};
     if (GENERATE(false, true)) options.keep->folder = folder.path().string();
@@ -300,8 +301,8 @@ TEST_CASE("a step that waits longer than the timeout throws, and the next one co
   Loader local(Dataset::Open(path), options);
   const std::vector<PlayedBatch> expected = PlayBatches(local, 0);
   options.timeout = 20ms;
-  // The store is so slow that this thread asks before the answer comes, however busy the machine
-  // is.
+  // On a busy machine this thread may ask only after the batch has come, and then no step waits. In
+  // that case the loop tries again with a store four times as slow.
   std::string text;
   for (std::chrono::milliseconds delay = 100ms; text.empty(); delay *= 4) {
     REQUIRE(delay < 10min);

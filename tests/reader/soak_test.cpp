@@ -117,7 +117,6 @@ class Soak {
 
   // Plays the rest of the range, or a part of it, and adds the samples to `seen`.
   void Play(const EpochRange& range, std::size_t limit, std::vector<std::uint64_t>& seen) {
-    std::vector<Batch> held;
     for (const Batch& batch : range) {
       for (std::size_t row = 0; row < batch.size(); ++row) {
         const std::uint64_t sample = batch.samples()[row];
@@ -137,7 +136,7 @@ class Soak {
       REQUIRE(seen[i] == i);
   }
 
-  // Plays some epochs and leaves some of them early; sometimes the handle is dropped first.
+  // Plays some epochs with one loader, and leaves some of them early.
   void Whole() {
     Loader loader = Make(Dataset::Open(folder_ / "raw"), AnyOptions());
     for (std::uint64_t epochs = 1 + Below(3), epoch = Below(9); epochs > 0; --epochs) {

@@ -200,7 +200,8 @@ TEST_CASE("incomplete rows of a Parquet file are left out alone, with advice") {
         std::vector<std::int32_t>{1, 0});
 }
 
-TEST_CASE("classes with names can be read as the numbers in a Parquet file") {
+TEST_CASE(
+    "a column of a Parquet file whose numbers have class names can be read as plain integers") {
   const ParquetFolder folder;
   ConvertSource source = ConvertSource::Archives({Golden("plain")});
   source.rows.columns = {{"label", ColumnType::kInteger, "number"}};

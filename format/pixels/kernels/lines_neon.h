@@ -93,10 +93,11 @@ SLUICE_INLINE void TransposeTile(const std::uint8_t* in, std::size_t in_stride, 
 
 // Sixteen pixels as red, green and blue.
 //
-// Red and blue each depend on one byte, and a doubling, rounding high half of a product gives the
-// same as the definition for all of its values: 2 * (2 * cr) * 22970 stands for 91881 * cr, and
-// 2 * (2 * cb) * 29033 for 116130 * cb (which no other 16-bit constant does). Green's constants are
-// even: half of them, rounded one bit earlier, are the same.
+// vqrdmulh gives (2 * a * b + 32768) >> 16. What is added for red and blue each depends on one byte
+// only, so all 256 values could be compared with the definition (lines_plain.h): with a = 2 * cr
+// and b = 22970 the result equals (91881 * cr + 32768) >> 16, and with a = 2 * cb and b = 29033 it
+// equals (116130 * cb + 32768) >> 16. (No other 16-bit constant does for blue.) Green's constants
+// are even, so half of each with a shift of 15 instead of 16 gives the same.
 SLUICE_INLINE uint8x16x3_t ToRgb16(const std::uint8_t* y, const std::uint8_t* cb,
                                    const std::uint8_t* cr) noexcept {
   const uint8x16_t middle = vdupq_n_u8(128);
@@ -178,7 +179,8 @@ inline void SplitRgb(const std::uint8_t* rgb, std::size_t count, std::uint8_t* r
 }
 
 inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* out) {
-  // Five pixels at a time: the last byte of a store is the next one's first.
+  // Five pixels, 15 bytes, at a time. The 16th byte of a store is not valid; the next store
+  // overwrites it with its first byte.
   static constexpr std::uint8_t kOrder[16] = {13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0};
   const uint8x16_t order = vld1q_u8(kOrder);
   std::size_t left = count;

@@ -237,11 +237,14 @@ std::optional<Credentials> CredentialsOfContainer(const CredentialSearch& search
   if (relative.empty() && full.empty()) return std::nullopt;
   HttpRequest request;
   request.url = relative.empty() ? full : kRelativeTo + relative;
-  if ((!relative.empty() && !relative.starts_with('/')) || !MayBeAsked(request.url)) {
+  if (!relative.empty() && !relative.starts_with('/')) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with a /");
+  }
+  if (!MayBeAsked(request.url)) {
     throw Error(ErrorCode::kInvalidArgument,
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI names neither an https:// URL nor an address "
-                "of this machine's "
-                "host; a token is not sent anywhere else");
+                "of this machine's host; a token is not sent anywhere else");
   }
   request.direct = !request.url.starts_with("https://");
   request.connect_timeout = std::chrono::seconds(2);
