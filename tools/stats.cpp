@@ -225,13 +225,13 @@ class FieldCounting {
       json["values"] = values_;
       json["not_finite"] = not_finite_;
       const auto count = static_cast<long double>(values_);
-      const long double mean = values_ > 0 ? sum_ / count : 0;
+      const long double mean = values_ > 0 ? sum_ / count : 0;  // counted from first_
       const long double variance = values_ > 0 ? squares_ / count - mean * mean : 0;
       const bool any = values_ > 0;
       const bool integers = IsInteger(field_.dtype);
       json["min"] = !any ? Json() : integers ? Json(least_integer_) : Json(least_);
       json["max"] = !any ? Json() : integers ? Json(most_integer_) : Json(most_);
-      json["mean"] = any ? Json(static_cast<double>(mean)) : Json();
+      json["mean"] = any ? Json(static_cast<double>(first_ + mean)) : Json();
       json["std"] = any ? Json(std::sqrt(static_cast<double>(std::max(variance, 0.0L)))) : Json();
     }
     json["vocabulary"] = Vocabulary();
@@ -254,9 +254,11 @@ class FieldCounting {
       ++not_finite_;
       return;
     }
-    ++values_;
-    sum_ += static_cast<long double>(value);
-    squares_ += static_cast<long double>(value) * static_cast<long double>(value);
+    // Sums of large numbers that are close to each other, such as times, would lose what differs.
+    if (values_++ == 0) first_ = static_cast<long double>(value);
+    const long double difference = static_cast<long double>(value) - first_;
+    sum_ += difference;
+    squares_ += difference * difference;
     least_ = std::min(least_, number);
     most_ = std::max(most_, number);
     if constexpr (std::is_integral_v<T>) {
@@ -304,7 +306,8 @@ class FieldCounting {
 
   const Field& field_;
   std::uint64_t samples_ = 0, values_ = 0, not_finite_ = 0;
-  long double sum_ = 0, squares_ = 0;
+  long double first_ = 0;              // the first value
+  long double sum_ = 0, squares_ = 0;  // of the differences from it
   double least_ = std::numeric_limits<double>::infinity(), most_ = -least_;
   std::int64_t least_integer_ = INT64_MAX, most_integer_ = INT64_MIN;  // of integers
   bool is_vocabulary_;

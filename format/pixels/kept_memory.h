@@ -10,7 +10,7 @@ namespace sluice {
 template <class Value>
 void MakeRoom(std::size_t size, std::vector<Value>& memory) {
   if (memory.size() >= size) return;
-  memory.clear();  // so that growing copies nothing
+  std::vector<Value>().swap(memory);  // so that no old memory is kept, or copied, while it grows
   memory.resize(size);
 }
 

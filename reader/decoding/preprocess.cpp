@@ -86,7 +86,8 @@ struct Preprocess::State {
     RequireFiles(!job.files.empty());
     if (job.size() == 0) return {};
     job.rows = rows.data();
-    if (within) job.deadline = std::chrono::steady_clock::now() + *within;
+    constexpr std::chrono::microseconds kYear = std::chrono::hours(24 * 365);
+    if (within) job.deadline = std::chrono::steady_clock::now() + std::min(*within, kYear);
     std::unique_ptr<Workspace> workspace = Borrow();
     const MutexLock lock(mutex_);
     if (job.size() > 1) {
@@ -160,8 +161,8 @@ struct Preprocess::State {
     std::unique_ptr<Workspace> workspace;
     try {
       workspace = Borrow();
-    } catch (const std::bad_alloc&) {
-      return;  // the callers do the work
+    } catch (const std::exception&) {
+      return;  // the callers do the work, and get the error
     }
     const MutexLock lock(mutex_);
     while (!ending_) {
@@ -209,11 +210,15 @@ struct Preprocess::State {
       return error;
     } catch (const std::bad_alloc&) {
       return OutOfMemory();
+    } catch (const std::exception& error) {  // of a caller's own PreprocessOptions::image_files
+      return Error(ErrorCode::kUnsupported, error.what());
     }
   }
   std::optional<Error> Paint(Workspace& workspace, const ImagePayload& image,
                              std::byte* row) const {
     if (const Defect defect = CheckStored(image)) return Error(ErrorCode::kCorrupt, defect);
+    if (image.codec == Codec::kAbsent || image.width == 0 || image.height == 0)
+      return Error(ErrorCode::kCorrupt, "the image has no pixels");
     const auto size = [](std::uint64_t width, std::uint64_t height) {
       return std::to_string(width) + "x" + std::to_string(height);
     };

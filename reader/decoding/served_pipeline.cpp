@@ -81,6 +81,7 @@ class ReadingStep final : public ParameterList {
   explicit ReadingStep(Json step) : step_(std::move(step)) {
     const auto choices = step_.find(kChoices);
     if (choices == step_.end()) return;
+    if (!choices->is_array()) Refuse(*choices);
     choices_ = *choices;
     step_.erase(choices);
   }
@@ -281,7 +282,8 @@ ServedPipeline ServedPipeline::Parse(std::string_view text) {
   const Json json = Json::parse(text);
   if (!json.is_object()) ReadingStep::Refuse(json);
   ReadingStep reading(json);
-  if (const Json version = reading.Take(kVersionMember); version != kVersion) {
+  if (const Json version = reading.Take(kVersionMember);
+      !version.is_number_unsigned() || version != kVersion) {
     RefusePipeline("has version " + version.dump() + ", and this version of Sluice reads " +
                    std::to_string(kVersion));
   }

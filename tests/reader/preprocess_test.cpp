@@ -92,7 +92,7 @@ std::vector<std::span<const std::byte>> SpansOf(const std::vector<std::vector<st
 
 }  // namespace
 
-TEST_CASE("A server's rows are those of Loader::Row for JPEG, packed and raw images") {
+TEST_CASE("A server's rows are those of Loader::Row for JPEG and raw images") {
   const TemporaryFolder folder;
   const Dataset jpegs = Dataset::Open(WriteJpegDataset(folder, 9, StoredForm()));
   const Dataset raw = Dataset::Open(WriteLargerDataset(folder, 5));
@@ -183,6 +183,10 @@ TEST_CASE("A pipeline's text that this version does not know wholly is refused")
   };
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["sluice_pipeline"] = 2; })),
              ContainsSubstring("has version 2"));
+  CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["sluice_pipeline"] = 1.0; })),
+             ContainsSubstring("has version 1.0"));
+  CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["choices"] = "triangle"; })),
+             ContainsSubstring("\"triangle\""));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["crop"] = 3; })),
              ContainsSubstring("{\"crop\":3}"));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["new"] = 1; })),
@@ -287,12 +291,29 @@ TEST_CASE("An image that cannot be served is an error that says why") {
       ContainsSubstring("1 row takes 3072 bytes, and there is room for 5"));
   image.width = 41;
   CHECK(ErrorText([&] { stored.Row(image, row); }, ErrorCode::kCorrupt) != "");
+  const Preprocess resizing("short:48,center:32");
+  for (const auto& [width, height] : {std::pair{0U, 30U}, {40U, 0U}}) {
+    CHECK_THAT(ErrorText(
+                   [&] {
+                     resizing.Row({Codec::kRaw, PixelType::kUint8, 3, width, height, {}}, row);
+                   },
+                   ErrorCode::kCorrupt),
+               ContainsSubstring("has no pixels"));
+  }
+  CHECK_THAT(ErrorText([&] { resizing.Row(ImagePayload{}, row); }, ErrorCode::kCorrupt),
+             ContainsSubstring("has no pixels"));
   CHECK_THAT(ErrorText([&] { stored.Row(image.bytes, row); }, ErrorCode::kState),
              ContainsSubstring("image_files is empty"));
   const Preprocess files = ForFiles("center:32");
   CHECK_THAT(ErrorText([&] { files.Row(std::as_bytes(std::span("hello, world", 12)), row); },
                        ErrorCode::kUnsupported),
-             ContainsSubstring("image"));
+             ContainsSubstring("is not an image of a known kind"));
+  const Preprocess throwing(
+      "center:32", {.image_files = [](unsigned, std::uint64_t) -> ImageReader {
+        return [](Bytes) -> ImagePayload { throw std::out_of_range("of the reader's own"); };
+      }});
+  CHECK_THAT(ErrorText([&] { throwing.Row(image.bytes, row); }, ErrorCode::kUnsupported),
+             ContainsSubstring("of the reader's own"));
   const std::vector<std::byte> jpeg = MakeJpeg(picture);
   CHECK_THAT(ErrorText([&] { files.Row(std::span(jpeg).first(jpeg.size() / 2), row); },
                        ErrorCode::kCorrupt),

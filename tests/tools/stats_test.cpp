@@ -100,6 +100,23 @@ TEST_CASE("stats --json has ranges and vocabularies of all fields, and the datas
          fields[4]["vocabulary"].is_null()));
 }
 
+TEST_CASE("stats --json gives the deviation of large numbers that are close to each other") {
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  DatasetWriter writer(data, {{Field::Image(), Field::Array("time", DType::kInt64, {})}});
+  for (std::int64_t i = 0; i < 3; ++i) {
+    SampleBuilder sample = writer.NewSample("k" + std::to_string(i));
+    const std::vector<std::uint8_t> pixels(12);
+    sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+    sample.Set<std::int64_t>("time", 1'700'000'000'000'000'000 + 3 * i);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const nlohmann::json time = JsonOf(Sluice({"stats", data, "--json"}))["fields"][0];
+  CHECK(time["std"].get<double>() == Approx(std::sqrt(6)));
+  CHECK(time["mean"].get<double>() == Approx(1.7e18));
+}
+
 TEST_CASE("stats --json prints the same for any number of threads") {
   const FieldsOfEachKind made;
   CHECK(made.Stats("1").dump() == made.Stats("4").dump());

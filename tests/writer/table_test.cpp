@@ -5,6 +5,7 @@
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
+#include "tests/working_directory.h"
 #include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
@@ -108,6 +109,14 @@ TEST_CASE(
                                  "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab.png", "b.jpg"});
   REQUIRE(summary.skipped.size() == 1);
   CHECK_THAT(summary.skipped[0].path, ContainsSubstring("d.jpg"));
+}
+
+TEST_CASE("a table in the working directory, named without a folder, finds such paths too") {
+  const TableFolder folders;
+  ConvertSource source = folders.Table("t.csv", "path,text\nA.JPEG,one\n");
+  const WorkingDirectory inside(folders.folder / "images");
+  source.table = "t.csv";
+  CHECK(folders.Convert(source).samples == 1);
 }
 
 TEST_CASE("a table's masks are found like its images, unless another row names the file") {

@@ -187,7 +187,10 @@ class FileReader {
   }
 
   ImagePayload Read(Bytes file) {
-    if (Sniff(file).kind == ImageKind::kJpeg) {
+    const Sniffed sniffed = Sniff(file);
+    if (sniffed.kind == ImageKind::kNone)
+      throw Error(ErrorCode::kUnsupported, "is not an image of a known kind");
+    if (sniffed.kind == ImageKind::kJpeg) {
       const std::optional<Bytes> picture = UprightPicture(file);
       if (picture && baseline::ParseHeader(*picture, header_) &&
           std::uint64_t{header_.width} * header_.height <= options_.run.max_pixels) {

@@ -284,7 +284,8 @@ bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, cons
 
 std::size_t Decoder::DecodeViews(Bytes file, std::uint32_t width, std::uint32_t height,
                                  std::span<const Region> regions) {
-  if (!scan_.Begin(file) || scan_.header().width != width || scan_.header().height != height)
+  if (!scan_.Begin(file) || scan_.header().width != width || scan_.header().height != height ||
+      scan_.header().restart_interval == 0)
     return 0;
   std::uint64_t bytes = 0, rows = 0;
   windows_.clear();

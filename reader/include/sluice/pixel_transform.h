@@ -1,8 +1,9 @@
 // Steps of a pipeline that change the values of pixels, after the geometric steps.
 //
 // They work on 8-bit grey or RGB pixels, in the order given; Normalize, if there is one, is the
-// last. The definitions are those of torchvision's transforms for PIL images. Each step has its own
-// random numbers: adding one changes no other.
+// last. The definitions are those of torchvision's transforms for PIL images, except that the hue
+// is computed in floating point, not in Pillow's 256 steps. Each step has its own random numbers:
+// adding one changes no other.
 #pragma once
 
 #include <array>

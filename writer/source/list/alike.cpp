@@ -151,7 +151,8 @@ const AlikeFiles::Names& AlikeFiles::NamesIn(const std::string& folder) {
   const auto [known, added] = folders_.try_emplace(folder);
   if (!added) return known->second;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(root_ / folder, error), end;
+  const std::filesystem::path at = root_ / folder;
+  for (std::filesystem::directory_iterator entry(at.empty() ? "." : at, error), end;
        !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().native();
     known->second.by_name.emplace(AlikeFormOf(name), name);

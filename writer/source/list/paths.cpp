@@ -118,7 +118,10 @@ bool SameNames::TakeOneOf(const std::vector<std::string>& paths, std::string& ke
 }
 
 void TakenForOthers::Add(const std::string& path, const std::string& other) {
-  if (count_++ == 0) example_ = ToUtf8(path) + ", which is " + ToUtf8(other);
+  if (count_++ > 0) return;
+  example_ = ToUtf8(path) + ", which is " + ToUtf8(other);
+  if (path != other && Decomposed(path) == Decomposed(other))
+    example_ += " (the same letters, but an accent is a character of its own in one of them)";
 }
 
 std::string TakenForOthers::Report() const {
