@@ -88,7 +88,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("A rank's own rows come first in a batch, at equal distances; the rest only fill it up") {
+TEST_CASE(
+    "A rank's own rows come first in a batch, at equal distances, and the rest only fill it up") {
   const DatasetShape shape = Equal(3, 101, 8);
   for (const bool by_shards : {false, true}) {
     for (const unsigned rank : {0U, 2U}) {
