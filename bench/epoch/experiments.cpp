@@ -231,8 +231,7 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
     if (sum <= 0) return parts;
     for (std::size_t i = 0; i < added.size(); ++i)
       parts.push_back({figures[i].name, figures[i].description, added[i] / whole});
-    parts.push_back(
-        {"other", "checksums, fields, pixel steps, waits for a CPU", 1 - sum / whole});
+    parts.push_back({"other", "checksums, fields, pixel steps, waits for a CPU", 1 - sum / whole});
     return parts;
   } catch (const Error&) {
     ThrowIfStopped(stop);
