@@ -103,7 +103,7 @@ class BlockView {
   };
   Defect GetPayload(const RowLayout& layout, std::uint32_t row, std::size_t field,
                     Payload& payload) const noexcept;
-  // Whether a bytes or variable field can have the payload's codec.
+  // Null if a bytes or variable field can have the payload's codec.
   static Defect CheckContentCodec(const Payload& payload) noexcept;
   Defect GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
                   ImagePayload& image, std::uint64_t& checksum) const noexcept;

@@ -155,7 +155,7 @@ class AtomicFile {
   std::size_t waiting_ = 0;         // bytes in the buffer
   bool past_cache_ = false;         // the file takes aligned writes only
   std::uint64_t put_ = 0;           // bytes in the file
-  std::uint64_t on_their_way_ = 0;  // of these, those that the kernel was asked to write to disk
+  std::uint64_t on_their_way_ = 0;  // of these, bytes that the kernel was told to write to disk
 };
 
 inline constexpr std::string_view kTemporarySuffix = ".tmp";

@@ -267,11 +267,12 @@ class ShardFile {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // reading it may lose its page
     return checksum == tail_.tail_checksum && !Lost(end);
   }
-  // Whether all that was read of the mapping so far was there. Same preconditions as EndIsThere().
+  // Whether the file had every byte read from the mapping so far. Same preconditions as
+  // EndIsThere().
   bool WholeSoFar() const noexcept { return EndIsThere() && !file_.LostAny(); }
-  // Whether a byte of the range lies after the file's present end. Asks the file system. A file
-  // that has lost its name has no size to ask for: then true for every range once EndIsThere()
-  // fails.
+  // Whether a byte of the range lies after the file's present end. Asks the file system. The size
+  // of a file without a name cannot be asked for: for it, returns true for every range once
+  // EndIsThere() is false.
   bool CutBefore(Bytes range) const noexcept;
   FileId file() const noexcept { return file_.id(); }
   // Whether an open file is the same file as the mapped one.
@@ -318,8 +319,8 @@ class ShardFile {
   bool Mended(Bytes range, const std::function<bool(Bytes)>& passes) const;
   // Null if the shard is a file, whose blocks are always there.
   const std::shared_ptr<ShardParts>& parts() const noexcept { return parts_; }
-  // The parts of a block that parts() has to bring: without the bytes that the frame already has,
-  // which may be all.
+  // The parts of a block to bring by parts(). They leave out what the frame already has: perhaps
+  // the whole block.
   ShardParts::Block BlockParts(std::uint32_t block) const noexcept;
 
   // The key of a sample of this shard. Throws Error(kCorrupt).

@@ -22,7 +22,7 @@ class SystemError : public Error {
 };
 
 // "There is not enough memory". The error is made when the program begins, so that using it takes
-// no memory: for a thread's last handler, which has nobody to throw to.
+// no memory: for the outermost handler of a thread, which cannot throw.
 const Error& OutOfMemory() noexcept;
 
 // Detects that an allocation has failed in this thread since the watch was made, also inside a

@@ -31,7 +31,7 @@
 //   tests/python/test_values.py
 //   tests/pixels/packed_test.cpp
 //   not format/pixels/planar.cpp          needs no change: it chooses area for chroma
-//   not writer/README.md                  needs no change: says that of chroma
+//   not writer/README.md                  needs no change: it names the filter of chroma
 //   not reader/include/sluice/transform.h  needs no change: an example with area
 //   not reader/transform/parse_pipeline.cpp  needs no change: an example with area
 #pragma once

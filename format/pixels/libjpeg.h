@@ -9,8 +9,8 @@
 #include <cstdio>
 
 #include <jpeglib.h>
-// After jpeglib.h, whose configuration decides which messages exist and how they are numbered:
-// before it, a warning of Ubuntu's libjpeg would be taken for another.
+// Must follow jpeglib.h, whose configuration decides which messages exist and their numbers.
+// Otherwise a warning of Ubuntu's libjpeg would be taken for another one.
 #include <jerror.h>
 
 #include "format/disk/bytes.h"

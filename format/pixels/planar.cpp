@@ -23,7 +23,7 @@ Span Halved(const Span& span, bool mirrored) noexcept {
   return half;
 }
 
-// Whether outputs are pairs of samples, from the first on.
+// Whether each output i covers exactly the samples 2i and 2i + 1.
 bool TakesPairs(const ComponentAxis& axis) noexcept {
   return axis.start == 0 && axis.length == 2.0 * axis.out;
 }

@@ -1,10 +1,10 @@
 // Resamples a picture's components, each at its own resolution, straight to the output's size; only
 // there are they converted to RGB.
 //
-// The filters are those of axis.h. A component of half the size is walked half as fast (its samples
-// lie centred on the pixels they stand for, as JFIF says). Both passes are weighted sums of lines
-// of memory, each rounded to 8 bits: first along columns, which is how planes are stored, then,
-// after a transposition, along rows. Mirroring only changes the order of the weights.
+// The filters are those of axis.h. In a component of half the size, all positions are halved (its
+// samples lie centred on the pixels they stand for, as JFIF says). Both passes are sums of lines
+// of memory with weights, rounded to 8 bits: first along columns, which is how planes are stored,
+// then, after a transposition, along rows. Mirroring only changes the order of the weights.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 // For a new Codec the compiler names the switches; it does not name these files, where
 // "kPacked|\bpacked" shows how, among others:
 //   format/FORMAT.md
-//   writer/include/sluice/convert.h       its ImageCodec, if it is a form; so is the rest
+//   writer/include/sluice/convert.h       its ImageCodec: this and all below if it is a form
 //   writer/include/sluice/convert_option_list.h
 //   writer/convert/image_encoder.cpp
 //   writer/encode/jpeg.cpp

@@ -24,7 +24,7 @@
 //   format/FORMAT.md
 //   tests/format/schema_json_test.cpp
 //   tests/format/read_from_spec.py
-//   reader/dataset/field_choice.cpp       this and the rest if it follows an image
+//   reader/dataset/field_choice.cpp       this and all below only if it follows an image
 //   reader/batch/batch_recipe.cpp
 //   tools/preview_picture.cpp
 //   not writer/source/labels/annotations.cpp  gives it to fields

@@ -74,9 +74,9 @@ constexpr Pair MakePair(const PairSymbol& first, const PairSymbol& second) noexc
          std::uint64_t{late_at | first.late << 8} << 48;
 }
 
-// As many AC symbols as have their codes wholly within kSkipBits bits, for coefficients that are
-// not wanted. From the low bits up: their bits with those of their values (8), and their advance
-// (8).
+// The result of a look-up of kSkipBits bits for coefficients that are not wanted: all AC symbols
+// whose codes lie wholly within these bits. From the low bits up: the number of bits of their codes
+// and values (8), and their advance (8).
 using Skip = std::uint16_t;
 
 // A run of symbols with more bits is cut short: three look-ups must fit into 56 bits.

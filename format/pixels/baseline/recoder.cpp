@@ -11,8 +11,8 @@ namespace sluice::baseline {
 
 namespace {
 
-// The kernel computes |value| * 8 * old + 4 * step, exactly below 2^14, and baseline has no codes
-// for magnitudes above 1023.
+// Sets `most` to the largest magnitude that stays within two limits: the kernel computes |value| *
+// 8 * old + 4 * step, which must be below 2^14; and baseline has no codes above 1023.
 void MakeNewSteps(const std::int16_t* old, const std::int16_t* quant,
                   kernels::NewSteps& steps) noexcept {
   constexpr std::uint32_t kMax = 1023, kExact = (1U << 14) - 1;

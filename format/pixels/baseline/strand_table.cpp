@@ -6,7 +6,7 @@
 // share them, found by a hash table, so that most of a table stays in the first cache.
 //
 // The standard's tables are made once in the process. A picture with tables of its own gets them
-// from OwnTables, if it is large enough to pay for the 40 microseconds.
+// from OwnTables, if it is so large that they save more than the 40 microseconds of making them.
 #include "format/pixels/baseline/strand_table.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ void StrandTableMaker::Begin(std::span<StrandValues> values, std::uint32_t bits)
 
 std::uint32_t StrandTableMaker::PlaceOf(std::int32_t value, std::uint32_t late,
                                         std::uint64_t rest) {
-  // No byte of `rest` is kNoValue, and `rest` is empty where bits are late.
+  // `rest` is 0 if there are late bits, and no byte of it is ever kNoValue: so the keys differ.
   constexpr std::uint64_t kNoValue = 0x80;
   std::uint64_t key = static_cast<std::uint16_t>(value) | rest << 16;
   if (late != 0) key |= std::uint64_t{late} << 16 | kNoValue << 56;
@@ -185,7 +185,7 @@ void StrandTableMaker::AddSymbols(const HuffmanSpec& spec, bool dc, StrandTable&
     First first;
     first.length = length + size;
     if (first.length > kMaxStrandLength + prefix) return;
-    // kRest has what is shorter.
+    // Shorter symbols are in the table kRest.
     if (prefix != 0 && length < bits_ && first.length <= kMaxStrandLength) return;
     if (!dc && symbol == 0) {
       first.ended = true;

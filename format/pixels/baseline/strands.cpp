@@ -33,8 +33,8 @@ bool IsUsedUp(std::size_t size, std::uint64_t position) noexcept {
   return size * 8 - position < 8;
 }
 
-// Whether a view's blocks become as large as the job's. If smaller ones need no coefficients but
-// DC, their transform does not clear the others.
+// Whether a view's blocks become as large as the job's. A transform clears only the coefficients
+// that it needs, so one to a smaller size may leave others behind.
 bool HasSizesOf(const SegmentJob& job, const SegmentJob& view) noexcept {
   for (std::uint32_t c = 0; c < job.components; ++c) {
     if (job.component[c].size_log2 != view.component[c].size_log2) return false;
@@ -136,7 +136,7 @@ void Strands::FinishForViews(const kernels::Kernels& set, const SegmentJob& job,
   constexpr std::size_t kBlock = kBlockBytes / sizeof(std::int16_t);
   const std::size_t mcu = wanted_.mcu_blocks() * kBlock;
   const std::uint32_t x = run.first_mcu % job.mcus_across, y = run.first_mcu / job.mcus_across;
-  // Makes the last DC coefficients before MCU `end` of the run, whose blocks have differences.
+  // The run's blocks hold differences of DC coefficients. Adds those before MCU `end` to `dc`.
   const auto add_differences = [&](std::uint32_t end, std::uint32_t* dc) {
     const std::int16_t* block = run.blocks;
     for (std::uint32_t m = 0; m < end; ++m) {

@@ -10,7 +10,7 @@ struct WordList {
   std::size_t count = 0;
 };
 
-// Two words in one, so that the next ones wait for half as many steps.
+// Two words joined into one: the writer, whose steps wait for each other, then takes half as many.
 struct WordPair {
   std::uint64_t bits, length;
 
@@ -79,8 +79,8 @@ struct HalfBlock {
     }();
     const __m512i places =
         _mm512_add_epi16(_mm512_load_si512(kCounted.up), _mm512_set1_epi16(first));
-    // Each lane of `here` has a value above its place; each lane of `last`, the one of the
-    // coefficient before.
+    // Each lane of `here` has a coefficient's value in its high byte and the place in its low byte;
+    // the same lane of `last` has those of the coefficient before.
     const __m512i here =
         _mm512_maskz_compress_epi16(mask, _mm512_or_si512(_mm512_slli_epi16(value, 8), places));
     const __m512i last =

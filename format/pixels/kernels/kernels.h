@@ -293,7 +293,7 @@ struct StepKernels {
                     const float* offsets, std::uint16_t* out);  // IEEE 754 binary16
   void (*to_bfloats)(const std::uint8_t* values, std::size_t count, const float* scales,
                      const float* offsets, std::uint16_t* out);
-  // // Whether to_halves and to_bfloats are faster than a table of the 256 values' numbers.
+  // Whether to_halves and to_bfloats are faster than a table of the 256 values' numbers.
   bool rounds_fast;
 };
 

@@ -227,7 +227,8 @@ inline void SplitRgb(const std::uint8_t* rgb, std::size_t count, std::uint8_t* r
 }
 
 inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* out) {
-  // Five pixels at a time: the last byte of a store is the next one's first.
+  // Five pixels, 15 bytes, at a time. The 16th byte of a store is not valid; the next store
+  // overwrites it with its first byte.
   const __m128i order = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0);
   std::size_t left = count;
   for (; left >= 6; left -= 5, out += 15) {

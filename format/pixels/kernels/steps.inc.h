@@ -111,8 +111,8 @@ void SmoothLine(const std::uint8_t* above, const std::uint8_t* line, const std::
 
 constexpr std::size_t kSums = 32;  // sums made together, in registers
 
-// Makes sums[i] of the lines' values i, weighted, and kStart, for `count` values of each line,
-// kSums at most. The compiler vectorises a constant count.
+// sums[i] = kStart + the weighted sum of value i of every line, for i below `count`, which is kSums
+// at most. The compiler vectorises a constant count.
 template <std::uint32_t kStart>
 SLUICE_INLINE void WeightedSums(const std::uint16_t* lines, std::size_t step,
                                 const std::uint32_t* weights, std::uint32_t taps, std::size_t count,

@@ -86,13 +86,12 @@ inline constexpr ZigzagPlaces kZigzagPlaces;
 // The 4 x 4 coefficients of the lowest frequencies, gathered from zigzag order in two vectors: rows
 // 0 and 1, then rows 2 and 3.
 struct ZigzagFours {
-  // They are among the first 32; no place that is gathered from lies between these three parts of
-  // eight coefficients.
+  // The first positions of three runs of eight coefficients, which together hold all 16.
   static constexpr unsigned kParts[3] = {0, 8, 17};
   alignas(16) std::uint8_t place[2][16] = {};    // [to]: bytes of the 32
   alignas(32) std::uint8_t from[2][3][32] = {};  // [to][part], twice; 0x80 gives zero
-  // Of two blocks, the second one's 32 after the first one's: both blocks' first vector, then
-  // both blocks' second.
+  // For two blocks at once, the first 32 coefficients of `b` counted after those of `a`: the places
+  // for both blocks' first vectors, then for both blocks' second vectors.
   alignas(64) std::uint16_t pair[32] = {};
   constexpr ZigzagFours() {
     for (auto& to : from) {

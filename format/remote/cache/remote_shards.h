@@ -7,8 +7,8 @@
 // others, the least recently used first.
 //
 // Without a cache, everything lies in memory: pieces that are held or being fetched, and `idle`
-// bytes more. As blocks come and go in bursts, memory stays allocated for as much as was held at
-// once, until nothing is held. With a cache (CACHE.md), pieces lie on disk and stay there for later
+// bytes more. Blocks come and go in bursts, so memory for the most bytes ever held at once stays
+// allocated until nothing is held. With a cache (CACHE.md), pieces lie on disk and stay for later
 // processes. A piece that the cache has no room for, because everything there is needed sooner or
 // the disk is full, lies in memory while it is held. Thread-safe.
 #pragma once

@@ -2,8 +2,8 @@
 // for too long.
 //
 // A server that fails does so for all requests, and a dataset needs thousands. So the waiting time
-// is spent only once: when one request has used it up, all others end at their first failure, and
-// get little time for that, until a request is answered in full.
+// is spent only once: when one request has used it up, an outage begins. Until it ends, every other
+// request gets only a short time (first_contact), and ends at its first failure.
 //
 // "Exponential Backoff And Jitter", AWS Architecture Blog: a random wait between 0 and the
 // exponential bound spreads the repeats of many clients best.
@@ -33,7 +33,7 @@ struct RetrySettings {
 };
 
 // A period in which a store fails. It begins when a request has used up its time. It ends when a
-// request is answered in full, or after that time again without news. Thread-safe.
+// request is answered in full, or at the latest after the same time again. Thread-safe.
 class Outage {
  public:
   using Clock = std::chrono::steady_clock;
