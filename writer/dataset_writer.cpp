@@ -26,7 +26,7 @@ struct SampleBuilder::State {
   std::shared_ptr<const Schema> schema;
   EncodedSample sample;
   std::vector<bool> set;
-  std::vector<bool> turned;  // by field: a picture that was stored upright
+  std::vector<bool> turned;  // by field: whether its picture was turned upright
 
   // The field of that name and kind, which is then marked as set. Throws Error(kInvalidArgument).
   FieldValue& Value(std::string_view name, FieldKind kind);

@@ -67,8 +67,8 @@ void RemoveEmptyShardNotes(const std::filesystem::path& folder);
 FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
 
 // The folder of a new dataset that no plan describes, locked while it is made. Until it is finished
-// it has the mark of a WorkFolder, by which a later call knows what a killed one has left, removes
-// it and begins again.
+// it has the mark of a WorkFolder. If the process is killed, a later call finds the mark, removes
+// what was left and begins again.
 class NewFolder {
  public:
   // Creates the folder if needed. Throws Error, with kExists if it holds anything else.
@@ -81,7 +81,7 @@ class NewFolder {
 
   // Leaves what is in the folder for a later call to remove.
   void Keep() noexcept;
-  // The dataset's manifest is there.
+  // Call it once the dataset's manifest is written.
   void Finish();
 
  private:
@@ -91,8 +91,8 @@ class NewFolder {
   std::optional<WorkFolder> work_;
 };
 
-// Removes a folder that a conversion left, its plan last. If interrupted at any point, a later
-// conversion into the folder finds either one it can continue or none.
+// Removes a folder that a conversion left, its plan last. If this is interrupted at any point, a
+// later conversion into the folder finds either a conversion that it can continue, or none.
 void RemoveConversion(const std::filesystem::path& folder);
 
 // Throws Error(kInvalidArgument) if the dataset would lie in the folder that the conversion scans,

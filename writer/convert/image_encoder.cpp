@@ -2,10 +2,9 @@
 // be resized plane by plane; all other images, and JPEGs that need it, go through pixels: colours
 // to sRGB, orientation, size.
 //
-// ImageFileReader() at the end serves files, which are not stored. A JPEG that a decoder of
-// datasets reads as a conversion would store it is given back as it is, without a copy; a look at
-// its markers finds that out. All others go the way of a conversion that keeps coefficients and
-// sizes.
+// ImageFileReader() at the end reads files for a server, which stores nothing. If the header of a
+// JPEG shows that our own decoder reads it and that nothing turns it, the file's bytes are returned
+// without a copy. All other files are encoded as by a conversion that keeps coefficients and sizes.
 #include "writer/convert/image_encoder.h"
 
 #include <algorithm>

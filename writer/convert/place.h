@@ -42,7 +42,7 @@ class ConversionPlace {
   // Returns once all shards are uploaded.
   virtual void Flush() {}
   // If another process has uploaded the manifest meanwhile, removes the receipts that this process
-  // uploaded: the other process may have looked for receipts to remove before.
+  // uploaded: the other process may have removed all receipts before these were there.
   virtual void RemoveIfFinished() const {}
   // Uploads the tables and then the manifest, and removes what is no longer needed.
   virtual void Finish() {}

@@ -1,8 +1,8 @@
 // `sluice copy`: copies a dataset unchanged, from and to a folder or an object store.
 //
 // Shards come first and the manifest last, so that a copy that was stopped is not a dataset yet,
-// and the same call resumes it. Each shard is compared with its checksums before it is copied. One
-// that is at the target already is read whole there; if it is whole, it is left alone.
+// and the same call resumes it. Each shard is compared with its checksums before it is copied. If a
+// shard is at the target already, every byte of it is read there; a sound shard is left alone.
 #include <algorithm>
 #include <cstring>
 #include <mutex>

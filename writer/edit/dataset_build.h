@@ -27,8 +27,8 @@ class DatasetBuild {
   DatasetBuild(const std::filesystem::path& folder, const std::string& name, const Schema& schema,
                std::uint64_t total, const EditHooks& hooks);
 
-  // Takes over a manifest's metadata and members that this version does not know, as far as no
-  // manifest before has them. A warning names metadata that differ.
+  // Takes over a manifest's metadata, and its members that this version does not know, unless an
+  // earlier manifest gave them already. A warning names metadata that differ.
   void Keep(const Manifest& from);
 
   // Adds a shard unchanged, by a hard link, under the next name. `survey`: the shard's entry in the

@@ -1,8 +1,8 @@
 // `sluice merge`: one dataset of several, in their order.
 //
-// A shard whose labels keep their numbers and that loses no sample is hard-linked. Every other one
-// is written again, with an id that depends on all of the merged datasets. Samples that an earlier
-// input also has are refused, kept or left out, as the options say.
+// A shard is hard-linked if its labels keep their numbers and none of its samples is left out.
+// Every other shard is written again, with an id that depends on all of the merged datasets.
+// Samples that an earlier input also has are refused, kept or left out, as the options say.
 #include <algorithm>
 #include <array>
 #include <map>

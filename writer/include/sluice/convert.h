@@ -86,11 +86,12 @@ struct GeometryOptions {
 struct FormOptions {
   ImageCodec image = ImageCodec::kJpeg;  // the form that images get
   int quality = 90;                      // JPEG quality, 1 to 100
-  // A JPEG keeps its coefficients, so its pixels. These are encoded anew, at `quality`: a JPEG that
-  // is resized; whose colours change (CMYK and RGB-coded ones, grey ones without channels = 1,
-  // IccProfiles::kConvert); that Exif turns so that an incomplete block would come to the left or
-  // to the top; of unusual sampling; whose quantisation steps or coefficients baseline JPEG cannot
-  // code. ConvertSummary::kept and reencoded count both. Other kinds of images are always encoded.
+  // JPEGs keep their coefficients and so their pixels, except these, which are encoded anew at
+  // `quality`: a JPEG that is resized; whose colours change (CMYK and RGB-coded ones, grey ones
+  // without channels = 1, IccProfiles::kConvert); that Exif turns so that an incomplete block would
+  // come to the left or to the top; of unusual sampling; whose quantisation steps or coefficients
+  // baseline JPEG cannot code. ConvertSummary::kept and reencoded count both. Other kinds of images
+  // are always encoded.
   bool keep = false;
   unsigned restart_rows = 1;                    // MCU rows between restart markers; 0 writes none
   Subsampling subsampling = Subsampling::k420;  // of JPEGs that are encoded
@@ -140,7 +141,7 @@ struct ConvertOptions {
 
 // Throws the Error with which Convert() refuses a dataset's URL that it cannot open
 // (kInvalidArgument; in a build without object stores, kUnsupported). Sends nothing; no-op for a
-// path. For instance, a caller that first reads a pipe to its end calls it before.
+// path. Call it, for example, before you read a pipe to its end.
 void RequirePlace(const std::filesystem::path& dataset);
 // Throws the Error(kInvalidArgument) with which edits such as AppendToDataset() refuse any URL.
 void RequireFolder(const std::filesystem::path& dataset);
@@ -237,13 +238,13 @@ struct ConvertHooks {
 // the same sample, it did not change.
 //
 // The classes of a folder are its sub-folders, numbered in the order of their names' bytes; files
-// deeper in a sub-folder belong to the same class. A single sub-folder that holds only folders is
-// passed over. If all images lie directly in the folder, the
-// dataset has no labels. It is an error if images lie in both places, and if sub-folders look like
-// the parts of a split (FindSplitFolders()). ConvertSource::label.folders changes these rules. A
-// sample's key is its path relative to the source's root, as bytes. Bytes of a class name that are
-// not UTF-8 are written as "\xNN". The dataset's name says what it holds ("images of cat, dog and 8
-// more classes"), because unlike a path it stays the same when folders move.
+// deeper in a sub-folder belong to the same class. If a single sub-folder holds all others, the
+// folders in it are the classes. If all images lie directly in the folder, the dataset has no
+// labels. It is an error if images lie in both places, and if sub-folders look like the parts of a
+// split (FindSplitFolders()). ConvertSource::label.folders changes these rules. A sample's key is
+// its path relative to the source's root, as bytes. Bytes of a class name that are not UTF-8 are
+// written as "\xNN". The dataset's name says what it holds ("images of cat, dog and 8 more
+// classes"), because unlike a path it stays the same when folders move.
 //
 // Boxes, masks and key points are taken as drawn on the upright image (ConvertSource::upright), and
 // are moved and scaled with it. Boxes are cut off at the image's edges; a box that lies outside is
@@ -318,8 +319,8 @@ std::string SplitOfFile(const std::filesystem::path& file);
 struct SourcePart {
   std::string name;               // such as "train"
   ConvertSource source;           // what is converted
-  std::filesystem::path dataset;  // that it is converted into; looked at only for a list of paths
-                                  // that is kept there
+  std::filesystem::path dataset;  // its target; read only for the list of paths that a plan there
+                                  // keeps
 };
 
 // A source that holds the same bytes as one of another part.

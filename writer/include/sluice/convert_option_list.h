@@ -5,7 +5,7 @@
 // range, its flag and its keyword in Python come from that. It also goes into these files, where
 // "restart_rows|--restart" shows how:
 //   writer/include/sluice/convert.h
-//   writer/convert/options.cpp            what goes with what; plans omit new ones at defaults
+//   writer/convert/options.cpp            combinations; plans omit a new option at its default
 //   writer/README.md                      the table "Options", which a test compares
 //   writer/encode/jpeg.cpp                where it acts; or sample_encoder.cpp, fit/
 //   writer/encode/jpeg.h

@@ -42,7 +42,7 @@ enum class BoxFormat {
 
 // A column of a table that becomes a field of the dataset.
 struct Column {
-  std::string column;  // its heading, or the member's name; of boxes also four, joined by "+"
+  std::string column;  // its heading, or the member's name; for boxes also four, joined by "+"
   ColumnType type = ColumnType::kText;    // the kind of field that it becomes
   std::string field = {};                 // name of the dataset's field; empty: the column's
   BoxFormat boxes = BoxFormat::kCorners;  // what a box's four numbers are
@@ -55,9 +55,9 @@ struct Column {
 
 // Which of the folders around an image is its class.
 enum class FolderLabels {
-  kAuto,  // the outermost, except that a single folder around all others is passed over. There are
-          // no classes if all images lie directly in the root. Images in both places, and folders
-          // that look like the parts of a split (train, val), are an error
+  kAuto,  // the outermost; if a single folder holds all others, the outermost in it. There are no
+          // classes if all images lie directly in the root. Images in both places, and folders that
+          // look like the parts of a split (train, val), are an error
   kTop,   // the outermost. With this and the next two, images directly in the root are left out
   kParent,  // the innermost, by its own name: a/x/1.jpg and b/x/2.jpg are of one class
   kPath,    // all of them, as a path: "a/x"
@@ -90,8 +90,9 @@ struct AnnotationParts {
 
 // ConvertSource::rows: how the rows of a table, or the records of archives, become samples.
 struct RowOptions {
-  // The column of paths; of archives, the column of images. Empty: the first of path, file,
-  // filename, file_name, image, and of key. (A further column "key" has the samples' keys.)
+  // The column of paths; of archives, the column of images. Empty: of a table, the first that
+  // exists of path, file, filename, file_name, image, key. (A further column "key" has the samples'
+  // keys.)
   std::string path_column = {};
   // The columns to take. Empty: one named label or class as kClass, text or caption as kText.
   std::vector<Column> columns = {};

@@ -36,7 +36,7 @@ struct PartOptions {
 // The result of ConvertPlanned().
 struct PartSummary {
   std::uint64_t shards = 0;       // planned shards of the part
-  std::uint64_t found = 0;        // of these, there already
+  std::uint64_t found = 0;        // of these, made before this call
   std::uint64_t samples = 0;      // planned for the part, those left out included
   std::uint64_t left_out = 0;     // broken or unsupported images of the part
   std::uint64_t shrunk = 0;       // images that this call stored with fewer pixels than they had

@@ -6,13 +6,13 @@
 //
 // An input may be a folder, a URL, or an older manifest (manifest-ID.json) in either.
 //
-// Every function but AppendToDataset() and RepackDataset() writes a new folder, which may exist if
-// it is empty, and leaves its inputs as they are. One that fails (a full disk, say) or is stopped
-// removes what it has written, and can be called again. One that is killed leaves a folder without
-// a manifest, which readers refuse; any of them, called with that folder, removes what is in it and
-// starts from the beginning. All look at each input shard's size and header before they begin.
-// Errors: kExists (the folder holds something else), kNotFound, kIo,
-// kCorrupt (an input that is damaged, with the place), kInvalidArgument, kState (stopped).
+// Every function except AppendToDataset() and RepackDataset() writes a new folder, which may exist
+// if it is empty, and leaves its inputs as they are. A call that fails (a full disk, say) or is
+// stopped removes what it has written, and can be repeated. A call that is killed leaves a folder
+// without a manifest, which readers refuse; the next call of any of these functions with that
+// folder empties it and starts from the beginning. All look at each input shard's size and header
+// before they begin. Errors: kExists (the folder holds something else), kNotFound, kIo, kCorrupt
+// (an input that is damaged, with the place), kInvalidArgument, kState (stopped).
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ namespace sluice {
 
 // How a caller follows an edit, and stops it; and options that every edit has.
 struct EditHooks {
-  // Samples done and in all; called on the thread that called.
+  // Gets the numbers of samples done and in all; called on the thread that called the edit.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
   std::stop_token stop;  // ends the work with Error(kState)
   bool direct = false;   // as ConvertOptions::run.direct, of shards that are not linked
@@ -72,8 +72,8 @@ struct MergeSummary {
 
 // Makes a dataset of all samples of `inputs` (at least one), in that order. Fields must agree in
 // everything but the classes of labels. Classes are matched by name: the first dataset's keep their
-// numbers, and new ones follow. Shards whose labels stay the same and that lose no sample are
-// hard-linked if possible.
+// numbers, and new ones follow. A shard is hard-linked if possible, unless its labels change or
+// some of its samples are left out.
 MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options = {},
                            const EditHooks& hooks = {});

@@ -61,11 +61,11 @@ class SampleBuilder {
   void SetArray(std::string_view field, std::span<const T> values) {
     SetElements(field, DTypeOf<T>(), std::as_bytes(values));
   }
-  // A complete JPEG file, stored as it is. One whose Exif orientation turns it is stored upright,
+  // A complete JPEG file, stored as it is. If its Exif orientation turns it, it is stored upright,
   // as `sluice convert` stores it: its coefficients turned if whole blocks allow it, else encoded
   // again (4:2:0, quality 90). A missing end marker is added; a file that is cut short, or that
-  // readers could not decode, is kInvalidArgument. A plain baseline file is not decoded for that.
-  // Boxes, masks and key points are not turned with it: see DatasetWriterOptions::upright.
+  // readers could not decode, is kInvalidArgument (a baseline file is not decoded to find that
+  // out). Boxes, masks and key points are not turned with it: see DatasetWriterOptions::upright.
   void SetJpeg(std::string_view field, std::span<const std::byte> file);
   // Like SetJpeg(), but stores a packed image: the same pixels, faster to decode, larger
   // (FORMAT.md, "Packed"). False if the JPEG has no packed form (other colours than grey and Y Cb

@@ -7,7 +7,7 @@
 //   writer/source/labels/annotations.cpp  its reader, and the folders it takes
 //   writer/CMakeLists.txt
 //   tools/convert_source.cpp              its flag
-//   tools/convert_parts.cpp               what splits advise
+//   tools/convert_parts.cpp               its advice on splits
 //   tools/convert.cpp                     its name in --help
 //   writer/README.md
 //   writer/source/open_source.cpp

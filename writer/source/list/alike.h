@@ -1,5 +1,5 @@
-// Names that people take for the same, though their bytes differ: in upper and lower case, and in
-// whether an accent is a part of its letter or follows it.
+// Names that are the same to people though their bytes differ: in upper and lower case, or in how
+// an accented letter is encoded (as one character, or as a letter and an accent).
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ class AlikeFiles {
   }
 
  private:
-  // A folder's names by what they have in common with those that are like them.
+  // A folder's names by AlikeFormOf(), which is the same for all names that are alike.
   using ByForm = std::multimap<std::string, std::string>;
   struct Names {
     ByForm by_name;

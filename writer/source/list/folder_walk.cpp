@@ -137,8 +137,8 @@ class FolderWalk {
   FolderTree tree_;
   IgnoredFiles ignored_;
   std::vector<FolderId> ancestors_;  // the current folder and those above it
-  // Each link to a folder, so that links to folders of links take no more time than there are
-  // links.
+  // The links to folders that were followed. Each is followed once: folders of links to folders of
+  // links would otherwise take exponential time.
   std::set<FolderId> followed_;
   std::uint64_t links_out_ = 0;
   std::string link_out_;  // the first

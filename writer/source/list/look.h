@@ -36,7 +36,7 @@ void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
 bool IsImageEnding(std::string_view ending);
 
 // Whether a file with this look can be converted. If not, adds it with the reason to
-// list.passed_over if it is not an image and its name does not say so, otherwise to list.broken.
+// list.passed_over if neither its content nor its name is an image's, otherwise to list.broken.
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
 
 // Throws Error(kNotFound) if there is nothing to convert; `place` is where images were looked for.
