@@ -15,7 +15,7 @@
 
 namespace sluice::bench {
 
-// The dataset lies in an object store; each machine reaches the store over a link of its own.
+// For a dataset in an object store: the link over which each machine reads from the store.
 struct StoreLink {
   double bytes_per_second = 0;
   double delay_seconds = 0;       // from a request to its first byte

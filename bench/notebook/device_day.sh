@@ -24,7 +24,7 @@
 #   cores_decode, cores                         on 1, 2, 4, ... cores, decoded by the card and by the host
 #   upload                                      copies and conversions alone, beside a bare copy and torch's
 #   conversions                                 more conversions
-#   profiles_decode, profiles                   how many pretend accelerators this machine feeds, decoded likewise
+#   profiles_decode, profiles                   how many pretend accelerators this machine feeds, decoded by either
 #   train, peers                                ResNet-9 on CIFAR-10; the same from other loaders
 #   resnet18                                    ResNet-18 at 224: DataLoader, Sluice, one batch again and again
 #   memcheck, racecheck, initcheck, synccheck   compute-sanitizer, one stage for each of its tools

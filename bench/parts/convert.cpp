@@ -52,7 +52,7 @@ struct ConvertStages {
   std::uint64_t images = 0;  // images measured
   double read = 0;
   double decode = 0;  // including resizing: a JPEG's planes are resized while they are decoded
-  double encode = 0;  // with options that encode
+  double encode = 0;  // or, if coefficients are kept, rewriting them
 };
 
 struct ConvertBenchOptions {
@@ -117,8 +117,8 @@ ConvertStages MeasureConvertStages(const ConvertSource& source, const ConvertOpt
   return all;
 }
 
-// The folder that was named, and in it a folder for everything that is written. Finally removes the
-// named folder, unless it existed before or holds something else.
+// The folder that the user named, and in it a folder for everything that is written. The destructor
+// removes the named folder, unless it existed before or holds something else.
 class WorkFolder {
  public:
   explicit WorkFolder(fs::path path)

@@ -3,7 +3,7 @@
 // Costs are timed over whole epochs, with the heap's growth as the order's memory. Two figures
 // judge the shuffle: how many classes a batch has, which shows whether samples that are neighbours
 // on disk stay together, and the rank correlation of two epochs' positions, which shows whether
-// epochs resemble each other. A shuffled list of all samples gives what chance gives.
+// epochs resemble each other. A shuffled list of all samples shows what chance alone would give.
 #include "bench/parts/order.h"
 
 #include <algorithm>

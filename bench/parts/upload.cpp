@@ -1,9 +1,9 @@
 // How fast a loader's batches reach a device.
 //
 // The loader's own uploader copies made-up batches to the device, in slots like those of the
-// loader's ring, while a trainer's stream waits for each batch. Nothing but copies of the same
-// bytes out of the same slots gives the limit. The device's own events say when a batch was copied
-// and converted, and so whether conversions overlap the copies of later batches.
+// loader's ring, while a trainer's stream waits for each batch. Copies alone, of the same bytes
+// out of the same slots, give the limit. The device's own events say when a batch was copied and
+// converted, and so whether conversions overlap the copies of later batches.
 #include "bench/parts/upload.h"
 
 #include <algorithm>

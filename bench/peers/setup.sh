@@ -30,7 +30,7 @@ environment() {  # environment NAME: makes it if it is not there
   [ -x "$folder/$1/bin/python" ] || "$python" -m venv "$folder/$1"
 }
 
-has() {  # has ENVIRONMENT MODULE: found, not loaded: some take ten seconds for that
+has() {  # has ENVIRONMENT MODULE: whether it can be found; loading it would take up to ten seconds
   "$folder/$1/bin/python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$2') is None)"
 }
 

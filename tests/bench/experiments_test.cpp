@@ -1,4 +1,4 @@
-// Measurements of epoch in addition to its epochs: the search for accelerators, as in MLPerf
+// What `sluice-bench epoch` measures besides its epochs: the search for accelerators, as in MLPerf
 // Storage, and stages.
 #include "bench/epoch/experiments.h"
 

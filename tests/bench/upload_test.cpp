@@ -63,7 +63,7 @@ TEST_CASE("A conversion's time begins when its own copy and the previous convers
   CHECK(ConversionSeconds({}) == 0);
 }
 
-TEST_CASE("Conversions next to copies are counted from when the first could begin") {
+TEST_CASE("Conversion time counts as beside copies while another batch is being copied") {
   // Copies of 2 seconds, one after another; conversions of 1 second, and of 3, which waits for the
   // first.
   CHECK(ShareBesideCopies({{0, 2, 3}, {2, 4, 5}, {4, 6, 7}}) == Approx(2.0 / 3));

@@ -146,7 +146,7 @@ TEST_CASE("A file with more lost pages than are recorded counts as lost from the
   REQUIRE(lost.Touch(Bytes(memory).subspan(4096)));
 }
 
-TEST_CASE("Without a guard, a SIGBUS goes to the handler before ours") {
+TEST_CASE("Without a guard, a SIGBUS goes to the handler installed before ours") {
   const test::TemporaryFolder folder;
   const std::filesystem::path path = WritePages(folder);
   struct sigaction now {};

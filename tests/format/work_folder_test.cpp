@@ -1,4 +1,4 @@
-// Folders for work files. A mark in them prevents that a user's folder is ever deleted.
+// Folders for work files. A mark in them keeps a user's own folder from being deleted.
 #include <fstream>
 
 #include <sluice/error.h>

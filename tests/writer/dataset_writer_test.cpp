@@ -113,7 +113,7 @@ TEST_CASE("every kind of field is read back as it was set") {
   CHECK(data.manifest.values == std::vector<ManifestValues>{{1, 16, 16}, {1, 5, 5}});
 }
 
-TEST_CASE("a JPEG set as packed has its pixels, and one without a packed form stays a JPEG") {
+TEST_CASE("a JPEG set as packed keeps its pixels, and one without a packed form stays a JPEG") {
   const TemporaryFolder folder;
   const auto jpeg = MakeJpeg(MakePicture(31, 17));
   JpegOptions as_rgb;  // not Y Cb Cr
@@ -305,7 +305,7 @@ TEST_CASE("a truncated JPEG file is refused, and one that only lacks its end mar
     CHECK_NOTHROW(sample.SetJpeg("image", bytes));
 }
 
-TEST_CASE("a JPEG without its end marker is stored with it, and readers decode the stored file") {
+TEST_CASE("a JPEG that lacks its end marker is stored with one, and readers decode the result") {
   const TemporaryFolder folder;
   const Picture picture = MakePicture(64, 48);
   DatasetWriter writer(folder / "data", Schema{{Field::Image()}});

@@ -44,7 +44,7 @@ TEST_CASE("a deep image is dim if its greatest value is below a quarter of the r
   }
   // Opacity does not count as brightness.
   CHECK(IsDim(MakePng(1, 1, {0, 9, 255, 255}, {.color_type = 4, .bit_depth = 16})));
-  // The header states the range, and 8-bit images may be as dark as they like.
+  // The range is the one in the header, and an 8-bit image is never dim.
   CHECK(IsDim(Netpbm("P2 2 1 4095 0 1023\n")));
   CHECK_FALSE(IsDim(Netpbm("P2 2 1 4095 0 1024\n")));
   CHECK_FALSE(IsDim(Netpbm("P2 2 1 255 0 3\n")));

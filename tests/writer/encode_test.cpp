@@ -77,7 +77,7 @@ TEST_CASE("every colour has libjpeg's Y, Cb and Cr") {
   }
 }
 
-TEST_CASE("a very wide picture is encoded, whose restart interval is at its limit") {
+TEST_CASE("a very wide picture is encoded, with its restart interval at the limit") {
   CheckSame(MakePicture(65'500, 20, 1), true, 50, 9);
 }
 

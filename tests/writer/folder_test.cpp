@@ -377,7 +377,7 @@ TEST_CASE("symbolic links are followed within the source, and outside of it on r
 
 TEST_CASE("each link to a folder is followed once, however many ways lead to it") {
   const ClassFolders folders;
-  // Two links in each folder to the next: more paths than anybody could walk.
+  // Each folder has two links to the next one, so 2^39 paths lead to the last.
   constexpr int kFolders = 40;
   for (int i = 0; i + 1 < kFolders; ++i) {
     const std::filesystem::path folder = folders.source / ("f" + std::to_string(i));

@@ -132,7 +132,7 @@ TEST_CASE("every other kind of image is served with the pixels that a conversion
 #endif
 }
 
-TEST_CASE("a file that is not an image, or too large, is refused by what it is") {
+TEST_CASE("a file that is not an image, or has too many pixels, is refused with that reason") {
   const auto refusal = [](const std::function<ImagePayload(Bytes)>& read, Bytes file) {
     try {
       read(file);

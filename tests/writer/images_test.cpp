@@ -364,7 +364,7 @@ TEST_CASE("a JPEG that lacks only its end marker is whole") {
   CHECK(Difference(converted.picture, DecodeJpeg(file)) == 0);
 }
 
-TEST_CASE("damaged data are broken, damage in markers only is not") {
+TEST_CASE("a file with damaged data is broken, and one with bytes between its markers is not") {
   FileBytes png = MakePng(MakePicture(60, 60));
   png[png.size() / 2] ^= std::byte{1};
   CHECK(ConvertOne(png).reason.find("PNG") != std::string::npos);

@@ -404,7 +404,7 @@ TEST_CASE("a profile that is broken, or for other values, has no effect and is c
   CHECK(ConvertOne(pieces, Converting()).summary.profiles_dropped == 1);
 }
 
-TEST_CASE("a resized picture with a profile is the one without, its colours converted") {
+TEST_CASE("a picture with a profile is resized like its converted pixels") {
   const Picture picture = MakePicture(300, 200);
   ConvertOptions options = Converting();
   options.geometry.max_side = 100;

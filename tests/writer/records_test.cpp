@@ -170,7 +170,7 @@ TEST_CASE("a TFRecord's examples become samples: image, label, and the requested
   CHECK(none.fields[2].codec == Codec::kAbsent);
 }
 
-TEST_CASE("damaged data leaves a TFRecord out, and damaged framing ends the reading") {
+TEST_CASE("a TFRecord with damaged data is left out, and a file with damaged framing is refused") {
   const RecordFolder folder;
   const std::string first = TfRecord(BytesFeature("image", JpegOf(1)));
   std::string both = first + TfRecord(BytesFeature("image", JpegOf(2)));
@@ -244,7 +244,7 @@ TEST_CASE("a RecordIO record without an image is left out, and the next one deci
   CHECK(summary.skipped[0].path == "train.records: train/0000000");
 }
 
-TEST_CASE("RecordIO's labels of detection become boxes and classes") {
+TEST_CASE("RecordIO's detection labels become boxes and classes") {
   const RecordFolder folder;
   folder.Convert(folder.Source(
       ImageRecord({4, 5, 40, 30, 2, 0.25F, 0.5F, 0.75F, 1, 0, 0, 0, 0.5F, 0.5F}, 0, JpegOf(1))));

@@ -93,7 +93,7 @@ TEST_CASE(
   CHECK(ConvertedKinds().find("BMP") != std::string::npos);
 }
 
-TEST_CASE("images of kinds that are not converted are recognised by name") {
+TEST_CASE("images of kinds that are not converted are recognised, and their kind is named") {
   const auto name = [](std::string_view text) {
     const Sniffed sniffed = Of(text);
     return sniffed.kind == ImageKind::kUnsupported ? std::string(sniffed.name) : "";

@@ -406,7 +406,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a table without rows, not in UTF-8, or with several rows of boxes per image gives a warning") {
+    "a table without rows is refused, and several rows of boxes per image or invalid UTF-8 give a "
+    "warning") {
   const TableFolder folders;
   const auto error = ErrorOf([&] { folders.Convert(folders.Table("t.csv", "path,label\n\n")); });
   REQUIRE(error);
@@ -451,7 +452,8 @@ TEST_CASE("classes may be written as floats or with spaces around them") {
 }
 
 TEST_CASE(
-    "numbers with gaps are not class names, and a mixture of numbers and names gives a warning") {
+    "a missing or unknown class among numbers is refused, and other names among them give a "
+    "warning") {
   const TableFolder folders;
   for (const std::string gap : {"-1", "NA", "-1.0", "nan", "?", "Unknown"}) {
     CAPTURE(gap);
@@ -501,7 +503,7 @@ TEST_CASE("damaged boxes leave their image out, and boxes within one pixel give 
   CHECK_THAT(summary.warnings[0], ContainsSubstring("lie within the first pixel"));
 }
 
-TEST_CASE("an unreadable row is left out with its line, but not from groups") {
+TEST_CASE("an unreadable row is left out with its line, and with group it ends the conversion") {
   const TableFolder folders;
   const bool json = GENERATE(true, false);
   ConvertSource source = json ? folders.Table("t.jsonl",

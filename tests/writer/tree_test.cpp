@@ -118,7 +118,7 @@ TEST_CASE("a part of a split that is unpacked into a folder of its own name hold
   CHECK(tree.Run(source).classes == Strings{"cat", "dog"});
 }
 
-TEST_CASE("folders that merely have such a name are classes") {
+TEST_CASE("folders named like a split, but not laid out as splits, are classes") {
   const Strings keys = GENERATE(Strings{"train/1.jpg", "plane/1.jpg"}, Strings{"test/1.jpg"},
                                 Strings{"valley/a/1.jpg", "trainer/a/1.jpg"},
                                 Strings{"train/old/1.jpg", "plane/1.jpg"});

@@ -1,5 +1,5 @@
-// Files whose data ends before their picture does, and files that only look like it: every stored
-// form must judge them alike.
+// Files whose data ends before their picture does, and files that only look like it. A conversion
+// must accept or refuse a file alike for every stored form.
 #include <algorithm>
 #include <map>
 
@@ -166,7 +166,7 @@ TEST_CASE("a JPEG that is damaged near its end is judged alike in every form") {
   }
 }
 
-TEST_CASE("a JPEG may end before its last scans with an end marker, and not without one") {
+TEST_CASE("a JPEG without its last scans is accepted if it has an end marker, else refused") {
   const FileBytes file = MakeJpeg(MakePicture(90, 70), {.progressive = true});
   // The first scan after those of the lowest frequencies begins at a table or at itself.
   const FileBytes begun = Truncated(file, FindMarker(file, 0xC4, 3));
@@ -232,7 +232,7 @@ TEST_CASE(
   CHECK_THROWS_AS(Convert(folder / "source", folder / "warn", other), Error);
 }
 
-TEST_CASE("PNGs that end early, also by zeros, are refused or used as far as they go") {
+TEST_CASE("PNGs that end early, or in zeros, are refused or used as far as they go") {
   const Picture picture = Grain(200, 150);
   const FileBytes file = MakePng(picture);
   ConvertOptions accept = AsTheyAre();

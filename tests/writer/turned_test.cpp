@@ -53,7 +53,7 @@ class DrawnImages : public TemporaryFolder {
     source.rows.columns = {{"boxes", ColumnType::kBoxes}};
     return source;
   }
-  // `turned`: the file states the size of the other frame.
+  // `turned`: the label file states the width as height and the height as width.
   ConvertSource Coco(bool turned = false) const {
     const nlohmann::json json = {
         {"images",
@@ -161,7 +161,7 @@ TEST_CASE("annotations drawn on the stored image are turned with it") {
   CHECK(drawn.Mask() == Floats{60 - 20, 0, 60, 50});
 }
 
-TEST_CASE("a size that fits only the other way leaves the image out with the option's name") {
+TEST_CASE("an image whose annotations fit only its other orientation is left out with advice") {
   const DrawnImages drawn(100, 60, 6);
   drawn.Add("b.jpg", 1);
   WriteSource(drawn.path() / "masks/b.png",
@@ -192,7 +192,7 @@ TEST_CASE("a size that fits only the other way leaves the image out with the opt
 }
 
 TEST_CASE(
-    "turned images with annotations give a warning, unless the user says which way is right") {
+    "turned images with annotations give a warning, unless an option says how they were drawn") {
   const DrawnImages drawn(100, 60, 6);
   for (const char* name : {"b.jpg", "c.jpg", "d.jpg", "e.jpg"})
     drawn.Add(name, 3);

@@ -137,7 +137,7 @@ TEST_CASE("the first frame of an animated WebP is used, on its canvas") {
   }
 }
 
-TEST_CASE("a WebP that ends early, also by zeros, is refused or used as far as it goes") {
+TEST_CASE("a WebP that ends early, or in zeros, is refused or used as far as it goes") {
   const Picture picture = MakePicture(64, 200);
   ConvertOptions accept = AsTheyAre();
   accept.form.truncated = sluice::Truncated::kAccept;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the .beton file in this folder: an environment with FFCV 1.0.2, as bench/peers/setup.sh makes one.
+"""Writes the .beton file in this folder. It needs FFCV 1.0.2: bench/peers/setup.sh makes an environment with it.
 Sample i is a picture of 4x3 pixels with red 16 i + x, green y, blue 7; the odd ones are JPEGs, which FFCV
 makes from pixels of one colour. FFCV's writer fills pages of 2 MiB. To keep the file small, the empty rest
 of the last page is cut out here, and the bytes after it are moved."""

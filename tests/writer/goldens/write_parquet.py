@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the Parquet files in this folder: pip install pyarrow. Pictures are PNGs of a formula, so that the tests
+"""Writes the Parquet files in this folder. It needs pyarrow. Pictures are PNGs of a formula, so that the tests
 know them without a file: sample i is 4x3, with red 16 i + x, green y, blue 7."""
 import json
 import pathlib
