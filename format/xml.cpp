@@ -1,7 +1,7 @@
 // A reader of XML for untrusted texts.
 //
-// It knows elements, text, CDATA sections, comments and instructions. Of entities it knows those
-// that every document has, and characters by number. A document type could define others ("billion
+// It reads elements, text, CDATA sections, comments and instructions, the entities that every
+// document has, and characters by number. A document type could define other entities ("billion
 // laughs"), so it is refused or skipped, never obeyed. Nothing recurses, depth and names are
 // bounded, and an element's text is no longer than the document: memory and time are in proportion
 // to the text.

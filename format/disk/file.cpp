@@ -284,7 +284,7 @@ void AtomicFile::Put(Bytes bytes) {
 void AtomicFile::StartWriteBack() {
   constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
   if (put_ - on_their_way_ < kPiece) return;
-  // A file system that cannot do it leaves everything to Commit().
+  // If the file system cannot do it, Commit() writes everything.
   sync_file_range(file_.get(), static_cast<off_t>(on_their_way_),
                   static_cast<off_t>(put_ - on_their_way_), SYNC_FILE_RANGE_WRITE);
   on_their_way_ = put_;

@@ -518,7 +518,7 @@ std::string ManifestToJson(const Manifest& manifest, Id128& id) {
   if (!manifest.unknown.empty()) {
     const json unknown = json::parse(manifest.unknown);
     for (const auto& [name, value] : unknown.items()) {
-      // Another writer's "meta" gives way to ours.
+      // Our "meta" replaces an unknown one of another writer.
       if (name != "meta" || manifest.meta.empty())
         rest += json(name).dump() + ":" + value.dump() + ",\n";
     }

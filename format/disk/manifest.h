@@ -96,10 +96,10 @@ struct Manifest {
 
 // Throws Error(kInvalidArgument) if a name is empty, or a name or value is not UTF-8.
 void CheckMetadata(const Metadata& meta);
-// Sets `changes`, and removes those with an empty value.
+// Sets the values of `changes`; a name whose value there is empty is removed.
 void ChangeMetadata(const Metadata& changes, Metadata& meta);
-// Adds to `manifest` those of `from`'s metadata and unknown members that it lacks. Returns the
-// names of metadata that both have with different values.
+// Adds to `manifest` the metadata and unknown members of `from` that it lacks. Returns the names of
+// metadata that both have with different values.
 std::vector<std::string> KeepMembers(const Manifest& from, Manifest& manifest);
 
 // The file's text; `id` gets the dataset's id.

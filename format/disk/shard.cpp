@@ -236,7 +236,7 @@ bool BlockView::Matches(Bytes payload, std::uint64_t checksum) const {
   return passes(payload) || (shard_ != nullptr && shard_->Mended(payload, passes));
 }
 
-// Repairs a header that was damaged in the transfer, before its length says how much more to bring.
+// Repairs a header that was damaged in the transfer, before the length that it states is used.
 void ShardFile::MendHeader() {
   const auto passes = [](Bytes bytes) {
     const auto header = LoadAt<ShardHeader>(bytes, 0);

@@ -38,8 +38,8 @@ class Conversion {
 
  private:
   void Consume(std::uint64_t position, Outcome&& outcome);
-  // Takes the class counts out of a made shard, which are a number for each class of the dataset,
-  // and keeps those that are not 0.
+  // Takes the class counts, one for each class of the dataset, out of a made shard, and keeps those
+  // that are not 0.
   void KeepClassCounts(MadeShard& made);
   void Report(bool now);
   // Throws Error(kCorrupt) if the origin of this finished shard names a source the plan does not

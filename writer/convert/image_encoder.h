@@ -55,7 +55,7 @@ class ImageEncoder {
   // Sets the first field of `outcome.sample`, and what the outcome says of images. Throws an Error
   // whose sentence() says what is wrong with the file, without naming it. May change `file`.
   void Encode(std::vector<std::byte>& file, Outcome& outcome);
-  // How the image encoded last lies in what is stored.
+  // The placement of the image that was encoded last.
   const Placement& placement() const noexcept { return placement_; }
 
   // Called after each step of an image, to measure the steps; may be empty.

@@ -138,7 +138,7 @@ std::string FirstDifference(const json& then, const json& now) {
   return "they were written by another version of Sluice";
 }
 
-// "16 images were found then and 25 now", or what else differs first.
+// "16 images were found then and 25 now", or the first other difference.
 std::string SourceDifference(const json& then, const Plan& plan) {
   const json& now = plan.inputs.at("sources");
   const auto differ = [&](const char* name) {

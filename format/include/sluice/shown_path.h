@@ -1,4 +1,4 @@
-// A dataset's path or URL as others may see it.
+// Paths and URLs of datasets without secrets, for messages.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Messages as others may see them: without what may be secret in a URL, its user information and
-// its query. Keys of s3:// and gs:// have no query.
+// Messages without secrets: the user information and the query of URLs are left out. Keys of s3://
+// and gs:// have no query.
 #pragma once
 
 #include <string>

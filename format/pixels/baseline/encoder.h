@@ -42,8 +42,8 @@ class McuRow {
   kernels::BlockPlaces InRows(std::uint32_t c, std::int16_t* rows) const noexcept;
   kernels::BlockPlaces InPlane(std::uint32_t c, std::int16_t* blocks) const noexcept;
 
-  // Makes the blocks that hold no pixels, at the right and bottom edges, as cheap as can be: the
-  // previous block's DC coefficient, which is what libjpeg gives them. `row` counts from the
+  // Fills the blocks at the right and bottom edges that hold no pixels, as libjpeg does: they get
+  // the previous block's DC coefficient, which takes the fewest bits. `row` counts from the
   // picture's top.
   void FillEdges(std::uint32_t row, std::int16_t* blocks) const noexcept;
 

@@ -1,9 +1,9 @@
 // How strand tables are made, fast enough to be made for a picture.
 //
 // An entry holds the symbols at the top of a look-up's bits. Its first symbol is any of the Huffman
-// table's (AddSymbols). What can follow in the bits that are left is the same for all first
-// symbols, so it is listed once for each number of bits (MakeRests). Entries with equal values
-// share them, found by a hash table, so that most of a table stays in the first cache.
+// table's (AddSymbols). The symbols that can follow in the remaining bits are the same for all
+// first symbols, so they are listed once for each number of bits (MakeRests). Entries with equal
+// values share them, found by a hash table, so that most of a table stays in the first cache.
 //
 // The standard's tables are made once in the process. A picture with tables of its own gets them
 // from OwnTables, if it is so large that they save more than the 40 microseconds of making them.

@@ -355,7 +355,7 @@ bool SplitSegment::RunParts(std::size_t parts) {
   return true;
 }
 
-// Keeps the MCUs of each part from the mark at which the part before it met it, and drops the MCUs
+// Keeps the MCUs of each part from the mark that the part before it reached, and drops the MCUs
 // before that mark.
 void SplitSegment::Join(std::size_t parts) {
   bool in_step = true;

@@ -18,10 +18,10 @@
 //          strand 0 -->          strand 1 -->          strand 2 -->          the first that is free
 //
 // Without them, nothing says where an MCU begins, so the second and the third strand begin anywhere
-// (SplitSegment). A decoder that does so soon falls in step with the codes: within one or two MCUs
-// of a photo. It notes the bits at which its first MCUs seem to begin (x). What it finds from such
-// a bit on counts only if the strand before it reaches the same bit, at the beginning of an MCU.
-// Only then are the numbers of these MCUs known; until then their coefficients wait.
+// (SplitSegment). Such a strand soon falls in step with the codes: within one or two MCUs of a
+// photo. It notes the bits at which its first MCUs seem to begin (x). The MCUs from such a bit on
+// count only if the strand before it reaches the same bit, at the beginning of an MCU. Only then
+// are the numbers of these MCUs known; until then their coefficients wait.
 //
 //    bits     0 -------------------- 1/3 -------------------- 2/3 -------------------- end
 //    strand 0 |MCU|MCU|MCU| ...  |MCU|MCU|  <- meets strand 1 here, at its second x
@@ -84,8 +84,8 @@ class RunTables {
 class Strands {
  public:
   // Decodes all wanted segments. `tables`: those of each component. False if a segment is missing
-  // or broken. `views`: jobs whose windows lie in the job's window. Unless they are empty, the
-  // samples go to their planes, to each what it would get alone, and none to the job's.
+  // or broken. `views`: jobs whose windows lie in the job's window. If there are any, the samples
+  // go to their planes alone, and each of them gets what it would get by itself.
   bool Decode(const kernels::Kernels& set, const kernels::SegmentJob& job,
               std::span<const kernels::SegmentJob> views, const StrandTables* tables,
               WantedSegments& wanted, Segments& segments);

@@ -1,8 +1,8 @@
 // Entropy decoding of MCUs. Included once for each instruction set, inside a namespace of its own.
 
 // The next bits of the stream, left-aligned. After Refill() at least kRefilled of them are there.
-// Each Refill() already knows the bytes that the next one takes, so that their load is not on the
-// path from look-up to look-up.
+// Each Refill() already computes the address that the next one loads from, so that this load does
+// not wait for the look-ups in between.
 struct BitReader {
   static constexpr std::uint32_t kRefilled = 56;
   std::uint64_t bits = 0;

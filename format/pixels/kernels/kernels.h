@@ -207,7 +207,7 @@ struct JpegKernels {
   // beyond its limit if the coded data is broken.
   void (*run_strands)(Strand* strands, std::size_t count);
   bool strands_pay;  // whether they are faster than one segment after another
-  // Makes of a run's coefficients what decode_segment makes of them.
+  // Turns a run's coefficients into what decode_segment makes of them.
   void (*finish_blocks)(const SegmentJob& job, const BlockRun& run);
   void (*code_blocks)(CodeJob& job);
   void (*transform_row)(const ForwardRow& row);

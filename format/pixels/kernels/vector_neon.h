@@ -61,7 +61,7 @@ struct Vector16 {
   }
   SLUICE_INLINE void SetFirst(std::int16_t a) noexcept { v = vsetq_lane_s16(a, v, 0); }
   static SLUICE_INLINE Vector16 Load(const std::int16_t* a) noexcept { return {vld1q_s16(a)}; }
-  // As in the other sets, whose vectors hold two blocks.
+  // `b` is for sets whose vectors hold two blocks.
   static SLUICE_INLINE Vector16 Load(const std::int16_t* a, const std::int16_t* /*b*/) noexcept {
     return Load(a);
   }

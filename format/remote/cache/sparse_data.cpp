@@ -91,8 +91,8 @@ bool SparePages::Note(std::uint64_t offset, std::uint64_t bytes) noexcept {
 #endif
 }
 
-// Takes the kept pages in this range off the list. Returns true if they cover the whole range, so
-// that they can be used where they are. Otherwise they only were in the way.
+// Takes the kept pages in this range off the list. Returns true if one run of kept pages covers the
+// whole range, so that it can be used where it is.
 bool SparePages::TakeBack(std::uint64_t offset, std::uint64_t bytes) {
   auto range = ranges_.upper_bound(offset);
   if (range != ranges_.begin()) --range;

@@ -8,7 +8,7 @@
 // "Exponential Backoff And Jitter", AWS Architecture Blog: a random wait between 0 and the
 // exponential bound spreads the repeats of many clients best.
 //
-// format/remote/README.md ("Failures pass") states these times. Those of connecting are in
+// format/remote/README.md ("Repeated requests") states these times. Those of connecting are in
 // StoreSettings (server/remote_store.h).
 #pragma once
 

@@ -22,8 +22,8 @@ enum class ColumnType {
   kClasses,  // any number of classes, separated by comma, semicolon or bar: int32 [n], role label
   kInteger,  // a whole number: int64
   kNumber,   // a number: float32
-  kNumbers,  // numbers, as many in each row: float32 of that shape; from a file with types of its
-             // own (.beton) its type and shape
+  kNumbers,  // numbers, the same count in each row: float32 of that shape; from a file with types
+             // of its own (.beton), its type and shape
   kBoxes,    // any number of boxes, four numbers each: float32 [n, 4]
   kBoxClasses,  // a class for each box of the first kBoxes column: int32 [n], role label
   kText,        // UTF-8
@@ -32,7 +32,7 @@ enum class ColumnType {
   kMask,        // the path of a mask, relative to the root: see ConvertSource::mask_folder
 };
 
-// The four numbers of a box in the table. What is stored is always corners, in pixels of the stored
+// The four numbers of a box in the table. The dataset always gets corners, in pixels of the stored
 // image ("xyxy-pixels"): left, top, right, bottom.
 enum class BoxFormat {
   kCorners,     // left, top, right, bottom

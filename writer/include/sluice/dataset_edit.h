@@ -34,8 +34,8 @@ struct EditHooks {
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
   std::stop_token stop;  // ends the work with Error(kState)
   bool direct = false;   // as ConvertOptions::run.direct, of shards that are not linked
-  // Changes to the metadata (Dataset::meta()), which the new dataset otherwise has from its inputs:
-  // names with their values. An empty value removes the name.
+  // Changes to the metadata that the new dataset gets from its inputs (Dataset::meta()): names with
+  // their new values. An empty value removes the name.
   std::map<std::string, std::string> meta = {};
 };
 
@@ -44,7 +44,7 @@ struct EditSummary {
   std::uint64_t samples = 0;          // of the new dataset
   std::uint64_t shards = 0;           // of the new dataset
   std::uint64_t bytes = 0;            // of its shards
-  std::uint64_t shards_linked = 0;    // taken over as they are, without a copy (or with, on another
+  std::uint64_t shards_linked = 0;    // taken over unchanged, by a link (or by a copy, on another
                                       // file system)
   std::vector<std::string> classes;   // by label number; empty without labels
   std::vector<std::string> warnings;  // sentences for people

@@ -1,7 +1,7 @@
 // The first picture of a TIFF file, by libtiff.
 //
 // libtiff can convert most files to 8-bit colours itself (TIFFRGBAImage): palettes, YCbCr, Lab and
-// more. But some files it refuses, truncates, or converts without their profile. These are grey and
+// more. But it refuses or truncates some files, or converts them without their profile: grey and
 // RGB of more than 8 bits per value, integer or floating-point, RGB of 2 and 4 bits, palettes of 16
 // bits, and CMYK. TiffSampleReader reads the values of these files piece by piece, a piece being a
 // strip or tile. TiffSource chooses between the two ways.

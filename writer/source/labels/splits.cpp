@@ -73,7 +73,7 @@ std::string FolderNames(const std::vector<std::string>& names) {
 namespace {
 
 // Whether the folder holds images, and in `found.nested`, whether some of them lie in its
-// sub-folders. Opens no more files than it takes to know.
+// sub-folders. Opens only as many files as needed.
 bool FolderHoldsImages(const std::filesystem::path& folder, bool follow_links, TopFolder& found,
                        const std::stop_token& stop) {
   bool any = false;

@@ -43,7 +43,7 @@ class Cells {
   virtual bool has_text_cells() const noexcept = 0;
 };
 
-// How a column's values lie in a file that has a type for them.
+// How a file with types of its own, such as Parquet, stores a column's values.
 struct StoredForm {
   bool located = false;        // its cells are Extents (json::binary), unless numbers are wanted
   std::optional<DType> dtype;  // of numbers; nullopt: as the column's type says
