@@ -50,7 +50,7 @@ TEST_CASE("a measurement that the new result lacks is missing") {
   CHECK(lines.front().judgement == Judgement::kMissing);
 }
 
-TEST_CASE("results of other machines or settings cannot be compared, those of other places can") {
+TEST_CASE("results of other machines or settings cannot be compared, those of other datasets can") {
   const nlohmann::ordered_json one{{"command", "epoch"},
                                    {"machine", {{"cpu", "A"}, {"cpus", 2}}},
                                    {"threads", 2},
@@ -124,7 +124,7 @@ TEST_CASE("an option that states the default is the same setting as its absence"
   CHECK(Differences(without, with) == std::vector<std::string>{"--lanes: 192 and 64"});
 }
 
-TEST_CASE("from zero to more is a change, and a worse one if less is better") {
+TEST_CASE("a rise from zero is a change, and worse if lower values are better") {
   const Measurement none{"faults", "1", false, {0, 0, 0}}, some{"faults", "1", false, {3, 4, 5}};
   CHECK(Of(none, some) == Judgement::kWorse);
   CHECK(Of(some, none) == Judgement::kBetter);

@@ -124,7 +124,8 @@ TEST_CASE("key sections that contradict themselves are refused") {
 }
 
 TEST_CASE(
-    "the current chunk is replaced forwards and back, and kept while it holds the requested key") {
+    "a chunk of keys is replaced by an earlier or later one, and kept if it has the requested "
+    "key") {
   // Chunks of one key each, made by hand: one frame after another.
   constexpr std::uint32_t kCount = 300;
   std::vector<std::byte> section(8 + 8 * kCount);

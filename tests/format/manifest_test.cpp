@@ -186,7 +186,7 @@ TEST_CASE("unknown members mean nothing, and stay in the text") {
         manifest.shards);
 }
 
-TEST_CASE("metadata are texts by name, and anything else of that name is unknown") {
+TEST_CASE("metadata are texts by their names, and a `meta` of another form is an unknown member") {
   const auto read = [](const std::string& meta) {
     Id128 id;
     return ManifestFromJson(TextWith(R"("made":)", "\"meta\":" + meta + R"(,"made":)"),

@@ -84,7 +84,7 @@ TEST_CASE("a shard that was truncated, replaced or overwritten is found without 
   CHECK_THAT(sentence(), ContainsSubstring("is not the shard that the manifest names"));
 }
 
-TEST_CASE("only as many errors are kept as a person would read") {
+TEST_CASE("errors are kept of the first kMaxKept faulty shards only") {
   TwoShards dataset;
   dataset.manifest.shards.assign(1000, dataset.manifest.shards[0]);
   for (ManifestShard& shard : dataset.manifest.shards)
