@@ -7,8 +7,7 @@
 //   - A device's functions refuse every payload that the kernels refuse, and others only if they
 //     break a rule of the form. For all other payloads they give the same samples.
 //   - A payload that keeps all rules is decoded, and its coefficients can be packed in no other
-//   way.
-//     A JPEG with the same coefficients gives the same samples of each region.
+//     way. A JPEG with the same coefficients gives the same samples of each region.
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"

@@ -1,6 +1,6 @@
-// Commands that run out of memory: single allocations fail, of whatever size, or all from one on,
-// or every few. Each command must then end with a message and 1, or do its work. It must never end
-// by a signal, or call intact data broken.
+// Commands that run out of memory: one allocation fails, of whatever size, or all from one on, or
+// every few. Each command must then do its work, or end with a message and exit code 1. It must
+// never end by a signal, or call intact data broken.
 //
 // Libraries that decode pictures may crash if one of their small allocations fails, which hardly
 // ever happens. What does happen is a limit of the address space, so the libraries are tested with

@@ -119,7 +119,7 @@ TEST_CASE("a write that takes only a part of its bytes is continued") {
   const bool direct = GENERATE(false, true);
   const Conversion conversion(2, direct);
   const std::vector<RecordedCall> calls = RecordOf(conversion);
-  const std::size_t every = direct ? 1 : 3;  // there are fewer and larger writes
+  const std::size_t every = direct ? 1 : 3;  // direct writes are fewer and larger
   int shortened = 0;
   for (std::size_t number = 0; number < calls.size(); ++number) {
     if (calls[number].call != FileCall::kWrite || number % every != 0) continue;

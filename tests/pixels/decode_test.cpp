@@ -151,8 +151,7 @@ TEST_CASE("A crop of a JPEG, resized, is close to a whole decode resized in doub
     std::uint32_t left, top, width, height, out;
     double decibels;  // 8-bit rounding alone gives about 58.9; the goal for photos is 49 on average
   };
-  // Crops of at least twice the output's size are decoded at half the size, which is another
-  // filter.
+  // Crops of at least twice the output's size are decoded at half the size, by another filter.
   for (const Case& c : {Case{0, 0, 400, 300, 224, 49}, Case{37, 21, 250, 260, 224, 49},
                         Case{101, 99, 50, 60, 112, 49}, Case{399, 299, 1, 1, 8, 49},
                         Case{0, 0, 400, 300, 100, 40}, Case{16, 16, 320, 272, 64, 40}}) {

@@ -236,7 +236,7 @@ TEST_CASE("a step of zero, which no encoder writes, gives zeros") {
   const std::byte table[] = {std::byte{0xFF}, std::byte{0xDB}};
   const auto at = std::search(file.begin(), file.end(), std::begin(table), std::end(table));
   REQUIRE(at != file.end());
-  at[5] = std::byte{0};  // of DC
+  at[5] = std::byte{0};  // the step of DC
   const packed::Coefficients made = BlocksOf(Recode(file, HeaderFor({30, 20})));
   for (std::size_t i = 0; i < made.blocks[0].size(); i += 64)
     CHECK(made.blocks[0][i] == 0);

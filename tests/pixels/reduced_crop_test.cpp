@@ -1,9 +1,9 @@
-// Crops that are shown at half their size or less, and so are decoded from reduced blocks, though
-// their edges lie anywhere between the samples of such blocks.
+// Crops that are shown at half their size or less, and so are decoded from reduced blocks. Their
+// edges may lie anywhere between the samples of such blocks.
 //
 // The reference is the crop of a formula, resized in double precision with the triangle filter: it
-// shares no code and no rounding with the decoder. The reduced transforms are another filter than
-// that, so values differ; but no sample may be moved. A displacement is found by least squares: the
+// shares no code and no rounding with the decoder. The reduced transforms are another filter, so
+// values differ, but no sample may be moved. A displacement is found by least squares: the
 // difference from the reference is fitted by the reference's own slope along each axis.
 #include <cmath>
 #include <functional>
@@ -191,7 +191,7 @@ std::vector<std::uint8_t> GreyCrop(const StoredForm& form, const Picture& pictur
   return out;
 }
 
-// Each crop's edges lie off the grids of 2, 4 and 8 pixels, at places of their own.
+// Crops that begin off the grid of the reduced samples; the fourth does so only at its left edge.
 const std::vector<OffGridCrop> kOffTheGrid = {
     {37, 21, 523, 509, 250},      // a half
     {3, 5, 487, 493, 121},        // a quarter
@@ -244,7 +244,8 @@ TEST_CASE("A gradient is not displaced by a crop off the reduced grid") {
 
 TEST_CASE("A zone plate is not displaced by a crop off the reduced grid") {
   for (const OffGridCrop& crop : kOffTheGrid) {
-    // At the farthest corner a period takes five pixels of the result.
+    // A period takes about five pixels of the result at the crop's farthest corner, and more
+    // elsewhere.
     const double scale = std::max(crop.width, crop.height) / crop.out;
     const double x0 = crop.left + 0.4 * crop.width, y0 = crop.top + 0.45 * crop.height;
     const double farthest = 0.6 * std::hypot(crop.width, crop.height);

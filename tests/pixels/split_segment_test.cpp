@@ -218,8 +218,8 @@ class BothWays {
   baseline::SplitSegment split_;
 };
 
-// Counts finished MCUs, and among them those whose blocks were found by a later strand and waited:
-// these do not lie at `first`.
+// Counts finished MCUs, and among them those that waited because a later strand found their blocks.
+// The blocks of those do not lie at `first`.
 struct Finished {
   const std::int16_t* first = nullptr;
   std::uint32_t mcus = 0, waited = 0;

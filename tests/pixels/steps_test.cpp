@@ -72,7 +72,7 @@ TEST_CASE("Turning the hue agrees with its formula in double precision") {
       const double r = before[i], g = before[i + 1], b = before[i + 2];
       const double value = std::max({r, g, b});
       const double range = value - std::min({r, g, b});
-      // The colour's angle on the hexagon, from its corner and the distance to it.
+      // The colour's hue: a corner of the hexagon, plus the distance from that corner.
       double hue = 0;
       if (range > 0) {
         hue = value == r ? (g - b) / range : value == g ? 2 + (b - r) / range : 4 + (r - g) / range;
