@@ -122,7 +122,7 @@ inline constexpr std::uint64_t kPlannedBlockBytes = 524'288;
 inline constexpr std::uint32_t kMaxAutomaticBlockSamples = 4096;
 
 // The number of samples in a block, for samples of `mean_bytes`: the power of two whose blocks come
-// nearest, by ratio, to kPlannedBlockBytes. Blocks have between 362 and 725 KiB, unless a single
+// nearest, by ratio, to kPlannedBlockBytes. Blocks have between 365 and 732 KiB, unless a single
 // sample is larger or 4096 of them are smaller.
 constexpr std::uint32_t AutomaticBlockSamples(std::uint64_t mean_bytes) noexcept {
   constexpr std::uint64_t kAtLeast =

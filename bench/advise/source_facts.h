@@ -41,7 +41,8 @@ struct LookLimits {
 };
 
 // Examines a sample, which `seed` chooses. Throws Error: kNotFound (no such folder, or no image in
-// it), kIo; for a dataset, also what Dataset::Open() throws; kState if a stop was requested.
+// it), kUnsupported (a URL), kIo; for a dataset, also what Dataset::Open() throws; kState if a stop
+// was requested.
 SourceFacts LookAtSource(const std::filesystem::path& source, const LookLimits& limits,
                          std::uint64_t seed, const std::stop_token& stop);
 

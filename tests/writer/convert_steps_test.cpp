@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 
-// About thirty sources for each shard of 1 MB; five shards; every tenth source is broken.
+// About thirty sources for each shard of 1 MB; five shards; one source in ten is broken.
 void WriteSources(const fs::path& folder) {
   WriteClasses(folder, 42);
   for (int i = 0; i < 14; ++i)

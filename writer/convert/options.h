@@ -7,7 +7,8 @@
 
 namespace sluice {
 
-// Throws Error(kInvalidArgument) for a value out of range, or two values that do not fit together.
+// Throws Error: kInvalidArgument for a value out of range, or two values that do not fit together;
+// kUnsupported if colour profiles are to be converted in a build without lcms2.
 void CheckOptions(const ConvertOptions& options);
 
 // The options that the bytes of the result depend on. An option that the others make irrelevant is

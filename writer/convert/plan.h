@@ -100,7 +100,8 @@ struct PlannedSources {
   bool find_duplicates = false;
 };
 
-// Folders become absolute paths, so that workers may run anywhere. Atomic. Throws Error(kIo).
+// Folders become absolute paths, so that workers may run anywhere. Atomic. Throws Error(kIo), and
+// Error(kUnsupported) for a source whose URL has a password or a query.
 void WritePlannedSources(const std::filesystem::path& folder, const SourceList& list,
                          const ConvertOptions& options);
 

@@ -50,7 +50,7 @@ SLUICE_INLINE std::uint8_t ChannelAt(float hue, float own, float high, float ran
   return static_cast<std::uint8_t>(static_cast<int>(high - range * share + 0.5F));
 }
 
-// The channels' `own` for ChannelAt().
+// ChannelAt()'s parameter `own` for each channel.
 constexpr float kRedAt = 5.0F, kGreenAt = 3.0F, kBlueAt = 1.0F;
 
 // A mean of nine values, the middle one counted five times, from their sum plus 6 for rounding: a

@@ -226,16 +226,17 @@ struct ConvertHooks {
   std::stop_token stop;
 };
 
-// Converts `source` into `dataset`, a folder that is created; its parent must exist. An unfinished
-// conversion with the same plan in that folder is resumed, and a finished one with the same plan is
-// left as it is. If the folder holds anything else, such as a dataset with another plan, it is
-// refused with Error(kExists), which says what differs.
+// Converts `source` into `dataset`, a folder that is created; its parent must exist. (It may also
+// be the URL of a folder in an object store, as for convert_steps.h.) An unfinished conversion with
+// the same plan in that folder is resumed, and a finished one with the same plan is left as it is.
+// If the folder holds anything else, such as a dataset with another plan, it is refused with
+// Error(kExists), which says what differs.
 //
 // Sources may have changed since an earlier run made samples from them (ConvertOptions::run.check):
 // shards of an unfinished conversion that hold such samples are made again, with a warning; a
 // finished dataset that holds any is refused with Error(kExists), which names some. A source is
 // compared if its file was written, copied or moved after the conversion began. If it still gives
-// the same sample, it did not change.
+// the same sample, it did not change. A dataset at a URL is not compared with its sources.
 //
 // The classes of a folder are its sub-folders, numbered in the order of their names' bytes; files
 // deeper in a sub-folder belong to the same class. If a single sub-folder holds all others, the
@@ -276,7 +277,8 @@ struct ConvertHooks {
 // another conversion is at work in `dataset`), kLimit, kIo, kCorrupt (no image at all could be
 // converted, or with OnError::kFail the first that could not; a table or an archive that cannot be
 // read), kUnsupported (with OnError::kFail, an image of another kind; profiles that are to be
-// converted in a build without lcms2).
+// converted in a build without lcms2; a dataset at a URL with SourceCheck::kContent, or of a source
+// whose URL has a password or a query).
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 

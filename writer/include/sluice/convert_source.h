@@ -157,7 +157,7 @@ struct ConvertSource {
   // paths are those that an earlier run has left in the dataset's plan.
   static ConvertSource Paths(std::vector<std::string> paths, std::filesystem::path root);
   // Tar archives in WebDataset's naming: members KEY.EXTENSION that follow each other make the
-  // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png.
+  // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png or seg.png (mask).
   // Or files of another kind, known by the first one's content: Parquet with images inside (as
   // Hugging Face's), TFRecord with tf.train.Example, MXNet's RecordIO, FFCV's .beton. Their values
   // are columns, which `rows` chooses from.

@@ -50,7 +50,8 @@ struct PartSummary {
 // Finds the sources, and writes the plan and the list of sources: plan.json, and plan-sources.bin
 // (about as large as the keys, compressed), which FinishConversion() removes. Converts the first
 // samples to learn their sizes, as Convert() does, but stores none. The summary is that of a dry
-// run. A folder with the same plan is left as it is. Errors: as of Convert().
+// run. A folder with the same plan is left as it is. Errors: as of Convert(), and kUnsupported for
+// a source whose URL has a password or a query.
 ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem::path& dataset,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 

@@ -163,8 +163,8 @@ struct AppendSummary {
 // converted. The conversion is made in `dataset` + ".append", which is removed at the end;
 // Error(kExists) if that name belongs to something that Sluice did not make. Call it again to
 // resume after an interruption; a finished call, repeated, adds nothing. `threads`, `on_error`,
-// `direct` and `meta` (as EditHooks::meta) are taken from `options`; if the dataset does not say
-// how it was converted, all options are taken from there, with a warning.
+// `direct`, `check` and `meta` (as EditHooks::meta) are taken from `options`; if the dataset does
+// not say how it was converted, all options are taken from there, with a warning.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 

@@ -44,7 +44,8 @@ struct DatasetWriterOptions {
 
 // The fields of one sample. Every array field must be set before Add(); image, bytes and variable
 // fields left alone are stored as absent. Values are copied. Setters throw Error(kInvalidArgument)
-// on a name, type or shape that the schema does not have.
+// on a name, type or shape that the schema does not have, and Error(kLimit) on a value that is too
+// large.
 class SampleBuilder {
  public:
   // Takes the other's sample; that builder may only be assigned to or destroyed.
@@ -114,9 +115,9 @@ class DatasetWriter {
   // A sample to fill and to hand to Add().
   SampleBuilder NewSample(std::string key) const;
   // Stores the sample. After an Error of code kInvalidArgument or kLimit the sample was not stored
-  // and the writer can be used again; after kIo it cannot. A sample with boxes, masks or key points
-  // whose picture SetJpeg() turned upright is kInvalidArgument without
-  // DatasetWriterOptions::upright.
+  // and the writer can be used again; after kIo, or kLimit because of too many shards, it cannot. A
+  // sample with boxes, masks or key points whose picture SetJpeg() turned upright is
+  // kInvalidArgument without DatasetWriterOptions::upright.
   void Add(const SampleBuilder& sample);
   // Writes what is pending, then the manifest. No call may follow.
   void Finish();

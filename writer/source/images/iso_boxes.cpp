@@ -9,7 +9,7 @@ namespace sluice {
 
 namespace {
 
-// A picture of 178 million pixels needs 2716 tiles of 256x256; each tile is an item.
+// A picture of 178 million pixels needs about 2720 tiles of 256x256; each tile is an item.
 constexpr std::uint64_t kMaxItems = 4096;
 constexpr std::size_t kMaxReferenceBytes = 65'536;
 constexpr unsigned kMaxNested = 4;

@@ -77,8 +77,8 @@ struct Annotations {
   std::vector<std::string> warnings;
 };
 
-// Throws Error(kInvalidArgument) unless ConvertSource::label_files.path is a folder. `of_what`, for
-// the message: the kind of files that should lie in it.
+// Throws Error(kNotFound or kInvalidArgument) unless ConvertSource::label_files.path is a folder.
+// `of_what`, for the message: the kind of files that should lie in it.
 void RequireFolder(const ConvertSource& source, const char* of_what);
 
 // Reads the label files of `source`, without looking at an image.

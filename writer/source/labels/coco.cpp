@@ -138,8 +138,8 @@ class ElementEvents : public nlohmann::json_sax<json> {
 };
 
 // For a file {"a": [x, y, ...], "b": [...], ...}: calls visit("a", x), visit("a", y), ... in the
-// file's order. Other members at the top are passed over. Throws Error: kNotFound, kIo, kCorrupt
-// (not a JSON object, or nested too deeply), kState (stopped).
+// file's order. Other members at the top are passed over. Throws Error: kNotFound, kInvalidArgument
+// (a folder), kIo, kCorrupt (not a JSON object, or nested too deeply), kState (stopped).
 void ForEachElement(const std::filesystem::path& file, const std::stop_token& stop,
                     const std::function<void(const std::string&, const json&)>& visit) {
   std::error_code ignored;

@@ -63,7 +63,7 @@ std::optional<std::int32_t> ClassNames::Add(std::string_view name) {
   const auto found = added_.find(name);
   if (found != added_.end()) return found->second;
   if (fixed_) {
-    // `wanted` may come from a dataset, whose names are escaped.
+    // The wanted names may come from a dataset, whose names are escaped.
     const auto escaped = IsUtf8(name) ? added_.end() : added_.find(ToUtf8(name));
     if (escaped != added_.end()) return escaped->second;
     // A text that is not a name may be a class's number.

@@ -28,7 +28,7 @@ struct TarEnd {
   bool unread = false;  // after the zeros there is something that is not an archive
 };
 
-// Reads `size` bytes at `offset` into `to`; fewer only at the archive's end.
+// Fills `to` with the bytes at `offset`, and returns how many; fewer only at the archive's end.
 using TarRead = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> to)>;
 
 // Calls `visit` for each member, in the archive's order. If another archive follows the end of one,
