@@ -83,13 +83,20 @@ class BlockView {
         count_(header.count),
         row_bytes_(header.row_bytes),
         shard_(shard) {}
+  // What BuildBlock() made of a single sample, which the functions below call `row`.
+  static BlockView OfOneRow(Bytes made, std::uint32_t row) noexcept {
+    BlockView view(made, LoadAt<BlockHeader>(made, 0));
+    view.first_row_ = row;
+    return view;
+  }
 
   std::uint32_t count() const noexcept { return count_; }
   // Compares the table with the header's checksum.
   Defect VerifyTable() const noexcept;
 
   Bytes Row(std::uint32_t row) const noexcept {
-    return block_.subspan(sizeof(BlockHeader) + std::size_t{row} * row_bytes_, row_bytes_);
+    return block_.subspan(sizeof(BlockHeader) + std::size_t{row - first_row_} * row_bytes_,
+                          row_bytes_);
   }
   // The elements of an array field; none if the layout lacks it.
   Bytes Elements(const RowLayout& layout, std::uint32_t row, std::size_t field) const noexcept {
@@ -120,6 +127,7 @@ class BlockView {
   Bytes block_;
   std::uint32_t count_ = 0;
   std::uint32_t row_bytes_ = 0;
+  std::uint32_t first_row_ = 0;
   const ShardFile* shard_ = nullptr;
 };
 

@@ -12,6 +12,7 @@
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 
+#include "format/disk/sample_supply.h"
 #include "format/disk/shard_look.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
@@ -38,6 +39,12 @@ std::shared_ptr<DatasetState> DatasetState::Open(std::shared_ptr<ObjectStore> st
       ShardTable::Options());
 }
 
+std::shared_ptr<DatasetState> DatasetState::Open(std::shared_ptr<SampleSupply> samples,
+                                                 const ReadLimits& limits) {
+  return std::make_shared<DatasetState>(
+      std::make_shared<const DatasetFacts>(std::move(samples), limits), ShardTable::Options());
+}
+
 std::shared_ptr<DatasetState> DatasetState::Mix(const Mixture& mixture) {
   const auto facts = std::make_shared<const DatasetFacts>(mixture);
   ShardTable::Options options;
@@ -61,7 +68,8 @@ std::uint64_t DatasetState::MemoryBytes() const noexcept {
     for (const std::string& name : field.classes)
       schema += 64 + name.size();
   }
-  return schema + table.MemoryBytes() + KeyCache::kMemoryBytes;
+  const std::uint64_t list = facts->supply != nullptr ? facts->supply->ListBytes() : 0;
+  return schema + list + table.MemoryBytes() + KeyCache::kMemoryBytes;
 }
 
 Dataset DatasetOf(std::shared_ptr<DatasetState> state) {
@@ -73,6 +81,11 @@ Dataset DatasetOf(std::shared_ptr<DatasetState> state) {
 Dataset Dataset::Open(const std::filesystem::path& path, const ReadLimits& limits,
                       const std::stop_token& stop) {
   return DatasetOf(DatasetState::Open(path, limits, MaxMappedShards(), stop));
+}
+
+Dataset Dataset::Open(std::shared_ptr<SampleSupply> samples, const ReadLimits& limits) {
+  if (samples == nullptr) throw Error(ErrorCode::kInvalidArgument, "Dataset::Open: null");
+  return DatasetOf(DatasetState::Open(std::move(samples), limits));
 }
 
 std::uint64_t Dataset::size() const noexcept {
@@ -112,6 +125,7 @@ const std::map<std::string, std::string>& Dataset::meta() const noexcept {
 }
 
 ShardFaults Dataset::LookAtShards(const std::stop_token& stop) const {
+  if (state_->facts->supply != nullptr) return {std::vector<bool>(shards().size()), 0, 0, {}};
   ShardsLook look =
       state_->facts->store != nullptr
           ? sluice::LookAtShards(*state_->facts->store, state_->facts->manifest, stop)
@@ -158,7 +172,16 @@ const ShardFile& Sample::FileWithBlock() const {
   if (shard.parts() != nullptr && block_held_ == nullptr) {
     block_held_ = dataset_->table.HoldBlock(shard_, shard, block_);
   }
+  if (dataset_->facts->supply != nullptr && made_ == nullptr) {
+    made_ = std::make_shared<const std::vector<std::byte>>(dataset_->facts->supply->Make(
+        shard_, std::uint64_t{block_} * shard.block_samples() + row_, nullptr));
+  }
   return shard;
+}
+
+// The sample's block, once FileWithBlock() was called.
+BlockView Sample::BlockIn(const ShardFile& shard) const {
+  return made_ != nullptr ? BlockView::OfOneRow(*made_, row_) : shard.BlockThere(block_);
 }
 
 std::string Sample::key() const {
@@ -196,7 +219,7 @@ template <class Read>
 auto Sample::Guarded(const Read& read) const {
   const ShardFile& shard = FileWithBlock();
   const ReadGuard guard = shard.Guard();
-  const BlockView block = shard.BlockThere(block_);
+  const BlockView block = BlockIn(shard);
   sluice::Bytes payload;
   const auto lost = [&] { return shard.Lost(block.Row(row_)) || shard.Lost(payload); };
   try {
@@ -223,7 +246,7 @@ std::span<const std::byte> Sample::Elements(std::string_view name, DType type) c
         .subspan(at * SizeOf(type), SizeOf(type));
   }
   if (array) {
-    return FileWithBlock().BlockThere(block_).Elements(dataset_->facts->layout, row_, index);
+    return BlockIn(FileWithBlock()).Elements(dataset_->facts->layout, row_, index);
   }
   const std::span<const std::byte> bytes = Bytes(name);
   if (bytes.size() % (field.elements() * SizeOf(type)) != 0) {
@@ -357,7 +380,9 @@ std::vector<std::byte> Sample::Copy(std::string_view name) const {
   std::vector<std::byte> copy(bytes.begin(), bytes.end());
   // If a file is cut in the middle of a page, the bytes after the cut read as zeros. Checksums
   // notice that, but arrays have none.
-  if (shard.Lost(bytes) || (field.kind == FieldKind::kArray && shard.CutBefore(bytes)))
+  // Values of a sample that was made lie in its own memory, except columns.
+  const bool in_file = made_ == nullptr || (field.kind == FieldKind::kArray && field.shape.empty());
+  if (shard.Lost(bytes) || (field.kind == FieldKind::kArray && in_file && shard.CutBefore(bytes)))
     throw shard.Unreadable(place());
   return copy;
 }

@@ -6,6 +6,7 @@
 
 #include "format/disk/file.h"
 #include "format/disk/limits.h"
+#include "format/disk/sample_supply.h"
 #include "format/remote/local_store.h"
 #include "format/remote/remote_manifest.h"
 #include "reader/dataset/dataset_state.h"
@@ -127,6 +128,19 @@ DatasetFacts::DatasetFacts(Source source, const ReadLimits& read_limits)
       store(std::move(source.store)),
       on_stop(std::move(source.on_stop)),
       manifest(ReadManifestText(source.place, store.get(), id)),
+      layout(manifest.schema),
+      limits(manifest, read_limits),
+      shape(ShapeOf(manifest)) {
+  Summarize();
+}
+
+DatasetFacts::DatasetFacts(std::shared_ptr<SampleSupply> samples, const ReadLimits& read_limits)
+    : folder(samples->place()),
+      path(folder),
+      place(folder),
+      supply(std::move(samples)),
+      id(ToHex(supply->id())),
+      manifest(supply->manifest()),
       layout(manifest.schema),
       limits(manifest, read_limits),
       shape(ShapeOf(manifest)) {

@@ -89,6 +89,8 @@ struct DatasetFacts {
   };
   // Reads the manifest. Throws Error.
   DatasetFacts(Source source, const ReadLimits& read_limits);
+  // Samples that are made when they are asked for.
+  DatasetFacts(std::shared_ptr<SampleSupply> samples, const ReadLimits& read_limits);
   // Joins the datasets of a mixture. Throws Error(kInvalidArgument) that names the datasets that
   // cannot be mixed.
   explicit DatasetFacts(const Mixture& mixture_of);
@@ -100,6 +102,7 @@ struct DatasetFacts {
   std::filesystem::path place;         // the absolute path, used to open files
   std::shared_ptr<ObjectStore> store;  // null: a folder
   std::shared_ptr<void> on_stop;       // Source::on_stop
+  std::shared_ptr<SampleSupply> supply;  // null: the samples lie in shards
   std::string id;
   Manifest manifest;
   // How rows are laid out, and the limits on their values: see LayoutOf() and LimitsOf().

@@ -27,6 +27,8 @@ struct DatasetState {
                                             const ReadLimits& limits = {},
                                             const std::stop_token& stop = {},
                                             const std::string& manifest = kManifestName);
+  static std::shared_ptr<DatasetState> Open(std::shared_ptr<SampleSupply> samples,
+                                            const ReadLimits& limits);
   // Makes the datasets of a mixture one. Their shards are opened, and stay open, in the datasets'
   // own states.
   static std::shared_ptr<DatasetState> Mix(const Mixture& mixture);

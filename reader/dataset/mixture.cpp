@@ -194,6 +194,11 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
           "copy it to a local disk "
           "(`sluice copy`), or join them with `sluice merge`");
     }
+    if (dataset->facts->supply != nullptr) {
+      RefuseMixing(*dataset,
+                   "sources that are played without a conversion cannot be mixed yet; convert it "
+                   "(`sluice convert`), or play one list of all files (ConvertSource::Paths)");
+    }
     if (dataset->facts->manifest.samples == 0)
       RefuseMixing(*dataset, "it has no samples; leave it out");
     datasets.push_back({dataset, static_cast<std::uint32_t>(shards_before), samples_before,

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "format/ascii.h"
+#include "format/disk/sample_supply.h"
 #include "format/disk/system_error.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/order/shape.h"
@@ -91,6 +92,13 @@ ShardTable::ShardTable(const DatasetFacts& facts, const Options& options)
 
 std::unique_ptr<ShardFile> ShardTable::Open(std::uint32_t shard, const ShardCopy& copy) const {
   const auto open = [&] {
+    if (facts_.supply != nullptr) {
+      ShardExpectation expect = ShardExpectation::Of(facts_.manifest.shards[shard]);
+      expect.bytes.reset();  // a frame has no payloads, and a digest of its own
+      expect.digest.reset();
+      return std::make_unique<ShardFile>(facts_.supply->Frame(shard), facts_.place.string(),
+                                         schema_, expect);
+    }
     if (remote != nullptr) {
       return std::make_unique<ShardFile>(remote->PartsOf(shard), schema_,
                                          facts_.manifest.shards[shard]);
@@ -140,7 +148,7 @@ std::vector<ShardParts::Held> ShardTable::BeginOpening(std::uint32_t shard) cons
 }
 
 void ShardTable::AskForFrame(std::uint32_t shard) const noexcept {
-  if (remote != nullptr || OpenShard(shard) != nullptr) return;
+  if (remote != nullptr || facts_.supply != nullptr || OpenShard(shard) != nullptr) return;
   if (!facts_.parts.empty()) {
     const MixedDataset& part = facts_.PartWith(shard);
     return part.dataset->table.AskForFrame(shard - part.first_shard);

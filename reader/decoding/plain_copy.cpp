@@ -66,8 +66,9 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
     return false;
   }
   if (options.on_device.images != ImagesIn::kStorage || ReadsDirectly(options) ||
-      recipe.dataset.table.remote != nullptr || options.keep || !recipe.dataset.table.keeps_all() ||
-      !recipe.dataset.facts->one_layout() || options.integrity.verify == Verify::kAlways) {
+      recipe.dataset.table.remote != nullptr || recipe.dataset.facts->supply != nullptr ||
+      options.keep || !recipe.dataset.table.keeps_all() || !recipe.dataset.facts->one_layout() ||
+      options.integrity.verify == Verify::kAlways) {
     return false;
   }
   const ImagePayload image = ImageOf(recipe);

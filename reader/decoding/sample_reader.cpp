@@ -6,6 +6,7 @@
 #include "format/disk/block.h"
 #include "reader/dataset/options_of.h"
 #include "reader/reading/remote_blocks.h"
+#include "reader/reading/supplied_blocks.h"
 
 namespace sluice {
 
@@ -24,14 +25,14 @@ SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& con
       context_(context),
       // If rows are kept as the user's function left them, every payload is compared with its
       // checksum first, whatever `verify` says.
-      verify_(context.cache != nullptr && KeepsFunctionRows(recipe.options)
-                  ? Verify::kAlways
-                  : recipe.options.integrity.verify),
+      verify_(context.cache != nullptr && KeepsFunctionRows(recipe.options) ? Verify::kAlways
+              : dataset_.facts->supply != nullptr ? Verify::kNever  // checksums were just made
+                                                  : recipe.options.integrity.verify),
+      pictures_(KeepsFunctionRows(recipe.options) ? nullptr : context.cache),
       raw_bytes_(recipe.options.on_device.images == ImagesIn::kStorage
                      ? dataset_.facts->RawImageBytes(layout_.picture_field())
                      : 0),
-      painter_(recipe, KeepsFunctionRows(recipe.options) ? nullptr : context.cache,
-               context.new_painter ? context.new_painter() : nullptr),
+      painter_(recipe, pictures_, context.new_painter ? context.new_painter() : nullptr),
       fields_(recipe) {}
 
 std::uint64_t SampleReader::MemoryBytes(const BatchRecipe& recipe) {
@@ -78,7 +79,7 @@ RowVerdict SampleReader::Read(Slot& slot, std::size_t row) {
     if (const std::optional<RowVerdict> verdict = Open(slot, row, sample)) return *verdict;
     std::optional<Error> error = ReadFrom(sample, slot, row);
     if (sample.needs_picture) {
-      sample.held = ReadNow(sample.ref, sample.file);
+      sample.held = ReadNow(sample, slot);
       error = ReadFrom(sample, slot, row);
     }
     const bool damaged =
@@ -110,12 +111,17 @@ std::optional<RowVerdict> SampleReader::Open(const Slot& slot, std::size_t row, 
   verdict.of_shard = true;
   if (sample.file == nullptr) return verdict;
   // The block was not read ahead: the row is a substitute, or the shard could not be opened then.
-  if (context_.holds_blocks) sample.held = ReadNow(sample.ref, sample.file);
+  if (context_.holds_blocks) sample.held = ReadNow(sample, slot);
   return std::nullopt;
 }
 
-std::shared_ptr<const HeldBlock> SampleReader::ReadNow(const SampleRef& ref,
-                                                       const ShardUse& shard) {
+std::shared_ptr<const HeldBlock> SampleReader::ReadNow(const Sample& sample, const Slot& slot) {
+  const SampleRef& ref = sample.ref;
+  const ShardUse& shard = sample.file;
+  if (dataset_.facts->supply != nullptr) {
+    const bool kept = !sample.needs_picture && pictures_ != nullptr && pictures_->Has(ref.index);
+    return SuppliedBlocks::Make(*dataset_.facts->supply, ref, shard, kept, &slot.abandoned);
+  }
   return context_.direct != nullptr ? context_.direct->Read(ref.shard, shard, ref.block)
                                     : RemoteBlocks::Fetch(dataset_, ref.shard, shard, ref.block);
 }

@@ -92,8 +92,9 @@ class SampleReader {
   };
 
   std::optional<RowVerdict> Open(const Slot& slot, std::size_t row, Sample& sample);
-  // Reads a block that was not read ahead, for a source that holds blocks.
-  std::shared_ptr<const HeldBlock> ReadNow(const SampleRef& ref, const ShardUse& shard);
+  // Reads a block that was not read ahead, for a source that holds blocks. The samples of a
+  // SampleSupply are all made here.
+  std::shared_ptr<const HeldBlock> ReadNow(const Sample& sample, const Slot& slot);
   // The functions below return why the row could not be made, and nothing if it was made.
   std::optional<Error> ReadFrom(Sample& sample, Slot& slot, std::size_t row);
   std::optional<Error> ReadOriginal(Sample& sample, Slot& slot, std::size_t row,
@@ -110,6 +111,7 @@ class SampleReader {
   const SlotLayout& layout_;
   const DecodingContext context_;
   const Verify verify_;
+  DecodedCache* const pictures_;  // null: none are kept, or rows are
   const std::size_t
       raw_bytes_;  // of a picture, if all are raw, of one size, and read from shards; else 0
   PayloadDecoder decoder_;

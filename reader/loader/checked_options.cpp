@@ -92,6 +92,14 @@ void CheckStorage(const DatasetFacts& dataset, const LoaderOptions& options) {
         "to "
         "keep what was read on a local disk");
   }
+  const bool in_shards = LocksInMemory(options) || ReadsDirectly(options) || options.stage ||
+                         options.on_device.images != ImagesIn::kStorage;
+  if (dataset.supply != nullptr && in_shards) {
+    Refuse(
+        "LoaderOptions::storage = Direct and Locked, stage and on_device.images need a dataset's "
+        "shards, and this source is played without a conversion; leave these options, or convert "
+        "the source");
+  }
   if (options.stage && LocksInMemory(options)) {
     Refuse("LoaderOptions::storage = Locked reads the whole dataset at once; leave stage empty");
   }

@@ -72,6 +72,7 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
     : setup_(dataset, std::move(options), std::move(nodes)),
       compared_(setup_.recipe.dataset.facts->shards.size()) {
   const BatchRecipe& recipe = setup_.recipe;
+  if (const auto& supply = recipe.dataset.facts->supply) made_before_ = supply->work();
   recipe.dataset.table.ForgetFaults();  // the user may have repaired the shards since
   if (LocksInMemory(recipe.options)) {
     LockInMemory(recipe.dataset, recipe.options.integrity.on_fault != OnFault::kError);
@@ -210,6 +211,11 @@ LoaderStats LoaderState::Stats() {
     const ObjectStore::Counts requests = remote->store().counts();
     stats.requests = requests.requests;
     stats.repeated_requests = requests.repeated;
+  }
+  if (const auto& supply = setup_.recipe.dataset.facts->supply) {
+    const SampleSupply::Work work = supply->work();
+    stats.file_read_seconds = work.reading - made_before_.reading;
+    stats.file_make_seconds = work.making - made_before_.making;
   }
   if (cache_ != nullptr) {
     stats.kept_pictures = cache_->kept();

@@ -7,6 +7,7 @@
 
 #include <sluice/loader.h>
 
+#include "format/disk/sample_supply.h"
 #include "reader/decoding/compared_payloads.h"
 #include "reader/decoding/faults.h"
 #include "reader/decoding/served_pipeline.h"
@@ -67,6 +68,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
 
   const LoaderSetup setup_;
   FaultLog faults_;
+  SampleSupply::Work made_before_;       // by others, for a source that is played
   std::unique_ptr<DecodedCache> cache_;  // LoaderOptions::keep
   std::unique_ptr<ShardStage> stage_;    // LoaderOptions::stage
   std::unique_ptr<DirectFiles> direct_;  // LoaderOptions::storage = Direct

@@ -55,17 +55,17 @@ auto SumsOf(Stats& stats) noexcept {
   auto& [seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, kept_pictures,
          kept_bytes, refused_shards, staged_shards, fetched_bytes, cached_bytes, past_cache_bytes,
          requests, repeated_requests, read_seconds, read_wait_seconds, decode_seconds,
-         decode_wait_seconds, decode_cpu_seconds, decode_major_faults, upload_bytes,
-         device_pictures, device_decode_seconds, stored_pictures, stored_bytes, upload_seconds,
-         upload_wait_seconds, consumer_wait_seconds, first_wait_seconds, consumer_seconds,
-         ready_batches, prefetch, threads, device_share, read_ahead_depth_bytes, changes, rank,
-         epoch_samples, epoch_samples_of_all] = stats;
+         decode_wait_seconds, decode_cpu_seconds, file_read_seconds, file_make_seconds,
+         decode_major_faults, upload_bytes, device_pictures, device_decode_seconds, stored_pictures,
+         stored_bytes, upload_seconds, upload_wait_seconds, consumer_wait_seconds,
+         first_wait_seconds, consumer_seconds, ready_batches, prefetch, threads, device_share,
+         read_ahead_depth_bytes, changes, rank, epoch_samples, epoch_samples_of_all] = stats;
   return std::tie(seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, read_seconds,
                   read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
-                  decode_major_faults, upload_bytes, device_pictures, device_decode_seconds,
-                  upload_seconds, upload_wait_seconds, consumer_wait_seconds, first_wait_seconds,
-                  consumer_seconds, changes, fetched_bytes, cached_bytes, past_cache_bytes,
-                  requests, repeated_requests);
+                  file_read_seconds, file_make_seconds, decode_major_faults, upload_bytes,
+                  device_pictures, device_decode_seconds, upload_seconds, upload_wait_seconds,
+                  consumer_wait_seconds, first_wait_seconds, consumer_seconds, changes,
+                  fetched_bytes, cached_bytes, past_cache_bytes, requests, repeated_requests);
 }
 
 template <class... Own, class... Other, class Do>
@@ -118,6 +118,12 @@ std::string LoaderStats::Verdict() const {
     text += Sentence(
         "; the device is offered %.0f%% of the pictures to decode, and did that %.0f%% of the time",
         100 * device_share, 100 * device_decode_seconds / seconds);
+  }
+  if (file_read_seconds + file_make_seconds > 0 && decode_seconds > 0) {
+    text += Sentence(
+        "; of the decoding threads' work, %.0f%% was reading files and %.0f%% making samples of "
+        "them, which `sluice convert` does once for all epochs",
+        100 * file_read_seconds / decode_seconds, 100 * file_make_seconds / decode_seconds);
   }
   // A long start does not make an epoch slow: it comes once.
   if (bound() != Bound::kTooEarly && first_wait_seconds > kLongStart &&

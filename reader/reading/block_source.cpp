@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "format/disk/sample_supply.h"
 #include "reader/dataset/options_of.h"
 #include "reader/reading/direct/direct_blocks.h"
 #include "reader/reading/direct/held_block.h"
 #include "reader/reading/mapped_blocks.h"
 #include "reader/reading/remote_blocks.h"
+#include "reader/reading/supplied_blocks.h"
 
 namespace sluice {
 
@@ -52,6 +54,7 @@ std::unique_ptr<BlockSource> MakeBlockSource(const BlockSource::Wanted& wanted,
                                              const LoaderOptions& options, DirectFiles* direct) {
   if (wanted.dataset.table.remote != nullptr)
     return std::make_unique<RemoteBlocks>(wanted, options);
+  if (wanted.dataset.facts->supply != nullptr) return std::make_unique<SuppliedBlocks>(wanted);
   if (direct == nullptr)
     return std::make_unique<MappedBlocks>(wanted, BlocksBehind::For(wanted.dataset, options));
   return std::make_unique<DirectBlocks>(wanted, *direct,
@@ -64,6 +67,8 @@ BlockSourceBytes BlockSourceBytes::Of(const DatasetState& dataset, const LoaderO
     return {RemoteBlocks::MemoryBytes(dataset, options), 0,
             RemoteBlocks::BookkeepingBytes(dataset, options)};
   }
+  if (const auto& supply = dataset.facts->supply)
+    return {RowWorkersOf(options) * supply->MakingBytes(), 0, 0};
   if (ReadsDirectly(options)) return {DirectBlocks::MemoryBytes(dataset, options), 0, 0};
   return {0, MappedBlocks::MappedBytes(dataset, options), 0};
 }

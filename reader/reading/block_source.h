@@ -1,5 +1,6 @@
 // The source of an epoch's blocks: the shards' mappings (MappedBlocks), memory read past the page
-// cache (DirectBlocks), or an object store (RemoteBlocks).
+// cache (DirectBlocks), an object store (RemoteBlocks), or files that are made samples of
+// (SuppliedBlocks).
 //
 // For each batch the planner opens the blocks that the order announces, calls Use() for each row,
 // and ends the batch. Blocks are read in the order in which they were opened, with depth_bytes() in

@@ -110,7 +110,7 @@ void Filtering::AskAbout(std::uint32_t shard) {
   const std::uint64_t first_block = state_.facts->shape.first_block(shard);
   const std::atomic<bool> give_up{false};
   std::optional<MappedBlocks> ahead;
-  if (reads_blocks_ && state_.table.remote == nullptr) {
+  if (reads_blocks_ && state_.table.remote == nullptr && state_.facts->supply == nullptr) {
     ahead.emplace(BlockSource::Wanted{state_, choice_, nullptr, give_up});
     for (std::uint32_t block = 0; block < file.blocks(); ++block)
       ahead->Open(first_block + block, 0);

@@ -17,6 +17,8 @@
 #include <sluice/convert.h>
 #include <sluice/convert_steps.h>
 #include <sluice/error.h>
+#include <sluice/loader.h>
+#include <sluice/play_source.h>
 
 #include "format/disk/file.h"
 #include "tests/catch.h"
@@ -543,6 +545,86 @@ TEST_CASE("If two plans compete for a place in a bucket one wins, and many finis
   bucket->Set("y/mine.txt", "something else");
   CHECK(code([&] { Convert(pictures, fs::path("s3://bkt/y"), RawShards()); }) == "exists");
   CHECK(bucket->Content("y/mine.txt") == "something else");
+}
+
+namespace {
+
+std::vector<std::byte> PixelsOf(const Batch& batch) {
+  const auto* const first = reinterpret_cast<const std::byte*>(batch.image().data);
+  return {first, first + batch.image().samples * batch.image().sample_bytes()};
+}
+
+std::vector<std::byte> EpochOf(const Dataset& dataset) {
+  LoaderOptions options;
+  options.batch_size = 4;
+  options.threads = 2;
+  options.transform = {RandomResizedCrop(32)};
+  Loader loader(dataset, options);
+  std::vector<std::byte> pixels;
+  for (const Batch& batch : loader.Epoch(1)) {
+    const std::vector<std::byte> more = PixelsOf(batch);
+    pixels.insert(pixels.end(), more.begin(), more.end());
+  }
+  return pixels;
+}
+
+}  // namespace
+
+TEST_CASE("A bucket plays without a conversion, with the batches of the folder") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures");
+  fs::remove(pictures / "dogs/broken.jpg");
+  std::atomic<int> requests = 0;
+  Bucket bucket([&](const WebRequest&) -> std::optional<WebAnswer> {
+    if (requests++ % 5 != 4) return std::nullopt;
+    return S3ErrorAnswer(503, "SlowDown");
+  });
+  bucket.Fill(pictures, "pictures/");
+  PlayOptions options;
+  options.shards.block_samples = 4;
+  options.index = folder / "index";
+  const Dataset local = Dataset::Open(PlaySource(pictures, {.shards = options.shards}));
+  for (int time = 0; time < 2; ++time) {  // the second time from the index
+    const Dataset remote = Dataset::Open(PlaySource(fs::path("s3://bkt/pictures"), options));
+    CHECK(remote.size() == 40);
+    CHECK(remote.path() == "s3://bkt/pictures");
+    CHECK((EpochOf(remote) == EpochOf(local)));
+    CHECK(remote[3].key() == local[3].key());
+  }
+  bucket->Set("pictures/cats/2 +é.jpg", "another size");
+  const Dataset changed = Dataset::Open(PlaySource(fs::path("s3://bkt/pictures"), options));
+  const auto number = changed.Find("cats/2 +é.jpg");
+  REQUIRE(number);
+  const auto error = ErrorOf([&] { changed[*number].Payload(); });
+  REQUIRE(error);
+  CHECK_THAT(error->what(), ContainsSubstring("cats/2 +é.jpg") && ContainsSubstring("replaced"));
+}
+
+TEST_CASE("A loader that waits for a silent bucket stops soon") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures");
+  std::atomic<bool> silent = false;
+  std::atomic<bool> over = false;
+  Bucket bucket([&](const WebRequest&) -> std::optional<WebAnswer> {
+    while (silent && !over)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return std::nullopt;
+  });
+  bucket.Fill(pictures, "pictures/");
+  const Dataset remote = Dataset::Open(PlaySource(fs::path("s3://bkt/pictures")));
+  silent = true;
+  auto stopped = std::async(std::launch::async, [&remote] {
+    LoaderOptions options;
+    options.batch_size = 4;
+    options.threads = 2;
+    options.transform = {RandomResizedCrop(32)};
+    Loader loader(remote, options);
+    loader.Epoch(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  });
+  // The server would be silent for longer than the test waits.
+  CHECK(stopped.wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+  over = true;
 }
 
 }  // namespace sluice::test

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include <sluice/convert_steps.h>
+#include <sluice/dataset.h>
+#include <sluice/play_source.h>
 
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
@@ -32,6 +34,68 @@ Converted ConvertOne(const FileBytes& file, const ConvertOptions& options) {
   return converted;
 }
 
+namespace {
+
+// Whether a sample has all values that the other one has.
+void CheckSameSample(const Sample& played, const Sample& stored, const Schema& schema) {
+  CHECK(played.key() == stored.key());
+  for (const Field& field : schema.fields) {
+    INFO(stored.key() << ", field " << field.name);
+    REQUIRE(played.Has(field.name) == stored.Has(field.name));
+    if (!stored.Has(field.name)) continue;
+    if (field.kind != FieldKind::kImage) {
+      CHECK(played.Copy(field.name) == stored.Copy(field.name));
+      continue;
+    }
+    const Image a = played.Decode(field.name);
+    const Image b = stored.Decode(field.name);
+    CHECK((a.width == b.width && a.height == b.height && a.channels == b.channels));
+    CHECK(a.pixel_type == b.pixel_type);
+    CHECK((a.pixels == b.pixels));
+  }
+}
+
+// Plays the source, and compares it with the dataset that was made of it. A source that the
+// conversion left out must throw.
+void CheckPlayed(const ConvertSource& source, const std::filesystem::path& dataset,
+                 const ConvertOptions& options, const std::filesystem::path& index) {
+  PlayOptions play;
+  play.geometry = options.geometry;
+  play.form = options.form;
+  play.shards = options.shards;
+  play.max_pixels = options.run.max_pixels;
+  play.index = index;
+  const Dataset stored = Dataset::Open(dataset);
+  const Dataset played = Dataset::Open(PlaySource(source, play));
+  REQUIRE(played.schema() == stored.schema());
+  std::uint64_t next = 0;
+  for (std::uint64_t i = 0; i < played.size(); ++i) {
+    const Sample sample = played[i];
+    try {
+      sample.Payload();
+    } catch (const Error&) {
+      continue;
+    }
+    // A JPEG that is taken as it is may turn out to be broken when it is decoded.
+    if (options.form.keep && (next == stored.size() || stored[next].key() != sample.key()))
+      continue;
+    REQUIRE(next < stored.size());
+    CheckSameSample(sample, stored[next++], stored.schema());
+  }
+  CHECK(next == stored.size());
+  if (played.size() == stored.size()) CHECK(played.class_counts() == stored.class_counts());
+  for (std::size_t f = 0; f < stored.images().size(); ++f) {
+    const ImageSummary& a = played.images()[f];
+    const ImageSummary& b = stored.images()[f];
+    CHECK((a.min_width <= b.min_width && a.max_width >= b.max_width));
+    CHECK((a.min_height <= b.min_height && a.max_height >= b.max_height));
+    CHECK((a.max_channels == b.max_channels && a.pixel_type == b.pixel_type));
+    CHECK(a.max_payload_bytes >= b.max_payload_bytes);
+  }
+}
+
+}  // namespace
+
 ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesystem::path& dataset,
                                const ConvertOptions& options) {
   ConvertSummary summary = Convert(source, dataset, options);
@@ -46,6 +110,8 @@ ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesyste
   again.run.check = SourceCheck::kContent;
   CHECK(Convert(source, dataset, again).samples == summary.samples);
   CHECK(ContentsOf(parts) == ContentsOf(dataset));
+  for (int time = 0; time < 2; ++time)  // the second time from the index
+    CheckPlayed(source, dataset, options, folder / "index");
   return summary;
 }
 

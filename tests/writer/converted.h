@@ -24,7 +24,8 @@ struct Converted {
 Converted ConvertOne(const FileBytes& file, const ConvertOptions& options = AsTheyAre());
 
 // Runs Convert(), and the same in parts: both must give the same files. The sources must not change
-// meanwhile.
+// meanwhile. Also plays the source without a conversion, by a list and by an index: its samples
+// must be those of the dataset.
 ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesystem::path& dataset,
                                const ConvertOptions& options);
 

@@ -8,7 +8,6 @@
 // A conversion into an object store takes the three steps of convert_steps.cpp one after another,
 // each of which can be repeated.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <optional>
 
@@ -18,15 +17,14 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
-#include "format/parallel.h"
 #include "writer/convert/changed_sources.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
 #include "writer/convert/place.h"
 #include "writer/convert/plan.h"
+#include "writer/convert/probe.h"
 #include "writer/convert/report.h"
-#include "writer/source/list/store_files.h"
 #include "writer/source/open_source.h"
 
 namespace sluice {
@@ -82,74 +80,6 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
   refuse(
       "the source has classes that the dataset does not have, or numbers them otherwise; convert "
       "the source to another dataset, and use `sluice merge`");
-}
-
-// How large samples become, measured before shards are planned.
-struct Probe {
-  std::uint64_t samples = 0;     // samples that could be converted
-  std::uint64_t mean_bytes = 0;  // of a sample in a shard; a guess if none could be converted
-  // In the order of the dataset: the samples that could not be converted, and those taken although
-  // they end early.
-  std::vector<LeftOut> left_out;
-  std::vector<LeftOut> truncated;
-  NotedPositions turned;  // of ConvertSummary::turned
-  NotedPositions dim;     // of ConvertSummary::dim
-  // Outcomes of the order's first samples, as many as there is room for: they need not be made
-  // again.
-  std::vector<std::optional<Outcome>> outcomes;
-};
-
-constexpr std::size_t kProbedSamples = 64;
-constexpr std::uint64_t kGuessedBytes = 65'536;
-constexpr std::uint64_t kKeptBytes = 64 << 20;
-// Bytes of a sample besides its block bytes and its key: its entries in the directory's column and
-// in the table of keys.
-constexpr std::uint64_t kEntryBytes = 8;
-
-// Converts the first 64 samples of the order, on `threads` threads, and keeps up to 64 MiB of the
-// outcomes. The result is the same for any number of threads, except for which outcomes are kept.
-Probe ProbeSizes(const ConversionInput& input, unsigned threads, const std::stop_token& stop) {
-  const SourceList& sources = input.sources;
-  const Schema& schema = input.schema;
-  const std::vector<std::uint32_t>& order = input.order;
-  const std::size_t count = std::min(order.size(), kProbedSamples);
-  const RowLayout layout(schema);
-  std::vector<SampleEncoder> encoders;
-  encoders.reserve(threads);
-  for (unsigned i = 0; i < threads; ++i)
-    encoders.emplace_back(sources, input.options, schema, 0, 0);
-  Probe probe;
-  probe.outcomes.resize(count);
-  std::atomic<std::uint64_t> kept{0};
-  std::vector<std::uint64_t> bytes(count);
-  const StoreFiles::Ahead ahead(sources, count,
-                                [&](std::uint64_t i) { return &sources.sources[order[i]]; });
-  ParallelFor(threads, count, stop, [&](unsigned worker, std::size_t i) {
-    Outcome& outcome = probe.outcomes[i].emplace(encoders[worker].Encode(order[i]));
-    if (!outcome.reason.empty()) return;
-    bytes[i] =
-        BlockBytesOf(outcome.sample, schema, layout) + outcome.sample.key.size() + kEntryBytes;
-    if (kept.fetch_add(bytes[i]) + bytes[i] > kKeptBytes) outcome.sample = {};
-  });
-  if (stop.stop_requested()) ThrowStopped();
-
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Outcome& outcome = *probe.outcomes[i];
-    if (!outcome.reason.empty()) {
-      probe.left_out.push_back({sources.KeyForPeople(order[i]), outcome.reason});
-    } else {
-      if (!outcome.cut_short.empty())
-        probe.truncated.push_back({sources.KeyForPeople(order[i]), outcome.cut_short});
-      if (outcome.turned) probe.turned.Add(i);
-      if (outcome.dim) probe.dim.Add(i);
-      sum += bytes[i];
-      ++probe.samples;
-    }
-    if (!outcome.reason.empty() || outcome.sample.fields.empty()) probe.outcomes[i].reset();
-  }
-  probe.mean_bytes = probe.samples == 0 ? kGuessedBytes : sum / probe.samples;
-  return probe;
 }
 
 // The report of a dry run: what is planned, and estimates from the probed samples.

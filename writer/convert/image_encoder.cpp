@@ -14,7 +14,6 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/system_error.h"
-#include "format/pixels/baseline/header.h"
 #include "writer/source/images/image_kinds.h"
 #include "writer/source/images/sniff.h"
 
@@ -30,6 +29,16 @@ FittedGeometry FitUpright(std::uint32_t stored_width, std::uint32_t stored_heigh
                           Orientation orientation, const ConvertOptions& options) {
   return orientation.transposed ? FitGeometry(stored_height, stored_width, options)
                                 : FitGeometry(stored_width, stored_height, options);
+}
+
+// The bytes of a JPEG whose decoding gives the pixels that a conversion with `keep` and no resizing
+// stores; nullopt for all other files.
+std::optional<Bytes> PlayablePicture(Bytes file, std::uint64_t max_pixels,
+                                     baseline::Header& header) {
+  const std::optional<Bytes> picture = UprightPicture(file);
+  const bool playable = picture && baseline::ParseHeader(*picture, header) &&
+                        std::uint64_t{header.width} * header.height <= max_pixels;
+  return playable ? picture : std::nullopt;
 }
 
 }  // namespace
@@ -77,7 +86,25 @@ ColorRules ImageEncoder::RulesFor(bool has_profile, Bytes profile, ProfileColors
   return rules;
 }
 
+bool ImageEncoder::TakeAsItIs(Bytes file, Outcome& outcome) {
+  const FormOptions& form = options_.form;
+  if (!form.keep || form.image != ImageCodec::kJpeg || form.icc != IccProfiles::kDrop) return false;
+  const auto picture = PlayablePicture(file, options_.run.max_pixels, header_);
+  if (!picture || header_.components != form.channels) return false;
+  const FittedGeometry geometry = FitGeometry(header_.width, header_.height, options_);
+  if (!geometry.unchanged) return false;
+  placement_ = {header_.width, header_.height, Orientation{}, geometry};
+  FieldValue& value = outcome.sample.fields[kImageField];
+  value.codec = Codec::kJpeg;
+  value.SetSize(header_.width, header_.height, header_.components);
+  value.SetBytes(*picture);
+  outcome.kept = true;
+  Reached(EncodeStep::kEncoded);
+  return true;
+}
+
 void ImageEncoder::EncodeFromJpeg(std::vector<std::byte>& content, Outcome& outcome) {
+  if (as_they_are_ && TakeAsItIs(content, outcome)) return;
   const JpegFile file = TakeJpeg(content);
   const bool convert = options_.form.icc == IccProfiles::kConvert;
   JpegSource source(file, convert);
@@ -190,9 +217,7 @@ class FileReader {
     if (sniffed.kind == ImageKind::kNone)
       throw Error(ErrorCode::kUnsupported, "is not an image of a known kind");
     if (sniffed.kind == ImageKind::kJpeg) {
-      const std::optional<Bytes> picture = UprightPicture(file);
-      if (picture && baseline::ParseHeader(*picture, header_) &&
-          std::uint64_t{header_.width} * header_.height <= options_.run.max_pixels) {
+      if (const auto picture = PlayablePicture(file, options_.run.max_pixels, header_)) {
         return {Codec::kJpeg,  PixelType::kUint8, static_cast<std::uint8_t>(header_.components),
                 header_.width, header_.height,    *picture};
       }

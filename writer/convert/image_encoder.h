@@ -10,6 +10,7 @@
 #include <sluice/convert.h>
 
 #include "format/disk/block.h"
+#include "format/pixels/baseline/header.h"
 #include "format/pixels/baseline/scan_decoder.h"
 #include "writer/encode/jpeg.h"
 #include "writer/fit/fit.h"
@@ -55,6 +56,10 @@ class ImageEncoder {
   // Sets the first field of `outcome.sample`, and what the outcome says of images. Throws an Error
   // whose sentence() says what is wrong with the file, without naming it. May change `file`.
   void Encode(std::vector<std::byte>& file, Outcome& outcome);
+  // From now on, a JPEG whose coefficients would be kept is taken with its own bytes, without
+  // restart markers and without a look at its coefficients: for samples that are played once and
+  // not stored. Its pixels are the same.
+  void TakeJpegsAsTheyAre() noexcept { as_they_are_ = true; }
   // The placement of the image that was encoded last.
   const Placement& placement() const noexcept { return placement_; }
 
@@ -66,6 +71,8 @@ class ImageEncoder {
     if (on_step) on_step(step);
   }
   void EncodeFromJpeg(std::vector<std::byte>& content, Outcome& outcome);
+  // False if the file must be made another one.
+  bool TakeAsItIs(Bytes file, Outcome& outcome);
   // False if the coefficients cannot be kept.
   bool KeepCoefficients(const JpegFile& file, const JpegSource& source, Outcome& outcome);
   // False if the picture must be decoded.
@@ -81,6 +88,8 @@ class ImageEncoder {
   JpegFitter jpeg_fitter_;
   baseline::BlockReader blocks_{kernels::Chosen()};
   JpegRecoder recoder_;
+  bool as_they_are_ = false;
+  baseline::Header header_;  // of the current image, if it is taken as it is
   ColorProfiles profiles_;
   std::shared_ptr<const ColorTransform> transform_;  // of the current image
   std::optional<std::uint16_t> greatest_;  // of the current image: see ColorRules::greatest

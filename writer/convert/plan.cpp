@@ -325,6 +325,8 @@ std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOpti
 namespace {
 
 constexpr std::string_view kMagic = "sluice-plan-src1";
+constexpr std::string_view kIndexMagic = "sluice-index-01\n";
+static_assert(kIndexMagic.size() == kMagic.size());
 constexpr std::size_t kFrameBytes = std::size_t{1} << 20;  // about how many plain bytes a frame has
 constexpr std::size_t kMaxPlain =
     std::size_t{1} << 30;  // limit for a frame's plain bytes: a large value makes a large frame
@@ -347,8 +349,8 @@ std::string Absolute(const std::filesystem::path& path) {
 // Writes the file in frames of about 1 MiB of content.
 class PlannedSourcesWriter {
  public:
-  explicit PlannedSourcesWriter(const std::filesystem::path& path) : file_(path) {
-    file_.Write(AsBytes(kMagic));
+  PlannedSourcesWriter(const std::filesystem::path& path, std::string_view magic) : file_(path) {
+    file_.Write(AsBytes(magic));
   }
 
   template <class T>
@@ -410,11 +412,11 @@ class PlannedSourcesWriter {
 // Reads the file frame by frame; holds only the frames that the current value needs.
 class PlannedSourcesReader {
  public:
-  explicit PlannedSourcesReader(const std::filesystem::path& path)
-      : path_(path), file_(OpenForReading(path)) {
-    std::array<std::byte, kMagic.size()> magic{};
-    Read(magic);
-    if (AsText(magic) != kMagic) Refuse();
+  PlannedSourcesReader(const std::filesystem::path& path, std::string_view magic)
+      : path_(path), is_index_(magic == kIndexMagic), file_(OpenForReading(path)) {
+    std::array<std::byte, kMagic.size()> there{};
+    Read(there);
+    if (AsText(there) != magic) Refuse();
   }
 
   template <class T>
@@ -458,8 +460,10 @@ class PlannedSourcesReader {
 
   [[noreturn]] void Refuse() const {
     throw Error(ErrorCode::kCorrupt, path_.string(),
-                "is damaged, or of another version of Sluice; run `sluice plan` again, into an "
-                "empty folder");
+                is_index_ ? "is not an index, is damaged, or is of another version of Sluice; "
+                            "remove it, or choose another name for the index"
+                          : "is damaged, or of another version of Sluice; run `sluice plan` again, "
+                            "into an empty folder");
   }
 
  private:
@@ -496,6 +500,7 @@ class PlannedSourcesReader {
   }
 
   const std::filesystem::path path_;
+  const bool is_index_;
   const FileHandle file_;
   std::uint64_t offset_ = 0;
   std::vector<std::byte> plain_;
@@ -608,19 +613,8 @@ bool FieldsFit(const SourceList& list) {
   return true;
 }
 
-}  // namespace
-
-void WritePlannedSources(const std::filesystem::path& folder, const SourceList& list,
-                         const ConvertOptions& options) {
-  if (list.secret_root) {
-    throw Error(ErrorCode::kUnsupported, list.root.string(),
-                "the source's URL has a password or a query, which Sluice does not save, so the "
-                "workers of a conversion in parts, or into a store, could not read the source; "
-                "convert to a local folder in one piece, or take a source whose credentials come "
-                "from the environment (s3://)");
-  }
-  PlannedSourcesWriter out(folder / kPlannedSourcesName);
-  out.Pass(options.run.on_error, options.run.find_duplicates, list.root);
+void WriteList(PlannedSourcesWriter& out, const SourceList& list) {
+  out.Pass(list.root);
   PassList(out, list.archives);
   PassPages(out, list.pages);
   out.Text(SchemaToJson(list.MakeSchema()));
@@ -643,21 +637,10 @@ void WritePlannedSources(const std::filesystem::path& folder, const SourceList& 
       if (value) out.Blob(*value);
     }
   }
-  out.Finish();
 }
 
-PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kPlannedSourcesName;
-  if (!std::filesystem::exists(path)) {
-    throw Error(ErrorCode::kNotFound, path.string(),
-                "is not there; run `sluice plan` with the same source and options again, or resume "
-                "in one piece with `sluice convert`");
-  }
-  PlannedSourcesReader in(path);
-  PlannedSources planned;
-  SourceList& list = planned.list;
-  planned.on_error = in.Number<bool>() ? OnError::kFail : OnError::kSkip;
-  in.Pass(planned.find_duplicates, list.root);
+void ReadList(PlannedSourcesReader& in, const std::string& file, SourceList& list) {
+  in.Pass(list.root);
   std::vector<std::filesystem::path> archives;
   PassList(in, archives);
   list.SetArchives(std::move(archives));
@@ -669,7 +652,7 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
       in.Refuse();
     }
   }
-  TakeFields(in, path.string(), list);
+  TakeFields(in, file, list);
   list.labelled = in.Number<bool>();
   const auto drawn = in.Number<Drawn>();
   if (drawn > Drawn::kUnsaid) in.Refuse();
@@ -693,9 +676,69 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
     }
     if (has_values && !ValuesFit(list, list.sources.size() - 1)) in.Refuse();
   });
-  in.End();
   if (list.sources.empty()) in.Refuse();
+}
+
+// A source with secrets in its URL cannot be saved.
+void RequireNoSecret(const SourceList& list, const std::string& what) {
+  if (list.secret_root) {
+    throw Error(ErrorCode::kUnsupported, list.root.string(),
+                "the source's URL has a password or a query, which Sluice does not save, " + what);
+  }
+}
+
+}  // namespace
+
+void WritePlannedSources(const std::filesystem::path& folder, const SourceList& list,
+                         const ConvertOptions& options) {
+  RequireNoSecret(list,
+                  "so the workers of a conversion in parts, or into a store, could not read the "
+                  "source; convert to a local folder in one piece, or take a source whose "
+                  "credentials come from the environment (s3://)");
+  PlannedSourcesWriter out(folder / kPlannedSourcesName, kMagic);
+  out.Pass(options.run.on_error, options.run.find_duplicates);
+  WriteList(out, list);
+  out.Finish();
+}
+
+PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kPlannedSourcesName;
+  if (!std::filesystem::exists(path)) {
+    throw Error(ErrorCode::kNotFound, path.string(),
+                "is not there; run `sluice plan` with the same source and options again, or resume "
+                "in one piece with `sluice convert`");
+  }
+  PlannedSourcesReader in(path, kMagic);
+  PlannedSources planned;
+  planned.on_error = in.Number<bool>() ? OnError::kFail : OnError::kSkip;
+  in.Pass(planned.find_duplicates);
+  ReadList(in, path.string(), planned.list);
+  in.End();
   return planned;
+}
+
+void WriteSourceIndex(const std::filesystem::path& file, const std::string& head,
+                      const SourceList& list) {
+  RequireNoSecret(list,
+                  "so there can be no index of it; take a source whose credentials come from the "
+                  "environment (s3://)");
+  PlannedSourcesWriter out(file, kIndexMagic);
+  out.Pass(head);
+  WriteList(out, list);
+  for (const Source& source : list.sources)
+    out.Number(source.changed);
+  out.Finish();
+}
+
+SourceIndex ReadSourceIndex(const std::filesystem::path& file) {
+  PlannedSourcesReader in(file, kIndexMagic);
+  SourceIndex index;
+  in.Pass(index.head);
+  ReadList(in, file.string(), index.list);
+  for (Source& source : index.list.sources)
+    source.changed = in.Number<std::int64_t>();
+  in.End();
+  return index;
 }
 
 }  // namespace sluice

@@ -108,4 +108,16 @@ void WritePlannedSources(const std::filesystem::path& folder, const SourceList& 
 // Throws Error: kNotFound; kCorrupt if the file is damaged, or if a value does not fit its field.
 PlannedSources ReadPlannedSources(const std::filesystem::path& folder);
 
+// A list of sources that is kept by itself, in a file of the same format, so that a source which is
+// played need not be searched again. It also has the sources' times (Source::changed).
+struct SourceIndex {
+  std::string head;  // a text of the caller's
+  SourceList list;
+};
+// Atomic. Throws Error(kIo).
+void WriteSourceIndex(const std::filesystem::path& file, const std::string& head,
+                      const SourceList& list);
+// Throws Error: kNotFound, kCorrupt. The list's root must still be set (SetRoot).
+SourceIndex ReadSourceIndex(const std::filesystem::path& file);
+
 }  // namespace sluice

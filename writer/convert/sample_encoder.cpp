@@ -52,7 +52,7 @@ SampleEncoder::SampleEncoder(const SourceList& sources, const ConvertOptions& op
       header_bytes_(header_bytes),
       reserve_bytes_(reserve_bytes) {}
 
-Outcome SampleEncoder::Encode(std::size_t source) {
+Outcome SampleEncoder::Encode(std::size_t source, bool with_image) {
   Outcome outcome;
   const AllocationWatch memory;
   const auto no_memory = [&] {
@@ -63,7 +63,7 @@ Outcome SampleEncoder::Encode(std::size_t source) {
   try {
     outcome.sample.key = sources_.sources[source].KeyOfSample();
     outcome.sample.fields.resize(schema_.fields.size());
-    EncodeImage(source, outcome);
+    if (with_image) EncodeImage(source, outcome);
     EncodeFields(source, outcome);
     return Checked(std::move(outcome));
   } catch (const StoreFault&) {
@@ -92,7 +92,7 @@ Outcome SampleEncoder::Checked(Outcome outcome) const {
 }
 
 void SampleEncoder::EncodeImage(std::size_t source, Outcome& outcome) {
-  ReadImageFile(sources_, source, file_);
+  ReadImageFile(sources_, source, file_, give_up);
   if (images.on_step) images.on_step(EncodeStep::kRead);
   images.Encode(file_, outcome);
 }
@@ -174,7 +174,7 @@ void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue
 }
 
 void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue& value) {
-  if (!ReadMaskFile(sources_, source, field, file_)) return;
+  if (!ReadMaskFile(sources_, source, field, file_, give_up)) return;
   MaskPicture mask = DecodeMask(file_, options_.run.max_pixels);
   const Placement placement = AnnotatedPlacement();
   if (mask.width != placement.stored_width || mask.height != placement.stored_height) {

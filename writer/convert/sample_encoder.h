@@ -23,12 +23,14 @@ class SampleEncoder {
 
   // Encodes the list's source of that index. If the source is at fault, the outcome has the reason;
   // other errors (no memory) are thrown.
-  Outcome Encode(std::size_t source);
+  // Without `with_image`, the sample lacks its image, and must have no values that follow it.
+  Outcome Encode(std::size_t source, bool with_image = true);
   // Checks an outcome of another encoder for the same list against this encoder's limits.
   Outcome Checked(Outcome outcome) const;
 
-  // Makes the source's image. Public, for its on_step.
+  // Makes the source's image. Public, for its settings.
   ImageEncoder images;
+  const std::atomic<bool>* give_up = nullptr;  // as for ReadImageFile()
 
  private:
   void EncodeImage(std::size_t source, Outcome& outcome);

@@ -387,6 +387,12 @@ ConvertSource ConvertSource::Annotated(AnnotationFormat format, std::filesystem:
   return source;
 }
 
+ConvertSource SourceAt(const std::filesystem::path& place) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(place, ignored)) return {place};
+  return IsTableName(place) ? ConvertSource::Table(place) : ConvertSource::Archives({place});
+}
+
 void CheckSource(const ConvertSource& source) {
   const auto require = [](bool holds, const std::string& sentence) {
     if (!holds) throw Error(ErrorCode::kInvalidArgument, sentence);

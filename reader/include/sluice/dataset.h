@@ -22,6 +22,7 @@ namespace sluice {
 struct DatasetState;  // private
 class BlockView;      // private
 class ShardFile;      // private
+class SampleSupply;   // what PlaySource() returns (<sluice/play_source.h>)
 
 // The largest values that are read. A value larger than the manifest says is never read; these
 // limits bound what the manifest may say, for datasets from strangers. They are checked before
@@ -82,14 +83,16 @@ class Sample {
   ImagePayload EntryOf(std::string_view field, std::uint64_t& checksum) const;
   const ShardFile& File() const;
   const ShardFile& FileWithBlock() const;
+  BlockView BlockIn(const ShardFile& shard) const;
 
   std::shared_ptr<DatasetState> dataset_;
   std::uint64_t index_ = 0;
   std::uint32_t shard_ = 0;
-  std::uint32_t block_ = 0;                         // within the shard
-  std::uint32_t row_ = 0;                           // within the block
-  mutable std::shared_ptr<const ShardFile> file_;   // if the dataset does not keep it
-  mutable std::shared_ptr<const void> block_held_;  // of a dataset in an object store
+  std::uint32_t block_ = 0;                                     // within the shard
+  std::uint32_t row_ = 0;                                       // within the block
+  mutable std::shared_ptr<const ShardFile> file_;               // if the dataset does not keep it
+  mutable std::shared_ptr<const void> block_held_;              // of a dataset in an object store
+  mutable std::shared_ptr<const std::vector<std::byte>> made_;  // of a source that is played
   struct Inflated {
     std::size_t field;
     std::vector<std::byte> content;
@@ -148,6 +151,10 @@ class Dataset {
   // for the dataset's server, then or later, soon ends with Error(kState).
   static Dataset Open(const std::filesystem::path& path, const ReadLimits& limits = {},
                       const std::stop_token& stop = {});
+  // Samples that are made when they are asked for: those of a folder of images, a table or archives
+  // that PlaySource() (<sluice/play_source.h>, of the writer) has listed. A sample that cannot be
+  // made throws where it is used; in a Loader, it is a fault.
+  static Dataset Open(std::shared_ptr<SampleSupply> samples, const ReadLimits& limits = {});
 
   std::uint64_t size() const noexcept;           // samples
   Sample operator[](std::uint64_t index) const;  // Error(kInvalidArgument) beyond the end

@@ -50,6 +50,11 @@ struct LoaderStats {
   double decode_seconds = 0;       // summed over the decoding threads
   double decode_wait_seconds = 0;  // ... waiting; also summed
   double decode_cpu_seconds = 0;   // the part of decode_seconds spent on a CPU; sampled
+  // A source that is played without a conversion (PlaySource()): the parts of decode_seconds in
+  // which files were read, and in which samples were made of them. Both count for all loaders that
+  // play this Dataset meanwhile.
+  double file_read_seconds = 0;
+  double file_make_seconds = 0;
   // Page faults in which decoding threads waited for storage; sampled.
   std::uint64_t decode_major_faults = 0;
   // LoaderOptions::device: bytes copied to it. The device measures the time of a copy, which

@@ -74,9 +74,9 @@ struct ByteRange {
 std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
                                 const Schema& schema, const FieldChoice& choice);
 
-// A block that stays in memory while this object lives. Either it has memory of its own, into which
+// A block that stays in memory while this object lives. It has memory of its own, into which
 // LoaderOptions::storage = Direct reads past the page cache; or it lies in the mapping of a shard
-// in an object store, where it stays while this object holds its piece.
+// in an object store, where it stays while this object holds its piece; or it was made for one row.
 //
 // One thread writes it; then any thread may read it.
 class HeldBlock {
@@ -94,6 +94,13 @@ class HeldBlock {
   void Give(Bytes mapped, ShardParts::Held held, ShardUse shard) {
     bytes_ = mapped;
     held_ = std::move(held);
+    shard_ = std::move(shard);
+  }
+  // A block with only one of its rows, made by a SampleSupply.
+  void Give(std::vector<std::byte> made, std::uint32_t row, ShardUse shard) {
+    made_ = std::move(made);
+    made_row_ = row;
+    bytes_ = made_;
     shard_ = std::move(shard);
   }
   // Notes that the block could not be read.
@@ -136,6 +143,7 @@ class HeldBlock {
                   fault_->place().empty() ? "block " + std::to_string(block) : fault_->place(),
                   fault_->sentence());
     }
+    if (!made_.empty()) return BlockView::OfOneRow(made_, made_row_);
     const bool checked = checked_.load(std::memory_order_relaxed);
     if (!checked && Lost(bytes().first(TableBytes(shard, block)))) {
       throw shard.Unreadable("block " + std::to_string(block));
@@ -157,6 +165,8 @@ class HeldBlock {
   Bytes bytes_;
   ShardUse shard_;
   ShardParts::Held held_;
+  std::vector<std::byte> made_;
+  std::uint32_t made_row_ = 0;
   std::optional<Error> fault_;
   std::vector<ByteRange> lost_;
   bool lacks_image_ = false;

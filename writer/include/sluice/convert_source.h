@@ -205,4 +205,8 @@ struct ConvertSource {
   bool follow_links = false;
 };
 
+// The source that a path alone means: a table, by its ending (IsTableName); archives, for any other
+// file; else a folder, or the URL of one. It need not exist.
+ConvertSource SourceAt(const std::filesystem::path& place);
+
 }  // namespace sluice

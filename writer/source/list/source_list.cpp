@@ -27,10 +27,11 @@ namespace {
 
 // Reads a file below the list's root, or below another folder.
 void ReadFileOf(const SourceList& list, const std::filesystem::path& folder, const std::string& key,
-                std::uint64_t expected, std::vector<std::byte>& content) {
+                std::uint64_t expected, std::vector<std::byte>& content,
+                const std::atomic<bool>* give_up) {
   if (list.store != nullptr && folder == list.root) {
     if (expected > kMaxSourceBytes) ThrowTooLarge(expected);
-    return list.store->Read(key, expected, content);
+    return list.store->Read(key, expected, content, give_up);
   }
   ReadFile(folder / key, kMaxSourceBytes, content);
   if (content.size() != expected) {
@@ -51,25 +52,37 @@ void ReadRun(const std::filesystem::path& path, std::uint64_t offset, std::uint6
     throw Error(ErrorCode::kIo, "the archive became shorter since the conversion began");
 }
 
-void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::byte>& content) {
+// Reads a run of bytes of an archive, and at most `most` of them.
+void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::byte>& content,
+                std::uint64_t most, UnpackedPage& kept) {
   if (extent.bytes > kMaxSourceBytes) ThrowTooLarge(extent.bytes);
-  if ((extent.archive & kInPage) != 0) {
-    const PackedPage& page = list.pages.at(extent.archive & ~kInPage);
-    const std::filesystem::path& path = list.archives.at(page.archive);
+  const std::uint64_t wanted = std::min(extent.bytes, most);
+  if ((extent.archive & kInPage) == 0)
+    return ReadRun(list.archives.at(extent.archive), extent.offset, wanted, content);
+  const std::uint64_t number = extent.archive & ~kInPage;
+  const PackedPage& page = list.pages.at(number);
+  bool whole = kept.number == number;
+  if (!whole) {
     std::vector<std::byte> stored;
-    ReadRun(path, page.offset, page.stored, stored);
-    std::vector<std::byte> plain(page.plain);
-    if (!UnpackPage(page, stored, plain) || extent.offset > plain.size() ||
-        extent.bytes > plain.size() - extent.offset) {
-      throw Error(ErrorCode::kCorrupt, page.codec == PageCodec::kChecked
-                                           ? "the archive is damaged: a checksum is wrong"
-                                           : "the archive changed since the conversion began");
-    }
-    const Bytes taken = Bytes(plain).subspan(extent.offset, extent.bytes);
-    content.assign(taken.begin(), taken.end());
-    return;
+    ReadRun(list.archives.at(page.archive), page.offset, page.stored, stored);
+    kept.number = UnpackedPage::kNone;
+    kept.content.resize(page.plain);
+    whole = UnpackPage(page, stored, kept.content);
+    if (whole) kept.number = number;
   }
-  ReadRun(list.archives.at(extent.archive), extent.offset, extent.bytes, content);
+  if (!whole || extent.offset > kept.content.size() ||
+      extent.bytes > kept.content.size() - extent.offset) {
+    throw Error(ErrorCode::kCorrupt, page.codec == PageCodec::kChecked
+                                         ? "the archive is damaged: a checksum is wrong"
+                                         : "the archive changed since the conversion began");
+  }
+  const Bytes taken = Bytes(kept.content).subspan(extent.offset, wanted);
+  content.assign(taken.begin(), taken.end());
+}
+
+void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::byte>& content) {
+  UnpackedPage page;
+  ReadExtent(list, extent, content, UINT64_MAX, page);
 }
 
 // Why no byte of the file can be read; empty if one can, or the file is empty.
@@ -238,13 +251,27 @@ MaskFile MaskFileOf(Bytes value) {
   return {LoadAt<std::uint64_t>(value, 0), std::string(AsText(value.subspan(8)))};
 }
 
-void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content) {
+void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content,
+                   const std::atomic<bool>* give_up) {
   if (!list.archives.empty()) return ReadExtent(list, list.ExtentOf(source, 0), content);
-  ReadFileOf(list, list.root, list.sources[source].key, list.sources[source].bytes, content);
+  const Source& one = list.sources[source];
+  ReadFileOf(list, list.root, one.key, one.bytes, content, give_up);
+}
+
+void ReadImageStart(const SourceList& list, std::size_t source, std::uint64_t most,
+                    std::vector<std::byte>& content, UnpackedPage& page) {
+  if (!list.archives.empty())
+    return ReadExtent(list, list.ExtentOf(source, 0), content, most, page);
+  const Source& one = list.sources[source];
+  const std::uint64_t wanted = std::min(one.bytes, most);
+  if (list.store != nullptr) return list.store->ReadStart(one.key, wanted, content);
+  const std::filesystem::path path = list.root / one.key;
+  content.resize(wanted);
+  content.resize(ReadAt(OpenForReading(path), path, 0, content));
 }
 
 bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
-                  std::vector<std::byte>& content) {
+                  std::vector<std::byte>& content, const std::atomic<bool>* give_up) {
   const std::optional<Bytes> value = list.Value(source, field);
   if (!value) return false;
   if (list.fields[field].located) {
@@ -252,7 +279,7 @@ bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
     return true;
   }
   const MaskFile mask = MaskFileOf(*value);
-  ReadFileOf(list, list.fields[field].folder, mask.path, mask.bytes, content);
+  ReadFileOf(list, list.fields[field].folder, mask.path, mask.bytes, content, give_up);
   return true;
 }
 

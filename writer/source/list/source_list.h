@@ -1,6 +1,7 @@
 // The list of samples to convert: their images and values, and where these are.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -150,10 +151,21 @@ struct MaskFile {
 MaskFile MaskFileOf(Bytes value);
 
 // Reads a source's image. Throws an Error whose sentence() says what is wrong, without a name.
-void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content);
+// Waiting for a store ends with an Error soon after `give_up`, if it is not null, becomes true.
+void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content,
+                   const std::atomic<bool>* give_up = nullptr);
+// A page of an archive, unpacked: for reading many of its images one after another.
+struct UnpackedPage {
+  static constexpr std::uint64_t kNone = UINT64_MAX;
+  std::uint64_t number = kNone;  // of SourceList::pages
+  std::vector<std::byte> content;
+};
+// The first bytes of a source's image, `most` of them or all. Throws as ReadImageFile().
+void ReadImageStart(const SourceList& list, std::size_t source, std::uint64_t most,
+                    std::vector<std::byte>& content, UnpackedPage& page);
 // False if the source has none.
 bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
-                  std::vector<std::byte>& content);
+                  std::vector<std::byte>& content, const std::atomic<bool>* give_up = nullptr);
 // Reads a value of kElements or kText. False if the source has none.
 bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
                 std::vector<std::byte>& content);

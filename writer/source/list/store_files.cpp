@@ -1,6 +1,7 @@
 #include "writer/source/list/store_files.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "format/disk/system_error.h"
@@ -11,7 +12,6 @@ namespace sluice {
 
 namespace {
 
-constexpr std::uint64_t kMaxAhead = std::uint64_t{64} << 20;
 constexpr std::size_t kMaxFetches = 256;
 constexpr unsigned kListing = 16;  // folders at a time
 
@@ -97,8 +97,8 @@ StoreFiles::Ahead::~Ahead() {
   files_->ahead_bytes_ = 0;
 }
 
-void StoreFiles::Read(const std::string& key, std::uint64_t bytes,
-                      std::vector<std::byte>& content) {
+void StoreFiles::Read(const std::string& key, std::uint64_t bytes, std::vector<std::byte>& content,
+                      const std::atomic<bool>* give_up) {
   content.clear();
   if (bytes == 0) return;
   std::shared_ptr<Fetch> fetch;
@@ -111,16 +111,40 @@ void StoreFiles::Read(const std::string& key, std::uint64_t bytes,
       ahead_bytes_ -= bytes;
     } else {
       fetch = Begin(key, bytes);
+      const auto expected = expected_of_.find(key);
+      if (expected != expected_of_.end() && --expected->second == 0) expected_of_.erase(expected);
     }
     BeginExpected();
   }
-  Await(*fetch);
+  Await(*fetch, give_up);
   if (fetch->info->bytes != bytes) {
     throw Error(ErrorCode::kIo, "changed its size from " + std::to_string(bytes) + " to " +
                                     std::to_string(fetch->info->bytes) +
                                     " bytes since the conversion was planned");
   }
   content = std::move(fetch->content);
+}
+
+void StoreFiles::ReadStart(const std::string& key, std::uint64_t bytes,
+                           std::vector<std::byte>& content) {
+  const std::shared_ptr<Fetch> fetch = Begin(key, bytes);
+  Await(*fetch);
+  content = std::move(fetch->content);
+}
+
+void StoreFiles::Expect(const std::string& key, std::uint64_t bytes) {
+  const std::unique_lock lock(shared_->mutex);
+  expected_.emplace_back(key, bytes);
+  ++expected_of_[key];
+  BeginExpected();
+}
+
+void StoreFiles::ForgetExpected() {
+  const std::unique_lock lock(shared_->mutex);
+  expected_.clear();
+  expected_of_.clear();
+  ahead_.clear();  // fetches under way end by themselves
+  ahead_bytes_ = 0;
 }
 
 std::shared_ptr<StoreFiles::Fetch> StoreFiles::Begin(const std::string& key, std::uint64_t bytes) {
@@ -157,9 +181,21 @@ void StoreFiles::BeginExpected() {
     ahead_.emplace(wanted->key, Begin(wanted->key, bytes));
     ahead_bytes_ += bytes;
   }
+  while (!expected_.empty() && ahead_.size() < kMaxFetches) {
+    const auto& [key, bytes] = expected_.front();
+    if (!ahead_.empty() && ahead_bytes_ + bytes > kMaxAhead) return;
+    const auto expected = expected_of_.find(key);
+    // An object that was read before its turn came is not expected any more.
+    if (expected != expected_of_.end() && bytes > 0 && bytes <= kMaxSourceBytes) {
+      if (--expected->second == 0) expected_of_.erase(expected);
+      ahead_.emplace(key, Begin(key, bytes));
+      ahead_bytes_ += bytes;
+    }
+    expected_.pop_front();
+  }
 }
 
-void StoreFiles::Await(const Fetch& fetch) const {
+void StoreFiles::Await(const Fetch& fetch, const std::atomic<bool>* give_up) const {
   const std::stop_callback on_stop(stop_, [this] {
     {
       const std::unique_lock lock(shared_->mutex);
@@ -167,7 +203,16 @@ void StoreFiles::Await(const Fetch& fetch) const {
     shared_->changed.notify_all();
   });
   std::unique_lock lock(shared_->mutex);
-  shared_->changed.wait(lock, [&] { return fetch.done || stop_.stop_requested(); });
+  const auto gives_up = [&] { return give_up != nullptr && give_up->load(); };
+  const auto ended = [&] { return fetch.done || stop_.stop_requested() || gives_up(); };
+  if (give_up == nullptr) {
+    shared_->changed.wait(lock, ended);
+  } else {
+    // Whoever sets the flag wakes nobody.
+    constexpr std::chrono::milliseconds kLookAgain(20);
+    while (!shared_->changed.wait_for(lock, kLookAgain, ended))
+      continue;
+  }
   if (!fetch.done) throw StoreFault(StoppedError());
   if (!fetch.error) return;
   if (fetch.error->code() == ErrorCode::kNotFound) {

@@ -5,7 +5,9 @@
 // which ends the conversion: only an object that is gone or has changed is left out.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,6 +50,8 @@ class StoreFiles {
   // Threads that LookInto() keeps busy, most of which wait.
   static constexpr unsigned kLooking = 64;
 
+  static constexpr std::uint64_t kMaxAhead = std::uint64_t{64} << 20;  // bytes fetched ahead
+
   // The source that is read as the n-th; nullptr: it is not read.
   using Wanted = std::function<const Source*(std::uint64_t)>;
   // While it lives, the sources wanted(0), wanted(1), ..., `count` of them, are read in about this
@@ -64,7 +68,15 @@ class StoreFiles {
     StoreFiles* const files_;
   };
   // Reads an object. Throws Error(kNotFound), kIo (its size is no longer `bytes`), StoreFault.
-  void Read(const std::string& key, std::uint64_t bytes, std::vector<std::byte>& content);
+  // `give_up`: as for ReadImageFile().
+  void Read(const std::string& key, std::uint64_t bytes, std::vector<std::byte>& content,
+            const std::atomic<bool>* give_up = nullptr);
+  // The first bytes of an object. Throws what Read() throws.
+  void ReadStart(const std::string& key, std::uint64_t bytes, std::vector<std::byte>& content);
+  // Read() will be called for that object: fetches it when there is room, and does not wait.
+  void Expect(const std::string& key, std::uint64_t bytes);
+  // Read() will not be called for the objects expected so far.
+  void ForgetExpected();
 
  private:
   // Shared by the store's thread and the waiting threads, because the store's may outlive them.
@@ -83,7 +95,7 @@ class StoreFiles {
 
   std::shared_ptr<Fetch> Begin(const std::string& key, std::uint64_t bytes);
   void BeginExpected();
-  void Await(const Fetch& fetch) const;
+  void Await(const Fetch& fetch, const std::atomic<bool>* give_up = nullptr) const;
 
   const std::stop_token stop_;
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
@@ -93,6 +105,9 @@ class StoreFiles {
   std::uint64_t count_ = 0;
   std::multimap<std::string, std::shared_ptr<Fetch>> ahead_;  // begun, and not asked for
   std::uint64_t ahead_bytes_ = 0;
+  // Expect(): in order, and by key how often an object is expected and not begun or read yet.
+  std::deque<std::pair<std::string, std::uint64_t>> expected_;
+  std::map<std::string, std::uint64_t> expected_of_;
 
   const std::shared_ptr<ObjectStore> store_;
   const std::stop_callback<std::function<void()>> on_stop_;

@@ -1,0 +1,69 @@
+// Samples that lie in no shard, and are made when they are asked for
+// (writer/convert/played_source).
+//
+// To its readers they look like a dataset: there is a manifest, and each shard has a frame, which
+// is the shard's file without its payloads: header, keys, directory and columns. So numbers, keys,
+// scalar fields and the order of an epoch come from the same code as those of a dataset on disk. A
+// sample's other values come as a block that has only this sample.
+//
+// The interface lies here because the writer makes the samples and the reader plays them, and
+// neither may include the other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "format/disk/bytes.h"
+#include "format/disk/file.h"
+#include "format/disk/manifest.h"
+
+namespace sluice {
+
+// Thread-safe.
+class SampleSupply {
+ public:
+  virtual ~SampleSupply() = default;
+
+  // The sizes of images are bounds for those that can be read, which are usually reached. The sizes
+  // of shards and payloads are estimates, except that of the largest payload, which is a bound.
+  virtual const Manifest& manifest() const noexcept = 0;
+  virtual Id128 id() const noexcept = 0;
+  // The source, for messages: a folder, file or URL.
+  virtual const std::filesystem::path& place() const noexcept = 0;
+
+  // A shard's frame. In the place of each block, it has zeros. Throws Error.
+  virtual MappedFile Frame(std::uint32_t shard) const = 0;
+
+  // The bytes of a block with one sample, number `sample` of the shard. Throws an Error that names
+  // the source. Returns soon after `give_up` (if it is not null) becomes true, by an Error.
+  virtual std::vector<std::byte> Make(std::uint32_t shard, std::uint64_t sample,
+                                      const std::atomic<bool>* give_up) = 0;
+  // The same without the bytes of the first image, for a reader that has kept the decoded one.
+  // Empty if that would save nothing: the image was not made before, or other values need its file.
+  virtual std::optional<std::vector<std::byte>> MakeWithoutImage(std::uint32_t shard,
+                                                                 std::uint64_t sample) = 0;
+  // Begins to read what Make() will need for the samples of a block, and does not wait for it.
+  virtual void Expect(std::uint32_t shard, std::uint32_t block) = 0;
+  // The samples expected so far are not needed.
+  virtual void ForgetExpected() = 0;
+
+  // The most bytes of memory that a call of Make() takes, with what it returns; and those of the
+  // list of samples, and of what Expect() reads ahead.
+  virtual std::uint64_t MakingBytes() const noexcept = 0;
+  virtual std::uint64_t ListBytes() const noexcept = 0;
+
+  // The work of Make() so far, summed over all threads, in seconds: reading a source's bytes, and
+  // making a sample of them.
+  struct Work {
+    double reading = 0;
+    double making = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t bytes = 0;  // read
+  };
+  virtual Work work() const noexcept = 0;
+};
+
+}  // namespace sluice
