@@ -81,6 +81,8 @@ def test_every_struct_of_options_is_compared():
         "ConvertOptions",        # its groups are
         "DatasetWriterOptions",  # sluice.Writer's, below
         "FilterOptions",         # SampleList::Where
+        "PlayOptions",           # sluice.Source's, below
+        "PreprocessOptions",     # sluice.Preprocess's
         "SplitFolderOptions",    # find_split_folders, its members by name
         # Copying, checking and editing whole datasets: by the commands.
         "CopyOptions", "MergeOptions", "PartOptions", "TranscodeOptions", "VerifyOptions",
@@ -92,6 +94,13 @@ def test_every_option_of_the_writer_is_a_keyword():
     import inspect
 
     assert set(members("DatasetWriterOptions")) <= set(inspect.signature(sluice.Writer).parameters)
+
+
+def test_every_option_of_a_source_that_plays_is_a_keyword():
+    groups = {"geometry", "form", "shards"}
+    of_groups = {name for group in ("GeometryOptions", "FormOptions", "ShardOptions") for name in members(group)}
+    shown_otherwise = {"on_warning", "on_look"}  # as Python's warnings; not at all
+    assert (set(members("PlayOptions")) | of_groups) - groups - shown_otherwise <= keywords("Source")
 
 
 def test_every_part_of_a_source_is_an_attribute():

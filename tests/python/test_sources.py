@@ -1,7 +1,10 @@
 """The sources that convert accepts: tables, label files, folders of folders; and its options."""
 
 import json
+import pickle
+import shutil
 import signal
+import tarfile
 import warnings
 
 import numpy
@@ -168,3 +171,73 @@ def test_ctrl_c_stops_a_conversion_and_it_resumes(folder, tmp_path):
     with pytest.raises(ZeroDivisionError):
         sluice.convert(source, tmp_path / "other", progress=lambda done, total: 1 / 0)
     assert sluice.convert(source, tmp_path / "data", progress=False).samples == 8
+
+
+def crops(dataset):
+    """The batches of an epoch, as bytes."""
+    loader = sluice.Loader(dataset, 2, transform="rrc:16", seed=3, threads=2)
+    return [(batch["image"].numpy().tobytes(), batch.samples.tolist()) for batch in loader.epoch(1)]
+
+
+def test_a_source_plays_with_the_batches_of_its_conversion(folder, tmp_path):
+    sluice.convert(folder / "train", tmp_path / "data", keep=True, max_side=None)
+    source = sluice.Source(folder / "train")
+    assert isinstance(source, sluice.Dataset)
+    assert len(source) == 4
+    assert source.classes == ["a", "b"]
+    assert source.class_counts == [2, 2]
+    stored = sluice.Dataset(tmp_path / "data")
+    assert [sample.key for sample in source] == [sample.key for sample in stored]
+    assert all((a.array("image") == b.array("image")).all() for a, b in zip(source, stored))
+    assert crops(source) == crops(stored) == crops(sluice.Source(sluice.ConvertSource(folder / "train")))
+    loader = sluice.Loader(source, 2, transform="rrc:16")
+    list(loader.epoch(0))
+    assert loader.stats().file_make_seconds > 0
+
+
+def test_a_source_takes_the_options_of_convert(folder):
+    small = sluice.Source(folder / "train", size=(8, 6), image="raw", channels=1, keep=False, keep_order=True)
+    assert small[0].array("image").shape == (6, 8)
+    assert [sample.key for sample in small] == ["a/0.png", "a/2.png", "b/1.png", "b/3.png"]
+    with pytest.raises(TypeError, match="did you mean 'channels'"):
+        sluice.Source(folder / "train", chanels=1)
+
+
+def test_an_index_keeps_the_list_of_a_source(folder, tmp_path):
+    index = tmp_path / "index"
+    first = sluice.Source(folder / "val", index=index)
+    assert index.exists()
+    again = sluice.Source(folder / "val", index=index)
+    assert again.id == first.id
+    with pytest.raises(sluice.Error, match="another source"):
+        sluice.Source(folder / "train", index=index)
+
+
+def test_a_table_or_an_archive_is_a_source_by_its_path(folder, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text(f"file,label\n{folder}/train/a/0.png,cat\n{folder}/val/b/5.png,dog\n")
+    source = sluice.ConvertSource.table(table)
+    source.root = "/"
+    assert sluice.Source(source).classes == ["cat", "dog"]
+    archive = tmp_path / "pictures.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(folder / "train/a/0.png", "first.png")
+        tar.add(folder / "train/a/2.png", "second.png")
+    assert sorted(sample.key for sample in sluice.Source(archive)) == ["first", "second"]
+
+
+def test_a_picture_of_a_source_that_cannot_be_read_is_a_fault(folder, tmp_path):
+    photos = tmp_path / "photos"
+    shutil.copytree(folder / "train", photos)
+    (photos / "a" / "2.png").write_bytes((photos / "a" / "2.png").read_bytes()[:60])
+    source = sluice.Source(photos)
+    number = source.find("a/2.png")
+    with pytest.raises(sluice.Error, match="a/2.png"):
+        source[number].array("image")
+    skipping = sluice.Loader(source, 2, transform="rrc:16", integrity=sluice.IntegrityOptions(on_fault="skip"))
+    assert sum(len(batch.samples) for batch in skipping.epoch(0)) == 3
+
+
+def test_a_source_cannot_be_pickled(folder):
+    with pytest.raises(TypeError, match="with an index"):
+        pickle.dumps(sluice.Source(folder / "train"))

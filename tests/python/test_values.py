@@ -63,7 +63,8 @@ def test_every_keyword_of_a_step_or_group_is_an_attribute():
     """So neither repr nor pickle leaves any out."""
     made = 0
     for name, one in vars(sluice).items():
-        if not inspect.isclass(one) or not hasattr(one, "__signature__") or name in ("Loader", "Dataset", "ConvertSource"):
+        if not inspect.isclass(one) or not hasattr(one, "__signature__") or name in (
+                "Loader", "Dataset", "Source", "ConvertSource", "Preprocess"):
             continue
         if issubclass(one, enum.Enum):  # which have a signature from Python 3.12 on
             continue
@@ -205,12 +206,17 @@ class Given:
             Image.new("RGB", (9, 9)).save(folder / f"in/a/{number}.png")
         summary = sluice.convert(folder / "in", folder / "out", find_duplicates=True, progress=False)
         self.objects.update(ConvertSummary=summary, LeftOut=summary.skipped[0], Duplicate=summary.duplicates[0][0],
-                            SomeImages=summary.turned)
+                            SomeImages=summary.turned, Source=sluice.Source(folder / "in"),
+                            Preprocess=self.preprocess(folder / "out"))
+        self.objects["RowFault"] = self.objects["Preprocess"].rows([b"nonsense"])[1][0]
         self.gone = {"MutableSample", "MutableBatch", "Writer"}
 
     def note(self, sample):
         if sample.index == 3:
             raise ValueError("no")
+
+    def preprocess(self, dataset):
+        return sluice.Preprocess(sluice.Loader(dataset, transform="center:8").pipeline())
 
     def loader_trace(self):
         return sluice.LoaderTrace()

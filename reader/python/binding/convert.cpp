@@ -1,6 +1,7 @@
 // convert(): what `sluice convert` does. Its keywords are the options of all groups of
 // ConvertOptions, as convert_option_list.h declares them.
 #include <sluice/convert_option_list.h>
+#include <sluice/play_source.h>
 
 #include "reader/python/binding/gil.h"
 #include "reader/python/binding/keywords.h"
@@ -225,6 +226,73 @@ void BindFunction(nb::module_& module, const K&... keywords) {
       ArgumentOf(keywords, ConvertOptions())..., doc.c_str());
 }
 
+// A source that is played: a Dataset that is made otherwise.
+struct PySource : Dataset {
+  explicit PySource(Dataset dataset) : Dataset(std::move(dataset)) {}
+};
+
+Dataset PlayHere(const SourceOrFolder& given, const ConvertOptions& convert, PlayOptions play,
+                 const ReadLimits& limits) {
+  const auto* const place = std::get_if<std::filesystem::path>(&given);
+  const ConvertSource source = place != nullptr ? SourceAt(*place) : SourceOf(given);
+  play.geometry = convert.geometry;
+  play.form = convert.form;
+  play.shards = convert.shards;
+  const auto warnings = std::make_shared<std::vector<std::string>>();
+  play.on_warning = [warnings](const std::string& text) { warnings->push_back(text); };
+  const std::stop_source stop;
+  try {
+    Dataset dataset = Interruptibly(
+        true, [=] { return Dataset::Open(PlaySource(source, play, stop.get_token()), limits); });
+    const nb::object warn = nb::module_::import_("warnings").attr("warn");
+    for (const std::string& warning : *warnings)
+      warn(TextOf(InPythonsWords(warning)), WarningType(), 2);
+    return dataset;
+  } catch (const nb::python_error&) {
+    stop.request_stop();
+    throw;
+  }
+}
+
+template <class... K>
+void BindPlayed(nb::module_& module, const ConvertOptions& usual, const K&... keywords) {
+  const std::string doc =
+      "A folder of images, a table, archives or any other source, played without a conversion: "
+      "sluice.Loader(sluice.Source('photos/')). It is a Dataset, whose samples are made when they "
+      "are needed; a Loader takes it, and gives the batches of the dataset that convert() would "
+      "make with the same options.\n\n"
+      "source: a folder, a table, an archive, a URL, or a ConvertSource. index: a file that keeps "
+      "the list of samples; it is written if it does not exist, else the source is not searched, "
+      "and a file that was changed since is an error when it is played. threads: that list the "
+      "source; 0 is one for each CPU. An image that cannot be read is a fault of its sample "
+      "(IntegrityOptions.on_fault). Warnings are issued as ConvertWarning. Raises sluice.Error.\n\n"
+      "The other options are those of convert(). By default images keep their sizes, and JPEGs "
+      "their pixels; size is (width, height).\n" +
+      KeywordLines(keywords...);
+  nb::class_<PySource, Dataset> bound(module, "Source", doc.c_str());
+  bound.def(
+      "__init__",
+      [usual, keywords...](PySource* self, const SourceOrFolder& source,
+                           const std::optional<std::filesystem::path>& index, unsigned threads,
+                           std::uint64_t max_pixels, ValueOf<ConvertOptions, K>... values) {
+        ConvertOptions options = usual;
+        (keywords.set(options, std::move(values)), ...);
+        PlayOptions play;
+        play.index = index.value_or(std::filesystem::path());
+        play.threads = threads;
+        play.max_pixels = max_pixels;
+        ReadLimits limits;
+        limits.max_pixels = max_pixels;
+        new (self) PySource(PlayHere(source, options, std::move(play), limits));
+      },
+      "source"_a, nb::kw_only(), "index"_a = nb::none(), "threads"_a = 0,
+      "max_pixels"_a = PlayOptions().max_pixels, ArgumentOf(keywords, usual)...);
+  RefusePickling(
+      bound,
+      "a Source cannot be pickled; make it in each process that plays it, with an index, "
+      "so that all have one list");
+}
+
 }  // namespace
 
 void BindConvert(nb::module_& module) {
@@ -246,6 +314,16 @@ void BindConvert(nb::module_& module) {
       std::apply([](const auto&... groups) { return std::tuple_cat(FlatKeywords(groups)...); },
                  option_list::OptionsOf<ConvertOptions>.options);
   std::apply([&](const auto&... each) { BindFunction(module, each...); }, keywords);
+  // All groups but the last, `run`.
+  ConvertOptions usual;
+  usual.geometry = PlayOptions().geometry;
+  usual.form = PlayOptions().form;
+  const auto of_samples = std::apply(
+      [](const auto& geometry, const auto& form, const auto& shards, const auto&) {
+        return std::tuple_cat(FlatKeywords(geometry), FlatKeywords(form), FlatKeywords(shards));
+      },
+      option_list::OptionsOf<ConvertOptions>.options);
+  std::apply([&](const auto&... each) { BindPlayed(module, usual, each...); }, of_samples);
 }
 
 }  // namespace sluice::python

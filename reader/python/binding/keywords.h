@@ -162,8 +162,8 @@ std::string Written(nb::handle self, const nb::dict& values, const nb::dict& usu
 nb::object Reduced(nb::handle self, const nb::dict& values);
 
 // Makes the objects of a class refuse to be pickled, and say why.
-template <class T>
-void RefusePickling(nb::class_<T>& bound, const char* why) {
+template <class T, class... Base>
+void RefusePickling(nb::class_<T, Base...>& bound, const char* why) {
   bound.def(
       "__reduce__", [why](nb::handle) { throw nb::type_error(why); },
       nb::sig("def __reduce__(self) -> typing.NoReturn"));

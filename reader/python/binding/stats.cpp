@@ -41,6 +41,10 @@ void BindFigures(nb::module_& module) {
       .def_ro("decode_seconds", &LoaderStats::decode_seconds)
       .def_ro("decode_wait_seconds", &LoaderStats::decode_wait_seconds)
       .def_ro("decode_cpu_seconds", &LoaderStats::decode_cpu_seconds)
+      .def_ro("file_read_seconds", &LoaderStats::file_read_seconds,
+              "Of a Source: the part of decode_seconds spent reading its files")
+      .def_ro("file_make_seconds", &LoaderStats::file_make_seconds,
+              "Of a Source: the part of decode_seconds spent making samples of its files")
       .def_ro("decode_major_faults", &LoaderStats::decode_major_faults)
       .def_ro("upload_bytes", &LoaderStats::upload_bytes)
       .def_ro("device_pictures", &LoaderStats::device_pictures)
