@@ -83,6 +83,10 @@ std::vector<unsigned> ParseThreads(const std::string& text) {
 }
 
 void AddDatasetOptions(CLI::App& app, EpochArguments& arguments) {
+  AddOption(app, "--index", "FILE",
+            "keep the list of a DATASET's samples that is played without a conversion: the file is "
+            "written if it does not exist, else the folder is not searched",
+            [&arguments](const std::string& file) { arguments.options.index = file; });
   app.add_option_function<std::vector<std::string>>(
          "--with",
          [&arguments](const std::vector<std::string>& folders) {
@@ -261,6 +265,17 @@ void Complete(EpochArguments& arguments, const std::stop_token& stop) {
     throw cli::UsageError(
         "--floor needs the dataset on this machine: bring it with sluice copy URL DATASET");
   }
+  const bool source = IsSource(options.dataset);
+  if (!options.index.empty() && !source && std::filesystem::exists(options.dataset)) {
+    throw cli::UsageError("--index is for a source that is played without a conversion, and " +
+                          ShownPath(options.dataset.string()) + " is a dataset");
+  }
+  if (source && (options.floor || options.cold || options.also_cold > 0 || options.link ||
+                 !options.with.empty())) {
+    throw cli::UsageError(
+        "--floor, --cold, --also-cold, --with and simulated stores need a dataset, and " +
+        ShownPath(options.dataset.string()) + " is played without a conversion");
+  }
   const LoaderOptions& loader = options.loader;
   if (!options.weights.empty() && options.weights.size() != 1 + options.with.size())
     throw cli::UsageError("--weights needs one weight for DATASET and one for each --with");
@@ -348,14 +363,18 @@ Answer PlayEpochs(EpochArguments& arguments, EpochHooks hooks, cli::Progress& pr
     if (!arguments.output.json) table.PrintRow(figures);
     if (figures.cold && figures.left_in_cache_bytes > 0) WarnLeftInCache(figures);
   };
+  const std::optional<Dataset> played = IsSource(options.dataset) ? arguments.opened : std::nullopt;
   EpochsRun run = RunEpochs(options, hooks, std::exchange(arguments.opened, std::nullopt));
-  EpochReport report{options, arguments.transform_text, std::move(run), {}, 0, {}, {}, {}};
+  EpochReport report{options, arguments.transform_text, std::move(run), {}, 0, {}, {}, {}, {}};
   progress.Erase();
   trace.Collect();
   options.loader.diagnostics.trace.reset();
   if (options.stops > 0) report.stop_seconds = MeasureStops(options, options.stops, hooks.stop);
   report.stages = StagesOf(options, report.run, hooks.stop);
   report.warnings = WarningsOf(options, report.run);
+  if (played) {
+    report.conversion = MeasureConversion(options, Median(report.run.Rates()), *played, hooks.stop);
+  }
   if (arguments.profile) report.wanted_utilisation = arguments.profile->utilisation;
   if (options.step.milliseconds > 0) {
     report.pipeline = MeasurePipelineCost(options, report.run, hooks.stop);
@@ -407,7 +426,9 @@ Answer EpochAnswer(EpochArguments& arguments, const std::stop_token& stop,
 cli::Command AddEpochCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("epoch", kEpochDescription);
   const auto arguments = std::make_shared<EpochArguments>();
-  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder or URL of the dataset");
+  cli::AddArgument(*app, "DATASET", arguments->dataset,
+                   "folder or URL of the dataset; or a folder of images, a table (.csv, .tsv, "
+                   ".jsonl) or an archive, which is played without a conversion");
   AddDatasetOptions(*app, *arguments);
   AddLoaderOptions(*app, *arguments);
   cli::AddDeclared(*app, arguments->options.limits, &ReadLimits::max_pixels);

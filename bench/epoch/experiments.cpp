@@ -5,10 +5,13 @@
 #include <numeric>
 #include <optional>
 
+#include <sluice/convert.h>
 #include <sluice/cpu.h>
 #include <sluice/error.h>
+#include <sluice/play_source.h>
 
 #include "bench/epoch/run.h"
+#include "bench/machine/disk.h"
 #include "bench/parts/decode.h"
 #include "bench/report/statistics.h"
 #include "tools/cli/quantity.h"
@@ -96,7 +99,7 @@ AcceleratorSearch SearchAccelerators(
 AcceleratorSearch FindAccelerators(const EpochOptions& options, double wanted,
                                    const EpochHooks& hooks,
                                    const std::function<void(const AcceleratorTrial&)>& on_trial) {
-  const std::uint64_t samples = Dataset::Open(options.dataset, {}, hooks.stop).size();
+  const std::uint64_t samples = OpenPlayed(options, hooks.stop).front().size();
   EpochOptions alone = TrialOptions(options, 1, kTrialSteps, samples);
   alone.step = {};
   alone.warm_up = options.cold ? 0 : 1;
@@ -206,6 +209,15 @@ namespace {
 constexpr std::uint64_t kImages = 60;
 constexpr std::uint64_t kRounds = 3;
 
+// The parts of the stage's time for a source that is played, as the loader counted them.
+std::vector<StagePart> PartsOfPlaying(const LoaderStats& stats) {
+  const double read = stats.file_read_seconds / stats.decode_seconds;
+  const double made = stats.file_make_seconds / stats.decode_seconds;
+  return {{"files", "opening and reading them", read},
+          {"samples", "made of the files, as a conversion makes them", made},
+          {"pixels", "payload to pixels", std::max(0.0, 1 - read - made)}};
+}
+
 // Splits the stage's time among the parts of decoding. `per_image` is the stage's milliseconds per
 // image.
 std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image,
@@ -254,27 +266,29 @@ std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
     handed_over += static_cast<double>(figures->images);
   }
   const double per_image = images > 0 ? 1e3 * stats.decode_seconds / images : 0;
-  std::vector<Stage> stages = {{.name = "read",
-                                .description = "order, and blocks read ahead",
-                                .threads = 1,
-                                .images = images,
-                                .seconds = stats.read_seconds,
-                                .waiting_seconds = stats.read_wait_seconds,
-                                .parts = {}},
-                               {.name = "decode",
-                                .description = "payload to pixels, checksum included",
-                                .threads = run.threads,
-                                .images = images,
-                                .seconds = stats.decode_seconds,
-                                .waiting_seconds = stats.decode_wait_seconds,
-                                .parts = PartsOfDecoding(options, per_image, stop)},
-                               {.name = "hand-over",
-                                .description = "batches given to the consumer",
-                                .threads = 1,
-                                .images = handed_over,
-                                .seconds = hand_over,
-                                .waiting_seconds = stats.consumer_wait_seconds,
-                                .parts = {}}};
+  std::vector<Stage> stages = {
+      {.name = "read",
+       .description = "order, and blocks read ahead",
+       .threads = 1,
+       .images = images,
+       .seconds = stats.read_seconds,
+       .waiting_seconds = stats.read_wait_seconds,
+       .parts = {}},
+      {.name = "decode",
+       .description = "payload to pixels, checksum included",
+       .threads = run.threads,
+       .images = images,
+       .seconds = stats.decode_seconds,
+       .waiting_seconds = stats.decode_wait_seconds,
+       .parts = stats.file_make_seconds > 0 ? PartsOfPlaying(stats)
+                                            : PartsOfDecoding(options, per_image, stop)},
+      {.name = "hand-over",
+       .description = "batches given to the consumer",
+       .threads = 1,
+       .images = handed_over,
+       .seconds = hand_over,
+       .waiting_seconds = stats.consumer_wait_seconds,
+       .parts = {}}};
   if (!options.loader.device.is_host()) {
     // Measured with the device's own clock. In the rest of the time the device had nothing to copy.
     stages.push_back({.name = "upload",
@@ -295,6 +309,75 @@ std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
                       .parts = {}});
   }
   return stages;
+}
+
+namespace {
+
+// A part of a source: about `samples` of the `all` that it has.
+ConvertSource PartOf(const std::filesystem::path& path, const Dataset& played,
+                     std::uint64_t samples) {
+  ConvertSource source = SourceAt(path);
+  if (source.kind != ConvertSource::Kind::kFolder) {
+    source.split.end = std::min(1.0, static_cast<double>(samples) / double(played.size()));
+    return source;
+  }
+  // The samples of a folder lie in a random order.
+  std::vector<std::string> paths;
+  for (std::uint64_t i = 0; i < std::min(samples, played.size()); ++i)
+    paths.push_back(played[i].key());
+  source = ConvertSource::Paths(std::move(paths), path);
+  source.label.store = false;  // a few samples need not have all classes
+  return source;
+}
+
+// Plays epochs that take about half a second each, if the dataset plays at that rate.
+double MedianRate(EpochOptions options, const Dataset& dataset, double rate,
+                  const std::stop_token& stop) {
+  constexpr double kSeconds = 0.5;
+  options.epochs = 3;
+  options.warm_up = 1;
+  options.also_cold = options.most_batches = 0;
+  options.batches_per_step = 1;
+  options.step = {};
+  options.index.clear();
+  options.repeat = static_cast<std::uint64_t>(
+      std::clamp(rate * kSeconds / static_cast<double>(dataset.size()), 1.0, 1e4));
+  return Median(
+      RunEpochs(options, {.on_batch = {}, .on_epoch = {}, .on_span = {}, .stop = stop}, dataset)
+          .Rates());
+}
+
+}  // namespace
+
+std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, double rate,
+                                                const Dataset& played,
+                                                const std::stop_token& stop) {
+  constexpr std::uint64_t kSamples = 256;
+  ThrowIfStopped(stop);
+  try {
+    const ConvertSource part = PartOf(options.dataset, played, kSamples);
+    const ScratchFolder scratch;
+    ConvertOptions convert;
+    convert.form.keep = true;
+    convert.geometry.max_side.reset();
+    convert.run.max_pixels = options.limits.max_pixels;
+    ConversionGain gain;
+    const ConvertSummary summary =
+        Convert(part, scratch.path() / "converted", convert, {.on_progress = {}, .stop = stop});
+    gain.samples = summary.samples;
+    PlayOptions play;
+    play.max_pixels = options.limits.max_pixels;
+    EpochOptions of_part = options;
+    of_part.loader.integrity.on_fault = OnFault::kSkip;  // as the conversion left samples out
+    gain.played = MedianRate(of_part, Dataset::Open(PlaySource(part, play, stop), options.limits),
+                             rate, stop);
+    gain.converted = MedianRate(
+        of_part, Dataset::Open(scratch.path() / "converted", options.limits, stop), 4 * rate, stop);
+    return gain;
+  } catch (const Error&) {
+    ThrowIfStopped(stop);
+    return std::nullopt;  // the part has no sample that can be converted, or lacks chosen fields
+  }
 }
 
 }  // namespace sluice::bench

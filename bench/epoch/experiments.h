@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -126,5 +127,19 @@ struct Stage {
 // handle give no parts. If batches go to a device, a stage holds the copies.
 std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
                             const std::stop_token& stop);
+
+// What a conversion of the source that is played would bring.
+struct ConversionGain {
+  std::uint64_t samples = 0;  // that were converted and measured
+  // Images a second of these samples, as they lie in the source and converted.
+  double played = 0, converted = 0;
+};
+
+// Converts some of the source's samples into a temporary folder, without changing their pixels
+// (--quality keep --no-resize), and plays them in both forms with the loader's options. `rate`:
+// that of the epochs. Empty if none of them can be converted. Throws Interrupted if a stop is
+// requested.
+std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, double rate,
+                                                const Dataset& played, const std::stop_token& stop);
 
 }  // namespace sluice::bench

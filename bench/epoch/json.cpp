@@ -186,6 +186,11 @@ Json JsonOf(const EpochReport& report) {
                         {"epoch_seconds", report.pipeline->epoch_seconds},
                         {"ideal_seconds", report.pipeline->ideal_seconds()}};
   }
+  if (report.conversion) {
+    json["conversion"] = {{"samples", report.conversion->samples},
+                          {"played_images_per_second", report.conversion->played},
+                          {"converted_images_per_second", report.conversion->converted}};
+  }
   if (run.floor) {
     const double floor = run.floor->images_per_second;
     json["floor"] = {{"work", run.floor->work},

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <sluice/convert_source.h>
+#include <sluice/shown_path.h>
+
 #include "bench/epoch/storage_options.h"
 #include "bench/report/result.h"
 #include "bench/report/statistics.h"
@@ -218,6 +221,24 @@ std::string ThreadsText(unsigned threads) {
 
 }  // namespace
 
+namespace {
+
+// "converting would bring 5.1 times: ..."
+std::string ConversionText(const EpochReport& report) {
+  const ConversionGain& gain = *report.conversion;
+  const std::string path = ShownPath(report.options.dataset.string());
+  const ConvertSource source = SourceAt(report.options.dataset);
+  const bool table = source.kind == ConvertSource::Kind::kTable;
+  return Format(
+      "converting would bring %.2f times: of %s, converted with the same pixels, the loader made "
+      "%s images/s, and %s of their files: sluice convert %s%s DATASET --quality keep --no-resize",
+      Ratio(gain.converted, gain.played), cli::CountText(gain.samples, "sample", "samples").c_str(),
+      cli::RateText(gain.converted).c_str(), cli::RateText(gain.played).c_str(),
+      table ? "--table " : "", path.c_str());
+}
+
+}  // namespace
+
 std::string TextOf(const EpochReport& report) {
   const EpochsRun& run = report.run;
   const EpochOptions& options = report.options;
@@ -259,6 +280,7 @@ std::string TextOf(const EpochReport& report) {
   if (run.device) text += TextOf(*run.device);
   text += StepText(report);
   text += cli::Wrapped(VerdictOf(run), 100) + "\n";
+  if (report.conversion) text += cli::Wrapped(ConversionText(report), 100) + "\n";
   return text + WarningsText(report.warnings);
 }
 

@@ -22,7 +22,8 @@ struct EpochReport {
   double wanted_utilisation = 0;         // required by a profile; 0: none
   std::optional<PipelineCost> pipeline;  // if there is a training step
   std::vector<std::string> warnings;
-  std::vector<double> stop_seconds;  // time to destroy a loader in the middle of an epoch
+  std::vector<double> stop_seconds;          // time to destroy a loader in the middle of an epoch
+  std::optional<ConversionGain> conversion;  // for a source that is played without one
 };
 
 // Warnings about a run that is too short to tell much, or about a machine that was busy with other

@@ -19,6 +19,7 @@
 #include <sluice/cpu.h>
 #include <sluice/error.h>
 #include <sluice/mixture.h>
+#include <sluice/play_source.h>
 
 #include "bench/epoch/floor.h"
 #include "bench/machine/disk.h"
@@ -145,13 +146,41 @@ std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options) {
   return folders;
 }
 
+bool IsSource(const std::filesystem::path& path) {
+  if (IsStoreUrl(path.native())) return false;
+  std::error_code ignored;
+  const ManifestPlace place = ManifestPlace::Of(path);
+  if (place.is_old() || std::filesystem::exists(place.path() / kManifestName, ignored))
+    return false;
+  // A folder in which a conversion was begun is a dataset, though not a finished one.
+  return std::filesystem::exists(path, ignored) &&
+         !std::filesystem::exists(path / kPlanName, ignored);
+}
+
+namespace {
+
+Dataset PlayInPlace(const EpochOptions& options, const std::filesystem::path& source,
+                    const std::stop_token& stop) {
+  PlayOptions play;
+  play.index = options.index;
+  play.max_pixels = options.limits.max_pixels;
+  play.on_warning = [](const std::string& text) {
+    std::fprintf(stderr, "%s\n", cli::PrintableLines("warning: " + text).c_str());
+  };
+  return Dataset::Open(PlaySource(source, play, stop), options.limits);
+}
+
+}  // namespace
+
 std::vector<Dataset> OpenPlayed(const EpochOptions& options, const std::stop_token& stop,
                                 std::optional<Dataset> first) {
   std::vector<Dataset> datasets;
   if (first) datasets.push_back(*std::exchange(first, std::nullopt));
   const std::vector<std::filesystem::path> folders = PlayedFolders(options);
   for (std::size_t i = datasets.size(); i < folders.size(); ++i)
-    datasets.push_back(OpenDataset(folders[i], options.limits, options.link, stop));
+    datasets.push_back(i == 0 && IsSource(folders[i])
+                           ? PlayInPlace(options, folders[i], stop)
+                           : OpenDataset(folders[i], options.limits, options.link, stop));
   return datasets;
 }
 

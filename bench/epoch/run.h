@@ -72,7 +72,8 @@ struct PretendDecoding {
 SampleFunction Decoding(const PretendDecoding& pretended);
 
 struct EpochOptions {
-  std::filesystem::path dataset;
+  std::filesystem::path dataset;            // or a source, which is played without a conversion
+  std::filesystem::path index;              // of the source (PlayOptions::index)
   std::vector<std::filesystem::path> with;  // further datasets, played with it as one
   std::vector<double> weights;              // of all these datasets; empty: no weights
   std::optional<SlowLink> link;             // if set, the dataset is read through this link
@@ -122,6 +123,10 @@ inline constexpr auto kStepSettings = option_list::Options<TrainingStep>(
 
 // The datasets that are played as one: options.dataset and options.with.
 std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options);
+
+// Whether the path is a source to be played without a conversion: it is a file other than a
+// manifest, or a folder without one. Not for URLs.
+bool IsSource(const std::filesystem::path& path);
 
 // Opens the datasets. `first`: options.dataset, if it is already open. Throws Error.
 std::vector<Dataset> OpenPlayed(const EpochOptions& options, const std::stop_token& stop,

@@ -20,6 +20,7 @@ class Animals {
     REQUIRE(Sluice(words).exit_code == 0);
   }
   std::string data() const { return (folder_ / "data").string(); }
+  std::string source() const { return (folder_ / "source").string(); }
 
   Outcome Epoch(const Words& options) const {
     Words words = {"epoch", data()};

@@ -469,4 +469,37 @@ TEST_CASE("sluice-bench epoch plays several datasets as one, and images of their
   CHECK(animals.Epoch({"--threads", "0,1"}).exit_code == 2);
 }
 
+TEST_CASE("sluice-bench epoch plays a folder without a conversion, and measures one") {
+  const Animals animals;
+  const TemporaryFolder folder;
+  const std::string index = (folder / "index").string();
+  const nlohmann::json answer =
+      JsonOf(Bench({"epoch", animals.source(), "--index", index, "--batch-size", "8", "--json"}));
+  CHECK(answer["samples"] == 30);
+  CHECK(std::filesystem::exists(index));
+  const nlohmann::json& parts = answer["stages"][1]["parts"];
+  REQUIRE(parts.size() == 3);
+  CHECK(parts[0]["name"] == "files");
+  CHECK(parts[1]["name"] == "samples");
+  CHECK(answer["conversion"]["samples"] == 30);
+  CHECK(answer["conversion"]["played_images_per_second"].get<double>() > 0);
+  CHECK(answer["conversion"]["converted_images_per_second"].get<double>() > 0);
+  const Outcome text = Bench({"epoch", animals.source(), "--batch-size", "8", "--epochs", "2"});
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.out, ContainsSubstring("converting would bring"));
+  CHECK_THAT(text.out, ContainsSubstring("--quality keep --no-resize"));
+}
+
+TEST_CASE("sluice-bench epoch refuses options that need a dataset for a folder") {
+  const Animals animals;
+  for (const char* const flag : {"--floor", "--cold"}) {
+    const Outcome outcome = Bench({"epoch", animals.source(), flag});
+    CHECK(outcome.exit_code == 2);
+    CHECK_THAT(outcome.err, ContainsSubstring("played without a conversion"));
+  }
+  const Outcome indexed = Bench({"epoch", animals.data(), "--index", "somewhere"});
+  CHECK(indexed.exit_code == 2);
+  CHECK_THAT(indexed.err, ContainsSubstring("--index is for a source"));
+}
+
 }  // namespace sluice::test
