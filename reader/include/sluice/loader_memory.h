@@ -44,7 +44,8 @@ struct LoaderMemory {
   // on their way or fetched for the next windows (twice Mapped::read_ahead_bytes, or 128 MiB), 64
   // MiB that nobody needs, and the shards' directories. With a cache (LoaderOptions::stage), most
   // of that is on disk. LoaderOptions::storage = Direct: the blocks counted as in `mapped`, plus
-  // one for each thread, each an eighth larger than the mean block.
+  // one for each thread, each an eighth larger than the mean block. A source that is played without
+  // a conversion: what each thread takes for the largest file and the sample made of it.
   std::uint64_t blocks = 0;
   // The sum of the members above without `device`.
   std::uint64_t own() const noexcept {
