@@ -53,8 +53,7 @@ struct BatchRecipe {
   // The dataset must outlive it. `checked_options`: from CheckedOptions(). Throws
   // Error(kInvalidArgument) for an impossible transform, and for options that do not fit the
   // dataset.
-  // If the loader may choose options.ring.prefetch, sets it to the largest number that it may
-  // choose.
+  // If the loader may choose options.ring.prefetch, sets that to the largest number it may choose.
   BatchRecipe(DatasetState& of, LoaderOptions checked_options, const ExtendLayout& extend = {});
   BatchRecipe(const BatchRecipe&) = delete;
   BatchRecipe& operator=(const BatchRecipe&) = delete;

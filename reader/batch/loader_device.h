@@ -3,7 +3,7 @@
 // (LoaderDevice).
 //
 // reader/upload/ makes them. Without LoaderOptions::device and ring.pinned, pointers to them are
-// null, and no layer below the loader does anything for their sake.
+// null, and the layers below the loader do no work for a device.
 #pragma once
 
 #include <atomic>

@@ -25,11 +25,12 @@ inline constexpr SampleFlag kLeftOut{255};
 // (LoaderOptions::output.image_sizes).
 //
 // Each row has room for the largest image, so that threads fill rows in any order. With kOwn an
-// image lies at the beginning of its room, and stays there. With kPadded it lies at the end, and
-// Close() moves all of a batch's images from there to where they belong, in the same memory.
+// image lies at the beginning of its room, and stays there. With kPadded it lies at the end of its
+// room, and Close() moves all of a batch's images from there to where they belong, in the same
+// memory.
 struct SizedRows {
   std::vector<ImageSize> sizes;        // by row; empty with kEqual
-  std::vector<std::uint64_t> offsets;  // by row: where its values begin, in values from the image's
+  std::vector<std::uint64_t> offsets;  // by row: where it begins, in values from ImageBatch::data
 };
 
 // An image of the batch: the rows of SlotLayout::images at the same index.

@@ -83,7 +83,7 @@ std::uint64_t RingWindowBytes(const DatasetShape& shape, const LoaderOptions& op
 namespace {
 
 // The bytes of the plan, of the permutations of columns and tail, and of each dataset's orders: one
-// for each cycle through the dataset that some columns are still in.
+// for each pass through the dataset that some column has not finished.
 std::uint64_t OrderBytesOfMixture(const MixturePlan& plan, const LoaderOptions& options) {
   LoaderOptions alone = options;
   alone.order.samples = {};

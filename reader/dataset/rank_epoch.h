@@ -52,8 +52,8 @@ struct OpenWindow {
   std::uint64_t samples = 0;
   static OpenWindow Of(const DatasetShape& shape, const LoaderOptions& options);
 };
-// The blocks of an epoch's tail. If several ranks share it, they stay open to its end, because no
-// rank knows how many of a block's samples are its own.
+// The blocks of an epoch's tail. If several ranks share the tail, its blocks stay open to its end,
+// because no rank knows how many of a block's samples are its own.
 std::uint64_t SharedTailBlocks(const DatasetShape& shape, const LoaderOptions& options);
 // The bytes of blocks that batches in the ring, or the one being planned, may still need.
 std::uint64_t RingWindowBytes(const DatasetShape& shape, const LoaderOptions& options);

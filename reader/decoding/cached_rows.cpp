@@ -41,8 +41,8 @@ bool RowsAreFixed(const LoaderOptions& options) {
     // what is kept.
     if (!IsGeometric(step) || Warps(step)) continue;
     if (DrawsPart(step)) return false;
-    // A crop that follows a flip is computed in the flipped picture, and may round to another pixel
-    // than one that the flip follows. So the row without its flip is not the same in all epochs.
+    // A crop after a flip is computed in the flipped picture, and may round to another pixel than a
+    // crop before it. So the row without its flip is not the same in all epochs.
     if (turned && !Turns(step)) return false;
     turned = turned || Turns(step);
   }

@@ -1,11 +1,11 @@
 // The row is made by the objects that make a loader's rows: Geometry finds the part of the picture,
-// RowWriter decodes it, changes its pixels and stores its numbers. What a loader does besides, an
-// order, a ring of slots, reading shards, is not here.
+// RowWriter decodes it, changes its pixels and stores its numbers. There is no order, no ring of
+// slots and no reading of shards here.
 //
 // A call borrows a workspace, which is a decoder with all its memory, and gives it back. Rows()
-// puts a job on its own stack into a list; the threads take images of the first job in the list,
-// and so does the caller, until none is left. A job leaves the list with its last image taken, and
-// the caller waits for those that others have taken.
+// adds a job, which lies on its own stack, to a list. The threads and the caller take images of the
+// first job in the list until none is left. A job leaves the list when its last image is taken; the
+// caller then waits for the images that others have taken.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -36,7 +36,7 @@ struct Preprocess::State {
     // Guarded by mutex_.
     std::size_t next = 0, done = 0;
     std::vector<RowFault> faults;
-    bool lost_fault = false;  // there was no memory for one
+    bool lost_fault = false;  // there was no memory to note a fault
 
     std::size_t size() const noexcept { return std::max(files.size(), images.size()); }
   };

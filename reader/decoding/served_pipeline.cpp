@@ -4,9 +4,9 @@
 //    "steps": [{"step": "ResizeShortSide", "side": 256, "choices": ["triangle"]}, ...]}
 //
 // A step has all of its parameters, by the names that its declaration lists them with (StepOf in
-// step.h), so that a default that changes in a later version changes no pipeline. Members that are
-// not known are refused: a later version may mean something by them that changes rows. Numbers are
-// checked against the limits of the declaration, as everywhere.
+// step.h), so that a default that changes in a later version changes no pipeline. Unknown members
+// are refused, because in a later version they may change rows. Numbers are checked against the
+// limits of the declaration, as everywhere.
 #include "reader/decoding/served_pipeline.h"
 
 #include <algorithm>
@@ -197,8 +197,8 @@ Transform StepFromJson(const Json& json) {
   return *std::move(step);
 }
 
-// Whether a step that changes pixels makes the same of a picture each time. Its probability is
-// drawn first; what else it draws shows in its operations.
+// Whether a step that changes pixels gives the same result for a picture each time. Its probability
+// is drawn first; what else it draws shows in its operations.
 bool IsFixedPixelStep(const Transform& step) {
   const double probability = std::visit(
       [](const auto& op) {

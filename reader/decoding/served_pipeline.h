@@ -18,15 +18,15 @@ struct ServedPipeline {
   std::uint32_t width = 0, height = 0, channels = 3;  // of the row
   Layout layout = Layout::kNHWC;
 
-  // That of a loader's first image in an epoch. Throws Error(kInvalidArgument) if the row depends
-  // on something that is not written.
+  // The pipeline of a loader's first image in that epoch. Throws Error(kInvalidArgument) if the row
+  // depends on something that the text cannot hold.
   static ServedPipeline Of(const BatchRecipe& recipe, std::uint64_t epoch);
   // Reads the JSON of Text(), or steps as ParsePipeline() reads them. Throws
   // Error(kInvalidArgument).
   static ServedPipeline Parse(std::string_view text);
 
   std::string Text() const;
-  // Throws Error(kInvalidArgument), which names the step, if rows differ from time to time.
+  // Throws Error(kInvalidArgument), which names the step, if the same image gives different rows.
   void RequireFixed() const;
 };
 

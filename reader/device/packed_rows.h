@@ -97,7 +97,7 @@ SLUICE_ON_DEVICE inline std::uint32_t CountMore(const PackedLayout& row, std::ui
 struct PackedBlock {
   std::uint64_t mask = 0;    // of its coefficients
   std::uint32_t values = 0;  // where they begin, in half bytes
-  std::uint32_t more = 0;    // where the bytes for its -8 begin
+  std::uint32_t more = 0;    // where the bytes of its values stored as -8 begin
 };
 
 // Where the parts of the next block begin: the one that the first thread takes next.
@@ -105,7 +105,7 @@ struct PackedPlace {
   std::uint32_t masks, values, more;
 };
 
-// Finds block `x`, the thread's own; from `end` on, blocks have nothing. Moves `at` to the block
+// Finds block `x`, the thread's own; blocks from `end` on count as empty. Moves `at` to the block
 // that follows those of all threads.
 template <class Threads>
 SLUICE_ON_DEVICE PackedBlock FindBlock(const Threads& threads, const PackedLayout& row,

@@ -19,7 +19,7 @@ namespace sluice {
 class BatchPlanner {
  public:
   // All references must outlive the planner. `stage` may be null; the planner announces every shard
-  // to it before it reads from the shard. Planning ends early if `give_up` is set meanwhile.
+  // to the stage before it reads from the shard. Planning ends early if `give_up` is set meanwhile.
   BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSource& source, ShardStage* stage,
                const std::atomic<bool>& give_up);
 

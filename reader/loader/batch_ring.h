@@ -45,8 +45,8 @@ class BatchRing {
   // says kStop, and Next() throws. Any thread may call it. Returns false if the ring was stopped
   // already.
   bool Stop();
-  // A thread of the loader calls this before it ends because it lacks memory for something that
-  // must be done. From then on, Next() throws OutOfMemory().
+  // A thread of the loader calls this before it ends for lack of memory. From then on, Next()
+  // throws OutOfMemory().
   void FailForMemory() noexcept;
   // Set when nobody wants the planned batches any more, nor the one being planned. It may be read
   // without the mutex.
@@ -174,10 +174,10 @@ class BatchRing {
   bool EndsEmptyEpoch(const Slot& slot) REQUIRES(mutex_);
   void Complete(Slot& slot, std::size_t rows, RowWorker& worker) REQUIRES(mutex_);
   void CountDone(Slot& slot, std::size_t rows) REQUIRES(mutex_);
-  // Uploads batches whose rows are done, in the order of delivery, so that no batch waits on the
-  // copy stream behind a later one whose device memory is still in use. One thread at a time does
-  // it for all. If the device decodes a batch, that thread waits for the device, but first begins
-  // the uploads of later batches that are ready.
+  // Uploads batches whose rows are done, in the order of delivery, so that no batch on the copy
+  // stream waits for a later one whose device memory is still in use. One thread at a time does it
+  // for all. If the device decodes a batch, that thread waits for the device, but first begins the
+  // uploads of later batches that are ready.
   void UploadInOrder(RowWorker& worker) REQUIRES(mutex_);
   void BeginUpload(Slot& slot) REQUIRES(mutex_);
   void EndUpload(RowWorker& worker) REQUIRES(mutex_);  // of the first in uploads_
@@ -209,7 +209,7 @@ class BatchRing {
   std::vector<Slot*> free_ GUARDED_BY(mutex_);    // has room for all slots: Release() may not throw
   std::deque<Slot*> planned_ GUARDED_BY(mutex_);  // published, in order of delivery
   std::size_t handing_out_ GUARDED_BY(mutex_) = 0;  // first of planned_ with rows to take
-  double row_seconds_ GUARDED_BY(mutex_) = 0;       // the seconds that a row took a thread lately
+  double row_seconds_ GUARDED_BY(mutex_) = 0;       // a thread's recent time for a row
   bool uploading_ GUARDED_BY(mutex_) = false;       // a thread is in UploadInOrder()
   std::vector<Slot*> uploads_ GUARDED_BY(mutex_);   // begun and not ended, in order of delivery
   std::size_t held_ GUARDED_BY(mutex_) = 0;         // slots that the consumer has

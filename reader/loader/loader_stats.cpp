@@ -23,7 +23,7 @@ constexpr double kIdleThreads = 0.2;
 // A decoding thread that met major faults and was on a CPU for less than this share of its time was
 // waiting for the disk.
 constexpr double kReadingThreads = 0.7;
-// If copies to the device are under way for more than this share of the time, or its decoding is,
+// If copies to the device, or its decoding, are under way for more than this share of the time,
 // they are the bottleneck.
 constexpr double kBusyDevice = 0.8;
 constexpr std::uint64_t kEnoughBatches = 8;
@@ -48,8 +48,8 @@ std::string Sentence(const char* format, Arguments... arguments) {
   return text;
 }
 
-// The figures that add up. All members are named, so that a new one does not compile until it is
-// decided whether it does: the others are the state of the last snapshot.
+// The figures that add up; of all others, the last snapshot's value counts. All members are named,
+// so that a new one does not compile until somebody decides which it is.
 template <class Stats>
 auto SumsOf(Stats& stats) noexcept {
   auto& [seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, kept_pictures,

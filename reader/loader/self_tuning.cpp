@@ -61,7 +61,7 @@ bool MayBeTooMany(const LoaderStats& interval, unsigned threads) {
     case Bound::kTrainer: return !CanSpareOne(interval, threads) && IsCrowded(interval);
     case Bound::kDecoding: return IsCrowded(interval) || HandsOver(interval);
     case Bound::kPrefetch: return true;  // threads wait though the ring is as long as it may be
-    case Bound::kStorage: return HandsOver(interval);  // for the thread that puts samples in order
+    case Bound::kStorage: return HandsOver(interval);  // threads hold up the planner
     case Bound::kTooEarly:
     case Bound::kDevice:
     case Bound::kUpload: break;

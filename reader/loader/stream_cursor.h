@@ -1,4 +1,5 @@
-// Where the consumer stands in the stream of batches, and which of its iterators may ask.
+// Where the consumer stands in the stream of batches, and which of its iterators may take the next
+// one.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kPictureAlignment = 16;
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
-constexpr std::size_t kStoredRows = 16384;  // at a time
+constexpr std::size_t kStoredRows = 16384;  // row lengths allocated at a time
 // Pictures of one conversion have one form, or two with grey ones. A dataset with more than
 // kMaxForms forms keeps the JPEGs of its sources. Pictures whose form has no more room in the table
 // are not cached.

@@ -327,8 +327,8 @@ void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
     place.Waves()[w] = {};
 }
 
-// Copies the wave's rows from rows_ to their place in the slot. Rows of JPEGs come first, the
-// longest of them about first, so that neighbouring threads have about as much to do: they are
+// Copies the wave's rows from rows_ to their place in the slot. Rows of JPEGs come first, roughly
+// from longest to shortest, so that neighbouring threads have similar amounts of work: they are
 // sorted by counting, by the upper bits of their lengths. Rows of packed pictures follow as they
 // come: a warp decodes each of them, so their order saves nothing.
 void Uploader::SortRows(const DeviceSlot& place, const JpegWave& wave) {

@@ -47,7 +47,7 @@ struct ImageSize {
 
 // The origin of a row in a batch.
 enum class SampleFlag : std::uint8_t {
-  kOwn,         // the sample whose turn it is
+  kOwn,         // the sample that the epoch's order has here
   kSubstitute,  // another sample, in place of a faulty one
   kFillsUp,     // a repeated sample that fills up the batch: see LastBatch::kPad
 };
@@ -180,12 +180,12 @@ class Batch {
   ImageSizes image_sizes() const noexcept;                 // as LoaderOptions::output says
   // One sample of an image field ({}: of image()), as a batch of one image.
   ImageBatch image(std::string_view field, std::size_t sample) const;
-  // By sample, the size of its own image in that field ({}: in image()), which is at the upper left
-  // of the padded image; 0 x 0 if the sample has no image. Error(kInvalidArgument) with
+  // For each sample, the size of its image in that field ({}: in image()) before padding, which is
+  // added to the right and below; 0 x 0 if the sample has no image. Error(kInvalidArgument) with
   // ImageSizes::kEqual.
   std::span<const ImageSize> sizes(std::string_view field = {}) const;
-  // By sample, where its image begins, in values from that field's `data`. With ImageSizes::kOwn,
-  // there may be gaps between images. Errors as above.
+  // For each sample, where its image begins, in values from that field's `data`. With
+  // ImageSizes::kOwn, there may be gaps between images. Errors as above.
   std::span<const std::uint64_t> offsets(std::string_view field = {}) const;
   // A fixed-shape array field: size() x its elements. T must be the field's element type. Always in
   // host memory.
@@ -218,18 +218,18 @@ class Batch {
   // Synchronize() do nothing.
   const Device& device() const noexcept;
   // Makes work submitted to that stream after this call wait for the batch; the call itself does
-  // not block. When the last handle to the batch has been dropped, the slot is reused once all work
-  // that was submitted to these streams until then has finished. The streams must live until then.
+  // not block. After the last handle to the batch is dropped, the slot is reused once all work
+  // submitted so far to these streams has finished. The streams must live until the slot is reused.
   // A stream of another device is Error(kInvalidArgument); one being captured into a graph is
   // Error(kState). A batch dropped during a capture keeps its slot until the capture ends; if a
   // capturing thread asks for more batches than there are other slots, it gets Error(kState). (A
   // default stream counts as captured while any stream that it waits for is being captured, by any
   // thread.)
   void WaitOn(DeviceStream stream) const;
-  // Blocks the calling thread until the batch is on the device. It names no stream. So if a
-  // stream's work reads the batch, also call WaitOn() for that stream, or keep the batch until that
-  // work has finished. Otherwise the slot of a dropped batch is written again under a running
-  // kernel.
+  // Blocks the calling thread until the batch is on the device. It does not tell the loader which
+  // streams read the batch: also call WaitOn() for each of them, or keep the batch until their work
+  // has finished. Otherwise the loader may write to the slot of a dropped batch while a kernel
+  // reads it.
   void Synchronize() const;
   // A fixed-shape array field on the device, of any type.
   ArrayBatch DeviceArray(std::string_view name) const;

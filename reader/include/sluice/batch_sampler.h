@@ -19,8 +19,8 @@ class BatchLists;  // private
 // A function of (LoaderOptions::seed, epoch) that returns a list of sample numbers for each batch
 // of the epoch. A sample may come several times, or not at all. It must return the same lists
 // whenever it is asked: ranks, resumed processes and Loader::Row() ask again. Several threads may
-// call it, one at a time for each Loader; a call for the next epoch comes while the last batch of
-// the one before is planned.
+// call it, one at a time for each Loader; the call for an epoch comes while the last batch of the
+// previous epoch is planned.
 //
 // With W ranks, the lists are those of global batches: a list of n numbers is cut into runs of n /
 // W (rounded up), and rank r plays run r. So neighbours in a list mostly stay on one rank. If n

@@ -1,7 +1,7 @@
 // Steps of a pipeline for labels and whole batches: the last ones, after Normalize.
 //
 // OneHot adds a float32 field with one number per class. MixUp and CutMix mix each sample with the
-// one before it in the batch (the first with the last), its pixels and that field alike, by one
+// previous one of the batch (the first with the last): both its pixels and OneHot's field, with one
 // draw for the whole batch. "The batch" is the rank's own: with another batch_size or world_size,
 // the samples are the same but are mixed differently. Threads and resuming change nothing. Masks,
 // boxes and key points would no longer fit a mixed image: mixing is refused with them, and with
@@ -14,10 +14,11 @@
 
 namespace sluice {
 
-// A label of one integer gives one 1. A label of several integers (a variable-length field, or an
-// array) gives a 1 for each of them, for losses such as binary cross-entropy: a class named twice
-// counts once, and a sample without labels gets no 1. In an array, -1 stands for no label. If the
-// field follows an image (the classes of boxes), labels of boxes that were dropped give none.
+// A label of one integer makes the number of its class 1. A label of several integers (a
+// variable-length field, or an array) makes the number of each of its classes 1, for losses such as
+// binary cross-entropy: a class named twice counts once, and a sample without labels gets no 1. In
+// an array, -1 stands for no label. If the field follows an image (the classes of boxes), labels of
+// dropped boxes do not count.
 struct OneHot {
   std::size_t classes = 0;  // 0: as many as the label field has class names; at most 65536
   // Label smoothing (Szegedy et al. 2016), 0 to 1: the number of a class that the label names is
@@ -25,8 +26,9 @@ struct OneHot {
   // the numbers add up to 1. With several, each number stands for itself, and they add up to more;
   // without any, all are smoothing / classes.
   double smoothing = 0;
-  // A field of one integer or several; empty: Schema::LabelField(), which has one. A sample with a
-  // label that is not below `classes` is a fault: see LoaderOptions::integrity.on_fault.
+  // The label field, of one integer or several; empty: Schema::LabelField(), which has one integer.
+  // A sample with a label that is not below `classes` is a fault: see
+  // LoaderOptions::integrity.on_fault.
   std::string label;
   std::string field = "target";  // the name of the batch's new field: Field<float>(field)
   OneHot() = default;

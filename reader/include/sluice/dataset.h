@@ -24,10 +24,9 @@ class BlockView;      // private
 class ShardFile;      // private
 class SampleSupply;   // what PlaySource() returns (<sluice/play_source.h>)
 
-// The largest values that are read. A value larger than the manifest says is never read; these
-// limits bound what the manifest may say, for datasets from strangers. They are checked before
-// memory is allocated, here and in a Loader. A larger value is an Error(kLimit), or a fault in a
-// Loader.
+// The largest values that are read, against untrusted datasets. A value larger than the manifest
+// says is never read; these limits bound what the manifest may say. They are checked before memory
+// is allocated, here and in a Loader. A larger value is an Error(kLimit), or a fault in a Loader.
 struct ReadLimits {
   // Pixels of a decoded image; the default is that of `sluice convert`.
   std::uint64_t max_pixels = 178'000'000;
@@ -147,8 +146,8 @@ class Dataset {
   // http:// (reader/README.md, "Remote datasets"); or a manifest in it: manifest.json, or an older
   // one (manifest-ID.json), which is a dataset of its own. Errors: kNotFound;
   // kUnfinished, with what to do; kCorrupt; kUnsupported for a version this build does not read. A
-  // Loader made from it keeps to the same limits. After a request on `stop`, every call that waits
-  // for the dataset's server, then or later, soon ends with Error(kState).
+  // Loader made from the Dataset keeps to the same limits. After a request on `stop`, every call
+  // that waits for the dataset's server, then or later, soon ends with Error(kState).
   static Dataset Open(const std::filesystem::path& path, const ReadLimits& limits = {},
                       const std::stop_token& stop = {});
   // Samples that are made when they are asked for: those of a folder of images, a table or archives

@@ -67,10 +67,9 @@ struct CenterCrop {
   CenterCrop(std::uint32_t width_, std::uint32_t height_) : width(width_), height(height_) {}
 };
 
-// Takes the largest centred rectangle with the aspect ratio of width x height, shrinks its sides to
-// `ratio` times (rounded down), and resizes that to width x height: FFCV's
-// CenterCropRGBImageDecoder. Rounds once and never leaves the image; ResizeShortSide and CenterCrop
-// round twice.
+// Takes the largest centred rectangle with the aspect ratio of width x height, multiplies its sides
+// by `ratio` (rounded down), and resizes that to width x height: FFCV's CenterCropRGBImageDecoder.
+// Rounds once and never leaves the image; ResizeShortSide and CenterCrop round twice.
 struct CenterResizedCrop {
   std::uint32_t width = 224, height = 224;  // pixels
   double ratio = 224.0 / 256;               // 0 < ratio <= 1

@@ -86,7 +86,7 @@ class EpochRange {
   // nothing at the end. Waits and throws like EpochIterator's ++; call it again to resume.
   std::optional<Batch> Next() const;
   // Returns true as soon as Next(), or ++, would not wait (a batch is ready, or it would throw, or
-  // the range is over), and false if it still would after that time. For callers that must look at
+  // the range is over), and false if it still would after `most`. For callers that must look at
   // something else meanwhile, such as a request to stop.
   bool WaitFor(std::chrono::milliseconds most) const;
 
@@ -131,15 +131,14 @@ class Loader {
   // call for its epoch plays the rest of that epoch.
   EpochRange Epoch(std::uint64_t epoch);
 
-  // One row: the content of Epoch(epoch) for that sample, before OneHot's target is mixed with
-  // others (MixUp, CutMix) and without batch_function, which need a whole batch. Use it to look at
-  // augmentations, and to find what was wrong with one. If the sample comes several times (in a
-  // list), this is its first row. The calling thread decodes the row, with memory that only Row()
-  // uses, and with a state of its own if there is a thread_setup; other callers wait meanwhile. To
-  // find the sample's place it walks the epoch's order: about 20 ms for a million samples. The
-  // batch is on the host. Throws Error(kInvalidArgument) if the epoch does not have the sample, and
-  // the sample's own Error if it cannot be read, whatever on_fault says. Any thread, also while an
-  // epoch is played.
+  // One row: what Epoch(epoch) has for that sample, but without MixUp, CutMix and batch_function,
+  // which need a whole batch. Use it to look at augmentations. If the sample comes several times
+  // (in a list), this is its first row. The calling thread decodes the row, with memory that only
+  // Row() uses, and with a state of its own if there is a thread_setup; other callers wait
+  // meanwhile. To find the sample's place it walks the epoch's order: about 20 ms for a million
+  // samples. The batch is on the host. Throws Error(kInvalidArgument) if the epoch does not have
+  // the sample, and the sample's own Error if it cannot be read, whatever on_fault says. Any
+  // thread, also while an epoch is played.
   Batch Row(std::uint64_t sample, std::uint64_t epoch) const;
   // The steps that make an image into its row in that epoch, as JSON, with the size, the channels
   // and the layout of the row: for Preprocess (<sluice/preprocess.h>), with which a server makes

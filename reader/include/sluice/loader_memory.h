@@ -16,8 +16,8 @@ struct LoaderMemory {
   std::uint64_t slots = 0;
   // Variable-length and bytes fields, for each chosen field: (1 + prefetch + hold) x batch_size x
   // (twice the field's largest value + 128 bytes). Twice, because a value is stored for its row and
-  // then joined with the others. The manifest has the largest values; for datasets made before it
-  // did, the shards' tables are read for them. Values that the user's functions put there are not
+  // then joined with the others. The manifest has the largest values; if it is older and lacks
+  // them, they are read from the shards' tables. Values that the user's functions put there are not
   // counted.
   std::uint64_t variable = 0;
   // The number of threads (with OnDevice::decode, plus one) x (2 MiB + 24 bytes for each pixel of
@@ -37,8 +37,8 @@ struct LoaderMemory {
   // With OnDevice::images = kDevice it also counts the dataset's images.
   std::uint64_t device = 0;
   // OnDevice::images: page-locked memory of this machine, for the images or for those on their way
-  // to the device (8 MiB); for each sample 24 bytes, and 12 for each eight lines of the largest
-  // image: 4 for each row of MCUs or of a component's blocks.
+  // to the device (8 MiB); also, for each sample, 24 bytes and 12 for each eight lines of the
+  // largest image (4 for each of three components).
   std::uint64_t images = 0;
   // A dataset at a URL: the blocks that are open, those that the ring's batches still need, those
   // on their way or fetched for the next windows (twice Mapped::read_ahead_bytes, or 128 MiB), 64
@@ -57,8 +57,8 @@ struct LoaderMemory {
   std::uint64_t window = 0;
   // Pages mapped at once; 0 with LoaderOptions::storage = Direct. The window, and the blocks of the
   // batches in the ring: under two windows if the window holds at least as many samples as the
-  // ring. If several ranks share the end of an epoch, its blocks as well: one for each lane of all
-  // ranks if lanes have equal sizes. With Behind::kKeep, the whole dataset.
+  // ring. If several ranks share the end of an epoch, the blocks of that end as well: one for each
+  // lane of all ranks if lanes have equal sizes. With Behind::kKeep, the whole dataset.
   std::uint64_t mapped = 0;
 };
 

@@ -98,11 +98,11 @@ struct Mapped {
 // Dataset lives. Error(kLimit) if they do not fit.
 struct Locked {};
 // Past the page cache (O_DIRECT), into the loader's own memory, which holds only the blocks that
-// are open. For data much larger than memory: it would push everything else out of the page cache
-// and still not be there in the next epoch. Uses io_uring if this build and the kernel have it,
-// else eight threads. If the file system refuses O_DIRECT, the same reads go through the page cache
-// and are dropped from it (LoaderStats::refused_shards). Not for Shuffle::kRandom, which opens a
-// block for each sample.
+// are open. For data much larger than memory: its pages would push everything else out of the page
+// cache and still be gone before the next epoch. Uses io_uring if this build and the kernel have
+// it, else eight threads. If the file system refuses O_DIRECT, the same reads go through the page
+// cache and are dropped from it (LoaderStats::refused_shards). Not for Shuffle::kRandom, which
+// opens a block for each sample.
 struct Direct {
   std::optional<std::uint64_t> read_ahead_bytes = {};  // as Mapped's
 };
@@ -252,8 +252,8 @@ enum class DecodeOn {
   // both kinds may be in one batch. The bytes are the same.
   kDevice,
   // As kDevice, but the device is offered only a share of the pictures, the last of each batch, and
-  // the host decodes the others. The loader begins with a half, and moves the share to where
-  // neither waits for the other, by what it measures (LoaderStats::device_share).
+  // the host decodes the others. The loader begins with a half, measures which of the two waits,
+  // and moves the share until neither does (LoaderStats::device_share).
   kAuto,
 };
 

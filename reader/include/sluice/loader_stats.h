@@ -40,8 +40,8 @@ struct LoaderStats {
   // that were fetched.
   std::uint64_t fetched_bytes = 0;
   std::uint64_t cached_bytes = 0;       // found in the cache
-  std::uint64_t past_cache_bytes = 0;   // fetched, and not kept there
-  std::uint64_t requests = 0;           // sent, with those repeated
+  std::uint64_t past_cache_bytes = 0;   // fetched, but not kept in the cache
+  std::uint64_t requests = 0;           // sent, repeated ones included
   std::uint64_t repeated_requests = 0;  // because an earlier one failed or was slow
 
   // Each stage's time at work, and waiting for the stage before or after it.
@@ -57,8 +57,8 @@ struct LoaderStats {
   double file_make_seconds = 0;
   // Page faults in which decoding threads waited for storage; sampled.
   std::uint64_t decode_major_faults = 0;
-  // LoaderOptions::device: bytes copied to it. The device measures the time of a copy, which
-  // becomes known when the slot is used again.
+  // LoaderOptions::device: bytes copied to it. (The time of a copy, measured by the device, becomes
+  // known when the slot is used again.)
   std::uint64_t upload_bytes = 0;
   std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded
   // The time of decoding them, by the device's clock: each batch's time, divided by the number of
@@ -66,7 +66,7 @@ struct LoaderStats {
   double device_decode_seconds = 0;
   // OnDevice::images: pictures that lie in memory which the device reads.
   std::uint64_t stored_pictures = 0;
-  std::uint64_t stored_bytes = 0;    // of those pictures, where the device reads
+  std::uint64_t stored_bytes = 0;    // size of those pictures in that memory
   double upload_seconds = 0;         // copying
   double upload_wait_seconds = 0;    // the planning thread waited for a slot's copy to finish
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
@@ -78,15 +78,15 @@ struct LoaderStats {
   unsigned threads = 1;     // without those that rest; 0: the thread that asks for batches decodes
   double device_share = 0;  // of all pictures, 0 to 1: offered to the device to decode
   std::uint64_t read_ahead_depth_bytes = 0;  // bytes of blocks being read at any time
-  std::uint64_t changes = 0;                 // how often the loader has changed one
+  std::uint64_t changes = 0;                 // how often the loader has changed a setting
   // This loader's rank; its samples in the epoch asked for last (those that fill up included); and
   // those of all ranks together.
   Rank rank;
   std::uint64_t epoch_samples = 0;         // of this rank, in the epoch asked for last
   std::uint64_t epoch_samples_of_all = 0;  // samples of an epoch of all ranks
 
-  // Adds the figures that count up: times, samples, bytes and so on. Means, settings and what is
-  // kept stay.
+  // Adds counts and sums: times, samples, bytes and so on. Means, settings and what is kept stay as
+  // they are.
   LoaderStats& operator+=(const LoaderStats& more) noexcept;
   // The difference to an earlier snapshot of the same Loader: for one epoch, say.
   LoaderStats Since(const LoaderStats& earlier) const;

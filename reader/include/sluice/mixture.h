@@ -40,7 +40,7 @@ enum class MixtureShares {
   kOfSamples,
   // Weights are shares of each batch of each rank: all batches have the same number of samples of
   // each dataset, and epochs are whole batches. The samples of a global batch do not depend on the
-  // world size if the shares of the ranks' batches add up to the same.
+  // world size if the ranks' batches together hold the same number of samples of each dataset.
   kOfEachBatch,
 };
 

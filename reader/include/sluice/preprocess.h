@@ -32,7 +32,7 @@
 namespace sluice {
 
 // A function that reads an image file: ImageFileReader() makes one. One thread at a time calls it;
-// what it returns is valid until its next call, and as long as the file's bytes.
+// its result is valid until its next call, while the file's bytes are.
 using ImageReader = std::function<ImagePayload(std::span<const std::byte> file)>;
 
 // Makes such a function, for images of that many channels and at most that many pixels.
@@ -53,19 +53,19 @@ struct PreprocessOptions {
 // Why a row of Preprocess::Rows() could not be made.
 struct RowFault {
   std::size_t row = 0;  // the image's place in the call
-  bool late = false;    // the deadline came before a thread began with it
+  bool late = false;    // the deadline came before a thread began with the image
   Error error;          // what is wrong with the image
 };
 
-// Makes rows. Any number of threads may call it at once. It keeps the memory that it worked in, so
-// that calls take no memory once as many of them have run at a time as ever will, and with images
-// as large: as long as the images are baseline JPEGs without Exif or XMP, packed, or decoded.
+// Makes rows. Any number of threads may call it at once. It keeps the memory that its calls work
+// in: a call allocates nothing if as many calls have run at the same time before, with images as
+// large, and if its images are decoded, packed, or baseline JPEGs without Exif or XMP.
 class Preprocess {
  public:
   // `pipeline`: the JSON of Loader::PipelineText(); or a pipeline as ParsePipeline() reads it,
   // which makes RGB images, channels last. Throws Error(kInvalidArgument) for text that is neither,
-  // for steps that make another row each time (a server has no use for augmentations: take the
-  // pipeline of the validation), and for steps that leave the size of the row open.
+  // for random steps (a server has no use for augmentations: use the validation's pipeline), and
+  // for steps that do not determine the size of the row.
   explicit Preprocess(std::string_view pipeline, PreprocessOptions options = {});
   ~Preprocess();                      // no call may be under way
   Preprocess(Preprocess&&) noexcept;  // the moved-from object may only be destroyed or assigned to
@@ -84,11 +84,11 @@ class Preprocess {
   // kRaw, whose bytes are height x width x channels values of 8 bits.
   void Row(const ImagePayload& image, std::span<std::byte> row) const;
 
-  // Makes the rows of several files, `rows` being as many times row_bytes(). The calling thread and
-  // those of this object divide the images among them. Returns the faults by row, none if all rows
-  // are there; the rows of faults are zeros. With `within`, no thread begins with an image later
-  // than that after the call; so the call takes at most that long, and the time of one image.
-  // Throws Error(kInvalidArgument) if `rows` has another size, and Error(kState) as above.
+  // Makes the rows of several files. `rows` has row_bytes() for each. The calling thread and those
+  // of this object divide the images among them. Returns the faults, sorted by row; rows with a
+  // fault are zeros. Once `within` has passed since the call, no thread begins another image; so
+  // the call takes at most `within` and the time of one image. Throws Error(kInvalidArgument) if
+  // `rows` has another size, and Error(kState) as above.
   std::vector<RowFault> Rows(std::span<const std::span<const std::byte>> files,
                              std::span<std::byte> rows,
                              std::optional<std::chrono::microseconds> within = {}) const;

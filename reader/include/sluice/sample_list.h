@@ -70,10 +70,10 @@ class SampleList {
   // left in them, deals them to lanes, and mixes the samples left in the open blocks: the window
   // has the same number of blocks, so fewer samples. Shuffle::kSequential plays samples as stored.
   // Whole blocks are read even if few samples of each are kept; if the kept samples are made a
-  // dataset of their own (`sluice subset`), less is read. Takes a bit for each sample and 8 bytes
-  // for each that is kept. If `keep` throws, or a sample it asks for cannot be read, this throws an
-  // Error that names the sample: the first such sample, with any number of threads. (A filter may
-  // catch that itself and decide.)
+  // dataset of their own (`sluice subset`), less is read. Takes one bit of memory for each sample
+  // and 8 bytes for each that is kept. If `keep` throws, or a sample it asks for cannot be read,
+  // this throws an Error that names the sample: the first such sample, with any number of threads.
+  // (The filter may catch the Error itself and decide.)
   static SampleList Where(const Dataset& dataset, const SampleFilter& keep,
                           const FilterOptions& options = {});
 

@@ -144,8 +144,8 @@ inline std::vector<at::Tensor> ImageTensors(const Batch& batch, std::string_view
   return tensors;
 }
 
-// A fixed-shape array field: samples x its shape, of its own type, on the batch's device as an
-// image is. Error(kUnsupported) for uint16, which LibTorch lacks.
+// A fixed-shape array field: samples x the field's shape, of the field's type, on the batch's
+// device. Error(kUnsupported) for uint16, which LibTorch lacks.
 inline at::Tensor FieldTensor(const Batch& batch, std::string_view field) {
   if (batch.HoldsVariable(field)) {
     throw Error(ErrorCode::kInvalidArgument,

@@ -50,10 +50,10 @@ struct ScheduledTransform {
   Pipeline transform;       // as LoaderOptions::transform
 };
 
-// For LoaderOptions::schedule: steps whose strength grows from `transform` = steps(0) before epoch
-// `begin` to steps(1) from epoch `end` on, linearly: `steps` is called with a share of 0 to 1 for
-// each epoch between. Throws Error(kInvalidArgument) unless begin < end, and for more than 65535
-// epochs between.
+// For LoaderOptions::schedule: steps whose strength grows linearly, from steps(0) before epoch
+// `begin` (set `transform` to steps(0)) to steps(1) from epoch `end` on. `steps` is called with a
+// share of 0 to 1 for each epoch between. Throws Error(kInvalidArgument) unless begin < end, and
+// for more than 65535 epochs between.
 std::vector<ScheduledTransform> Ramp(std::uint64_t begin, std::uint64_t end,
                                      const std::function<Pipeline(double share)>& steps);
 
