@@ -1,7 +1,7 @@
 // The pictures that make_photos draws: ground under a sky, an object of the picture's class in
-// front, another object behind it. Uses only arithmetic that is the same everywhere. So it calls
-// sqrt(), floor() and round(), which are exact, but none of the functions of the maths library
-// whose last digit differs between systems, such as sin().
+// front, another object behind it. Uses only arithmetic that gives the same result everywhere:
+// sqrt(), floor() and round(), which are exact, but no function whose last digit differs between
+// systems, such as sin().
 #pragma once
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 //
 // Both commands take the same options; `plan` stops once the plan is written. One command line may
 // make several datasets (parts, see convert_parts.cpp), which are converted one after another.
-// `--part` takes its options from a plan instead, so it goes a way of its own.
+// `--part` takes its options from a plan instead, so RunPartOf() runs it.
 #include "tools/convert.h"
 
 #include <cstdio>

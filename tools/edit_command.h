@@ -26,7 +26,7 @@ void AddOutputOptions(CLI::App& app, EditOutput& output);
 
 // Adds --meta, which may be given several times.
 void AddMetaOption(CLI::App& app, std::map<std::string, std::string>& meta, const char* help);
-// ... for commands that make datasets from datasets.
+// The help of --meta for commands that make datasets from datasets.
 inline constexpr const char* kMetaHelp =
     "say something else about the dataset, such as license=CC-BY-4.0; may be given several times. "
     "NAME= removes a name. Without it, the new dataset says the same as its inputs";

@@ -368,8 +368,8 @@ struct ExportTotals {
   std::uint64_t bytes = 0;
 };
 
-// Threads write files in any order, but the table in the samples' order, so the result is the same
-// for any number of threads.
+// Threads write files in any order, but the table's rows in the samples' order, so the result is
+// the same for any number of threads.
 ExportTotals ExportAll(ReadableSamples& samples, const Export& out,
                        const ExportArguments& arguments, const EditHooks& hooks) {
   ExportTotals totals;

@@ -9,7 +9,7 @@
 namespace sluice {
 
 namespace {
-// More than any dataset has in a lane, and small enough for arithmetic not to overflow.
+// More blocks than any dataset has in a lane, and small enough for arithmetic not to overflow.
 constexpr std::uint64_t kMaxWindowBlocks = std::uint64_t{1} << 46;
 }  // namespace
 

@@ -6,16 +6,16 @@ import sys
 
 stub = pathlib.Path(sys.argv[1])
 text = stub.read_text()
-# Its name for paths lacks its argument, which mypy --strict asks for.
+# nanobind's name for paths lacks the type's argument, which mypy --strict asks for.
 text = text.replace("os.PathLike[str]", "os.PathLike").replace("os.PathLike", "os.PathLike[str]")
-# What comes as an object is an array, or what a function of the user's made.
+# A result of type object is an array, or comes from a function of the user's.
 text = text.replace(") -> object:", ") -> Any:")
 # Lists and dicts that attributes give are read-only: sluice/_arguments.py.
 for kind, read_only in ("list", "Sequence"), ("dict", "Mapping"):
     text = re.sub(rf"(@property\n    def \w+\(self\) -> ){kind}\[", rf"\1collections.abc.{read_only}[", text)
 # Only the garbage collector calls it.
 text = re.sub(r"    def __del__\(.*\n\n", "", text)
-# Where an enumeration is wanted, its words do.
+# A parameter that takes an enumeration takes its words, too.
 for name, body in re.findall(r"^class (\w+)\((?:enum\.StrEnum|str, enum\.Enum)\):\n(.*?)(?=^\S)", text, re.M | re.S):
     words = ", ".join(re.findall(r"^    \w+ = ('\w+')", body, re.M))
     text = re.sub(rf": {name}(?=[,)]| = )", f": {name} | Literal[{words}]", text)

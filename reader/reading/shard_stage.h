@@ -11,14 +11,14 @@
 //
 // Locks are flock's: the kernel releases them when a process dies, so that others can take over or
 // remove the files that it left. No thread waits for a lock; until it is free, shards are read
-// where they lie. Nor does another user's file decide what is overwritten
+// where they lie. Another user's file cannot decide what is overwritten
 // (format/disk/shared_folder.h).
 //
 // A copy gets its final name once it has reached the disk. If the budget has no room, the stage
 // removes copies of datasets that no process reads, the least recently used dataset first; if that
-// is not enough, it copies no more. It never touches a folder of another form or with anything else
-// in it. If a copy gives other samples than its original, the stage removes it and copies once
-// more. No failure here is an error: the shard is read where it lies.
+// is not enough, it copies no more. It never touches a folder of another form, nor one that holds
+// anything else. If a copy gives other samples than its original, the stage removes it and copies
+// once more. No failure here is an error: the shard is read where it lies.
 #pragma once
 
 #include <deque>

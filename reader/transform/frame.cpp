@@ -39,7 +39,7 @@ void CropSpan(Span& span, std::int64_t offset, std::uint32_t extent, bool mirror
 }
 
 // Does what CropSpan() does, but the filter must not see pixels outside the crop, as if the picture
-// ended at its edges.
+// ended at the crop's edges.
 void CutSpan(Span& span, std::uint32_t offset, std::uint32_t extent, bool mirrored) {
   CropSpan(span, offset, extent, mirrored);
   const double begin = std::floor(span.start);

@@ -56,8 +56,8 @@ class Framing {
     return DrawsOf(StepOf<Step>::kDraws);
   }
   void Crop(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height);
-  // Crops, but the filter must not see pixels outside the crop, as if the picture ended at its
-  // edges.
+  // Crops, but the filter must not see pixels outside the crop, as if the picture ended at the
+  // crop's edges.
   void Cut(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height);
   void ResizeTo(std::uint32_t width, std::uint32_t height, Filter filter) noexcept;
   void SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) noexcept;

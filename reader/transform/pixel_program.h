@@ -57,8 +57,8 @@ class PixelProgram {
   // The number of steps that Run() runs; the device runs the later ones.
   std::size_t steps_here(std::size_t stage = 0) const noexcept { return stages_[stage].steps_here; }
 
-  // Whether the device has work. It gets pixels as decoded (kNHWC), and at most device_ops()
-  // operations for each sample, which may need what need() says.
+  // Whether the device has work. The device gets pixels as decoded (kNHWC), and at most
+  // device_ops() operations for each sample, which may need what need() says.
   bool goes_on() const noexcept {
     return part_ != DevicePart::kNone && (numbers_ || device_ops_ > 0);
   }

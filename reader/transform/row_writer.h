@@ -83,8 +83,8 @@ struct DecodeCosts {
 // one.
 class SharedPart {
  public:
-  // Whether one decoding is used for these frames of a picture of that size and codec: whether it
-  // is cheaper, but for JPEGs only by version 1 of the views.
+  // Whether to use one decoding for these frames of a picture of that size and codec, because it is
+  // cheaper. For JPEGs, only version 1 of the views does so.
   static bool Cheaper(const ImagePayload& payload, std::span<const Frame> frames,
                       std::uint32_t views_version) noexcept;
 

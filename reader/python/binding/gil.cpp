@@ -24,10 +24,11 @@ thread_local bool was_here = false;
 std::terminate_handler terminate_before = nullptr;
 
 // Python code that nanobind called inside a noexcept function has lost the GIL (see gil.h): its
-// thread sleeps. It is recognised by having no exception and by not being the ending thread. The
-// same holds for a few defects (the destructor of a joinable thread, a pure virtual call); that
-// they sleep too, while the process ends, is accepted. A thread of another library terminates the
-// process as it would without this module: asleep, it may hold what the ending thread waits for.
+// thread sleeps. It is recognised by having no exception and by not being the ending thread. A few
+// defects (destroying a joinable thread, a pure virtual call) look the same; their threads sleep,
+// too, which is acceptable while the process ends. A thread of another library terminates the
+// process as it would without this module: if it slept, it might hold a lock that the ending thread
+// waits for.
 [[noreturn]] void SleepOrTerminate() {
   if (was_here && std::current_exception() == nullptr && !EndsHere()) SleepForever();
   terminate_before();

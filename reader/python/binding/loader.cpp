@@ -83,7 +83,7 @@ struct PyLoader {
             " processes would play all samples; make it after init_process_group(), or give "
             "it LoaderOptions::ranks (world_size 1 to play all samples here)");
   }
-  // Refuses to play a share of what another class deals out once more (sluice/_dealers.py).
+  // Refuses to play a share if another class deals its batches out once more (sluice/_dealers.py).
   void RequireOneShare() {
     const Rank rank = (*this)->rank();
     if (rank.world_size <= 1) return;
@@ -156,7 +156,7 @@ struct Walk {
         batches = playing.batches_per_epoch(epoch);
         // The walk with the highest number is the one that the Loader continues.
         const std::scoped_lock lock(loader.beginning);
-        number = ++loader.walks;  // before the walk that it ends can find out that it has ended
+        number = ++loader.walks;  // before the earlier walk can notice that it has ended
         return playing.Epoch(epoch);
       });
     }
@@ -217,7 +217,7 @@ struct Walk {
     batch = range->Next();
     return true;
   }
-  // A wait is made of short waits here, so the check of LoaderOptions::timeout is here, too.
+  // A long wait is made of short ones here, so LoaderOptions::timeout is checked here, too.
   [[noreturn]] static void ThrowTimeout(std::chrono::milliseconds timeout) {
     throw Error(ErrorCode::kIo, "no batch came within " + std::to_string(timeout.count()) +
                                     " ms (timeout): the storage hangs or is slow, or the steps of "

@@ -14,7 +14,7 @@ void RequireCallable(const char* option, const nb::object& function) {
 }
 
 // The rows that a Python function sees, while it runs. Arrays over them keep this object alive, so
-// the caller can tell whether the function kept one, which then keeps the memory, too.
+// the caller can tell whether the function kept one. If so, that array keeps the memory, too.
 template <class Rows>
 struct Seen {
   Rows* rows;

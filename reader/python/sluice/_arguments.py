@@ -213,8 +213,8 @@ def _given_as_copy(getter: Any) -> bool:
 
 
 def _explained(owner: str, name: str, given: property) -> property:
-    """An attribute that says what it takes when it is set to something else, and gives nothing whose change would
-    be lost."""
+    """An attribute that says what it takes when it is set to something else, and whose lists and dicts are
+    read-only, since changes to these copies would be lost."""
 
     def get_copy(self: Any) -> Any:
         return _read_only(given.fget(self))  # type: ignore[misc]
@@ -234,8 +234,8 @@ def _explained(owner: str, name: str, given: property) -> property:
 
 
 def _shown(owner: str, name: str, function: Any) -> Any:
-    """The same function or method, whose signature inspect and help() show, and whose errors name the wrong argument:
-    nanobind's functions take no attributes."""
+    """The function or method in a wrapper, since nanobind's functions take no attributes: inspect and help() show its
+    signature, and its errors name the wrong argument."""
     stated = function.__nb_signature__
     is_method = type(function).__name__ == "nb_method"
 

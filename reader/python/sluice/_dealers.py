@@ -7,7 +7,8 @@ import sys
 import types
 
 # By module, the classes that deal out an iterable dataset's batches to processes. A DataLoaderDispatcher reads in one
-# process for all. Of IterableDatasetShard, each process has its own, which reads everything and takes its part.
+# process for all. Each process has an IterableDatasetShard of its own, which reads everything and
+# takes its part.
 _DEALERS = {
     "accelerate.data_loader": ("DataLoaderDispatcher", "IterableDatasetShard"),
     "transformers.trainer_pt_utils": ("IterableDatasetShard",),
@@ -15,8 +16,8 @@ _DEALERS = {
 
 
 def _dealer() -> str | None:
-    """The class that is asking for a batch to deal it out, if one is: it is among the callers. So it is in a worker
-    process of torch's DataLoader, which was forked inside of such a call."""
+    """The class that asks for a batch in order to deal it out, if there is one. It is among the callers, also in a
+    worker process of torch's DataLoader, because that process was forked inside such a call."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         of_module = _DEALERS.get(frame.f_globals.get("__name__", ""), ())
