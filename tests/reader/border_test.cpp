@@ -45,7 +45,8 @@ std::filesystem::path WriteWhite(const TemporaryFolder& folder, int count) {
 constexpr std::size_t kSide = 16;
 constexpr std::size_t kPixels = kSide * kSide;
 
-// Each puts borders around pictures: alone, mirrored and turned, and mixed with a warp's.
+// Cases that put borders around pictures: plain, mirrored and turned, and mixed with a warp's
+// border.
 struct BorderCase {
   const char* name;
   bool warps;

@@ -136,7 +136,7 @@ TEST_CASE("A damaged picture is not kept, and is a fault in every epoch") {
   }
 }
 
-TEST_CASE("A store gives back the pictures put into it, up to its budget, from any thread") {
+TEST_CASE("A cache gives back the pictures put into it, up to its budget, from any thread") {
   const TemporaryFolder folder;
   for (const std::string& where : {std::string(), folder.path().string()}) {
     DecodedCache store(1000, 64 * 500, where);

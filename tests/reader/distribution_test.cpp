@@ -232,7 +232,7 @@ TEST_CASE("The centre of a cut lies anywhere") {
   CheckUniform(ys);
 }
 
-TEST_CASE("Batches are mixed as often as the probability says, by shares of Beta's") {
+TEST_CASE("Batches are mixed as often as the probability says, by shares drawn from Beta") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 500));
   for (const bool cut : {false, true}) {

@@ -137,7 +137,7 @@ TEST_CASE("Flips and quarter turns in any order give the flipped and turned pict
   CHECK(Seen(FrameOf({VerticalFlip{1}}, picture, 0), picture) == Mirrored(picture, false));
   CHECK(Seen(FrameOf({VerticalFlip{1}, HorizontalFlip{1}}, picture, 0), picture) ==
         Mirrored(Mirrored(picture, false), true));
-  // Against the clock: rows become columns, the last column the first row.
+  // Counterclockwise: rows become columns, the last column the first row.
   const Grid once = Mirrored(Transposed(picture), false);
   const Grid twice = Mirrored(Mirrored(picture, false), true);
   const Grid thrice = Mirrored(Transposed(picture), true);

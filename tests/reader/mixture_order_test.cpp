@@ -74,9 +74,9 @@ TEST_CASE("Each part of a mixture has its share of an epoch, and of any stretch 
     for (std::size_t k = 0; k < 4; ++k)
       worst = std::max(worst, std::abs(counts[k] - weights[k] * static_cast<double>(p + 1)));
   }
-  // A row of columns is a stretch of the word, in which shares are exact to one or two turns.
-  // Within the row, and in the rest that fills no row, turns are drawn. (Three deviations of
-  // drawing each: 137.)
+  // A row of `lanes` positions has the word's shares, exact to one or two turns. Within a row, and
+  // in the tail, the turns come in random order. (If each turn were drawn by itself, three standard
+  // deviations would be 137.)
   CHECK(worst <= 24);
   for (std::size_t k = 0; k < 4; ++k)
     CHECK(std::abs(counts[k] - weights[k] * static_cast<double>(length)) < 1);
