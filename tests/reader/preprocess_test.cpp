@@ -219,7 +219,7 @@ TEST_CASE("A pipeline's text that this version does not know wholly is refused")
   CHECK_THAT(refusal("short:48"), ContainsSubstring("leaves the size of its rows open"));
 }
 
-TEST_CASE("Steps that make another row each time are refused, and what they do not draw is not") {
+TEST_CASE("Random steps are refused, and steps whose result is fixed are accepted") {
   const auto refusal = [](const std::string& steps) {
     return ErrorText([&] { Preprocess{steps}; }, ErrorCode::kInvalidArgument);
   };
@@ -231,7 +231,7 @@ TEST_CASE("Steps that make another row each time are refused, and what they do n
   CHECK_NOTHROW(Preprocess("center:32,invert:1,equalize:0,blur:5/1/1,jitter:0"));
 }
 
-TEST_CASE("A loader whose rows depend on more than text can hold has no pipeline's text") {
+TEST_CASE("PipelineText() refuses a loader whose rows depend on more than text can hold") {
   const TemporaryFolder folder;
   const Dataset raw = Dataset::Open(WriteLargerDataset(folder, 3));
   const Dataset jpegs = Dataset::Open(WriteJpegDataset(folder, 3));
@@ -362,7 +362,7 @@ TEST_CASE("Faulty files are named by row, their rows are zeros, and the others a
   CHECK(std::equal(one.begin(), one.end(), rows.begin() + static_cast<std::ptrdiff_t>(11 * bytes)));
 }
 
-TEST_CASE("No image is begun after the deadline, and each is told so") {
+TEST_CASE("No image is begun after the deadline, and each is a late fault") {
   const auto files = SomeFiles(6);
   const Preprocess preprocess = ForFiles("center:32", 2);
   std::vector<std::byte> rows(files.size() * preprocess.row_bytes(), std::byte{1});
@@ -403,7 +403,7 @@ TEST_CASE("Several threads may use one Preprocess at once") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("Serving takes no memory once it has worked") {
+TEST_CASE("Serving allocates no memory after its first calls") {
   const TemporaryFolder folder;
   std::string names;
   const auto files = SomeFiles(5);

@@ -61,7 +61,7 @@ TEST_CASE("Suggested blocks are read if earlier ones came from disk, and nobody 
   CHECK(reading.opened() == 1);
   reading.Await(1);
   CHECK(reading.bytes_read() == BlockBytes(state, 0));
-  // As long as a busy disk takes; a machine that is short of memory may drop pages at once.
+  // Waits as long as a busy disk takes; a machine that is short of memory may drop pages at once.
   for (int look = 1; CachedBytes(dataset) < 11 * BlockBytes(state, 0); ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (look % 1000 != 0) continue;

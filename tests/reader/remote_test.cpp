@@ -170,8 +170,8 @@ TEST_CASE("payloads that no batch needs are not fetched", "[remote]") {
     }
     CHECK(loader.Stats().fetched_bytes < 1'000'000);
   }
-  SECTION("rows that are kept") {  // raw pictures are not kept, but rows are that a deterministic
-                                   // sample function made
+  SECTION("rows that are kept") {  // raw pictures are not kept, but rows made by a deterministic
+                                   // sample function are
     options.sample_function = [](MutableSample&) {};
     options.keep = DecodedPictures{10'000'000, {}, true};
     if (GENERATE(false, true)) options.keep->folder = folder.path().string();

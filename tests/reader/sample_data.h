@@ -11,7 +11,8 @@
 
 namespace sluice::test {
 
-// `count` raw 8x8 pictures whose pixels all hold index % 251, with label index % 10 and key "NNNN".
+// `count` raw 8x8 pictures whose pixels all hold index % 251, with label index % 10 and key
+// "key-INDEX".
 inline std::filesystem::path WriteRawDataset(const TemporaryFolder& folder, int count,
                                              std::uint32_t block_samples = 16,
                                              std::uint64_t shard_bytes = 1'000'000) {

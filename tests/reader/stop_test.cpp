@@ -109,7 +109,7 @@ TEST_CASE("By default a loader has as many threads as this thread may use CPUs")
     cpu_set_t mine;
     CPU_ZERO(&mine);
     CPU_SET(sched_getcpu(), &mine);
-    if (sched_setaffinity(0, sizeof mine, &mine) != 0) return;  // then the test cannot see anything
+    if (sched_setaffinity(0, sizeof mine, &mine) != 0) return;  // then there is nothing to test
     threads = Loader(dataset, OptionsFor(10, {})).threads();
   });
   narrow.join();

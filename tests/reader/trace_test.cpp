@@ -1,4 +1,4 @@
-// LoaderOptions::trace: the recorded events of playing.
+// LoaderOptions::diagnostics.trace: the recorded events of playing.
 #include <map>
 
 #include "tests/reader/playing.h"

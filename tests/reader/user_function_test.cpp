@@ -461,9 +461,9 @@ TEST_CASE("A sample function gets the sample's key, also of a sample that replac
 }
 
 TEST_CASE(
-    "A key among others of more than 4 MiB is refused by that limit, and the way round it works") {
+    "A key in a chunk of more than 4 MiB of keys is refused, and Dataset still reads the key") {
   const TemporaryFolder folder;
-  // 100 long keys would do, but a chunk has 4096 keys, whatever their lengths.
+  // A chunk has up to 4096 keys of any length, so these 80 keys are one chunk of 4.8 MB.
   const auto key_of = [](std::uint64_t i) { return std::to_string(i) + std::string(60'000, 'k'); };
   DatasetWriter writer(folder / "d", {{Field::Image(), Field::Label()}});
   const std::vector<std::byte> pixels(4 * 4 * 3);

@@ -15,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// A frame of a few kB of zeros, however many they are.
+// A zstd frame of a few kB that inflates to `bytes` zeros.
 FieldValue Zeros(std::size_t bytes) {
   return PayloadValue(AsText(ZstdCompress(std::vector<std::byte>(bytes), 1)), Codec::kZstd);
 }

@@ -108,7 +108,7 @@ TEST_CASE("A damaged payload is reported with shard, sample and key") {
   const std::filesystem::path path = WriteRawDataset(folder, 40, 8);
   const Dataset dataset = Dataset::Open(path);
   const std::filesystem::path shard = path / dataset.shards()[0].file;
-  // Sample 11's pixels: eleven 192-byte payloads of 8 bytes value (11).
+  // Sample 11's pixels: 192 bytes of value 11.
   const std::string bytes = ContentOf(shard);
   FlipByte(shard, bytes.find(std::string(192, '\x0b')) + 5);
   const VerifyReport report = VerifyDataset(path);
@@ -127,7 +127,7 @@ TEST_CASE("A payload with a matching checksum that cannot be decoded is found by
     DatasetWriter writer(path, {{Field::Image()}});
     auto file = MakeJpeg(MakePicture(64, 64));
     file.resize(file.size() / 2);
-    file.insert(file.end(), {std::byte{0xFF}, std::byte{0xD9}});  // an end, which writers trust
+    file.insert(file.end(), {std::byte{0xFF}, std::byte{0xD9}});  // the end marker of a JPEG
     SampleBuilder sample = writer.NewSample("half.jpg");
     sample.SetJpeg("image", file);
     writer.Add(sample);

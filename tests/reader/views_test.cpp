@@ -135,7 +135,8 @@ TEST_CASE("Each of many views has the pixels that it has as the only one") {
                              {RandomResizedCrop(8).scale(0.05, 0.4), RandomQuarterTurns()},
                              {}});
   }
-  // A view's draws are those of its place, so the others become single pixels instead of leaving.
+  // A view's draws depend on its place in the list, so the other views are made single pixels, not
+  // removed.
   const auto together = PlayViews(dataset, options, 1);
   for (std::size_t only = 0; only <= options.views.size(); ++only) {
     LoaderOptions alone = options;
