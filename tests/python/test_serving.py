@@ -53,7 +53,8 @@ def test_the_rows_of_arrays_and_of_other_kinds_are_the_loaders(raw):
     wanted = loader.row(7, 0)["image"].numpy()[0]
     assert numpy.array_equal(preprocess(pixels), wanted)
     assert numpy.array_equal(preprocess.rows([pixels, pixels])[0][1], wanted)
-    assert numpy.array_equal(preprocess(numpy.ascontiguousarray(pixels[:, :, 0])).shape, wanted.shape)
+    grey = numpy.ascontiguousarray(pixels[:, :, 0])
+    assert numpy.array_equal(preprocess(grey), preprocess(numpy.stack([grey] * 3, axis=2)))
     assert numpy.array_equal(preprocess(png_of(pixels)), wanted)
 
 

@@ -8,6 +8,7 @@
 #include <sluice/parse_pipeline.h>
 #include <sluice/preprocess.h>
 
+#include "format/mutex.h"
 #include "reader/decoding/served_pipeline.h"
 #include "reader/transform/steps.h"
 #include "tests/reader/playing.h"
