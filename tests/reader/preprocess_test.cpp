@@ -404,6 +404,31 @@ TEST_CASE("Several threads may use one Preprocess at once") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("Several threads make the rows of one call") {
+  // Each image waits until another thread has one, too.
+  Mutex mutex;
+  Condition second;
+  int under_way = 0;
+  const auto picture = MakePicture(40, 30);
+  const ImagePayload image{
+      Codec::kRaw, PixelType::kUint8, 3, 40, 30, std::as_bytes(std::span(picture.pixels))};
+  const Preprocess preprocess("center:32",
+                              {.image_files = [&](unsigned, std::uint64_t) -> ImageReader {
+                                 return [&](Bytes) {
+                                   const MutexLock lock(mutex);
+                                   if (++under_way == 2) second.NotifyAll();
+                                   while (under_way < 2)
+                                     second.Wait(mutex);
+                                   return image;
+                                 };
+                               },
+                               .threads = 2});
+  std::vector<std::byte> rows(2 * preprocess.row_bytes());
+  const std::vector<std::span<const std::byte>> files(2, image.bytes.first(1));
+  CHECK(preprocess.Rows(files, rows).empty());
+  CHECK(under_way == 2);
+}
+
 TEST_CASE("Serving allocates no memory after its first calls") {
   const TemporaryFolder folder;
   std::string names;

@@ -32,7 +32,8 @@
 namespace sluice {
 
 // A function that reads an image file: ImageFileReader() makes one. One thread at a time calls it;
-// its result is valid until its next call, while the file's bytes are.
+// its result is valid until its next call, while the file's bytes are. What it throws must derive
+// from std::exception, and becomes the error of the row (kUnsupported, unless it is an Error).
 using ImageReader = std::function<ImagePayload(std::span<const std::byte> file)>;
 
 // Makes such a function, for images of that many channels and at most that many pixels.
