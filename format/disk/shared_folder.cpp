@@ -128,14 +128,14 @@ void SharedFolder::Check(const FileHandle& file, const std::string& name, bool f
   }
 }
 
-FileHandle SharedFolder::OpenChecked(const std::string& name, int flags) const {
+FileHandle SharedFolder::OpenChecked(const std::string& name, int flags, mode_t mode) const {
   // O_NONBLOCK: opening a named pipe would wait.
   const int how = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   // With O_CREAT, Linux may refuse a file of another user's though its mode allows it
   // (fs.protected_regular).
   FileHandle file(openat(folder_.get(), name.c_str(), how & ~O_CREAT));
   if (!file && errno == ENOENT && (flags & O_CREAT) != 0)
-    file = FileHandle(openat(folder_.get(), name.c_str(), how, 0666));
+    file = FileHandle(openat(folder_.get(), name.c_str(), how, mode));
   if (!file) Fail(name, errno);
   Check(file, name, (flags & O_DIRECTORY) != 0);
   return file;
@@ -156,6 +156,15 @@ FileHandle SharedFolder::OpenFile(const std::string& name) const {
 
 FileHandle SharedFolder::OpenForReading(const std::string& name) const {
   return OpenChecked(name, O_RDONLY);
+}
+
+FileHandle SharedFolder::OpenPrivate(const std::string& name) const {
+  FileHandle file = OpenChecked(name, O_RDWR | O_CREAT, 0600);
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) Fail(name, errno);
+  if (info.st_uid != geteuid()) Refuse(name, OfAnother(info, path_));
+  if ((info.st_mode & 077) != 0) Refuse(name, "can be opened by other users; remove it");
+  return file;
 }
 
 FileHandle SharedFolder::OpenLock(const std::string& name) const {

@@ -37,6 +37,8 @@ class SharedFolder {
   // Opens a file for reading and writing; makes an empty one if it is missing.
   FileHandle OpenFile(const std::string& name) const;
   FileHandle OpenForReading(const std::string& name) const;
+  // As OpenFile(), for a file that nobody else may read or write.
+  FileHandle OpenPrivate(const std::string& name) const;
   // A file for flock(). If this user cannot write to the folder, an existing file is opened for
   // reading.
   FileHandle OpenLock(const std::string& name) const;
@@ -58,7 +60,7 @@ class SharedFolder {
   SharedFolder(std::filesystem::path path, FileHandle folder, std::optional<gid_t> group)
       : path_(std::move(path)), folder_(std::move(folder)), group_(group) {}
   void Check(const FileHandle& file, const std::string& name, bool folder) const;
-  FileHandle OpenChecked(const std::string& name, int flags) const;
+  FileHandle OpenChecked(const std::string& name, int flags, mode_t mode = 0666) const;
   [[noreturn]] void Refuse(const std::string& name, const std::string& why) const;
   [[noreturn]] void Fail(const std::string& name, int error_number) const;
 

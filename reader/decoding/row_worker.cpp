@@ -24,7 +24,8 @@ RowWorker::RowWorker(const BatchRecipe& recipe, const DecodingContext& context, 
       faults_(faults),
       reader_(recipe, context),
       substitutes_(dataset_, options_),
-      cached_(KeepsFunctionRows(options_) ? context.cache : nullptr) {
+      cached_(KeepsFunctionRows(options_) ? context.cache : nullptr),
+      shared_(context.store) {
   if (context.holds_blocks || !PlainCopy::Serves(recipe)) return;
   plain_.emplace(recipe, options_.integrity.verify == Verify::kNever ? nullptr : context.compared);
 }
@@ -34,6 +35,7 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
   const std::size_t step = plain_ ? PlainCopy::kMaxRows : end - begin;
   for (std::size_t row = begin; row < end; row += step)
     if (!WorkStep(slot, row, std::min(row + step, end), outcome)) break;
+  shared_.GiveUpAll();
   outcome.costs = std::exchange(costs_, {});
   return outcome;
 }
@@ -49,6 +51,7 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
     const RowVerdict verdict = MakeRow(slot, row);
     // What was given up has no fault.
     if (verdict.failed() && slot.abandoned.load(std::memory_order_relaxed)) return false;
+    if (!verdict.failed() && !verdict.unverified) shared_.Put(slot, row);
     if (verdict.failed() && !TreatFault(slot, row, verdict, outcome)) return false;
     unverified = unverified || verdict.unverified;
     if (!slot.blocks.empty()) slot.blocks[row].reset();  // frees memory for the next block
@@ -61,6 +64,7 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
     const RowVerdict verdict = unverified ? CheckFile(slot, row) : RowVerdict();
     if (!verdict.failed()) {
       cached_.Keep(slot, row);
+      shared_.Put(slot, row);
     } else if (!TreatFault(slot, row, verdict, outcome)) {
       return false;
     }
@@ -73,7 +77,7 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
 }
 
 RowVerdict RowWorker::MakeRow(Slot& slot, std::size_t row) {
-  if (cached_.Restore(slot, row)) return {};
+  if (cached_.Restore(slot, row) || shared_.Take(slot, row)) return {};
   RowVerdict verdict = Read(slot, row);
   if (verdict.failed()) return verdict;
   if (program_.target() && !program_.SetTarget(slot, row)) {

@@ -1,10 +1,11 @@
 // Makes runs of rows of a slot, and treats rows that cannot be made as
 // LoaderOptions::integrity.on_fault says. Each decoder thread has one worker.
 //
-// A row is taken from the cache of rows; or copied (PlainCopy); or read (SampleReader), given its
-// OneHot target, and passed to the user's sample_function. At the end of a run, for rows of which
-// no checksum was compared, the worker asks once whether the files still held their bytes. A faulty
-// row is left out, gets another sample (Substitutes), or fails the batch.
+// A row is taken from the cache of rows, or from another loader (RowSharing); or copied
+// (PlainCopy); or read (SampleReader), given its OneHot target, and passed to the user's
+// sample_function. At the end of a run, for rows of which no checksum was compared, the worker asks
+// once whether the files still held their bytes. A faulty row is left out, gets another sample
+// (Substitutes), or fails the batch.
 #pragma once
 
 #include <span>
@@ -13,6 +14,7 @@
 #include "reader/decoding/cached_rows.h"
 #include "reader/decoding/faults.h"
 #include "reader/decoding/plain_copy.h"
+#include "reader/decoding/row_sharing.h"
 #include "reader/decoding/sample_reader.h"
 
 namespace sluice {
@@ -65,8 +67,8 @@ class RowWorker {
   // not, `outcome` says why.
   bool TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdict, Outcome& outcome);
   bool Substitute(Slot& slot, std::size_t row);
-  // Makes the row: takes it from the cache of rows, or reads it and calls the user's
-  // sample_function.
+  // Makes the row: takes it from the cache of rows or from another loader, or reads it and calls
+  // the user's sample_function.
   RowVerdict MakeRow(Slot& slot, std::size_t row);
   RowVerdict Read(Slot& slot, std::size_t row);
   // Checks that the row's file still held its bytes when they were read. If the file is a copy that
@@ -89,6 +91,7 @@ class RowWorker {
   std::optional<PlainCopy> plain_;
   Substitutes substitutes_;
   CachedRows cached_;
+  RowSharing shared_;
   FileCheck files_;
   MutableRows::Memory user_memory_;
   std::vector<std::uint8_t> mix_scratch_;

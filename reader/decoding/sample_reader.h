@@ -21,6 +21,7 @@
 #include "reader/decoding/field_reader.h"
 #include "reader/decoding/row_painter.h"
 #include "reader/reading/direct/direct_blocks.h"
+#include "reader/reading/row_store.h"
 #include "reader/reading/shard_stage.h"
 
 namespace sluice {
@@ -31,6 +32,7 @@ struct DecodingContext {
   ShardStage* stage = nullptr;                                  // LoaderOptions::stage
   ComparedPayloads* compared = nullptr;                         // Verify::kAuto and kFirstEpoch
   DecodedCache* cache = nullptr;                                // LoaderOptions::keep
+  RowStore* store = nullptr;                                    // LoaderOptions::share
   std::function<std::unique_ptr<DevicePainter>()> new_painter;  // LoaderOptions::device
   bool holds_blocks = false;                                    // BlockSource::holds_blocks()
 };

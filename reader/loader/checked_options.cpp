@@ -80,6 +80,22 @@ void CheckFunctionRows(const LoaderOptions& options) {
   }
 }
 
+void CheckSharing(const LoaderOptions& options) {
+  if (!options.share) return;
+  const auto refuse = [](const std::string& what) {
+    Refuse("LoaderOptions::share hands finished rows to other loaders; leave share empty, or " +
+           what);
+  };
+  if (options.share->folder.empty()) refuse("set SharedRows::folder to a folder in memory");
+  if (options.keep) refuse("leave LoaderOptions::keep empty");
+  if (options.sample_function)
+    refuse("leave LoaderOptions::sample_function empty: another process may have another function");
+  if (options.output.image_sizes != ImageSizes::kEqual)
+    refuse("leave LoaderOptions::output.image_sizes at kEqual");
+  if (options.on_device.decode != DecodeOn::kHost)
+    refuse("leave LoaderOptions::on_device.decode at kHost");
+}
+
 void CheckStorage(const DatasetFacts& dataset, const LoaderOptions& options) {
   if (KeepsFunctionRows(options)) CheckFunctionRows(options);
   CheckStage(options);
@@ -262,6 +278,7 @@ LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options)
   SetBatches(dataset, options);
   CheckStorage(dataset, options);
   CheckDecoding(options);
+  CheckSharing(options);
   return options;
 }
 

@@ -78,6 +78,7 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
     LockInMemory(recipe.dataset, recipe.options.integrity.on_fault != OnFault::kError);
   }
   cache_ = MakeCache(recipe);
+  store_ = RowSharing::Open(recipe, SizeOf(0).positions);
   stage_ = MakeStage(recipe);
   direct_ = MakeDirectFiles(recipe);
   RequireRoom(recipe, BatchRing::FirstSlots(setup_));
@@ -92,6 +93,11 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   if (device_cache_ != nullptr) kept = device_cache_.get();
   source_ = MakeBlockSource({recipe.dataset, recipe.choice, kept, ring_->give_up()}, recipe.options,
                             direct_.get());
+  if (store_ != nullptr && setup_.device_layout.paints()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "LoaderOptions::share hands over rows that the host has finished; set "
+                "LoaderOptions::on_device.steps = false, or leave share empty");
+  }
   if (device_cache_ != nullptr) {
     filler_ = std::make_unique<DeviceCacheFiller>(recipe.dataset, recipe.layout.picture_field(),
                                                   recipe.options.order.samples, direct_.get(),
@@ -153,6 +159,7 @@ DecodingContext LoaderState::Context() {
                           .stage = stage_.get(),
                           .compared = &compared_,
                           .cache = cache_.get(),
+                          .store = store_.get(),
                           .new_painter = {},
                           .holds_blocks = source_->holds_blocks()};
   if (setup_.device_layout.paints()) {
@@ -217,6 +224,7 @@ LoaderStats LoaderState::Stats() {
     stats.file_read_seconds = work.reading - made_before_.reading;
     stats.file_make_seconds = work.making - made_before_.making;
   }
+  if (store_ != nullptr) stats.taken_rows = store_->taken();
   if (cache_ != nullptr) {
     stats.kept_pictures = cache_->kept();
     stats.kept_bytes = cache_->kept_bytes();
@@ -231,6 +239,7 @@ LoaderMemory LoaderState::Memory() const {
   memory.variable += rows.variable;
   memory.scratch += rows.scratch;
   memory.bookkeeping += rows.bookkeeping;
+  if (store_ != nullptr) memory.shared = store_->bytes();
   if (uploader_ != nullptr) {
     memory.device =
         uploader_->device_bytes() + SlotsOf(setup_.recipe.options) * uploader_->slot_bytes();

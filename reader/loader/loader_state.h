@@ -70,6 +70,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   FaultLog faults_;
   SampleSupply::Work made_before_;       // by others, for a source that is played
   std::unique_ptr<DecodedCache> cache_;  // LoaderOptions::keep
+  std::unique_ptr<RowStore> store_;      // LoaderOptions::share
   std::unique_ptr<ShardStage> stage_;    // LoaderOptions::stage
   std::unique_ptr<DirectFiles> direct_;  // LoaderOptions::storage = Direct
   ComparedPayloads compared_;

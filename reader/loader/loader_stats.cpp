@@ -53,19 +53,21 @@ std::string Sentence(const char* format, Arguments... arguments) {
 template <class Stats>
 auto SumsOf(Stats& stats) noexcept {
   auto& [seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, kept_pictures,
-         kept_bytes, refused_shards, staged_shards, fetched_bytes, cached_bytes, past_cache_bytes,
-         requests, repeated_requests, read_seconds, read_wait_seconds, decode_seconds,
-         decode_wait_seconds, decode_cpu_seconds, file_read_seconds, file_make_seconds,
-         decode_major_faults, upload_bytes, device_pictures, device_decode_seconds, stored_pictures,
-         stored_bytes, upload_seconds, upload_wait_seconds, consumer_wait_seconds,
-         first_wait_seconds, consumer_seconds, ready_batches, prefetch, threads, device_share,
-         read_ahead_depth_bytes, changes, rank, epoch_samples, epoch_samples_of_all] = stats;
+         kept_bytes, taken_rows, refused_shards, staged_shards, fetched_bytes, cached_bytes,
+         past_cache_bytes, requests, repeated_requests, read_seconds, read_wait_seconds,
+         decode_seconds, decode_wait_seconds, decode_cpu_seconds, file_read_seconds,
+         file_make_seconds, decode_major_faults, upload_bytes, device_pictures,
+         device_decode_seconds, stored_pictures, stored_bytes, upload_seconds, upload_wait_seconds,
+         consumer_wait_seconds, first_wait_seconds, consumer_seconds, ready_batches, prefetch,
+         threads, device_share, read_ahead_depth_bytes, changes, rank, epoch_samples,
+         epoch_samples_of_all] = stats;
   return std::tie(seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, read_seconds,
                   read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
                   file_read_seconds, file_make_seconds, decode_major_faults, upload_bytes,
                   device_pictures, device_decode_seconds, upload_seconds, upload_wait_seconds,
                   consumer_wait_seconds, first_wait_seconds, consumer_seconds, changes,
-                  fetched_bytes, cached_bytes, past_cache_bytes, requests, repeated_requests);
+                  fetched_bytes, cached_bytes, past_cache_bytes, requests, repeated_requests,
+                  taken_rows);
 }
 
 template <class... Own, class... Other, class Do>

@@ -20,6 +20,7 @@ class RowMaker {
   RowMaker(const LoaderSetup& setup, const DecodingContext& context)
       : setup_(setup), context_(context) {
     context_.new_painter = nullptr;  // the host makes the row
+    context_.store = nullptr;        // by itself
   }
 
   // The row of the sample in that epoch, as a slot of one row that keeps `owner` alive. Throws

@@ -54,7 +54,7 @@ def attributes(name):
 
 def test_this_test_finds_the_members_of_a_struct():
     assert members("RankOptions") == ["rank", "world_size", "last_batch", "by_shards"]
-    assert "timeout" in members("LoaderOptions") and len(members("LoaderOptions")) == 23
+    assert "timeout" in members("LoaderOptions") and len(members("LoaderOptions")) == 24
     assert "epoch_samples_of_all" in members("LoaderStats")
     assert members("RandomErasing") == ["probability", "min_scale", "max_scale", "min_ratio", "max_ratio", "value", "noise"]
 
@@ -64,8 +64,8 @@ OPTIONS = {
     **{group: "convert" for group in ("GeometryOptions", "FormOptions", "ShardOptions", "RunOptions")},
     "ReadLimits": "Dataset",
     **{name: name for name in ("OrderOptions", "RankOptions", "View", "Mapped", "Locked", "Direct", "DecodedPictures",
-                               "Stage", "RingOptions", "OutputOptions", "BoxRule", "IntegrityOptions", "OnDevice",
-                               "DiagnosticsOptions", "Column", "RowOptions", "LabelFiles", "LabelOptions", "SplitPart",
+                               "Stage", "SharedRows", "RingOptions", "OutputOptions", "BoxRule", "IntegrityOptions",
+                               "OnDevice", "DiagnosticsOptions", "Column", "RowOptions", "LabelFiles", "LabelOptions", "SplitPart",
                                "AnnotationParts", "OutputSize")},
 }
 

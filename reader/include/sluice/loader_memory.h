@@ -7,8 +7,9 @@ namespace sluice {
 
 // In bytes. own() is an upper bound on the loader's private memory (anonymous or page-locked). Once
 // Loader::Row() was called, own() also counts the memory for Row() and one row; further rows that
-// you hold are not counted. `window` and `mapped` are pages of mapped shards; they belong to the
-// page cache, so the kernel takes them back when it needs them, and several processes share them.
+// you hold are not counted. `shared` is memory that several loaders use. `window` and `mapped` are
+// pages of mapped shards; they belong to the page cache, so the kernel takes them back when it
+// needs them, and several processes share them.
 struct LoaderMemory {
   // (1 + prefetch + hold) batches, without variable-length and bytes fields. Each row of images
   // that differ in size counts as the largest that can come: see OutputOptions::image_sizes. With
@@ -52,6 +53,8 @@ struct LoaderMemory {
     return slots + variable + scratch + bookkeeping + kept + images + blocks;
   }
 
+  // LoaderOptions::share: memory of the machine, once for all loaders that share rows.
+  std::uint64_t shared = 0;
   // The blocks open for shuffling at once on this rank; for Shuffle::kSequential one block, for
   // Shuffle::kRandom the whole dataset.
   std::uint64_t window = 0;

@@ -149,6 +149,13 @@ inline constexpr auto OptionsOf<Stage> =
                           {.form = NumberForm::kBytes}));
 
 template <>
+inline constexpr auto OptionsOf<SharedRows> = Options<SharedRows>(
+    "SharedRows", "Rows that several trainings on one machine share, so that each is decoded once",
+    Option("bytes", &SharedRows::bytes, "the rows take this many bytes of memory, once for all",
+           {.least = 1, .form = NumberForm::kBytes}),
+    Option("folder", &SharedRows::folder, "a folder in memory, by which they find one another"));
+
+template <>
 inline constexpr auto OptionsOf<RingOptions> = Options<RingOptions>(
     "RingOptions", "The slots of memory that batches lie in",
     Option("prefetch", &RingOptions::prefetch,
@@ -241,6 +248,7 @@ inline constexpr auto OptionsOf<LoaderOptions> = Options<LoaderOptions>(
     Option("storage", &LoaderOptions::storage, "how shards are read"),
     Option("keep", &LoaderOptions::keep, "decoded pictures kept between epochs"),
     Option("stage", &LoaderOptions::stage, "a fast local disk that shards are copied to"),
+    Option("share", &LoaderOptions::share, "decoded rows shared with other trainings"),
     Option("ring", &LoaderOptions::ring, OptionsOf<RingOptions>.help),
     Option("timeout", &LoaderOptions::timeout, "the longest wait for a batch; 0: no limit",
            {.least = 0}),

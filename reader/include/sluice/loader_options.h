@@ -145,6 +145,25 @@ struct Stage {
   std::uint64_t bytes = 0;  // all copies there take at most this much; above 0
 };
 
+// LoaderOptions::share: several trainings on one machine decode each row once. Loaders of one user
+// find one another by a file in memory, named after the dataset and all options that decide what a
+// row holds (the transform, the seed, `output`). Who needs a row first makes it, and the others
+// copy it; the bytes are the same as without. Their batch sizes, ranks and lists of samples may
+// differ, as far as the same sample comes at the same position of an epoch.
+//
+// Rows stay until later ones need their place, so trainings share as long as they are less than
+// `bytes` apart; one that is too far behind makes its rows itself. Nobody waits for another
+// training, except for a row that another one is just making. Loaders may come, go and be killed
+// at any time; the last one to leave removes the file, and after a kill the next loader does.
+//
+// All images must have one size. Cannot be combined with `keep`, sample_function, or steps or
+// decoding on a device (on_device.steps = false, or without steps that change pixels, works).
+struct SharedRows {
+  std::uint64_t bytes = 0;  // of the file, which the first loader makes; above 0
+  // A folder in memory, in which the file lies. In a container, /dev/shm may be small.
+  std::string folder = "/dev/shm";
+};
+
 // LoaderOptions::ring: the slots of memory that batches lie in.
 struct RingOptions {
   // Batches decoded ahead of the one the consumer holds, 1 to 1024. The more there are, the better
@@ -346,6 +365,7 @@ struct LoaderOptions {
   Storage storage = {};                      // how shards are read
   std::optional<DecodedPictures> keep = {};  // decoded pictures that stay between epochs
   std::optional<Stage> stage = {};           // copies of shards on a fast local disk
+  std::optional<SharedRows> share = {};      // decoded rows shared with other trainings
   RingOptions ring = {};                     // the memory that batches lie in
   // The longest wait for a batch, after which the step that waits throws Error(kIo): for storage
   // that hangs, local or remote. The next step resumes waiting. Zero: no limit.

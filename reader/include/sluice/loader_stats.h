@@ -32,6 +32,7 @@ struct LoaderStats {
   std::uint64_t read_ahead_bytes = 0;
   std::uint64_t kept_pictures = 0;  // LoaderOptions::keep: pictures that need no more decoding
   std::uint64_t kept_bytes = 0;     // size of those pictures
+  std::uint64_t taken_rows = 0;     // LoaderOptions::share: rows that another loader had made
   // LoaderOptions::storage = Direct: shards on a file system that refuses O_DIRECT.
   std::uint64_t refused_shards = 0;
   std::uint64_t staged_shards = 0;  // LoaderOptions::stage: shards read from their copy

@@ -416,6 +416,20 @@ void BindLoader(nb::module_& module) {
              return Walk{nb::borrow(self), nb::cast<PyLoader&>(self).next_epoch++};
            })
       .def(
+          "tee",
+          [](const nb::object& self, std::size_t branches, std::size_t apart) {
+            return nb::module_::import_("sluice._tee").attr("tee")(self, branches, apart);
+          },
+          "branches"_a, nb::kw_only(), "apart"_a = 1,
+          nb::sig("def tee(self, branches: int, *, apart: int = 1) -> "
+                  "list[collections.abc.Iterable[Batch]]"),
+          "The same batches for several loops, each in a thread of its own: `for batch in branch` "
+          "is the next epoch, for each of the branches. A batch is decoded once, and its memory is "
+          "shared: change none in place. The fastest branch may be `apart` batches ahead of the "
+          "slowest, and then waits for it; RingOptions.hold must be larger than `apart`. A loop "
+          "that is left holds up no other. Iterate over the loader itself only before, or after "
+          "all loops have ended.")
+      .def(
           "set_epoch", [](PyLoader& loader, std::uint64_t epoch) { loader.next_epoch = epoch; },
           "epoch"_a, "The epoch that the next `for` plays")
       .def(

@@ -91,6 +91,7 @@ void BindLoaderOptions(nb::module_& module) {
   BindOptions<Direct>(module);
   BindOptions<DecodedPictures, 1>(module);
   BindOptions<Stage, 2>(module);
+  BindOptions<SharedRows, 1>(module);
   BindOptions<RingOptions>(module, {.hold = kHold});
   BindOptions<BoxRule>(module);
   BindOptions<OutputOptions>(module);

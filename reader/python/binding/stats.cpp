@@ -27,6 +27,8 @@ void BindFigures(nb::module_& module) {
       .def_ro("read_ahead_bytes", &LoaderStats::read_ahead_bytes)
       .def_ro("kept_pictures", &LoaderStats::kept_pictures)
       .def_ro("kept_bytes", &LoaderStats::kept_bytes)
+      .def_ro("taken_rows", &LoaderStats::taken_rows,
+              "With `share`: rows that another loader had made")
       .def_ro("refused_shards", &LoaderStats::refused_shards)
       .def_ro("staged_shards", &LoaderStats::staged_shards)
       .def_ro("fetched_bytes", &LoaderStats::fetched_bytes,
@@ -132,6 +134,7 @@ NamedNumbers MemoryOf(const LoaderMemory& memory) {
   made["scratch"] = memory.scratch;
   made["bookkeeping"] = memory.bookkeeping;
   made["kept"] = memory.kept;
+  made["shared"] = memory.shared;
   made["images"] = memory.images;
   made["blocks"] = memory.blocks;
   made["device"] = memory.device;

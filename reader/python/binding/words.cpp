@@ -51,7 +51,8 @@ Rules MakeRules() {
   add(R"(\bring\.(prefetch|hold|pinned)\b)", "ring=sluice.RingOptions($1=...)");
   add(R"(LoaderOptions::(\w+))", "$1");
   add(R"(ConvertOptions::\w+\.(\w+))", "$1");
-  add(R"((DecodedPictures|Stage|OneHot|Normalize|RandomCrop|View)::(\w+))", "sluice.$1($2=...)");
+  add(R"((DecodedPictures|Stage|SharedRows|OneHot|Normalize|RandomCrop|View)::(\w+))",
+      "sluice.$1($2=...)");
   add(R"(DatasetWriterOptions::(\w+) = true)", "sluice.Writer($1=True)");
   add(R"(ReadLimits::(\w+))", "sluice.Dataset($1=...)");
   add(R"(Field<T>\(\), where T is (\w+))", "field(), which is $1");

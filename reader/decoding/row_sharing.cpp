@@ -1,0 +1,176 @@
+#include "reader/decoding/row_sharing.h"
+
+#include <algorithm>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+#include <sluice/loader_option_list.h>
+#include <sluice/version.h>
+
+#include "format/disk/checksum.h"
+#include "reader/decoding/row_parts.h"
+#include "reader/decoding/served_pipeline.h"
+
+namespace sluice {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json JsonOf(const Pipeline& steps) {
+  return ServedPipeline{.steps = steps}.Text();
+}
+Json JsonOf(const std::vector<ScheduledTransform>& schedule) {
+  Json json = Json::array();
+  for (const ScheduledTransform& later : schedule)
+    json.push_back({later.epoch, JsonOf(later.transform)});
+  return json;
+}
+Json JsonOf(const std::vector<OutputSize>& sizes) {
+  Json json = Json::array();
+  for (const OutputSize& size : sizes)
+    json.push_back({size.epoch, size.width, size.height});
+  return json;
+}
+Json JsonOf(const std::vector<View>& views) {
+  Json json = Json::array();
+  for (const View& view : views) {
+    json.push_back({view.name, JsonOf(view.transform), JsonOf(view.sizes), JsonOf(view.schedule)});
+  }
+  return json;
+}
+Json JsonOf(const std::vector<Field>& made) {
+  Json json = Json::array();
+  for (const Field& field : made)
+    json.push_back(field.name);  // the layout has the rest
+  return json;
+}
+template <class V>
+Json JsonOf(const V& value) {
+  if constexpr (option_list::HasWords<V>) {
+    return option_list::WordOf(value);
+  } else if constexpr (std::is_constructible_v<Json, V>) {
+    return value;
+  } else if constexpr (requires { JsonOf(*value); }) {
+    return value ? JsonOf(*value) : Json();
+  } else {
+    throw Error(ErrorCode::kState, "LoaderOptions::share does not know what an option holds");
+  }
+}
+
+// These say which rows come, and when: a row is named by its position and its sample instead. Or
+// they come after the rows are made, or cannot be set together with LoaderOptions::share.
+bool ChangesNoRow(const std::string& path) {
+  return path.starts_with("order.") || path.starts_with("ranks.") ||
+         path.starts_with("integrity.") || path.starts_with("diagnostics.") ||
+         path == "batch_size" || path == "resume_from" || path == "sample_function" ||
+         path == "batch_function";
+}
+
+// Everything that the bytes of a row depend on, apart from its name.
+std::string ContentOf(const BatchRecipe& recipe) {
+  Json content{{"sluice", kLibraryVersion},
+               {"dataset", recipe.dataset.facts->id},
+               {"views", recipe.views_version}};
+  option_list::ForEachOption(
+      recipe.options, [&](const auto& option, const auto& value, const std::string& path) {
+        if (option.facts.changes == option_list::Changes::kSpeed || ChangesNoRow(path)) return;
+        content[path] = JsonOf(value);
+      });
+  Json& layout = content["layout"];
+  for (const SlotLayout::ImageField& image : recipe.layout.images) {
+    layout.push_back({image.name, image.row_bytes, image.image.channels, image.image.layout,
+                      image.image.type, image.fill, image.nearest});
+  }
+  for (const SlotLayout::ArrayField& array : recipe.layout.arrays)
+    layout.push_back({array.name, array.dtype, array.shape, array.sample_bytes});
+  for (const SlotLayout::VariableField& variable : recipe.layout.variables)
+    layout.push_back({variable.name, variable.dtype, variable.entry_bytes});
+  return content.dump();
+}
+
+// The bytes of a row in the store, with room for variable fields of twice the usual size.
+std::uint64_t RowBytes(const BatchRecipe& recipe) {
+  constexpr std::uint64_t kOwnRoom = 4096;
+  std::uint64_t bytes = 0;
+  for (const SlotLayout::ImageField& image : recipe.layout.images) {
+    bytes += RowStore::PartBytes(image.row_bytes) + RowStore::PartBytes(1) +
+             RowStore::PartBytes(sizeof(VisiblePart));
+  }
+  for (const SlotLayout::ArrayField& array : recipe.layout.arrays)
+    bytes += RowStore::PartBytes(array.sample_bytes);
+  if (recipe.layout.variables.empty()) return bytes;
+  return bytes + kOwnRoom + 2 * recipe.UsualVariableBytes() / recipe.options.batch_size;
+}
+
+}  // namespace
+
+std::unique_ptr<RowStore> RowSharing::Open(const BatchRecipe& recipe, std::uint64_t epoch_rows) {
+  const std::optional<SharedRows>& share = recipe.options.share;
+  if (!share) return nullptr;
+  return std::make_unique<RowStore>(share->folder, Hash128(AsBytes(ContentOf(recipe))),
+                                    share->bytes, RowBytes(recipe), epoch_rows);
+}
+
+bool RowSharing::Take(Slot& slot, std::size_t row) {
+  if (store_ == nullptr) return false;
+  const RowStore::RowName name{slot.epoch, slot.positions[row], slot.refs[row].index};
+  const auto read = [&](RowStore::Reader& from) {
+    ForEachFixedPart(slot, row, [&from](std::byte* to, std::size_t bytes) { from.Get(to, bytes); });
+    for (VariableRows& variable : slot.variables) {
+      std::uint64_t bytes = 0;
+      from.Get(&bytes, sizeof bytes);
+      variable.rows[row].resize(std::min(bytes, from.left()));
+      from.Get(variable.rows[row].data(), variable.rows[row].size());
+    }
+  };
+  constexpr double kLeastPatience = 0.002, kMostPatience = 0.1, kFirstPatience = 0.02;
+  constexpr std::chrono::microseconds kBetweenLooks{50};
+  const double patience = claims_.empty() && row_seconds_ == 0
+                              ? kFirstPatience
+                              : std::clamp(4 * row_seconds_, kLeastPatience, kMostPatience);
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
+    switch (store_->Take(name, read)) {
+      case RowStore::Found::kRow: slot.files[row] = {}; return true;
+      case RowStore::Found::kToMake: claims_.push_back({name, begin}); return false;
+      case RowStore::Found::kNotShared: return false;
+      case RowStore::Found::kBeingMade: break;
+    }
+    if (SecondsBetween(begin, Clock::now()) > patience ||
+        slot.abandoned.load(std::memory_order_relaxed)) {
+      return false;
+    }
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+void RowSharing::Put(Slot& slot, std::size_t row) {
+  const auto claim = std::ranges::find_if(claims_, [&](const Claim& made) {
+    return made.name.epoch == slot.epoch && made.name.position == slot.positions[row] &&
+           made.name.sample == slot.refs[row].index;
+  });
+  if (claim == claims_.end()) return;
+  store_->Put(claim->name, [&](RowStore::Writer& to) {
+    ForEachFixedPart(slot, row,
+                     [&to](const std::byte* from, std::size_t bytes) { to.Put(from, bytes); });
+    for (const VariableRows& variable : slot.variables) {
+      const std::uint64_t bytes = variable.rows[row].size();
+      to.Put(&bytes, sizeof bytes);
+      to.Put(variable.rows[row].data(), bytes);
+    }
+  });
+  const double seconds = SecondsBetween(claim->since, Clock::now());
+  row_seconds_ = row_seconds_ == 0 ? seconds : 0.9 * row_seconds_ + 0.1 * seconds;
+  claims_.erase(claim);
+}
+
+void RowSharing::GiveUpAll() noexcept {
+  for (const Claim& claim : claims_)
+    store_->GiveUp(claim.name);
+  claims_.clear();
+}
+
+}  // namespace sluice

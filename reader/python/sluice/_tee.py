@@ -1,0 +1,105 @@
+"""Loader.tee(): one loader's batches for several loops, each in a thread of its own."""
+
+from __future__ import annotations
+
+import collections
+import threading
+from collections.abc import Iterator
+from typing import Deque, List, Optional, Union
+
+from sluice._sluice import Batch, Loader
+
+_Item = Union[Batch, Exception, None]  # None: the end of an epoch
+
+
+class _Shared:
+    """The batches that some branches still need, by number; the first branch that needs one more takes it."""
+
+    def __init__(self, loader: Loader, branches: int, apart: int) -> None:
+        self.loader = loader
+        self.apart = apart
+        self.changed = threading.Condition()
+        self.items: Deque[_Item] = collections.deque()
+        self.first = 0  # the number of items[0]
+        # By branch: the number of the item that it has or waits for. None: its loop was left.
+        self.at: List[Optional[int]] = [-1] * branches
+        self.walk: Optional[Iterator[Batch]] = None
+        self.taking = False  # a thread waits for the loader
+
+    def end(self) -> int:
+        return self.first + len(self.items)
+
+    def move(self, branch: int, to: Optional[int]) -> None:
+        """Notes where a branch stands, and drops what no branch needs any more."""
+        self.at[branch] = to
+        least = min((at for at in self.at if at is not None), default=self.end())
+        while self.items and self.first < least:
+            self.items.popleft()
+            self.first += 1
+        self.changed.notify_all()
+
+    def next(self, branch: int) -> _Item:
+        with self.changed:
+            at = self.at[branch]
+            wanted = self.end() if at is None else at + 1
+            self.move(branch, wanted)
+            while wanted >= self.end():
+                slowest = min(at for at in self.at if at is not None)
+                if self.taking or self.end() - slowest > self.apart:
+                    self.changed.wait()
+                else:
+                    self._take()
+            return self.items[wanted - self.first]
+
+    def _take(self) -> None:
+        self.taking = True
+        self.changed.release()
+        item: _Item = None
+        taken = False
+        try:
+            if self.walk is None:
+                self.walk = iter(self.loader)
+            item = next(self.walk, None)
+            taken = True
+        except Exception as error:  # each branch gets it in its turn
+            item, taken = error, True
+        finally:
+            self.changed.acquire()
+            self.taking = False
+            if taken:
+                self.items.append(item)
+                if item is None:
+                    self.walk = None
+            self.changed.notify_all()
+
+
+class Branch:
+    """A loop's share of Loader.tee(): `for batch in branch` is the next epoch, as with the loader."""
+
+    def __init__(self, shared: _Shared, number: int) -> None:
+        self._shared = shared
+        self._number = number
+
+    def __iter__(self) -> Iterator[Batch]:
+        ended = False
+        try:
+            while True:
+                item = self._shared.next(self._number)
+                if isinstance(item, Exception):
+                    raise item
+                if item is None:
+                    ended = True
+                    return
+                yield item
+                del item
+        finally:
+            if not ended:  # the others need not wait for a loop that was left
+                with self._shared.changed:
+                    self._shared.move(self._number, None)
+
+
+def tee(loader: Loader, branches: int, apart: int) -> List[Branch]:
+    if branches < 1 or apart < 1:
+        raise ValueError(f"tee() takes numbers from 1 on, not {branches} branches, {apart} apart")
+    shared = _Shared(loader, branches, apart)
+    return [Branch(shared, number) for number in range(branches)]

@@ -1,0 +1,346 @@
+#include "reader/reading/row_store.h"
+
+#include <cerrno>
+#include <ctime>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/disk/system_error.h"
+
+namespace sluice {
+
+namespace {
+
+using Word = RowStore::Word;
+
+const std::string kNamePrefix = "sluice-rows-";
+constexpr std::uint64_t kHeaderBytes = 4096;
+constexpr Word kMagic = 0x31774f5265636c53;  // changes with the layout of the file
+constexpr unsigned kMostLoaders = 250;
+// A row that is played later than another one keeps its place from it for so long. After that, a
+// training that has begun anew may use the places of one that has ended.
+constexpr Word kKeptSeconds = 30;
+constexpr int kMostTries = 500;
+constexpr std::chrono::milliseconds kBetweenTries{10};
+
+// The first word of a place, from its low bits on: 34 bits of the position, 20 of the epoch, 8 of
+// the maker's number, 2 of the state. So of two rows, that with the larger RowBits() comes later.
+constexpr unsigned kPositionBits = 34, kEpochBits = 20, kMakerBits = 8;
+constexpr unsigned kRowBits = kPositionBits + kEpochBits;
+enum State : Word { kEmpty = 0, kMaking = 1, kReady = 2 };
+
+constexpr Word RowBits(Word word) noexcept {
+  return word & ((Word{1} << kRowBits) - 1);
+}
+constexpr unsigned MakerOf(Word word) noexcept {
+  return static_cast<unsigned>(word >> kRowBits) & ((1U << kMakerBits) - 1);
+}
+constexpr State StateOf(Word word) noexcept {
+  return static_cast<State>(word >> (kRowBits + kMakerBits));
+}
+constexpr Word WithState(Word word, State state) noexcept {
+  constexpr unsigned kShift = kRowBits + kMakerBits;
+  return (word & ((Word{1} << kShift) - 1)) | (Word{state} << kShift);
+}
+
+Word Load(Word& word) noexcept {
+  return std::atomic_ref(word).load(std::memory_order_relaxed);
+}
+void Store(Word& word, Word value) noexcept {
+  std::atomic_ref(word).store(value, std::memory_order_relaxed);
+}
+
+// Orders the copying of a row's words and its place's first word. ThreadSanitizer does not know
+// fences, and needs none: all these words are atomic.
+void Fence([[maybe_unused]] std::memory_order order) noexcept {
+#if !defined(__SANITIZE_THREAD__)
+  std::atomic_thread_fence(order);
+#endif
+}
+
+Word Seconds() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<Word>(now.tv_sec);
+}
+
+// Byte 0 of the file: each loader holds a shared lock on it. Byte N: the exclusive lock of loader
+// N. The kernel drops the locks of an open file (F_OFD_...) when its last descriptor is closed.
+bool Lock(const FileHandle& file, short type, off_t byte) noexcept {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  int result = 0;
+  do {
+    result = fcntl(file.get(), F_OFD_SETLK, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+}  // namespace
+
+struct RowStore::Place {
+  Word word;
+  Word sample;
+  Word words;    // of the row
+  Word seconds;  // when the row was put here
+  Word unused[4];
+};
+
+namespace {
+
+// The first words of the file.
+struct Header {
+  Word magic;
+  Word places;
+  Word place_bytes;
+};
+
+}  // namespace
+
+void RowStore::Reader::Get(void* to, std::size_t bytes) noexcept {
+  if (PartBytes(bytes) > left()) {
+    whole_ = false;
+    words_ = {};
+    return;
+  }
+  auto* out = static_cast<std::byte*>(to);
+  Word* from = words_.data();
+  words_ = words_.subspan(PartBytes(bytes) / sizeof(Word));
+  for (; bytes >= sizeof(Word); bytes -= sizeof(Word), out += sizeof(Word)) {
+    const Word word = Load(*from++);
+    std::memcpy(out, &word, sizeof(Word));
+  }
+  if (bytes > 0) {
+    const Word word = Load(*from);
+    std::memcpy(out, &word, bytes);
+  }
+}
+
+void RowStore::Writer::Put(const void* from, std::size_t bytes) noexcept {
+  if (PartBytes(bytes) > words_.size() * sizeof(Word)) {
+    whole_ = false;
+    words_ = {};
+    return;
+  }
+  const auto* in = static_cast<const std::byte*>(from);
+  Word* to = words_.data();
+  words_ = words_.subspan(PartBytes(bytes) / sizeof(Word));
+  Word word = 0;
+  for (; bytes >= sizeof(Word); bytes -= sizeof(Word), in += sizeof(Word)) {
+    std::memcpy(&word, in, sizeof(Word));
+    Store(*to++, word);
+  }
+  if (bytes > 0) {
+    word = 0;
+    std::memcpy(&word, in, bytes);
+    Store(*to, word);
+  }
+}
+
+RowStore::RowStore(const std::filesystem::path& folder, const Id128& identity, std::uint64_t bytes,
+                   std::uint64_t row_bytes, std::uint64_t epoch_rows)
+    : folder_(SharedFolder::Open(folder)),
+      name_(kNamePrefix + std::to_string(geteuid()) + "-" + ToHex(identity)),
+      place_bytes_(AlignUp(sizeof(Place) + row_bytes, sizeof(Place))),
+      epoch_rows_(epoch_rows) {
+  RemoveUnused(folder_);
+  if (bytes < kHeaderBytes + place_bytes_) {
+    throw Error(ErrorCode::kLimit, "SharedRows::bytes is " + std::to_string(bytes) +
+                                       ", and one row takes " +
+                                       std::to_string(kHeaderBytes + place_bytes_) +
+                                       "; make it large enough for several batches of rows");
+  }
+  for (int tries = 0; !OpenOrMake(folder_, name_, bytes); ++tries) {
+    if (tries == kMostTries) {
+      throw Error(ErrorCode::kIo, (folder_.path() / name_).string(),
+                  "cannot be used: another process has been making it for seconds; try again, or "
+                  "remove it");
+    }
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+  TakeNumber();
+}
+
+RowStore::~RowStore() {
+  munmap(memory_.data(), memory_.size());
+  if (Lock(file_, F_WRLCK, 0) && !IsRemoved()) folder_.Remove(name_);
+}
+
+bool RowStore::IsRemoved() const noexcept {
+  struct stat info {};
+  return fstat(file_.get(), &info) != 0 || info.st_nlink == 0;
+}
+
+// Removes stores that no loader uses: those of processes that were killed.
+void RowStore::RemoveUnused(const SharedFolder& folder) const noexcept {
+  try {
+    for (const std::string& name : folder.Names()) {
+      if (!name.starts_with(kNamePrefix) || name == name_) continue;
+      try {
+        const FileHandle file = folder.OpenPrivate(name);
+        if (Lock(file, F_WRLCK, 0)) folder.Remove(name);
+      } catch (const Error&) {  // somebody else's
+      }
+    }
+  } catch (const Error&) {
+  }
+}
+
+// Returns false if the file has just been removed, or is being made by another process.
+bool RowStore::OpenOrMake(const SharedFolder& folder, const std::string& name,
+                          std::uint64_t bytes) {
+  file_ = folder.OpenPrivate(name);
+  if (Lock(file_, F_WRLCK, 0)) {  // nobody else uses it
+    if (IsRemoved()) return false;
+    Make(folder, name, bytes);
+    return Lock(file_, F_RDLCK, 0);
+  }
+  if (!Lock(file_, F_RDLCK, 0) || IsRemoved()) return false;
+  struct stat info {};
+  if (fstat(file_.get(), &info) != 0 || info.st_size < static_cast<off_t>(kHeaderBytes))
+    return false;
+  return Map(static_cast<std::uint64_t>(info.st_size));
+}
+
+void RowStore::Make(const SharedFolder& folder, const std::string& name, std::uint64_t bytes) {
+  const auto size = static_cast<off_t>(bytes);
+  int error = ftruncate(file_.get(), 0) == 0 ? 0 : errno;
+  if (error == 0) error = posix_fallocate(file_.get(), 0, size);
+  if (error != 0) {
+    folder.Remove(name);
+    throw Error(
+        error == ENOSPC || error == ENOMEM || error == EFBIG ? ErrorCode::kLimit : ErrorCode::kIo,
+        folder.path().string(),
+        "has no room for " + std::to_string(bytes) +
+            " bytes of shared rows: " + SystemErrorText(error) +
+            "; lower SharedRows::bytes, or set SharedRows::folder to another folder in "
+            "memory");
+  }
+  auto* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (memory == MAP_FAILED) throw OutOfMemory();
+  memory_ = {static_cast<std::byte*>(memory), bytes};
+  places_ = (bytes - kHeaderBytes) / place_bytes_;
+  auto& header = *reinterpret_cast<Header*>(memory_.data());
+  Store(header.places, places_);
+  Store(header.place_bytes, place_bytes_);
+  std::atomic_ref(header.magic).store(kMagic, std::memory_order_release);
+}
+
+// Returns false if its maker was killed before it was done.
+bool RowStore::Map(std::uint64_t bytes) {
+  auto* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (memory == MAP_FAILED) throw OutOfMemory();
+  memory_ = {static_cast<std::byte*>(memory), bytes};
+  auto& header = *reinterpret_cast<Header*>(memory_.data());
+  places_ = (bytes - kHeaderBytes) / place_bytes_;
+  if (std::atomic_ref(header.magic).load(std::memory_order_acquire) == kMagic &&
+      Load(header.places) == places_ && Load(header.place_bytes) == place_bytes_ && places_ > 0) {
+    return true;
+  }
+  munmap(memory_.data(), memory_.size());
+  return false;
+}
+
+void RowStore::TakeNumber() {
+  for (number_ = 1; number_ <= kMostLoaders; ++number_)
+    if (Lock(file_, F_WRLCK, static_cast<off_t>(number_))) break;
+  if (number_ > kMostLoaders) {
+    munmap(memory_.data(), memory_.size());
+    throw Error(ErrorCode::kLimit, (folder_.path() / name_).string(),
+                std::to_string(kMostLoaders) +
+                    " loaders share it, which is the most; leave "
+                    "LoaderOptions::share empty for the others");
+  }
+  // An earlier loader of this number may have been killed while it made rows.
+  for (std::uint64_t p = 0; p < places_; ++p) {
+    Word& word = *reinterpret_cast<Word*>(memory_.data() + kHeaderBytes + p * place_bytes_);
+    const std::atomic_ref first(word);
+    Word seen = first.load(std::memory_order_relaxed);
+    if (StateOf(seen) == kMaking && MakerOf(seen) == number_)
+      first.compare_exchange_strong(seen, 0, std::memory_order_acq_rel);
+  }
+}
+
+bool RowStore::Lives(unsigned loader) const noexcept {
+  if (loader == number_) return true;
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(loader);
+  lock.l_len = 1;
+  return fcntl(file_.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+std::optional<Word> RowStore::MakingWord(const RowName& name) const noexcept {
+  if (name.position >> kPositionBits != 0 || name.epoch >> kEpochBits != 0) return std::nullopt;
+  return WithState((Word{number_} << kRowBits) | (name.epoch << kPositionBits) | name.position,
+                   kMaking);
+}
+
+RowStore::Place& RowStore::PlaceOf(const RowName& name) const noexcept {
+  const std::uint64_t place = (name.epoch * epoch_rows_ + name.position) % places_;
+  return *reinterpret_cast<Place*>(memory_.data() + kHeaderBytes + place * place_bytes_);
+}
+
+std::span<Word> RowStore::RowAt(const RowName& name) const noexcept {
+  auto* const first = reinterpret_cast<Word*>(&PlaceOf(name) + 1);
+  return {first, (place_bytes_ - sizeof(Place)) / sizeof(Word)};
+}
+
+RowStore::Sight RowStore::Look(const RowName& name) noexcept {
+  const std::optional<Word> making = MakingWord(name);
+  if (!making) return {Found::kNotShared};
+  Place& place = PlaceOf(name);
+  const std::atomic_ref first(place.word);
+  Word word = first.load(std::memory_order_acquire);
+  for (;;) {
+    const bool same = RowBits(word) == RowBits(*making);
+    switch (StateOf(word)) {
+      case kMaking:
+        if (Lives(MakerOf(word))) return {same ? Found::kBeingMade : Found::kNotShared};
+        break;
+      case kReady:
+        if (same) {
+          const std::span<Word> row = RowAt(name);
+          const Word words = Load(place.words);
+          if (Load(place.sample) != name.sample || words > row.size()) return {Found::kNotShared};
+          return {Found::kRow, &place, word, row.first(words)};
+        }
+        if (RowBits(word) > RowBits(*making) && Seconds() - Load(place.seconds) < kKeptSeconds)
+          return {Found::kNotShared};
+        break;
+      case kEmpty: break;
+    }
+    if (first.compare_exchange_weak(word, *making, std::memory_order_acq_rel,
+                                    std::memory_order_acquire)) {
+      Fence(std::memory_order_release);
+      return {Found::kToMake};
+    }
+  }
+}
+
+bool RowStore::IsStillThere(const Sight& sight) noexcept {
+  Fence(std::memory_order_acquire);
+  return Load(sight.place->word) == sight.word;
+}
+
+// `words`: of the row; 0 if it was not stored.
+void RowStore::Finish(const RowName& name, std::uint64_t words) noexcept {
+  Place& place = PlaceOf(name);
+  Store(place.sample, name.sample);
+  Store(place.words, words);
+  Store(place.seconds, Seconds());
+  Word making = *MakingWord(name);
+  const Word done = words > 0 ? WithState(making, kReady) : 0;
+  std::atomic_ref(place.word)
+      .compare_exchange_strong(making, done, std::memory_order_release, std::memory_order_relaxed);
+}
+
+}  // namespace sluice

@@ -1,0 +1,152 @@
+// Finished rows that several loaders share, also those of other processes (LoaderOptions::share):
+// who needs a row first makes it, and the others copy it.
+//
+// The store is a file in memory, divided into equal places. A row is named by its epoch, its
+// position there and its sample, and each position has one place. There are fewer places than
+// positions: a row stays until a row that is played later takes its place. The first word of a
+// place says which row it is for, and whether that row is there or is being made, and by whom.
+//
+// Any process may be killed at any time. Each loader holds a lock on a byte of the file, which the
+// kernel drops when its process ends, so that others see which makers are gone. A place whose maker
+// lives is never taken from it: nobody ever reads a row that two loaders have written to. A reader
+// looks at the word before and after it copies, so it notices if the row was replaced meanwhile.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "format/disk/bytes.h"
+#include "format/disk/file.h"
+#include "format/disk/shared_folder.h"
+
+namespace sluice {
+
+class RowStore {
+ public:
+  using Word = std::uint64_t;
+
+  struct RowName {
+    std::uint64_t epoch = 0;
+    std::uint64_t position = 0;
+    std::uint64_t sample = 0;
+  };
+  enum class Found {
+    kRow,        // the row was read
+    kToMake,     // the caller is to make the row, and then calls Put() or GiveUp()
+    kBeingMade,  // another loader, or thread, is making it
+    kNotShared,  // its place is in use for another row
+  };
+
+  // Copies the parts of a row out of its place, in the order in which they were put there.
+  class Reader {
+   public:
+    void Get(void* to, std::size_t bytes) noexcept;
+    std::uint64_t left() const noexcept { return words_.size() * sizeof(Word); }
+    bool whole() const noexcept { return whole_; }  // whether all parts were there
+
+   private:
+    friend class RowStore;
+    explicit Reader(std::span<Word> words) noexcept : words_(words) {}
+    std::span<Word> words_;
+    bool whole_ = true;
+  };
+  // Copies the parts of a row into its place.
+  class Writer {
+   public:
+    void Put(const void* from, std::size_t bytes) noexcept;
+    bool whole() const noexcept { return whole_; }  // whether all parts had room
+
+   private:
+    friend class RowStore;
+    explicit Writer(std::span<Word> words) noexcept : words_(words) {}
+    std::span<Word> words_;
+    bool whole_ = true;
+  };
+  // The bytes that parts of that size take.
+  static constexpr std::uint64_t PartBytes(std::uint64_t bytes) noexcept {
+    return AlignUp(bytes, sizeof(Word));
+  }
+
+  // Opens the store of that identity in the folder. If no loader uses it, makes it, with that many
+  // bytes; else it has the size that its maker gave it. `row_bytes`: of the largest row.
+  // `epoch_rows`: positions in an epoch. Throws Error.
+  RowStore(const std::filesystem::path& folder, const Id128& identity, std::uint64_t bytes,
+           std::uint64_t row_bytes, std::uint64_t epoch_rows);
+  // The last loader that leaves removes the file.
+  ~RowStore();
+  RowStore(const RowStore&) = delete;
+  RowStore& operator=(const RowStore&) = delete;
+
+  // `read(Reader&)` is called if the row is there. If the result is not kRow, what it has read may
+  // be of several rows.
+  template <class Read>
+  Found Take(const RowName& name, const Read& read) {
+    for (;;) {
+      const Sight sight = Look(name);
+      if (sight.found != Found::kRow) return sight.found;
+      Reader reader(sight.row);
+      read(reader);
+      if (!IsStillThere(sight)) continue;
+      if (!reader.whole()) return Found::kNotShared;
+      taken_.fetch_add(1, std::memory_order_relaxed);
+      return Found::kRow;
+    }
+  }
+  // After Take() returned kToMake: stores the row. `write(Writer&)` writes its parts; a row that
+  // does not fit is not stored.
+  template <class Write>
+  void Put(const RowName& name, const Write& write) {
+    Writer writer(RowAt(name));
+    const std::uint64_t room = writer.words_.size();
+    write(writer);
+    Finish(name, writer.whole_ ? room - writer.words_.size() : 0);
+  }
+  void GiveUp(const RowName& name) noexcept { Finish(name, 0); }
+
+  std::uint64_t bytes() const noexcept { return memory_.size(); }
+  std::uint64_t places() const noexcept { return places_; }
+  // Rows that this loader has taken from others.
+  std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Place;
+  // What Take() saw of a row.
+  struct Sight {
+    Found found;
+    Place* place = nullptr;
+    Word word = 0;
+    std::span<Word> row = {};
+  };
+
+  bool OpenOrMake(const SharedFolder& folder, const std::string& name, std::uint64_t bytes);
+  void Make(const SharedFolder& folder, const std::string& name, std::uint64_t bytes);
+  bool Map(std::uint64_t bytes);
+  bool IsRemoved() const noexcept;
+  void RemoveUnused(const SharedFolder& folder) const noexcept;
+  void TakeNumber();
+  bool Lives(unsigned loader) const noexcept;
+  // The word for a row that this loader makes; nullopt if numbers are too large.
+  std::optional<Word> MakingWord(const RowName& name) const noexcept;
+  Place& PlaceOf(const RowName& name) const noexcept;
+  std::span<Word> RowAt(const RowName& name) const noexcept;
+  Sight Look(const RowName& name) noexcept;
+  static bool IsStillThere(const Sight& sight) noexcept;
+  void Finish(const RowName& name, std::uint64_t words) noexcept;
+
+  const SharedFolder folder_;
+  const std::string name_;
+  const std::uint64_t place_bytes_;
+  const std::uint64_t epoch_rows_;
+  FileHandle file_;
+  std::span<std::byte> memory_;  // the mapped file
+  std::uint64_t places_ = 0;
+  std::atomic<std::uint64_t> taken_{0};
+  unsigned number_ = 0;  // this loader's, among those that use the store
+};
+
+}  // namespace sluice

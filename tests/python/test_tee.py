@@ -1,0 +1,113 @@
+"""Loader.tee(): the same batches for several loops; and rows shared between loaders."""
+
+import threading
+
+import numpy
+import pytest
+import sluice
+
+STEPS = "rrc:32,flip"
+
+
+def loader_of(path, **options):
+    return sluice.Loader(path, 16, transform=STEPS, seed=3, **options)
+
+
+def played(epochs):
+    return [[(batch.epoch, batch.index, batch["image"].numpy().copy()) for batch in epoch] for epoch in epochs]
+
+
+def equal(some, others):
+    return len(some) == len(others) and all(
+        len(a) == len(b) and all(x[:2] == y[:2] and numpy.array_equal(x[2], y[2]) for x, y in zip(a, b))
+        for a, b in zip(some, others))
+
+
+def run_all(*loops):
+    threads = [threading.Thread(target=loop) for loop in loops]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize("apart", [1, 3])
+def test_each_branch_gets_all_batches_of_all_epochs(jpeg, apart):
+    wanted = played(loader_of(jpeg).epoch(number) for number in range(3))
+    loader = loader_of(jpeg, ring=sluice.RingOptions(hold=apart + 1))
+    results = [[], [], []]
+
+    def loop(branch, result):
+        for _ in range(3):
+            result.extend(played([branch]))
+
+    branches = loader.tee(3, apart=apart)
+    run_all(*[lambda b=b, r=r: loop(b, r) for b, r in zip(branches, results)])
+    assert all(equal(result, wanted) for result in results)
+    assert loader.stats().batches == sum(map(len, wanted))  # each was taken once
+
+
+def test_a_branch_waits_for_the_slowest_and_not_for_one_that_was_left(jpeg):
+    fast, slow = loader_of(jpeg).tee(2)
+    seen, go_on = [], threading.Event()
+
+    def run_fast():
+        for batch in fast:
+            seen.append(batch.index)
+
+    def run_slow():
+        for batch in slow:
+            assert go_on.wait(30)
+            if batch.index == 1:
+                break
+
+    threads = [threading.Thread(target=run_fast), threading.Thread(target=run_slow)]
+    for thread in threads:
+        thread.start()
+    threads[0].join(0.5)
+    assert len(seen) <= 2 and threads[0].is_alive()
+    go_on.set()
+    for thread in threads:
+        thread.join(30)
+    assert seen == list(range(len(loader_of(jpeg))))
+
+
+def test_every_branch_gets_an_error_in_its_turn_and_goes_on(jpeg):
+    def fail(sample):
+        if sample.index == 30:
+            raise ValueError("a faulty one")
+
+    order = sluice.OrderOptions(shuffle="sequential")
+    loader = sluice.Loader(jpeg, 16, transform="crc:32", order=order, sample_function=fail)
+    messages = []
+
+    def loop(branch):
+        count = 0
+        with pytest.raises(Exception, match="a faulty one"):
+            for _ in branch:
+                count += 1
+        messages.append(count)
+
+    run_all(*[lambda b=b: loop(b) for b in loader.tee(2)])
+    assert messages == [1, 1]
+
+
+def test_numbers_that_make_no_sense_are_refused(jpeg):
+    with pytest.raises(ValueError, match="from 1 on"):
+        loader_of(jpeg).tee(0)
+    with pytest.raises(ValueError, match="0 apart"):
+        loader_of(jpeg).tee(2, apart=0)
+
+
+def test_loaders_that_share_rows_make_each_once(jpeg, tmp_path):
+    share = sluice.SharedRows(10_000_000, folder=str(tmp_path))
+    first, second = loader_of(jpeg, share=share), loader_of(jpeg, share=share)
+    wanted = played(loader_of(jpeg).epoch(number) for number in range(2))
+    results = [[], []]
+    run_all(*[lambda l=l, r=r: r.extend(played(l.epoch(number) for number in range(2)))
+              for l, r in zip((first, second), results)])
+    assert all(equal(result, wanted) for result in results)
+    assert first.stats().taken_rows + second.stats().taken_rows > 0
+    assert first.memory()["shared"] == 10_000_000
+    assert share.bytes == 10_000_000 and share.folder == str(tmp_path)
