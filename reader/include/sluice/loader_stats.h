@@ -55,7 +55,7 @@ struct LoaderStats {
   // which files were read, and in which samples were made of them. Both count for all loaders that
   // play this Dataset meanwhile.
   double file_read_seconds = 0;
-  double file_make_seconds = 0;
+  double file_make_seconds = 0;  // making samples of them, and the rows' payloads
   // Page faults in which decoding threads waited for storage; sampled.
   std::uint64_t decode_major_faults = 0;
   // LoaderOptions::device: bytes copied to it. (The time of a copy, measured by the device, becomes
