@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -34,7 +35,7 @@
 
 enum class PlainAugment {
   kRandomResizedCrop,  // and flip
-  kPaddedCrop,         // and flip: side x side out of the picture with a border of 4 zero pixels
+  kPaddedCrop,         // and flip: side x side out of the picture, mirrored in a border of 4 pixels
   kNone,               // resized only
 };
 
@@ -119,17 +120,15 @@ class PlainDecoder {
     }
   }
 
-  // Crops side x side pixels at (x, y). Pixels outside the picture are zero.
+  // Crops side x side pixels at (x, y). Outside, the picture is mirrored at its outermost pixels,
+  // which reaches less than a side far.
   void Cut(std::ptrdiff_t x, std::ptrdiff_t y, std::size_t side, bool flip, std::uint8_t* out) {
     for (std::size_t j = 0; j < side; ++j) {
+      const std::size_t at_y = Mirrored(y + static_cast<std::ptrdiff_t>(j), height_);
       for (std::size_t i = 0; i < side; ++i) {
-        // Wraps modulo 2^64 left of the picture.
-        const std::size_t at_x = static_cast<std::size_t>(x) + i;
-        const std::size_t at_y = static_cast<std::size_t>(y) + j;
-        const bool inside = at_x < width_ && at_y < height_;
+        const std::size_t at_x = Mirrored(x + static_cast<std::ptrdiff_t>(i), width_);
         std::uint8_t* const target = out + (j * side + (flip ? side - 1 - i : i)) * 3;
-        for (std::size_t c = 0; c < 3; ++c)
-          target[c] = inside ? frame_[(at_y * width_ + at_x) * 3 + c] : std::uint8_t{0};
+        std::copy_n(&frame_[(at_y * width_ + at_x) * 3], 3, target);
       }
     }
   }
@@ -141,6 +140,11 @@ class PlainDecoder {
     std::vector<std::size_t> first;
     std::vector<float> weights;
   };
+
+  static std::size_t Mirrored(std::ptrdiff_t at, std::size_t size) {
+    const auto last = static_cast<std::ptrdiff_t>(size) - 1;
+    return static_cast<std::size_t>(last - std::abs(last - std::abs(at)));
+  }
 
   static void MakeWeights(std::size_t in, std::size_t out, Weights& made) {
     const double scale = static_cast<double>(in) / static_cast<double>(out);

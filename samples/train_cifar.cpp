@@ -5,9 +5,10 @@
 //   train_cifar --loader naive cifar10/train cifar10/test     # from the files, to compare with
 //
 // The network and the recipe are David Page's ("How to train your ResNet"): 24 epochs of SGD with
-// Nesterov momentum, a learning rate that rises and falls, crops and flips; but label smoothing
-// instead of Cutout. The test adds the scores of each picture and its mirror image. On a GPU,
-// images and convolutions are bfloat16; weights, their gradients and the scores stay float32.
+// Nesterov momentum, a learning rate that rises and falls, crops out of a mirrored border, and
+// flips. His Cutout is an option (--cutout 8); labels are smoothed in any case. The test adds the
+// scores of each picture and its mirror image. On a GPU, images and convolutions are bfloat16;
+// weights, their gradients and the scores stay float32.
 //
 // The cost of loading is the time of an epoch minus that of --loader kept, which keeps the first
 // epoch's batches on the device and plays them again. On the CPU, the program also prints how long
@@ -118,6 +119,10 @@ Arguments Parse(int argc, char** argv) {
       {"--epochs", [&](const std::string& text) { arguments.epochs = std::stoi(text); }},
       {"--steps", [&](const std::string& text) { arguments.steps = std::stoi(text); }},
       {"--width", [&](const std::string& text) { arguments.width = std::stoi(text); }},
+      {"--cutout",
+       [&](const std::string& text) {
+         arguments.batches.cutout = static_cast<unsigned>(std::stoul(text));
+       }},
       {"--batch",
        [&](const std::string& text) { arguments.batches.batch_size = std::stoul(text); }},
       {"--threads",
@@ -134,10 +139,14 @@ Arguments Parse(int argc, char** argv) {
     }
   }
   const std::string& loader = arguments.loader;
-  if (paths.size() != 2 || (loader != "sluice" && loader != "naive" && loader != "kept")) {
+  const unsigned cutout = arguments.batches.cutout;
+  if (paths.size() != 2 || (loader != "sluice" && loader != "naive" && loader != "kept") ||
+      cutout > 31 || (cutout > 0 && loader == "naive")) {
     throw std::invalid_argument(
         "usage: train_cifar [--loader sluice|naive|kept] [--epochs N] [--steps N] [--width N]\n"
-        "                   [--batch N] [--threads N] TRAIN TEST");
+        "                   [--cutout SIDE] [--batch N] [--threads N] TRAIN TEST\n"
+        "--cutout: erases a square of SIDE pixels (1 to 31) in each training picture; not with\n"
+        "          --loader naive");
   }
   arguments.train = paths[0];
   arguments.test = paths[1];

@@ -20,7 +20,8 @@ inline const std::vector<float> kDeviation = {0.2470F, 0.2435F, 0.2616F};
 struct BatchOptions {
   std::size_t batch_size = 512;
   unsigned threads = 0;  // 0: all CPUs
-  bool training = true;  // shuffled; random crops out of 4 pixels of padding, and flips
+  bool training = true;  // shuffled; random crops out of a mirrored border of 4 pixels, and flips
+  unsigned cutout = 0;   // > 0: fills a square of that side with the mean, if training
   at::Device device = at::kCPU;
 };
 
@@ -54,7 +55,13 @@ class SluiceBatches final : public Batches {
     if (from.threads > 0) options.threads = from.threads;
     if (from.device.is_cuda()) options.device = sluice::Device::Cuda(from.device.index());
     if (from.training) {
-      options.transform = {sluice::RandomCrop(32, 4), sluice::HorizontalFlip()};
+      options.transform = {sluice::RandomCrop(32, 4, sluice::Border::kReflect),
+                           sluice::HorizontalFlip()};
+      if (from.cutout > 0) {
+        const double share = from.cutout * from.cutout / (32.0 * 32.0);
+        options.transform.push_back(
+            sluice::RandomErasing(1).scale(share, share).ratio(1, 1).with_value({125, 123, 114}));
+      }
       options.ranks.last_batch = sluice::LastBatch::kDrop;
     } else {
       options.order.shuffle = sluice::Shuffle::kSequential;

@@ -1,6 +1,6 @@
 """Trains the model of samples/train_cifar.cpp as is usual in Python: with PyTorch's DataLoader over files.
 
-    python3 train_cifar.py [--epochs N] [--workers N] [--steps N] [--width N] [--on-card] TRAIN TEST
+    python3 train_cifar.py [--epochs N] [--workers N] [--steps N] [--width N] [--cutout SIDE] [--on-card] TRAIN TEST
 
 TRAIN and TEST are folders of 32x32 pictures, with a folder for each class. Prints what train_cifar prints, so that the
 times of an epoch can be compared. With --on-card, the training pictures are decoded once and stay on the GPU, which
@@ -58,14 +58,15 @@ def resnet9(w):
 class OnCard:
     """All pictures on the device, as bytes. Each epoch has a new order; crops and flips are made batch by batch."""
 
-    def __init__(self, folder, device, batch=512):
+    def __init__(self, folder, device, cutout, batch=512):
         pictures = torchvision.datasets.ImageFolder(folder, v2.PILToTensor())
         loader = torch.utils.data.DataLoader(pictures, batch_size=1000, num_workers=os.cpu_count())
         images, self.labels = (torch.cat(all).to(device) for all in zip(*loader))
-        self.padded = nn.functional.pad(images, (4, 4, 4, 4))
+        mirrored = torch.tensor([4, 3, 2, 1, *range(32), 30, 29, 28, 27], device=device)
+        self.padded = images[:, :, mirrored][:, :, :, mirrored]
         self.mean = 255 * torch.tensor((0.4914, 0.4822, 0.4465), device=device).view(1, 3, 1, 1)
         self.deviation = 255 * torch.tensor((0.2470, 0.2435, 0.2616), device=device).view(1, 3, 1, 1)
-        self.batch = batch
+        self.cutout, self.batch = cutout, batch
 
     def __len__(self):
         return len(self.labels) // self.batch
@@ -80,14 +81,21 @@ class OnCard:
             columns = left + side
             columns = torch.where(torch.rand(self.batch, 1, device=device) < 0.5, columns.flip(1), columns)
             images = self.padded[rows[:, None, None], :, (top + side)[:, :, None], columns[:, None, :]]
-            yield (images.permute(0, 3, 1, 2) - self.mean) / self.deviation, self.labels[rows]
+            images = (images.permute(0, 3, 1, 2) - self.mean) / self.deviation
+            if self.cutout:
+                away = side - torch.randint(0, 33 - self.cutout, (2, self.batch, 1), device=device)
+                inside = (away >= 0) & (away < self.cutout)
+                images = images.masked_fill((inside[0, :, :, None] & inside[1, :, None, :])[:, None], 0)
+            yield images, self.labels[rows]
 
 
 def batches(folder, training, arguments, device):
-    steps = [v2.RandomCrop(32, 4), v2.RandomHorizontalFlip()] if training else []
+    steps = [v2.RandomCrop(32, 4, padding_mode="reflect"), v2.RandomHorizontalFlip()] if training else []
+    share = arguments.cutout**2 / 32**2
+    erase = [v2.RandomErasing(1, scale=(share, share), ratio=(1, 1))] if training and share else []
     pictures = torchvision.datasets.ImageFolder(folder, v2.Compose(steps + [
         v2.PILToTensor(), v2.ToDtype(torch.float32, scale=True),
-        v2.Normalize((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))]))
+        v2.Normalize((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))] + erase))
     return torch.utils.data.DataLoader(
         pictures, batch_size=512, shuffle=training, drop_last=training, num_workers=arguments.workers,
         pin_memory=device.type == "cuda", persistent_workers=training and arguments.workers > 0)
@@ -105,7 +113,8 @@ def rate(progress):
 
 
 def train(model, arguments, device):
-    loader = OnCard(arguments.train, device) if arguments.on_card else batches(arguments.train, True, arguments, device)
+    loader = (OnCard(arguments.train, device, arguments.cutout) if arguments.on_card
+              else batches(arguments.train, True, arguments, device))
     all_steps = arguments.steps or len(loader) * arguments.epochs
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=5e-4)
     loss_of = nn.CrossEntropyLoss(label_smoothing=0.1)
@@ -159,6 +168,8 @@ def main():
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--cutout", type=int, default=0, metavar="SIDE",
+                        help="erase a square of SIDE pixels in each training picture")
     parser.add_argument("--on-card", action="store_true")
     parser.add_argument("train")
     parser.add_argument("test")

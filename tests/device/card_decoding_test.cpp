@@ -223,6 +223,34 @@ TEST_CASE("A card decodes photos to the host's bytes, of every form, wherever th
   }
 }
 
+TEST_CASE("A card decodes several views of photos to the host's bytes") {
+  if (NoCard()) return;
+  const TemporaryFolder folder;
+  for (const Codec codec : {Codec::kJpeg, Codec::kPacked}) {
+    CAPTURE(int(codec));
+    const Dataset dataset = Dataset::Open(WritePhotos(folder, codec));
+    LoaderOptions options = OptionsFor(kPhotoBatch, 4);
+    options.output.channels = 3;
+    options.output.layout = Layout::kNCHW;
+    options.transform = {RandomResizedCrop(kImage), HorizontalFlip()};
+    options.views = {{"small", {RandomResizedCrop(kImage / 2), HorizontalFlip(), Solarize{}}, {}},
+                     {"numbers",
+                      {RandomResizedCrop(kImage).scale(0.05, 0.2),
+                       Normalize{{0.5F}, {0.25F}, FloatType::kBFloat16}},
+                      {}}};
+    const std::vector<std::string> views = {"small", "numbers"};
+    Loader host(dataset, options);
+    options.on_device.decode = DecodeOn::kDevice;
+    LoaderStats stats;
+    const std::uint64_t epochs[] = {0, 1};
+    const auto played = PlayOnCard(dataset, options, epochs, stats, views);
+    for (const std::uint64_t epoch : epochs)
+      REQUIRE(played[epoch] == PlayBatches(host, epoch, SIZE_MAX, views));
+    // The host decodes packed pictures whose views are cheaper together.
+    if (codec == Codec::kJpeg) CHECK(stats.device_pictures >= 3 * kPhotos);
+  }
+}
+
 // bench/notebook/device_day.sh asks for it before it times anything.
 TEST_CASE("A dataset that the environment names is decoded to the host's bytes") {
   if (NoCard()) return;
@@ -236,21 +264,27 @@ TEST_CASE("A dataset that the environment names is decoded to the host's bytes")
   options.output.channels = 3;
   options.output.layout = Layout::kNCHW;
   options.transform = {RandomResizedCrop(224), HorizontalFlip()};
-  Loader host(dataset, options);
-  options.on_device.decode = DecodeOn::kDevice;
-  for (const ImagesIn images : {ImagesIn::kStorage, ImagesIn::kDevice}) {
-    options.on_device.images = images;
-    LoaderStats stats;
-    const std::uint64_t epochs[] = {0, 1};
-    const std::vector<std::vector<PlayedBatch>> played =
-        PlayOnCard(dataset, options, epochs, stats);
-    for (const std::uint64_t epoch : epochs)
-      REQUIRE(played[epoch] == PlayBatches(host, epoch));
-    // Raw pictures that are not in device memory are copied as they are.
-    if (images == ImagesIn::kDevice || dataset[0].Payload().codec != Codec::kRaw)
-      CHECK(stats.device_pictures > 0);
-    std::printf("%s: %llu of %llu pictures decoded by the card\n", path,
-                static_cast<unsigned long long>(stats.device_pictures),
-                static_cast<unsigned long long>(2 * dataset.size()));
+  for (const std::vector<std::string>& views :
+       {std::vector<std::string>(), std::vector<std::string>{"small"}}) {
+    for (const std::string& view : views)
+      options.views = {{view, {RandomResizedCrop(96), HorizontalFlip()}, {}}};
+    options.on_device = {};
+    Loader host(dataset, options);
+    options.on_device.decode = DecodeOn::kDevice;
+    for (const ImagesIn images : {ImagesIn::kStorage, ImagesIn::kDevice}) {
+      options.on_device.images = images;
+      LoaderStats stats;
+      const std::uint64_t epochs[] = {0, 1};
+      const std::vector<std::vector<PlayedBatch>> played =
+          PlayOnCard(dataset, options, epochs, stats, views);
+      for (const std::uint64_t epoch : epochs)
+        REQUIRE(played[epoch] == PlayBatches(host, epoch, SIZE_MAX, views));
+      // Raw pictures that are not in device memory are copied as they are.
+      if (images == ImagesIn::kDevice || dataset[0].Payload().codec != Codec::kRaw)
+        CHECK(stats.device_pictures > 0);
+      std::printf("%s: %llu of %llu pictures decoded by the card\n", path,
+                  static_cast<unsigned long long>(stats.device_pictures),
+                  static_cast<unsigned long long>(2 * (1 + views.size()) * dataset.size()));
+    }
   }
 }

@@ -37,12 +37,11 @@ inline PlayedBatch WithoutPixels(const Batch& batch) {
   return kept;
 }
 
-// Plays epochs on the GPU. The trainer's stream copies each batch back, and the batch is dropped at
-// once.
-inline std::vector<std::vector<PlayedBatch>> PlayOnCard(const Dataset& dataset,
-                                                        LoaderOptions options,
-                                                        std::span<const std::uint64_t> epochs,
-                                                        LoaderStats& stats) {
+// Plays epochs on the GPU. The trainer's stream copies the images and these views of each batch
+// back, and the batch is dropped at once.
+inline std::vector<std::vector<PlayedBatch>> PlayOnCard(
+    const Dataset& dataset, LoaderOptions options, std::span<const std::uint64_t> epochs,
+    LoaderStats& stats, const std::vector<std::string>& views = {}) {
   options.device = Device::Cuda(0);
   const Stream stream;
   std::vector<std::vector<PlayedBatch>> played;
@@ -52,9 +51,17 @@ inline std::vector<std::vector<PlayedBatch>> PlayOnCard(const Dataset& dataset,
     for (const Batch& batch : loader.Epoch(epoch)) {
       batch.WaitOn(OnStream(stream.handle));
       PlayedBatch& kept = played.back().emplace_back(WithoutPixels(batch));
-      kept.pixels.resize(batch.image().samples * batch.image().sample_bytes());
-      Check(cudaMemcpyAsync(kept.pixels.data(), batch.image().data, kept.pixels.size(),
-                            cudaMemcpyDeviceToHost, stream.handle));
+      const std::vector<ImageBatch> images = ImageAndViews(batch, views);
+      std::size_t bytes = 0;
+      for (const ImageBatch& image : images)
+        bytes += image.samples * image.sample_bytes();
+      kept.pixels.resize(bytes);
+      std::uint8_t* at = kept.pixels.data();
+      for (const ImageBatch& image : images) {
+        bytes = image.samples * image.sample_bytes();
+        Check(cudaMemcpyAsync(at, image.data, bytes, cudaMemcpyDeviceToHost, stream.handle));
+        at += bytes;
+      }
     }
     Check(cudaStreamSynchronize(stream.handle));
     // A thread stores pictures for the device at its own pace: from the next epoch on, rows that

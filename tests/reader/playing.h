@@ -15,26 +15,38 @@ struct PlayedBatch {
   std::uint64_t index = 0;
   std::size_t valid = 0;
   std::vector<std::uint64_t> samples;
-  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> pixels;  // of the image, then of each view that was asked for
 
   friend bool operator==(const PlayedBatch&, const PlayedBatch&) = default;
 };
 
-inline PlayedBatch Keep(const Batch& batch) {
+// The image of a batch, then its views of these names.
+inline std::vector<ImageBatch> ImageAndViews(const Batch& batch,
+                                             const std::vector<std::string>& views) {
+  std::vector<ImageBatch> images = {batch.image()};
+  for (const std::string& view : views)
+    images.push_back(batch.image(view));
+  return images;
+}
+
+inline PlayedBatch Keep(const Batch& batch, const std::vector<std::string>& views = {}) {
   PlayedBatch kept{batch.epoch(), batch.index(), batch.valid(), {}, {}};
   kept.samples.assign(batch.samples().begin(), batch.samples().end());
-  const ImageBatch& image = batch.image();
-  kept.pixels.assign(image.data, image.data + image.samples * image.sample_bytes());
+  for (const ImageBatch& image : ImageAndViews(batch, views)) {
+    kept.pixels.insert(kept.pixels.end(), image.data,
+                       image.data + image.samples * image.sample_bytes());
+  }
   return kept;
 }
 
 // The next `limit` batches of an epoch, or all remaining ones.
 inline std::vector<PlayedBatch> PlayBatches(Loader& loader, std::uint64_t epoch,
-                                            std::size_t limit = SIZE_MAX) {
+                                            std::size_t limit = SIZE_MAX,
+                                            const std::vector<std::string>& views = {}) {
   std::vector<PlayedBatch> played;
   if (limit == 0) return played;
   for (const Batch& batch : loader.Epoch(epoch)) {
-    played.push_back(Keep(batch));
+    played.push_back(Keep(batch, views));
     if (played.size() == limit) break;
   }
   return played;

@@ -46,6 +46,7 @@ TEST_CASE("train_cifar learns on the CPU, from Sluice and from files") {
     const std::string path = naive ? source : data;
     Words words = {"--loader", naive ? "naive" : "sluice", path, path};
     words.insert(words.end(), options.begin(), options.end());
+    if (!naive) words.insert(words.end(), {"--cutout", "12"});
     const Outcome outcome = Run(TRAIN_CIFAR, words);
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.exit_code == 0);
@@ -55,10 +56,16 @@ TEST_CASE("train_cifar learns on the CPU, from Sluice and from files") {
   }
 }
 
-TEST_CASE("train_cifar prints its usage when it is given a loader that it does not know") {
-  const Outcome outcome = Run(TRAIN_CIFAR, {"--loader", "other", "a", "b"});
-  CHECK(outcome.exit_code == 1);
-  CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("usage: train_cifar"));
+TEST_CASE(
+    "train_cifar prints its usage for an unknown loader, and for Cutout that cannot be done") {
+  for (const Words& options : {Words{"--loader", "other"}, Words{"--cutout", "32"},
+                               Words{"--loader", "naive", "--cutout", "8"}}) {
+    Words words = options;
+    words.insert(words.end(), {"a", "b"});
+    const Outcome outcome = Run(TRAIN_CIFAR, words);
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("usage: train_cifar"));
+  }
 }
 
 }  // namespace sluice::test
