@@ -389,7 +389,8 @@ TEST_CASE("Options that do not work with images of different sizes are refused w
 }
 
 TEST_CASE(
-    "Images of one size may come with kOwn and kPadded, too, and pictures of any size may be kept") {
+    "Images of one size may come with kOwn and kPadded, too, and pictures of any size may be "
+    "kept") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
   const ImageSizes image_sizes = GENERATE(ImageSizes::kOwn, ImageSizes::kPadded);

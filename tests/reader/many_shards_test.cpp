@@ -211,7 +211,8 @@ TEST_CASE("Twenty thousand shards play with no more of them mapped than promised
 }
 
 TEST_CASE(
-    "A billion samples that a manifest claims in missing shards are skipped, and can be left early") {
+    "A billion samples that a manifest claims in missing shards are skipped, and can be left "
+    "early") {
   const TemporaryFolder folder;
   Manifest manifest;
   manifest.schema = Schema{{Field::Image(), Field::Label("label", {"a", "b"})}};

@@ -222,7 +222,8 @@ TEST_CASE("Samples without a label are refused, or get the requested number") {
   CHECK(SamplesOf(PlayBatches(images, 0)).size() == 40);
 }
 
-TEST_CASE("A field that a dataset of a mixture lacks is refused, unless an option says what it holds") {
+TEST_CASE(
+    "A field that a dataset of a mixture lacks is refused, unless an option says what it holds") {
   const TemporaryFolder folder;
   const auto write = [&](const std::string& name, const std::vector<Field>& more) {
     Schema schema{{Field::Image()}};
