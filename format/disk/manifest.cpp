@@ -398,7 +398,7 @@ Manifest FromJson(const json& in, const std::string& file) {
   // Another writer may mean something else by "meta".
   const auto meta = in.find("meta");
   const bool is_text =
-      meta != in.end() && meta->is_object() &&
+      meta != in.end() && meta->is_object() && !meta->contains("") &&
       std::all_of(meta->begin(), meta->end(), [](const json& value) { return value.is_string(); });
   if (is_text) manifest.meta = meta->get<Metadata>();
   manifest.unknown =

@@ -71,9 +71,14 @@ bool ChangesNoRow(const std::string& path) {
 
 // Everything that the bytes of a row depend on, apart from its name.
 std::string ContentOf(const BatchRecipe& recipe) {
+  const ReadLimits& limits = recipe.dataset.facts->limits.read_limits();
   Json content{{"sluice", kLibraryVersion},
                {"dataset", recipe.dataset.facts->id},
-               {"views", recipe.views_version}};
+               {"views", recipe.views_version},
+               // What another loader did not check, or may not read, is not taken from it.
+               {"verify", option_list::WordOf(recipe.options.integrity.verify)},
+               {"max_pixels", limits.max_pixels},
+               {"max_value_bytes", limits.max_value_bytes}};
   option_list::ForEachOption(
       recipe.options, [&](const auto& option, const auto& value, const std::string& path) {
         if (option.facts.changes == option_list::Changes::kSpeed || ChangesNoRow(path)) return;
@@ -107,11 +112,12 @@ std::uint64_t RowBytes(const BatchRecipe& recipe) {
 
 }  // namespace
 
-std::unique_ptr<RowStore> RowSharing::Open(const BatchRecipe& recipe, std::uint64_t epoch_rows) {
+std::unique_ptr<RowStore> RowSharing::Open(const BatchRecipe& recipe) {
   const std::optional<SharedRows>& share = recipe.options.share;
   if (!share) return nullptr;
   return std::make_unique<RowStore>(share->folder, Hash128(AsBytes(ContentOf(recipe))),
-                                    share->bytes, RowBytes(recipe), epoch_rows);
+                                    share->bytes, RowBytes(recipe),
+                                    recipe.dataset.facts->shape.samples());
 }
 
 bool RowSharing::Take(Slot& slot, std::size_t row) {

@@ -16,9 +16,8 @@ namespace sluice {
 
 class RowSharing {
  public:
-  // The store for a loader's rows; null if LoaderOptions::share is empty. `epoch_rows`: positions
-  // in an epoch. Throws Error.
-  static std::unique_ptr<RowStore> Open(const BatchRecipe& recipe, std::uint64_t epoch_rows);
+  // The store for a loader's rows; null if LoaderOptions::share is empty. Throws Error.
+  static std::unique_ptr<RowStore> Open(const BatchRecipe& recipe);
 
   // `store` may be null: nothing is shared then.
   explicit RowSharing(RowStore* store) noexcept : store_(store) {}

@@ -80,13 +80,15 @@ void CheckFunctionRows(const LoaderOptions& options) {
   }
 }
 
-void CheckSharing(const LoaderOptions& options) {
+void CheckSharing(const DatasetFacts& dataset, const LoaderOptions& options) {
   if (!options.share) return;
   const auto refuse = [](const std::string& what) {
     Refuse("LoaderOptions::share hands finished rows to other loaders; leave share empty, or " +
            what);
   };
   if (options.share->folder.empty()) refuse("set SharedRows::folder to a folder in memory");
+  if (dataset.supply != nullptr)
+    refuse("convert the source: files that are played where they lie may change between loaders");
   if (options.keep) refuse("leave LoaderOptions::keep empty");
   if (options.sample_function)
     refuse("leave LoaderOptions::sample_function empty: another process may have another function");
@@ -278,7 +280,7 @@ LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options)
   SetBatches(dataset, options);
   CheckStorage(dataset, options);
   CheckDecoding(options);
-  CheckSharing(options);
+  CheckSharing(dataset, options);
   return options;
 }
 

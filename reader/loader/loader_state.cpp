@@ -78,7 +78,7 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
     LockInMemory(recipe.dataset, recipe.options.integrity.on_fault != OnFault::kError);
   }
   cache_ = MakeCache(recipe);
-  store_ = RowSharing::Open(recipe, SizeOf(0).positions);
+  store_ = RowSharing::Open(recipe);
   stage_ = MakeStage(recipe);
   direct_ = MakeDirectFiles(recipe);
   RequireRoom(recipe, BatchRing::FirstSlots(setup_));

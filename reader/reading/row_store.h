@@ -74,7 +74,9 @@ class RowStore {
 
   // Opens the store of that identity in the folder. If no loader uses it, makes it, with that many
   // bytes; else it has the size that its maker gave it. `row_bytes`: of the largest row.
-  // `epoch_rows`: positions in an epoch. Throws Error.
+  // `epoch_rows`:
+  // about how many positions an epoch has, so that rows of two epochs rarely meet in a place.
+  // Throws Error.
   RowStore(const std::filesystem::path& folder, const Id128& identity, std::uint64_t bytes,
            std::uint64_t row_bytes, std::uint64_t epoch_rows);
   // The last loader that leaves removes the file.

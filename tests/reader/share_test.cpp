@@ -159,6 +159,7 @@ TEST_CASE("A loader whose rows would differ has a store of its own") {
       },
       [](LoaderOptions& o) { o.output.layout = Layout::kNCHW; },
       [](LoaderOptions& o) { o.output.channels = 1; },
+      [](LoaderOptions& o) { o.integrity.verify = Verify::kNever; },
       [](LoaderOptions& o) { o.output.fields = {"image"}; },
       [](LoaderOptions& o) {
         o.output.made_fields = {Field::Array("a", DType::kFloat32, {2})};

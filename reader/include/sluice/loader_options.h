@@ -156,8 +156,9 @@ struct Stage {
 // training, except for a row that another one is just making. Loaders may come, go and be killed
 // at any time; the last one to leave removes the file, and after a kill the next loader does.
 //
-// All images must have one size. Cannot be combined with `keep`, sample_function, or steps or
-// decoding on a device (on_device.steps = false, or without steps that change pixels, works).
+// All images must have one size. Not for a source that is played without a conversion. Cannot be
+// combined with `keep`, sample_function, or steps or decoding on a device (on_device.steps = false,
+// or without steps that change pixels, works).
 struct SharedRows {
   std::uint64_t bytes = 0;  // of the file, which the first loader makes; above 0
   // A folder in memory, in which the file lies. In a container, /dev/shm may be small.
