@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sluice/play_source.h>
+
 #include "reader/reading/row_store.h"
 #include "tests/file_content.h"
 #include "tests/reader/playing.h"
@@ -246,6 +248,13 @@ TEST_CASE("Options that cannot be shared are refused, and say what to change") {
              ContainsSubstring("sample_function"));
   CHECK_THAT(refusal([](auto& o) { o.output.image_sizes = ImageSizes::kPadded; }, invalid),
              ContainsSubstring("image_sizes"));
+  const std::vector<std::byte> file = MakeJpeg(MakePicture(40, 30));
+  std::filesystem::create_directories(folder / "photos/a");
+  std::ofstream(folder / "photos/a/1.jpg", std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  const Dataset played = Dataset::Open(PlaySource(folder / "photos"));
+  CHECK_THAT(ErrorText([&] { const Loader loader(played, Sharing(folder)); }, invalid),
+             ContainsSubstring("convert the source"));
 }
 
 TEST_CASE("A file that others can open, or a link, is not used as a store") {
