@@ -167,7 +167,16 @@ Dataset PlayInPlace(const EpochOptions& options, const std::filesystem::path& so
   play.on_warning = [](const std::string& text) {
     std::fprintf(stderr, "%s\n", cli::PrintableLines("warning: " + text).c_str());
   };
-  return Dataset::Open(PlaySource(source, play, stop), options.limits);
+  std::shared_ptr<SampleSupply> samples;
+  try {
+    samples = PlaySource(source, play, stop);
+  } catch (const Error& error) {
+    // Whoever meant a dataset reads that it is none.
+    if (error.file() != source.native()) throw;
+    throw Error(error.code(), error.file(),
+                "there is no dataset here, and as a source it " + error.sentence());
+  }
+  return Dataset::Open(std::move(samples), options.limits);
 }
 
 }  // namespace
