@@ -1,5 +1,9 @@
-"""Adds to a stub that nanobind made what it cannot know: finish_stub.py STUB"""
+"""Adds to a stub that nanobind made what it cannot know: finish_stub.py STUB TRANSFORM
 
+TRANSFORM is sluice/transform.h, which has the names of all steps.
+"""
+
+import ast
 import pathlib
 import re
 import sys
@@ -19,8 +23,45 @@ text = re.sub(r"    def __del__\(.*\n\n", "", text)
 for name, body in re.findall(r"^class (\w+)\((?:enum\.StrEnum|str, enum\.Enum)\):\n(.*?)(?=^\S)", text, re.M | re.S):
     words = ", ".join(re.findall(r"^    \w+ = ('\w+')", body, re.M))
     text = re.sub(rf": {name}(?=[,)]| = )", f": {name} | Literal[{words}]", text)
-text = text.replace("import Any, NoReturn\n", "import Any, Literal, NoReturn\n")
 if "class Error(" not in text:  # a build may come here again with the same stub
+    text = "import collections.abc\nfrom typing import Literal, Protocol, TypeAlias, TypedDict\n" + text
+    # The steps get a common base, as which type checkers see the elements of a list of steps.
+    steps = re.search(r"using Transform =\s+std::variant<([^;]*)>;", pathlib.Path(sys.argv[2]).read_text())[1]
+    for step in steps.replace(",", " ").split():
+        text, found = re.subn(rf"^class {step}:", f"class {step}(_Step):", text, flags=re.M)
+        assert found == 1, step
+    # What attributes give is a list, even if they take a text, too.
+    text = text.replace(") -> _Transform:", ") -> collections.abc.Sequence[_Step]:")
+    text = re.sub(
+        r"\) -> str \| [\w.]*Sequence\[tuple\[int, _Transform\]\]:",
+        ") -> collections.abc.Sequence[tuple[int, collections.abc.Sequence[_Step]]]:", text)
+    text += '''
+
+class _Step:
+    """A step of a transform."""
+
+
+# Steps in order, or their text form.
+_Transform: TypeAlias = str | collections.abc.Iterable[_Step]
+
+
+class _TorchDevice(Protocol):
+    """What a torch.device has."""
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def index(self) -> int | None: ...
+
+
+class _LoaderOptions(TypedDict, total=False):
+    """The options of Loader, for functions that pass them on as **options."""
+'''
+    loader = next(one for one in ast.parse(text).body if isinstance(one, ast.ClassDef) and one.name == "Loader")
+    init = next(one for one in loader.body if isinstance(one, ast.FunctionDef) and one.name == "__init__")
+    for option in init.args.kwonlyargs:
+        text += f"\n    {option.arg}: {ast.unparse(option.annotation)}\n"
     text += '''
 
 class Error(RuntimeError):

@@ -1,6 +1,7 @@
 """The package's types, as editors and mypy see them."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -40,6 +41,55 @@ with sluice.Writer("new", [sluice.Field.image(), sluice.Field.label("label", ["a
 """
 
 
+# Functions, steps and options as they are passed on.
+OPTIONS = """
+from collections.abc import Iterator
+
+import torch
+
+import sluice
+import sluice.torch
+
+
+def weigh(sample: sluice.MutableSample) -> None:
+    sample.field("weight")[0] = sample.uniform()
+
+
+def compose(seed: int, epoch: int) -> Iterator[list[int]]:
+    yield [0, 1]
+
+
+steps = [sluice.RandomResizedCrop(224), sluice.HorizontalFlip()]
+loader = sluice.Loader("data", 64, transform=[*steps, sluice.Normalize()], schedule=[(1, "rrc:32"), (2, steps)],
+                       sample_function=weigh, batch_function=sluice.NativeFunction(1), thread_setup=lambda thread: thread,
+                       device=torch.device("cuda:0"), order=sluice.OrderOptions(batches=compose))
+plain = sluice.Loader("data", transform="rrc:64,flip", schedule="1=rrc:32", device="cpu", sample_function=None)
+views = sluice.Loader("data", views=[sluice.View("small", steps, schedule=[(1, "rrc:8")])])
+dataset = sluice.torch.IterableDataset("data", 64, threads=2, transform=steps, device=torch.device("cpu"), extras=["has"])
+sluice.convert("photos", "data", quality=80, progress=lambda done, whole: None)
+"""
+# A part of them, and what must not pass in its place.
+MISTAKES = [
+    ("transform=[*steps, sluice.Normalize()]", "transform=[*steps, sluice.Stage('a', 1)]"),
+    ("transform=[*steps, sluice.Normalize()]", "transform=224"),
+    ("transform=[*steps, sluice.Normalize()]", "transforms=steps"),
+    ('schedule=[(1, "rrc:32"), (2, steps)]', 'schedule=["rrc:32"]'),
+    ('schedule=[(1, "rrc:32"), (2, steps)]', 'schedule=[("1", steps)]'),
+    ("sample_function=weigh", "sample_function=compose"),
+    ("sample_function=weigh", "sample_function=5"),
+    ("thread_setup=lambda thread: thread", "thread_setup=weigh"),
+    ('device=torch.device("cuda:0")', "device=0"),
+    ("batches=compose", "batches=weigh"),
+    ('View("small", steps,', 'View("small", 32,'),
+    ('64, threads=2, transform', '64, thread=2, transform'),
+    ('64, threads=2, transform', '64, threads="2", transform'),
+    ('threads=2, transform=steps', "threads=2, transform=[1]"),
+    ("quality=80", "qualty=80"),
+    ("quality=80", 'quality="high"'),
+    ("progress=lambda done, whole: None", 'progress="yes"'),
+]
+
+
 def mypy(*arguments):
     pytest.importorskip("mypy")
     return subprocess.run([sys.executable, "-m", "mypy", "--strict", *arguments], text=True,
@@ -67,3 +117,15 @@ def test_the_stub_checks_a_program(tmp_path):
     for right, wrong in [("hold=3", 'hold="3"'), ('image="packed"', 'image="pact"')]:
         program.write_text(PROGRAM.replace(right, wrong))
         assert mypy(program).returncode == 1
+
+
+def test_options_that_are_passed_on_are_checked(tmp_path):
+    """Each mistake is in a program of its own, and one run checks all."""
+    pytest.importorskip("torch")
+    (tmp_path / "right.py").write_text(OPTIONS)
+    for number, (right, wrong) in enumerate(MISTAKES):
+        assert OPTIONS.count(right) == 1, right
+        (tmp_path / f"wrong{number}.py").write_text(OPTIONS.replace(right, wrong))
+    checked = mypy(*sorted(tmp_path.glob("*.py")))
+    faulty = set(re.findall(r"(\w+)\.py:\d+: error:", checked.stdout))
+    assert faulty == {f"wrong{number}" for number in range(len(MISTAKES))}, checked.stdout

@@ -4,6 +4,7 @@
 // the C++ classes; reader/python/README.md describes what Python adds.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <limits>
 #include <memory>
@@ -147,6 +148,34 @@ using FieldTypes = std::map<std::string, Field, std::less<>>;
 using ShapeTuple = nb::typed<nb::tuple, int, nb::ellipsis>;
 using NamedValues = nb::typed<nb::dict, nb::str, nb::any>;
 using NamedNumbers = nb::typed<nb::dict, nb::str, nb::int_>;
+
+template <std::size_t N>
+struct TypeText {
+  char text[N] = {};
+  constexpr TypeText(const char (&of)[N]) {
+    std::ranges::copy(of, text);
+  }  // NOLINT: from a literal
+};
+
+// An argument of any type, which the stub gives the type in the text. The function that takes it
+// checks it, and so can say more about it than nanobind.
+template <TypeText kText>
+class Stated : public nb::object {
+  static bool Any(nb::handle) { return true; }
+
+ public:
+  NB_OBJECT_DEFAULT(Stated, nb::object, kText.text, Any)
+};
+
+template <class T>
+nb::object ObjectOf(std::optional<T> given) {
+  return given ? nb::object(std::move(*given)) : nb::none();
+}
+
+// Steps of a transform, or their text form. finish_stub.py defines names that begin with _.
+using StatedSteps = Stated<"_Transform">;
+using StatedSchedule = Stated<"str | collections.abc.Sequence[tuple[int, _Transform]]">;
+using StatedDevice = Stated<"str | _TorchDevice">;
 
 // Text of a dataset or the file system as Python has it: bytes that are not UTF-8 become lone
 // surrogates.

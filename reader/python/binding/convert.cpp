@@ -12,14 +12,7 @@ namespace {
 
 using SizePair = std::pair<std::uint32_t, std::uint32_t>;
 
-// The type of the argument `progress`, as the stub names it.
-class Progress : public nb::object {
-  static bool Any(nb::handle) { return true; }
-
- public:
-  NB_OBJECT_DEFAULT(Progress, nb::object, "bool | collections.abc.Callable[[int, int], object]",
-                    Any)
-};
+using Progress = Stated<"bool | collections.abc.Callable[[int, int], object]">;
 
 // An option of a group of ConvertOptions as a keyword of convert(), which has no groups.
 template <class G, class V>
@@ -66,6 +59,9 @@ std::string ReprOf(const ConvertSummary& summary) {
   std::string text = "ConvertSummary(" + std::to_string(summary.samples) + " samples in " +
                      std::to_string(summary.shards) + " shards, " +
                      std::to_string(summary.skipped.size()) + " left out";
+  if (summary.shrunk > 0) text += ", " + std::to_string(summary.shrunk) + " shrunk";
+  if (summary.reencoded > 0)
+    text += ", " + std::to_string(summary.reencoded) + " JPEGs encoded anew";
   const std::size_t shown = std::min(kMaxShown, summary.classes.size());
   for (std::size_t c = 0; c < shown; ++c)
     text += (c == 0 ? ", classes " : ", ") + std::to_string(c) + " " + summary.classes[c];
@@ -92,7 +88,7 @@ void BindSummary(nb::module_& module) {
                      nb::list paths;
                      for (const std::string& path : images.examples)
                        paths.append(TextOf(path));
-                     return paths;
+                     return nb::typed<nb::list, nb::str>(paths);
                    })
       .def("__repr__", [](const SomeImages& images) {
         return "SomeImages(count=" + std::to_string(images.count) + ")";

@@ -257,7 +257,9 @@ Mixture MixtureOf(PlayedSource source) {
 
 // LoaderOptions as Python gives them: functions are objects until a loader is there to keep them.
 struct PyLoaderOptions : LoaderOptions {
-  nb::object for_sample = nb::none(), for_batch = nb::none(), for_thread = nb::none();
+  std::optional<StatedSampleFunction> for_sample = {};
+  std::optional<StatedBatchFunction> for_batch = {};
+  std::optional<StatedThreadSetup> for_thread = {};
   PyOrder order_here = {};
 };
 
@@ -267,18 +269,24 @@ auto LoaderKeyword(const option_list::Option<LoaderOptions, V>& option) {
   const char* const name = option.name;
   const char* const help = option.help;
   if constexpr (std::is_same_v<V, Pipeline>) {
+    using Steps = std::optional<StatedSteps>;
     return Keyword{
-        name, [](const T&) -> nb::object { return nb::tuple(); },
-        [](T& options, const nb::object& steps) { options.transform = PipelineOf(steps); }, help};
-  } else if constexpr (std::is_same_v<V, std::vector<ScheduledTransform>>) {
-    return Keyword{
-        name, [](const T&) -> nb::object { return nb::tuple(); },
-        [](T& options, const nb::object& schedule) { options.schedule = ScheduleOf(schedule); },
+        name, [](const T&) -> Steps { return nb::borrow<StatedSteps>(nb::tuple()); },
+        [](T& options, const Steps& steps) { options.transform = PipelineOf(ObjectOf(steps)); },
         help};
-  } else if constexpr (std::is_same_v<V, Device>) {
-    return Keyword{name, [](const T&) -> nb::object { return nb::str("cpu"); },
-                   [](T& options, const nb::object& device) { options.device = DeviceOf(device); },
+  } else if constexpr (std::is_same_v<V, std::vector<ScheduledTransform>>) {
+    using Schedule = std::optional<StatedSchedule>;
+    return Keyword{name,
+                   [](const T&) -> Schedule { return nb::borrow<StatedSchedule>(nb::tuple()); },
+                   [](T& options, const Schedule& schedule) {
+                     options.schedule = ScheduleOf(ObjectOf(schedule));
+                   },
                    help};
+  } else if constexpr (std::is_same_v<V, Device>) {
+    using Name = std::optional<StatedDevice>;
+    return Keyword{
+        name, [](const T&) -> Name { return nb::borrow<StatedDevice>(nb::str("cpu")); },
+        [](T& options, const Name& device) { options.device = DeviceOf(ObjectOf(device)); }, help};
   } else if constexpr (std::is_same_v<V, std::optional<ResumePoint>>) {
     return Keyword{name, [](const T&) { return std::optional<std::string>(); },
                    [](T& options, const std::optional<std::string>& state) {
@@ -319,10 +327,12 @@ void MakeLoader(PyLoader* self, PlayedSource source, PyLoaderOptions options) {
   const Mixture played = MixtureOf(std::move(source));
   const auto types = std::make_shared<const FieldTypes>(TypesOf(played, options));
   const auto calls = std::make_shared<UserCalls>();
-  options.sample_function = SampleFunctionOf(std::move(options.for_sample), calls, types);
-  options.batch_function = BatchFunctionOf(std::move(options.for_batch), calls, types);
-  options.thread_setup = ThreadSetupOf(std::move(options.for_thread), calls);
-  options.order.batches = BatchSamplerOf(options.order_here.batches_function, calls);
+  options.sample_function =
+      SampleFunctionOf(ObjectOf(std::exchange(options.for_sample, {})), calls, types);
+  options.batch_function =
+      BatchFunctionOf(ObjectOf(std::exchange(options.for_batch, {})), calls, types);
+  options.thread_setup = ThreadSetupOf(ObjectOf(std::exchange(options.for_thread, {})), calls);
+  options.order.batches = BatchSamplerOf(ObjectOf(options.order_here.batches_function), calls);
   const bool remote = std::ranges::any_of(
       played.parts, [](const Mixture::Part& part) { return IsRemote(part.dataset.path()); });
   const std::chrono::milliseconds timeout = options.timeout;

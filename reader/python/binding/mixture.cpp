@@ -7,17 +7,9 @@ namespace sluice::python {
 
 namespace {
 
-// Names the type of the argument `parts` in the stub. PartsOf() and SetParts() check the parts, so
-// Any() accepts all.
-class Parts : public nb::object {
-  static bool Any(nb::handle) { return true; }
-
- public:
-  NB_OBJECT_DEFAULT(Parts, nb::object,
-                    "collections.abc.Iterable[Dataset | str | os.PathLike[str] | "
-                    "tuple[Dataset | str | os.PathLike[str], float]]",
-                    Any)
-};
+using Parts = Stated<
+    "collections.abc.Iterable[Dataset | str | os.PathLike[str] | "
+    "tuple[Dataset | str | os.PathLike[str], float]]">;
 
 Dataset DatasetOf(nb::handle source) {
   if (nb::isinstance<Dataset>(source)) return nb::cast<Dataset>(source);

@@ -8,23 +8,15 @@ namespace sluice::python {
 
 namespace {
 
-// The type of an argument as the stub names it: steps or a schedule, or their text form.
-class Steps : public nb::object {
-  static bool Any(nb::handle) { return true; }
-
- public:
-  NB_OBJECT_DEFAULT(Steps, nb::object, "object", Any)
-};
-
-Steps StepsOf(const Pipeline& steps) {
-  return nb::borrow<Steps>(nb::cast(steps));
+StatedSteps StepsOf(const Pipeline& steps) {
+  return nb::borrow<StatedSteps>(nb::cast(steps));
 }
 
-Steps StepsOf(const std::vector<ScheduledTransform>& schedule) {
+StatedSchedule StepsOf(const std::vector<ScheduledTransform>& schedule) {
   nb::list shown;
   for (const ScheduledTransform& later : schedule)
     shown.append(nb::make_tuple(later.epoch, later.transform));
-  return nb::borrow<Steps>(shown);
+  return nb::borrow<StatedSchedule>(shown);
 }
 
 void BindOrder(nb::module_& module) {
@@ -48,10 +40,10 @@ void BindOrder(nb::module_& module) {
 void BindView(nb::module_& module) {
   const auto steps =
       Keyword{"transform", [](const View& view) { return StepsOf(view.transform); },
-              [](View& view, const Steps& given) { view.transform = PipelineOf(given); }};
+              [](View& view, const StatedSteps& given) { view.transform = PipelineOf(given); }};
   const auto schedule =
       Keyword{"schedule", [](const View& view) { return StepsOf(view.schedule); },
-              [](View& view, const Steps& given) { view.schedule = ScheduleOf(given); }};
+              [](View& view, const StatedSchedule& given) { view.schedule = ScheduleOf(given); }};
   ByKeywords(nb::class_<View>(module, "View",
                               "One more picture of each sample's image, by its own transform"),
              View(), Required(Member("name", &View::name)), Required(steps),

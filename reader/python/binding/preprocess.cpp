@@ -135,7 +135,7 @@ void BindPreprocess(nb::module_& module) {
            "the pipeline says). An image that cannot be read raises an Error")
       .def("rows", &PyPreprocess::All, "images"_a, "within"_a = nb::none(),
            nb::sig("def rows(self, images: collections.abc.Sequence[object], within: float | None "
-                   "= None) -> tuple"),
+                   "= None) -> tuple[typing.Any, list[RowFault]]"),
            "(rows, faults): the rows of several files or several arrays, made by threads, as one "
            "array; rows of faults are zeros. No image is begun later than `within` seconds after "
            "the "

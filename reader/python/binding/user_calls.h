@@ -91,7 +91,16 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   std::thread::id waits_;  // the thread that is in Play()
 };
 
-// The functions of a Loader, from what Python gives.
+using StatedSampleFunction =
+    Stated<"collections.abc.Callable[[MutableSample], object] | NativeFunction">;
+using StatedBatchFunction =
+    Stated<"collections.abc.Callable[[MutableBatch], object] | NativeFunction">;
+using StatedThreadSetup = Stated<"collections.abc.Callable[[int], object]">;
+using StatedBatchSampler = Stated<
+    "collections.abc.Callable[[int, int], "
+    "collections.abc.Iterable[collections.abc.Iterable[typing.SupportsIndex]]]">;
+
+// The functions of a Loader, from what Python gives; None: none.
 SampleFunction SampleFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,
                                 std::shared_ptr<const FieldTypes> types);
 BatchFunction BatchFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,
@@ -119,12 +128,12 @@ struct Collected {
 
 // OrderOptions with the function that Python gave: each Loader makes a BatchSampler of it.
 struct PyOrder : OrderOptions {
-  nb::object batches_function = nb::none();
+  std::optional<StatedBatchSampler> batches_function = {};
   int Traverse(visitproc visit, void* arg) const {
-    Py_VISIT(batches_function.ptr());
+    if (batches_function) Py_VISIT(batches_function->ptr());
     return 0;
   }
-  void Clear() { batches_function = nb::none(); }
+  void Clear() { batches_function.reset(); }
 };
 
 }  // namespace sluice::python

@@ -30,6 +30,9 @@ _OF_PYTORCH = {
     "worker_init_fn": "thread_setup=...",
 }
 
+# The types that finish_stub.py defines for type checkers alone, for people.
+_STATED = {"_Transform": "a list of steps, or their text form", "_TorchDevice": "a torch.device"}
+
 
 def _split(text: str, at: str) -> list[str]:
     """The parts of a text between separators that lie outside brackets."""
@@ -84,6 +87,7 @@ def _enumerators(name: str) -> list[str]:
 
 def _words(kind: str) -> str:
     words = kind.replace("_sluice.", "sluice.").replace("sluice.sluice.", "sluice.").replace("collections.abc.", "")
+    words = re.sub(r"\b_\w+", lambda found: _STATED.get(found[0], found[0]), words)
     words = re.sub(r"sluice\.(\w+)", lambda found: " | ".join(map(repr, _enumerators(found[1]))) or found[0], words)
     return words.replace("os.PathLike", "a path").replace("object", "a value") if words != "int" else "a whole number from 0"
 
@@ -154,6 +158,7 @@ def _signature(text: str, defaults: tuple[Any, ...] | None, first: Sequence[str]
         annotation, _, number = rest.partition(" = ")
         default = defaults[int(number[1:])] if number and defaults else inspect.Parameter.empty
         types = {**vars(sluice), "sluice": sluice, "os": os, "collections": collections, "typing": typing}
+        types.update((name, typing.NewType(words, object)) for name, words in _STATED.items())
         shown.append(inspect.Parameter(name, kind, default=default, annotation=eval(annotation, types)))
     return inspect.Signature(shown)
 
@@ -165,28 +170,28 @@ def _refuse(self: Any, *given: Any, **named: Any) -> NoReturn:
 
 # Lists and dicts that attributes return as copies: they can be read, compared and copied, but not changed in place.
 class _ReadOnlyList(list[Any]):
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment]
-    __delitem__ = __iadd__ = __imul__ = __setitem__ = _refuse  # type: ignore[assignment]
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment, unused-ignore]
+    __delitem__ = __iadd__ = __imul__ = __setitem__ = _refuse  # type: ignore[assignment, unused-ignore]
 
     def __reduce__(self) -> Any:
         return list, (list(self),)
 
 
 class _ReadOnlyDict(dict[Any, Any]):
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
-    __delitem__ = __ior__ = __setitem__ = _refuse  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment, unused-ignore]
+    __delitem__ = __ior__ = __setitem__ = _refuse  # type: ignore[assignment, unused-ignore]
 
     def __reduce__(self) -> Any:
         return dict, (dict(self),)
 
 
 @functools.cache
-def _read_only_type(kind: type) -> type:
+def _read_only_type(kind: Any) -> Any:
     """A subclass whose objects' attributes cannot be set."""
 
     def reduce(self: Any) -> Any:
         made, given = kind.__reduce__(self)
-        return functools.partial(kind, *made.args, **made.keywords), given  # type: ignore[union-attr]
+        return functools.partial(kind, *made.args, **made.keywords), given
 
     return type(kind.__name__, (kind,), {"__slots__": (), "__setattr__": _refuse, "__reduce__": reduce,
                                          "__module__": "sluice"})
@@ -202,14 +207,15 @@ def _read_only(value: Any) -> Any:
         return tuple(map(_read_only, value))
     if any(isinstance(one, property) and one.fset for one in vars(type(value)).values()):
         made, _ = value.__reduce__()
-        return _read_only_type(type(value))(*made.args, **made.keywords)
+        kind: Any = type(value)
+        return _read_only_type(kind)(*made.args, **made.keywords)
     return value
 
 
 def _given_as_copy(getter: Any) -> bool:
     """Whether an attribute returns a list, a dict, or something that may be one."""
     annotation = getter.__nb_signature__[0][0].rpartition(" -> ")[2]
-    return annotation.partition("[")[0] in ("list", "dict", "object", "collections.abc.Iterable")
+    return re.match(r"list\b|dict\b|object\b|_Transform\b|(str \| )?collections\.abc\.(Iterable|Sequence)\b", annotation) is not None
 
 
 def _explained(owner: str, name: str, given: property) -> property:

@@ -7,7 +7,7 @@ import concurrent.futures
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from sluice._sluice import Field, ImageCodec, _DatasetWriter, _SampleBuilder  # type: ignore[attr-defined]
 
@@ -69,15 +69,15 @@ class Writer:
         fields: Iterable[Field],
         *,
         name: str = "",
-        image: str | ImageCodec = "jpeg",
+        image: ImageCodec | Literal["jpeg", "packed", "raw"] = "jpeg",
         quality: int = 90,
         shard_bytes: int = 64_000_000,
         block_samples: int = 0,
         upright: bool = False,
         meta: Mapping[str, str] | None = None,
     ) -> None:
-        image = image.name.lower() if isinstance(image, ImageCodec) else image
-        if image not in ("jpeg", "packed", "raw"):
+        form = image.name.lower() if isinstance(image, ImageCodec) else image
+        if form not in ("jpeg", "packed", "raw"):
             raise ValueError(f'image is "jpeg", "packed" or "raw", not {image!r}')
         if quality not in range(1, 101):
             raise ValueError(f"quality is a whole number from 1 to 100, not {quality!r}")
@@ -89,7 +89,7 @@ class Writer:
         )
         self._adding = threading.Lock()
         self._fields = {field.name: field for field in fields}
-        self._image = image
+        self._image = form
         self._quality = quality
         self._upright = upright
 

@@ -11,13 +11,18 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.utils.data
 
 import sluice
 from sluice import _dealers
+
+if TYPE_CHECKING:  # type checkers bring typing_extensions
+    from typing_extensions import Unpack
+
+    from sluice._sluice import _LoaderOptions
 
 
 def _group() -> tuple[int, int]:
@@ -56,7 +61,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         batch_size: int = 256,
         *,
         extras: Iterable[str] = (),
-        **options: Any,
+        **options: Unpack[_LoaderOptions],
     ) -> None:
         super().__init__()
         self._extras = (extras,) if isinstance(extras, str) else tuple(extras)
@@ -64,7 +69,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
             if name not in _EXTRAS:
                 raise ValueError(f"extras are {', '.join(map(repr, _EXTRAS))}, not {name!r}")
         self._arguments = (dataset, batch_size)
-        self._options = options
+        self._options: _LoaderOptions = options
         # _ended: an epoch whose batches have all been handed over, but whose iteration has not ended. _only_ends: an
         # epoch that ends without a batch when it is iterated, because the state of such an epoch was loaded.
         self._ended: int | None = None
@@ -87,7 +92,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         """`before_launch`: the launcher has set WORLD_SIZE, but tells the rank to torch.distributed alone, later (as
         Lightning's does). The loader made now only tries the options."""
         self._made_for = _group()
-        options = dict(self._options)
+        options: _LoaderOptions = {**self._options}
         ranks = options.get("ranks")
         before_launch = before_launch and self._made_for[1] == 0 and (ranks is None or ranks.world_size == 0)
         if before_launch:
