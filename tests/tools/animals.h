@@ -33,8 +33,8 @@ class Animals {
     CHECK(outcome.exit_code == 0);
     return JsonOf(outcome);
   }
-  // The "height x width x channels" that a transform gives.
-  std::string ImageText(const std::string& transform) const {
+  // The shape of the images that a transform gives, as "HEIGHTxWIDTHxCHANNELS".
+  std::string ImageShape(const std::string& transform) const {
     const nlohmann::json image =
         EpochJson({"--transform", transform, "--epochs", "1", "--warm-up", "0"})["image"];
     return image["height"].dump() + "x" + image["width"].dump() + "x" + image["channels"].dump();
@@ -44,8 +44,8 @@ class Animals {
   TemporaryFolder folder_;
 };
 
-// Sums over all epochs, since timing decides in which epoch a payload that is decoded ahead is
-// counted.
+// The bytes that all epochs read together. The figure of a single epoch varies: timing decides
+// which epoch counts a payload that was decoded ahead.
 inline std::uint64_t BytesRead(const nlohmann::json& answer) {
   std::uint64_t bytes = 0;
   for (const char* part : {"warm_up_epochs", "epochs"}) {

@@ -1,4 +1,4 @@
-// sluice append.
+// sluice append: what it adds, what it refuses, and --repack.
 #include <set>
 
 #include <sluice/dataset.h>
@@ -25,7 +25,7 @@ TEST_CASE("a repeated append adds nothing, says so, and succeeds") {
   CHECK(again.exit_code == 0);
   CHECK_THAT(again.out, ContainsSubstring("2 samples, all there already: nothing was added"));
   CHECK(Dataset::Open(a).size() == 8);
-  // It also adds nothing if the samples were put in another order since, and others were added.
+  // A repeat also adds nothing after the dataset was repacked and other samples were added.
   REQUIRE(Sluice({"append", "--repack", a}).exit_code == 0);
   folders.Make("others", {"dog"}, 1, 950);
   REQUIRE(Sluice({"append", folders.At("others.src"), a}).exit_code == 0);
@@ -37,10 +37,10 @@ TEST_CASE("a repeated append adds nothing, says so, and succeeds") {
   CHECK_FALSE(std::filesystem::exists(a + ".append"));
 }
 
-TEST_CASE("append never mistakes other pictures with the same names and sizes for the dataset's") {
+TEST_CASE("append refuses other pictures with the names and file sizes of pictures added before") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
-  // Bytes after a JPEG's end do not belong to it.
+  // Decoders ignore bytes after a JPEG's end, which give both files the same size.
   const auto write = [&](const char* day, const Picture& picture) {
     const std::vector<std::byte> jpeg = MakeJpeg(picture);
     std::string file(reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
@@ -57,7 +57,7 @@ TEST_CASE("append never mistakes other pictures with the same names and sizes fo
   CHECK(Dataset::Open(a).size() == 7);
 }
 
-TEST_CASE("append adds shards converted like the others and keeps the old manifest") {
+TEST_CASE("append converts new samples like the old ones, and keeps the old manifest") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   const auto before = SamplesOf(a);
@@ -145,13 +145,13 @@ TEST_CASE(
   const Outcome table = Sluice({"append", "--table", folders.At("flat/t.csv"), a});
   CHECK(table.exit_code == 2);
   CHECK_THAT(table.err, ContainsSubstring("image, label, text"));
-  // The refused command leaves nothing that would block the right source.
+  // The refused command leaves nothing behind that would block an append of the right source.
   WriteBytes(folders.folder / "flat/t.csv", "path,label\nx.jpg,cat\n");
   CHECK(Sluice({"append", "--table", folders.At("flat/t.csv"), a}).exit_code == 0);
   CHECK(Dataset::Open(a).size() == 5);
 }
 
-TEST_CASE("append says what to do about another addition that was begun and not finished") {
+TEST_CASE("append says what to do about another append that was begun and not finished") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 2, 100);
   folders.Make("more", {"cat"}, 1, 900);
@@ -165,7 +165,7 @@ TEST_CASE("append says what to do about another addition that was begun and not 
   CHECK(Dataset::Open(a).size() == 4);
 }
 
-TEST_CASE("append and its repack touch no folder of the user's, whatever its name") {
+TEST_CASE("append does not touch a user's folder that has the name of its work folder") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   folders.Make("more", {"cat"}, 2, 900);
@@ -221,7 +221,7 @@ TEST_CASE("append overwrites no file, even if no manifest names it") {
   CHECK(ContentOf(a + "/shard-00002.sluice") == "notes");
 }
 
-// A manifest may give a shard any plain name, so other writers may use such a one.
+// A manifest may give a shard any plain file name, so another writer may have chosen one of these.
 TEST_CASE("append, repack and copy keep shards whose names look like unfinished files") {
   const Datasets folders;
   folders.Make("more", {"cat"}, 2, 900);
@@ -251,7 +251,7 @@ TEST_CASE("append, repack and copy keep shards whose names look like unfinished 
   }
 }
 
-TEST_CASE("append repeats the warnings of the conversion of the new samples") {
+TEST_CASE("append prints the warnings that the conversion of the new samples gives") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 2, 100);
   WriteJpeg(folders.folder / "x/x.jpg", MakePicture(60, 30));
@@ -276,8 +276,8 @@ TEST_CASE("append --repack puts old and new samples in one random order and chan
   expected.merge(SamplesOf(folders.At("more")));
   const auto samples = SamplesOf(data);
   CHECK(samples == expected);
-  // The added samples are no longer at the end: of 30 among 90 in random order, 18 or more are in
-  // the last third once in a thousand times, and the seed is fixed.
+  // The added samples are no longer at the end. In a random order of 90 samples, 18 or more of
+  // these 30 are in the last third with a probability of 0.0002, and the seed is fixed.
   const Dataset now = Dataset::Open(data);
   int added = 0;
   for (std::uint64_t i = 60; i < 90; ++i)
@@ -331,9 +331,9 @@ TEST_CASE(
   CHECK(SamplesOf(data) == expected);
 }
 
-// Keys are stored compressed, thousands of them together. If each were inflated with its
-// neighbours, this would run until the test's time limit ends it.
-TEST_CASE("a repack of long keys ends, with every sample", "[slow]") {
+// Keys are compressed together, thousands at a time. If reading one key decompressed all of these
+// again, this test would exceed its time limit.
+TEST_CASE("a repack of samples with long keys ends, and keeps every sample", "[slow]") {
   const TemporaryFolder folder;
   const std::string data = folder / "data";
   constexpr int kSamples = 4000;

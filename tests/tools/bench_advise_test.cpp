@@ -23,7 +23,7 @@ Words Advise(const std::filesystem::path& source, const Words& more) {
 
 }  // namespace
 
-TEST_CASE("sluice-bench advise tries forms of a folder, chooses one and leaves no files behind") {
+TEST_CASE("sluice-bench advise tries forms for a folder, chooses one and leaves no files behind") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "scratch");
   WriteClasses(folder / "source", 6, 80, 60);
@@ -50,7 +50,7 @@ TEST_CASE("sluice-bench advise tries forms of a folder, chooses one and leaves n
   CHECK(std::filesystem::is_empty(folder / "scratch"));
 }
 
-TEST_CASE("sluice-bench advise fits forms to one of two pictures and holds the other out") {
+TEST_CASE("sluice-bench advise fits its forecasts to one of two pictures, and tests the other") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1, 80, 60);
   std::filesystem::remove_all(folder / "source" / "owl");
@@ -63,8 +63,7 @@ TEST_CASE("sluice-bench advise fits forms to one of two pictures and holds the o
   }
 }
 
-TEST_CASE(
-    "sluice accepts the commands that sluice-bench advise prints, also if a name has blanks") {
+TEST_CASE("sluice accepts the options that sluice-bench advise prints, also if a name has blanks") {
   const TemporaryFolder folder;
   const std::filesystem::path source = folder / "Anna's photos";
   WriteClasses(source, 4, 80, 60);
@@ -110,7 +109,7 @@ TEST_CASE("sluice-bench advise on a dataset offers to transcode it and prints a 
   CHECK_THAT(outcome.out, ContainsSubstring("threads = 1"));
   for (std::size_t begin = 0; begin < outcome.out.size();) {
     const std::size_t end = std::min(outcome.out.find('\n', begin), outcome.out.size());
-    CHECK(end - begin <= 110);  // a word longer than the line gets its own line: the folder's name
+    CHECK(end - begin <= 110);  // a long word, the folder's name, is not broken
     begin = end + 1;
   }
 }

@@ -18,7 +18,8 @@ using Catch::Matchers::EndsWith;
 
 namespace {
 
-// Plays 24 pictures of 80x60, together with the files in `folder`.
+// Runs sluice-bench compare on the pictures in `folder`/source: 24 of 80x60, unless a test made
+// others.
 Outcome Compare(const TemporaryFolder& folder, const Words& options) {
   if (!std::filesystem::exists(folder / "source")) WriteClasses(folder / "source", 8, 80, 60);
   Words words = {"compare",      (folder / "source").string(),
@@ -31,7 +32,8 @@ Outcome Compare(const TemporaryFolder& folder, const Words& options) {
   return Bench(words);
 }
 
-// A script in place of the Python of the peers' environment, which prints a loader's results.
+// Writes a script in place of the Python of a peer's environment. It prints what the other loader
+// would print.
 void WritePeer(const std::filesystem::path& environment, const std::string& script) {
   const std::filesystem::path python = environment / "bin/python";
   std::filesystem::create_directories(python.parent_path());
@@ -41,7 +43,7 @@ void WritePeer(const std::filesystem::path& environment, const std::string& scri
 
 }  // namespace
 
-TEST_CASE("sluice-bench compare plays this loader and a plain one, each with every picture") {
+TEST_CASE("sluice-bench compare plays sluice and a plain loader, each with every picture") {
   const TemporaryFolder folder;
   const std::string page = (folder / "page.html").string();
   const nlohmann::json answer =
@@ -99,14 +101,14 @@ TEST_CASE("sluice-bench compare plays raw images next to a bare loop of copies")
     CHECK(loader["images_per_epoch"] == 48);
     CHECK(loader["psnr_db"] == 99);  // exactly the same pixels
   }
-  // The files that other loaders would read.
+  // The pictures as other loaders would read them.
   std::ifstream file(folder / "work/pixels/00000000.ppm", std::ios::binary);
   std::string head(12, ' ');
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
   CHECK(head == "P6\n80 60\n255");
 }
 
-TEST_CASE("a comparison of images of different sizes as pixels is refused") {
+TEST_CASE("a comparison of raw images of different sizes is refused") {
   const TemporaryFolder folder;
   WriteJpeg(folder / "pictures/a.jpg", MakePicture(40, 30));
   WriteJpeg(folder / "pictures/b.jpg", MakePicture(30, 40));
@@ -226,8 +228,8 @@ TEST_CASE("the comparison reports what a loader prints about its epochs") {
 TEST_CASE("a loader that takes too long is ended, with the processes it started") {
   const TemporaryFolder folder;
   WritePeer(folder / "peers/main", "sleep 1000 &\nsleep 1000\n");
-  // The limit applies to sluice as well, so it is one that sluice keeps on this machine, however
-  // busy.
+  // The limit applies to sluice as well. It is raised until sluice is fast enough for it on this
+  // machine, however busy the machine is.
   for (int limit = 1;; limit *= 4) {
     const std::string seconds = std::to_string(limit);
     const Outcome outcome =
@@ -269,12 +271,12 @@ TEST_CASE("a work folder is reused, also for another source") {
   CHECK(again["loaders"][0].contains("convert_seconds"));
 }
 
-TEST_CASE("a comparison of nothing, or in which sluice itself fails, is a failure") {
+TEST_CASE("a comparison in which sluice itself fails is a failure") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 8, 80, 60);
   const std::string data = (folder / "data").string();
   REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
-  // One picture's pixels differ from the stored ones: copying them notices nothing, but playing
+  // Changes a byte of one picture. Copying the picture out does not notice the change, but playing
   // compares checksums.
   const std::string shard = data + "/shard-00000.sluice";
   std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
@@ -293,7 +295,7 @@ TEST_CASE("a comparison of nothing, or in which sluice itself fails, is a failur
 
 namespace {
 
-// The number in a file, once a peer has written it completely, with a line end; 0 before that.
+// The process id that a peer writes into a file; 0 until the whole line is written.
 pid_t NumberIn(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -332,7 +334,7 @@ TEST_CASE("an interrupted comparison ends the running loader and its child proce
   while (!HasEnded(NumberIn(folder / "parent"))) {
   }
   if (signal == SIGKILL) {
-    kill(NumberIn(folder / "child"), SIGKILL);  // the killed command cannot
+    kill(NumberIn(folder / "child"), SIGKILL);  // the killed command could not do it
     return;
   }
   CHECK(outcome.exit_code == 130);

@@ -1,4 +1,4 @@
-// sluice-bench convert: its counts and messages. Nothing here depends on how fast anything is.
+// sluice-bench convert: its counts and messages. No test here depends on speed.
 #include <sluice/dataset.h>
 
 #include "tests/temporary_folder.h"
@@ -10,7 +10,8 @@ namespace sluice::test {
 
 namespace {
 
-// An environment whose "python" prints what FFCV's would.
+// Makes a folder of peers in which the script takes the place of FFCV's Python and prints what it
+// would print.
 void WritePeers(const std::filesystem::path& folder, const std::string& script) {
   WriteBytes(folder / "convert_ffcv.py", "");
   WriteBytes(folder / "ffcv" / "bin" / "python", "#!/bin/sh\n" + script);

@@ -98,7 +98,7 @@ TEST_CASE("a transform that leaves a border, or a dataset without JPEGs, cannot 
   CHECK_THAT(outcome.err, ContainsSubstring("has no JPEG"));
 }
 
-TEST_CASE("sluice-bench decode keeps its result in a file, with the settings") {
+TEST_CASE("sluice-bench decode writes its result into a file, with the settings") {
   const TemporaryFolder folder;
   const std::string file = (folder / "result.json").string();
   const nlohmann::json answer =

@@ -1,5 +1,4 @@
-// sluice-bench's commands for a card, run on a simulated card: CUDA's double
-// (tests/device/cuda_double).
+// sluice-bench's commands for a card, run on a simulated card (tests/device/cuda_double).
 #ifdef SLUICE_BENCH_DOUBLE
 
 #include "tests/file_content.h"
@@ -34,7 +33,7 @@ TEST_CASE("epoch reports the work of the card, the bus and the CPUs: as text, JS
   INFO(use.dump());
   CHECK(use["samples"] == 3 * 60);
   CHECK(use["images"] == 3 * 60);
-  // Pictures of batches ahead are decoded, too, and some of the warm-up's are not.
+  // Some of the pictures were decoded ahead, during the warm-up, and do not count.
   CHECK(use["decoded_images"].get<int>() > 2 * 60);
   CHECK(use["decode_seconds"].get<double>() > 0);
   CHECK(use["upload_seconds"].get<double>() > 0);
@@ -61,10 +60,10 @@ TEST_CASE("epoch reports the work of the card, the bus and the CPUs: as text, JS
   }
 }
 
-TEST_CASE("epoch says whether the card decoded no picture, or was not asked to") {
-  const Animals packed({"--image", "raw", "--size", "20"});
-  CHECK_THAT(EpochOnCard(packed.data(), {}).out, ContainsSubstring("decoding   by the CPUs\n"));
-  CHECK_THAT(EpochOnCard(packed.data(), {"--device-decode", "device"}).out,
+TEST_CASE("epoch says whether the card was not asked to decode, or could decode no picture") {
+  const Animals raw({"--image", "raw", "--size", "20"});
+  CHECK_THAT(EpochOnCard(raw.data(), {}).out, ContainsSubstring("decoding   by the CPUs\n"));
+  CHECK_THAT(EpochOnCard(raw.data(), {"--device-decode", "device"}).out,
              ContainsSubstring("the device took none"));
 }
 
@@ -88,7 +87,7 @@ TEST_CASE("upload reports the rates of the bus, the work of the CPUs, and NVML's
   CHECK(answer["batch_bytes"].get<double>() < images + 8192);
 }
 
-TEST_CASE("compare plays to a card with the host's pixels, and every picture") {
+TEST_CASE("compare plays every picture to a card, with the host's pixels") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 4, 80, 60);
   const nlohmann::json answer = JsonOf(BenchOnCard(

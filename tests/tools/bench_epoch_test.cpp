@@ -1,4 +1,4 @@
-// sluice-bench epoch.
+// sluice-bench epoch: its options, and its result as text, JSON, a page and a trace.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -37,8 +37,8 @@ TEST_CASE("sluice-bench epoch --json prints the figures of each epoch as one obj
     CHECK(epoch["wait_share"].get<double>() <= 1);
     CHECK(epoch["cpu_seconds"].get<double>() >= 0);
   }
-  // Over all epochs, each payload was read once per epoch, but decoding ahead may shift one epoch's
-  // reads.
+  // Each of the four epochs reads each payload once. The loader may also have read ahead for a
+  // fifth.
   CHECK(BytesRead(answer) >= 4 * dataset.images()[0].payload_bytes);
   CHECK(BytesRead(answer) <= 5 * dataset.images()[0].payload_bytes);
 }
@@ -79,15 +79,15 @@ TEST_CASE("option --step-ms holds each batch for that long") {
 
 TEST_CASE("option --transform sets the size of the images in a batch") {
   const Animals animals;
-  CHECK(animals.ImageText("none") == "30x40x3");
-  CHECK(animals.ImageText("rrc:24") == "24x24x3");
-  CHECK(animals.ImageText("resize:20x10") == "10x20x3");
-  CHECK(animals.ImageText("center:16") == "16x16x3");
-  CHECK(animals.ImageText("crop:32+4") == "32x32x3");
-  CHECK(animals.ImageText("short:26,center:22") == "22x22x3");
+  CHECK(animals.ImageShape("none") == "30x40x3");
+  CHECK(animals.ImageShape("rrc:24") == "24x24x3");
+  CHECK(animals.ImageShape("resize:20x10") == "10x20x3");
+  CHECK(animals.ImageShape("center:16") == "16x16x3");
+  CHECK(animals.ImageShape("crop:32+4") == "32x32x3");
+  CHECK(animals.ImageShape("short:26,center:22") == "22x22x3");
 }
 
-TEST_CASE("without --transform images of one size stay, and others become random crops of 224") {
+TEST_CASE("without --transform, images of one size stay, and others become random crops of 224") {
   const Animals animals;
   CHECK(animals.EpochJson({"--epochs", "1"})["transform"] == "none");
   const TemporaryFolder folder;
@@ -165,7 +165,7 @@ TEST_CASE("a result has the schema, the machine, and each measurement with all i
   CHECK(answer["stages"].size() == 3);
   const nlohmann::json& decode = answer["stages"][1];
   CHECK(decode["images"] == 4 * 30);
-  // The measured times of the parts, and the rest.
+  // The parts whose times are measured, and "other" for the rest.
   CHECK(decode["parts"].back()["name"] == "other");
   double shares = 0;
   for (const auto& part : decode["parts"])
@@ -220,7 +220,7 @@ TEST_CASE("with a training step, training alone and loading alone are measured n
   for (const auto& epoch : answer["epochs"]) {
     CHECK(epoch["utilisation"].get<double>() > 0);
     CHECK(epoch["utilisation"].get<double>() <= 1);
-    // Three steps of 4 ms; the epoch has a start, too.
+    // Three steps of 4 ms, after the start of the epoch, in which nothing trains.
     CHECK(epoch["whole_utilisation"].get<double>() * epoch["seconds"].get<double>() ==
           Approx(0.012));
     CHECK(epoch["start_seconds"].get<double>() > 0);
@@ -236,7 +236,7 @@ TEST_CASE("option --step-busy takes CPU time, and sleeping does not") {
   busy.push_back("--step-busy");
   const nlohmann::json answer = animals.EpochJson(busy);
   CHECK(answer["step_busy"] == true);
-  // A clock of ticks may round down.
+  // A clock that counts in ticks may round down.
   CHECK(answer["epochs"][0]["cpu_seconds"].get<double>() >= 3 * 0.05 - 0.02);
   CHECK(animals.EpochJson(common)["step_busy"] == false);
 }
@@ -267,7 +267,7 @@ TEST_CASE("several counts of threads give a curve") {
   CHECK(animals.Epoch({"--threads", "1,x"}).exit_code == 2);
 }
 
-TEST_CASE("option --find-accelerators runs trials and reports how many are fed") {
+TEST_CASE("option --find-accelerators runs trials and reports how many accelerators are fed") {
   const Animals animals;
   const nlohmann::json answer =
       animals.EpochJson({"--find-accelerators", "--step-ms", "2", "--batch-size", "4"});
@@ -396,7 +396,7 @@ TEST_CASE("options --view and --sizes reach the loader, the result and the text"
   CHECK(animals.Epoch({"--view", "smudge:3"}).exit_code == 2);
 }
 
-TEST_CASE("option --profile sets batches and step, and other options may override them") {
+TEST_CASE("option --profile sets batch size and step time, and other options may override them") {
   const Animals animals;
   const Words quick = {"--profile", "mlperf-resnet50-h100", "--epochs", "1", "--warm-up", "0"};
   const nlohmann::json answer = animals.EpochJson(quick);
@@ -410,7 +410,7 @@ TEST_CASE("option --profile sets batches and step, and other options may overrid
   CHECK(animals.Epoch({"--profile", "abacus"}).exit_code == 2);
 }
 
-TEST_CASE("option --device-steps is a setting of the result") {
+TEST_CASE("option --device-steps is recorded in the result") {
   const Animals animals;
   const Words short_run = {"--epochs", "1", "--warm-up", "0"};
   CHECK(animals.EpochJson(short_run)["device_steps"] == true);
@@ -418,7 +418,7 @@ TEST_CASE("option --device-steps is a setting of the result") {
   CHECK(animals.Epoch({"--device-steps", "nowhere"}).exit_code == 2);
 }
 
-TEST_CASE("option --device-decode needs a device, and is a setting of the result") {
+TEST_CASE("option --device-decode needs a device, and is recorded in the result") {
   const Animals animals;
   CHECK(animals.EpochJson({"--epochs", "1", "--warm-up", "0"})["device_decode"] == "host");
   const Outcome outcome = animals.Epoch({"--device-decode", "device"});
@@ -469,7 +469,7 @@ TEST_CASE("sluice-bench epoch plays several datasets as one, and images of their
   CHECK(animals.Epoch({"--threads", "0,1"}).exit_code == 2);
 }
 
-TEST_CASE("sluice-bench epoch plays a folder without a conversion, and measures one") {
+TEST_CASE("sluice-bench epoch plays a folder without a conversion, and also measures one") {
   const Animals animals;
   const TemporaryFolder folder;
   const std::string index = (folder / "index").string();
@@ -490,7 +490,7 @@ TEST_CASE("sluice-bench epoch plays a folder without a conversion, and measures 
   CHECK_THAT(text.out, ContainsSubstring("--quality keep --no-resize"));
 }
 
-TEST_CASE("sluice-bench epoch refuses options that need a dataset for a folder") {
+TEST_CASE("for a folder, sluice-bench epoch refuses options that need a dataset, and vice versa") {
   const Animals animals;
   for (const char* const flag : {"--floor", "--cold"}) {
     const Outcome outcome = Bench({"epoch", animals.source(), flag});

@@ -63,7 +63,7 @@ TEST_CASE("sluice-bench transforms measures every step, or the named ones") {
   CHECK_THAT(text.out, ContainsSubstring("ns/pixel"));
 }
 
-TEST_CASE("sluice-bench transforms gives the time of a row, which is as large as a step makes it") {
+TEST_CASE("sluice-bench transforms gives the time of a row, at the size that the step makes it") {
   const TemporaryFolder folder;
   const std::string file = (folder / "steps.json").string();
   const Outcome text = Bench({"transforms", "--rounds", "1", "--ms", "1", "--steps", "blur:3",
@@ -108,7 +108,7 @@ TEST_CASE("sluice-bench upload measures a card, or says that it is missing") {
   CHECK(answer["measurements"].size() == 2);
 }
 
-TEST_CASE("sluice-bench epoch plays to a GPU, or says that it is missing") {
+TEST_CASE("sluice-bench epoch refuses an unknown device, and says that a GPU is missing") {
   const Outcome wrong = Bench({"epoch", "data", "--device", "gpu"});
   CHECK(wrong.exit_code == 2);
   CHECK_THAT(wrong.err, Catch::Matchers::ContainsSubstring("cuda:N"));
@@ -133,7 +133,7 @@ TEST_CASE("wrong usage of sluice-bench upload ends with 2 and names the option")
   }
 }
 
-TEST_CASE("sluice-bench order measures every order at the dataset's size and at made-up ones") {
+TEST_CASE("sluice-bench order measures every order at the dataset's size and at made-up sizes") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 10, 40, 30);
   const std::string data = (folder / "data").string();
@@ -148,7 +148,7 @@ TEST_CASE("sluice-bench order measures every order at the dataset's size and at 
   for (const auto& size : answer["sizes"]) {
     REQUIRE(size["orders"].size() == 4);
     CHECK(size["orders"][3]["order"] == "list");
-    // Played as stored, every epoch is the same.
+    // Without shuffling, every epoch is the same.
     CHECK(size["orders"][2]["rank_correlation"].get<double>() == Approx(1));
   }
   CHECK(answer["sizes"][0]["orders"][0]["distinct_classes"].size() == 1);
@@ -178,7 +178,7 @@ TEST_CASE("sluice-bench order gives epochs to ranks: each reads its share and li
       CHECK(line["rows"] == 2'000'000 / ranks);
       CHECK(line["lanes"] == (ranks == 1 ? 192 : 200));
       CHECK(line["read_of_share"][0] >= 1);
-      CHECK(line["read_of_share"][1] < 3);  // all ranks read the tail
+      CHECK(line["read_of_share"][1] < 3);  // each rank may read all blocks of the tail
     } else if (ranks == 1) {
       CHECK(line["read_of_share"][1].get<double>() == Approx(1));
     }

@@ -112,9 +112,7 @@ TEST_CASE("option --behind reaches the loader and the result") {
   CHECK(animals.Epoch({"--behind", "burn"}).exit_code == 2);
 }
 
-using Catch::Matchers::ContainsSubstring;
-
-TEST_CASE("sluice-bench io of a simulated store fetches all of it, also as large ranges in order") {
+TEST_CASE("sluice-bench io fetches a simulated store by blocks, and as large ranges in order") {
   const Animals animals;
   const nlohmann::json answer =
       JsonOf(Bench({"io", animals.data(), "--rounds", "2", "--json", "--store-delay", "1ms",
@@ -133,7 +131,7 @@ TEST_CASE("sluice-bench io of a simulated store fetches all of it, also as large
   CHECK_THAT(outcome.out, ContainsSubstring("large ranges in order"));
 }
 
-TEST_CASE("sluice-bench epoch of a simulated store plays it, and reports what was fetched") {
+TEST_CASE("sluice-bench epoch plays from a simulated store, and reports what was fetched") {
   const Animals animals;
   const Outcome outcome =
       animals.Epoch({"--store-delay", "1ms", "--store-errors", "0.2", "--warm-up", "0"});

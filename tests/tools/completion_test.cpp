@@ -1,5 +1,5 @@
 // Shell completion, for which the shell asks the program, and manual pages, which help2man makes
-// from its --help.
+// from the program's --help.
 #include <algorithm>
 #include <sstream>
 #include <string_view>
@@ -15,7 +15,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// The shells are this machine's own, and Run() would start them in the emulator.
+// Whether Run() starts programs in an emulator. It cannot run shells: they are built for this
+// machine.
 bool Emulated() {
   return !std::string_view(SLUICE_EMULATOR).empty();
 }

@@ -87,7 +87,7 @@ TEST_CASE("the summary shows the numbers of the first classes, and counts the ot
   for (int c = 10; c < 60; ++c)
     WriteJpeg(folders / ("class" + std::to_string(c) + "/1.jpg"), MakePicture(16, 16));
   const Outcome outcome = folders.Convert();
-  // 13 bytes for the first class and 11 to 12 for each of the others, within 140.
+  // 9 bytes for the first class and 11 or 12 for each of the others, commas included: 140 at most.
   CHECK_THAT(outcome.out, ContainsSubstring("  classes    0 class10, 1 class11, 2 class12, "));
   CHECK_THAT(outcome.out, ContainsSubstring("11 class21 and 38 more\n"));
 }
@@ -280,7 +280,8 @@ TEST_CASE("images of known but unsupported kinds are left out and counted by kin
   CHECK_THAT(fails.err, ContainsSubstring("cat/1.dds: unsupported: a DDS image"));
 }
 
-TEST_CASE("option --no-labels accepts a mixed tree, and its dataset can be extended") {
+TEST_CASE(
+    "option --no-labels accepts pictures next to folders, and append can extend the dataset") {
   const Folders folders;
   WriteClasses(folders.source, 2);
   std::filesystem::copy(folders / "cat/0.jpg", folders / "stray.jpg");
@@ -377,8 +378,8 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
 
 TEST_CASE("a second interrupt ends a conversion at once") {
   const Folders folders;
-  // The command finishes a picture before it checks for a stop, so each picture takes long: no
-  // detail, many pixels.
+  // The command finishes a picture before it checks for a stop, so each picture must take long: it
+  // has many pixels, but no detail.
   const std::uint32_t side = kSanitized ? 1500 : 3000;
   Picture grey{side, side, 1, {}};
   grey.pixels.assign(std::size_t{grey.width} * grey.height, 128);

@@ -1,4 +1,5 @@
-// A conversion in parts, as a person or an engine runs it.
+// A conversion in parts, as a person or a workflow engine runs it: plan, convert --part, status and
+// finish.
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
@@ -51,7 +52,8 @@ TEST_CASE("plan, parts and finish make what convert makes, and report their prog
   const Outcome early = Sluice({"finish", folder.At("data")});
   CHECK(early.exit_code == 1);
   CHECK_THAT(early.err, ContainsSubstring("4 of 6 planned shards are not there: 0, 2, 3, 5"));
-  // A part that leaves something out counts as a success for an engine; the finisher reports it.
+  // A part that leaves a source out succeeds, so that a workflow engine continues. `sluice finish`
+  // reports the source.
   CHECK(folder.Part("0/1", "data").exit_code == 0);
   CHECK_THAT(Sluice({"status", folder.At("data")}).out, ContainsSubstring("run `sluice finish"));
   const Outcome finish = Sluice({"finish", folder.At("data")});
@@ -64,7 +66,7 @@ TEST_CASE("plan, parts and finish make what convert makes, and report their prog
   CHECK_THAT(Sluice({"finish", folder.At("data")}).out, ContainsSubstring("finished already"));
 }
 
-TEST_CASE("parts and finishers without their plan are refused with advice") {
+TEST_CASE("convert --part and finish without a fitting plan are refused with advice") {
   const PartsFolder folder;
   const Outcome unplanned = folder.Part("0/1", "source");
   CHECK(unplanned.exit_code == 1);
@@ -73,7 +75,7 @@ TEST_CASE("parts and finishers without their plan are refused with advice") {
   CHECK(Sluice({"finish", folder.At("source")}).exit_code == 1);
 
   REQUIRE(Sluice(folder.Convert("plan", "data")).exit_code == 0);
-  SECTION("the plan of another version") {
+  SECTION("a plan made with another version of a library") {
     nlohmann::json plan = nlohmann::json::parse(ContentOf(folder.At("data") + "/plan.json"));
     plan["libraries"]["zstd"] = "1.2.3";
     plan["digest"] = std::string(32, '0');
@@ -84,7 +86,7 @@ TEST_CASE("parts and finishers without their plan are refused with advice") {
       CHECK_THAT(outcome.err, ContainsSubstring("other libraries: zstd was \"1.2.3\" then"));
     }
   }
-  SECTION("another plan for the folder") {
+  SECTION("another plan for the same folder") {
     Words other = folder.Convert("plan", "data");
     other.insert(other.end(), {"--seed", "7"});
     const Outcome outcome = Sluice(other);

@@ -11,7 +11,7 @@ namespace sluice::test {
 
 namespace {
 
-// The only sample that `options` make of one picture.
+// Converts one picture with `options`, and reads the sample.
 class Resized {
  public:
   explicit Resized(const Picture& picture, Words options) {
@@ -40,7 +40,7 @@ Picture RedAndBlue(std::uint32_t width, std::uint32_t height) {
   });
 }
 
-// Whether a place of an image is red, blue or black.
+// The colour of a pixel: "red", "blue", "black" or "mixed".
 std::string NearestColour(const Image& image, std::uint32_t x, std::uint32_t y) {
   const std::uint8_t* pixel = &image.pixels[(std::size_t{y} * image.width + x) * 3];
   if (pixel[0] > 150) return "red";
@@ -133,7 +133,7 @@ TEST_CASE("option --fit sets how to treat another aspect ratio") {
   CHECK(NearestColour(padded, 75, 50) == "blue");
   CHECK(NearestColour(padded, 75, 95) == "black");
 
-  // A red stripe at the left edge survives stretching, not cropping.
+  // A red stripe at the left edge survives stretching, but not cropping.
   const Picture striped = Paint(400, 100, [](std::uint32_t x, std::uint32_t) {
     return x < 100 ? Colour{250, 0, 0} : Colour{0, 0, 250};
   });

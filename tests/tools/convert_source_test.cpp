@@ -48,7 +48,7 @@ TEST_CASE(
     "drawn") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
-  // A JPEG with an Exif segment that says "turn me by half": orientation 3.
+  // A JPEG whose Exif segment says that it is to be turned by 180 degrees: orientation 3.
   std::string jpeg;
   {
     WriteJpeg(folder / "source/a.jpg", Noise(40, 30));
@@ -253,7 +253,7 @@ TEST_CASE(
   CHECK(Dataset::Open(at("no")).schema().Find("label") == Schema::kNone);
 }
 
-TEST_CASE("sources that contradict each other are wrong usage") {
+TEST_CASE("options of the source that contradict each other are wrong usage") {
   const ClassFolders folders;
   const std::string table = folders.source + "/t.csv";
   WriteBytes(table, "path,label\ncat/0.jpg,a\n");

@@ -88,7 +88,7 @@ TEST_CASE("a part that would be empty is found before the others are converted")
   CHECK_FALSE(std::filesystem::exists(folder / "data"));
 }
 
-TEST_CASE("parts that do not add up to everything give a warning") {
+TEST_CASE("a split whose fractions add up to less than 1 gives a warning") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 10, 20, 16);
   const auto run = [&](const char* data, const char* split) {
@@ -126,7 +126,7 @@ TEST_CASE("several folders become a dataset each, with the same class numbers") 
 }
 
 TEST_CASE(
-    "a folder of train and val is refused with the choices, and --split-folders converts it") {
+    "a folder that holds train and val is refused with advice, and --split-folders converts it") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   for (const char* key : {"train/cat/1", "train/owl/1", "val/owl/1", "test/1", "test/2"})
@@ -157,7 +157,8 @@ TEST_CASE("without --mask-dir, --split-folders looks for masks nowhere") {
   const TemporaryFolder folder;
   for (const char* key : {"source/train/cat/1.jpg", "source/val/cat/1.jpg"})
     WriteJpeg(folder / key, MakePicture(20, 20));
-  // A folder with a part's name, in the folder where the command runs.
+  // A folder with a part's name, in the folder where the command runs, has nothing to do with
+  // masks.
   std::filesystem::create_directory(folder / "train");
   const WorkingDirectory here(folder.path());
   const Outcome outcome = Sluice({"convert", "source", "data", "--split-folders"});
@@ -268,7 +269,7 @@ TEST_CASE("archives of several splits have the same class numbers") {
   CHECK(classes("val") == classes("train"));
 }
 
-TEST_CASE("YOLO's trees are split on both sides, and found without --yolo") {
+TEST_CASE("YOLO's images and labels are split together, and convert suggests --yolo for them") {
   const TemporaryFolder folder;
   const bool roboflow = GENERATE(true, false);
   CAPTURE(roboflow);
@@ -307,7 +308,7 @@ TEST_CASE("YOLO's trees are split on both sides, and found without --yolo") {
   }
 }
 
-TEST_CASE("at a terminal, the command asks what a folder of train and val is") {
+TEST_CASE("at a terminal, convert asks whether train and val are parts of a split") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteJpeg(folder / "source/train/cat/1.jpg", MakePicture(20, 20));
@@ -343,11 +344,11 @@ TEST_CASE("masks of the parts lie in folders with the parts' names") {
   CHECK(Dataset::Open(folder / "data/val").schema().fields.size() == 3);
 }
 
-TEST_CASE("pictures in several parts of a split are named with both sides") {
+TEST_CASE("a picture that several parts of a split have is named, with a path in two of them") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteClasses(at("source"), 10, 20, 16);
-  // There are enough of these that each part has some, however they are dealt.
+  // So many copies of one picture that each part gets some, however they are dealt.
   for (int i = 0; i < 8; ++i)
     WriteJpeg(folder / ("source/owl/same" + std::to_string(i) + ".jpg"), MakePicture(24, 24));
   const Words words = {"convert", at("source"),        at("data"),

@@ -1,4 +1,4 @@
-// sluice copy and sluice cache.
+// sluice copy and sluice cache, and commands that refuse URLs.
 #include <fstream>
 
 #include <sluice/dataset.h>
@@ -86,14 +86,15 @@ TEST_CASE("neither copy nor merge passes on a damaged payload, and copy repairs 
     CHECK_FALSE(std::filesystem::exists(folders.At("out") + "/manifest.json"));
     std::filesystem::remove_all(folders.At("out"));
   }
-  // The copy was damaged later, and still has the shard's size, directory and tail.
+  // `bad` is now taken as a copy that was damaged later. Its shard still has the right size,
+  // directory and tail.
   const nlohmann::json answer = JsonOf(Sluice({"copy", good, bad, "--json"}));
   CHECK(answer["shards_already_there"] == 0);
   CHECK(VerifyDataset(bad).faults.empty());
   CHECK(JsonOf(Sluice({"copy", good, bad, "--json"}))["shards_already_there"] == 1);
 }
 
-TEST_CASE("copy refuses a place with other files, and a damaged source") {
+TEST_CASE("copy refuses a target that holds another dataset, and a damaged source") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat"}, 3, 100);
   const std::string b = folders.Make("b", {"dog"}, 2, 200);

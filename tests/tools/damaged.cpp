@@ -78,7 +78,7 @@ EncodedSample SpecimenSample(std::uint32_t i) {
   return sample;
 }
 
-// The digits of the manifest's digest begin here; the digested text follows them.
+// The digits of the manifest's digest begin at this offset. The digested text follows them.
 constexpr std::size_t kDigitsAt = 7;
 constexpr std::size_t kDigits = 32;
 
@@ -88,7 +88,7 @@ void SealManifest(const fs::path& folder, std::string text) {
   WriteText(folder / kManifest, text);
 }
 
-// The facts in the manifest that identify a shard: FORMAT.md, "digest".
+// The shard's digest that the manifest states (FORMAT.md, "Tail"); empty if the tail is invalid.
 std::string DigestOf(Bytes file) {
   const std::size_t tail_at = file.size() - sizeof(ShardTail);
   const auto tail = LoadAt<ShardTail>(file, tail_at);
@@ -111,9 +111,10 @@ void SealShard(const fs::path& folder, std::string shard) {
   SealManifest(folder, manifest);
 }
 
-// Offsets in the shard's header and schema, headers and tables of blocks, directory and tail. In
-// steps of four bytes, because most numbers have four or eight.
-std::vector<std::size_t> TellingOffsets(const std::string& shard) {
+// The offsets of words in a shard's structures: its header and schema, the headers and tables of
+// its blocks, its directory and its tail. In steps of four bytes, because most numbers have four or
+// eight bytes.
+std::vector<std::size_t> StructureOffsets(const std::string& shard) {
   const Bytes file = AsBytes(shard);
   std::vector<std::size_t> offsets;
   const auto add = [&](std::uint64_t from, std::uint64_t bytes) {
@@ -134,24 +135,26 @@ std::vector<std::size_t> TellingOffsets(const std::string& shard) {
   return offsets;
 }
 
-void Reach(const Json& value, const Json::json_pointer& at, std::vector<Json::json_pointer>& all) {
+// Adds the places of all members and elements of `value`, which is at `at`, to `all`.
+void AddMembers(const Json& value, const Json::json_pointer& at,
+                std::vector<Json::json_pointer>& all) {
   if (!at.empty()) all.push_back(at);
   if (value.is_object()) {
     for (const auto& [name, member] : value.items())
-      Reach(member, at / name, all);
+      AddMembers(member, at / name, all);
   } else if (value.is_array()) {
     for (std::size_t i = 0; i < value.size(); ++i)
-      Reach(value[i], at / i, all);
+      AddMembers(value[i], at / i, all);
   }
 }
 
-std::vector<Json> Lies() {
+std::vector<Json> ForgedValues() {
   return {nullptr,       true,          -1,           0,
           1'000'000'007, 1e300,         UINT64_MAX,   "",
           "text",        Json::array(), Json{{1, 2}}, Json::object()};
 }
 
-// Adds a damage in which `make` puts something else in the place of `file`.
+// Adds a kind of damage: `file` is removed, and `make` may create something else in its place.
 void Replace(std::vector<Damage>& all, const char* file, const char* name,
              const std::function<void(const fs::path&)>& make) {
   all.push_back({std::string(file) + " is " + name, [=](const fs::path& folder) {
@@ -185,7 +188,7 @@ std::vector<Damage> Accidents(const fs::path& specimen) {
     }
     for (std::size_t i = 0; i < 12; ++i) {
       const std::size_t at = size * i / 12 + i;
-      all.push_back({std::string(file) + " with byte " + std::to_string(at) + " turned",
+      all.push_back({std::string(file) + " with byte " + std::to_string(at) + " changed",
                      [=](const fs::path& folder) {
                        std::string text = ReadText(folder / file);
                        text[at] = static_cast<char>(text[at] ^ 0x21);
@@ -203,7 +206,7 @@ std::vector<Damage> Accidents(const fs::path& specimen) {
             [](const fs::path& path) { fs::create_symlink("/dev/full", path); });
     all.push_back(
         {std::string(file) + " without permission to read it", [=](const fs::path& folder) {
-           fs::permissions(folder / file, fs::perms::none);  // root reads it nevertheless
+           fs::permissions(folder / file, fs::perms::none);  // root can still read it
          }});
   }
   all.push_back({"two shards swapped", [](const fs::path& folder) {
@@ -224,7 +227,7 @@ std::vector<Damage> Forgeries(const fs::path& specimen, std::size_t stride) {
   constexpr std::uint64_t kValues[] = {0,         1, 0x7FFFFFFF, 0xFFFFFFFF, std::uint64_t{1} << 48,
                                        UINT64_MAX};
   std::size_t number = 0;
-  for (const std::size_t at : TellingOffsets(shard)) {
+  for (const std::size_t at : StructureOffsets(shard)) {
     for (const std::uint64_t value : kValues) {
       if (number++ % stride != 0) continue;
       all.push_back({"the shard's word at " + std::to_string(at) + " is " + std::to_string(value),
@@ -238,14 +241,14 @@ std::vector<Damage> Forgeries(const fs::path& specimen, std::size_t stride) {
   const std::string text = ReadText(specimen / kManifest);
   const Json manifest = Json::parse(text);
   std::vector<Json::json_pointer> members;
-  Reach(manifest, Json::json_pointer(), members);
+  AddMembers(manifest, Json::json_pointer(), members);
   for (const Json::json_pointer& member : members) {
-    for (const Json& lie : Lies()) {
+    for (const Json& value : ForgedValues()) {
       if (number++ % stride != 0) continue;
-      all.push_back({"the manifest's " + member.to_string() + " is " + lie.dump(),
+      all.push_back({"the manifest's " + member.to_string() + " is " + value.dump(),
                      [=](const fs::path& folder) {
                        Json forged = manifest;
-                       forged[member] = lie;
+                       forged[member] = value;
                        SealManifest(folder, forged.dump());
                      }});
     }

@@ -1,5 +1,5 @@
-// A small dataset with every kind of field, and ways to damage or falsify it: for the test that
-// runs every command on all of them.
+// A small dataset with every kind of field, and ways to damage or falsify it. damaged_test.cpp runs
+// every command on the results.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace sluice::test {
 
-// Creates `folder` and writes a whole dataset into it: two shards of four samples with JPEGs and
-// raw pixels, masks, boxes, two labels, texts.
+// Creates `folder` and writes an undamaged dataset into it: two shards of four samples each. The
+// fields are images (JPEGs and raw pixels), masks, boxes, labels, texts, bytes and numbers.
 void WriteSpecimen(const std::filesystem::path& folder);
 
 struct Damage {
@@ -22,9 +22,9 @@ struct Damage {
 // something else.
 std::vector<Damage> Accidents(const std::filesystem::path& specimen);
 
-// Forged content with all checksums and digests right. Shards: each meaningful word, set to values
-// that a forger might choose. Manifests: each member in turn, with another type or out of range.
-// Returns only every `stride`th forgery.
+// Forged content whose checksums and digests are all right. In the first shard, each word of its
+// structures is set to values that a forger might choose. In the manifest, each member in turn gets
+// a value of another type or out of range. Returns only every `stride`th forgery.
 std::vector<Damage> Forgeries(const std::filesystem::path& specimen, std::size_t stride);
 
 }  // namespace sluice::test

@@ -10,23 +10,24 @@
 namespace sluice::test {
 
 struct DatasetCommand {
-  struct Places {
+  struct Paths {
     std::filesystem::path data;    // DATA
-    std::filesystem::path whole;   // WHOLE: another dataset
+    std::filesystem::path whole;   // WHOLE: another dataset, undamaged
     std::filesystem::path source;  // SOURCE: a folder of pictures
     std::filesystem::path out;     // OUT: an unused name
   };
 
   const char* program;
-  Words words;  // with the names above
+  Words words;  // with the names above in place of paths
 
-  Words With(const Places& places) const {
+  // The words with these paths instead of the names.
+  Words With(const Paths& paths) const {
     Words with = words;
     for (std::string& word : with) {
-      if (word == "DATA") word = places.data.string();
-      if (word == "WHOLE") word = places.whole.string();
-      if (word == "SOURCE") word = places.source.string();
-      if (word.starts_with("OUT")) word = places.out.string() + word.substr(3);
+      if (word == "DATA") word = paths.data.string();
+      if (word == "WHOLE") word = paths.whole.string();
+      if (word == "SOURCE") word = paths.source.string();
+      if (word.starts_with("OUT")) word = paths.out.string() + word.substr(3);
     }
     return with;
   }
@@ -62,7 +63,7 @@ inline const std::vector<DatasetCommand>& DatasetCommands() {
         {SLUICE_BENCH_COMMAND,
          {"advise", "DATA", "--scratch", "OUT", "--sample", "2", "--seconds", "0.01"}},
     };
-    // Sanitized builds do not include sluice-bench.
+    // The path of sluice-bench is empty if it is not built, as in sanitized builds.
     std::erase_if(all, [](const DatasetCommand& one) { return *one.program == '\0'; });
     return all;
   }();

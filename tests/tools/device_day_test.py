@@ -1,9 +1,9 @@
-"""bench/notebook/device_day.sh without a card: on CUDA's double, with stubs for slow programs.
+"""Runs bench/notebook/device_day.sh without a card: on a simulated one (cuda_double), with stubs for slow programs.
 
     device_day_test.py REPOSITORY SLUICE_BENCH_DOUBLE SLUICE MAKE_PHOTOS
 
-The content that `pack` would make is made by hand. Its sluice-bench is the one with the double, and each part plays
-a batch or two. The tests, stream_cuda and nvidia-smi are stubs that succeed.
+setUp makes the folder that `device_day.sh pack` would make. Its sluice-bench is the one with the simulated card, and
+each part plays a batch or two. The card's tests, stream_cuda and nvidia-smi are stubs that succeed.
 """
 
 import json
@@ -19,7 +19,8 @@ import unittest
 
 REPOSITORY, DOUBLE, SLUICE, MAKE_PHOTOS = map(pathlib.Path, sys.argv[1:5])
 
-# Without --repeat, and a short epoch: a kernel's threads run one after the other there.
+# Stands for sluice-bench: drops --repeat and shortens epochs, because the simulated card runs a kernel's threads one
+# after the other.
 SHORT = """#!/bin/sh
 short= skip=
 for word; do
@@ -58,13 +59,13 @@ class DeviceDay(unittest.TestCase):
             made.mkdir(parents=True)
         script(stage / "bin/sluice-bench", SHORT % DOUBLE)
         shutil.copy(SLUICE, stage / "bin/sluice")
-        # Of a fifth of the sides: a simulated card takes long for each pixel.
+        # Photos with a fifth of the usual sides: a simulated card takes long for each pixel.
         script(stage / "bin/make_photos", f'#!/bin/sh\nexec "{MAKE_PHOTOS}" "$1" "$2" "$3" 100\n')
         for name in ("sluice_cuda_tests", "stream_cuda"):
             script(stage / "bin" / name, "#!/bin/sh\necho 'All tests passed'\n")
         script(self.path / "nvidia-smi", "#!/bin/sh\necho '    Product Name  : A double'\n")
         script(self.path / "nproc", "#!/bin/sh\necho 2\n")
-        # Has neither torch nor torchvision.
+        # A Python that has neither torch nor torchvision.
         script(self.path / "python3", '#!/bin/sh\n[ "$1" != -c ] || [ -z "$2" ] || exit 1\nexec "%s" "$@"\n' % sys.executable)
         tar = subprocess.run(["tar", "-C", stage, "-cf", "-", "."], check=True, capture_output=True).stdout
         subprocess.run(["zstd", "-q", "-o", self.folder / "programs.tar.zst"], check=True, input=tar)
@@ -132,7 +133,7 @@ class DeviceDay(unittest.TestCase):
             (parts / f"{part}.log").write_text("".join(f"epoch {n}  loss 1.0  {seconds:.3f} s\n" for n in range(3)))
         (self.out / "summary.tsv").write_text("train_jpeg\t0\t12\ntrain_torch\t0\t30\n")
         table = self.table("--price", "7.5", "--plot", self.root / "plot.svg")
-        # 24 epochs: 6 s less for each of them, and 0.00208 for each second.
+        # 24 epochs save 6 s each. At 7.5 an hour, a second costs 0.00208.
         self.assertIn("save 144.0 s of 240.0 s, 0.3000 of 0.5000 at 7.5 an hour: 60% (goal 50%)", table)
         self.assertIn("0.2000", (self.root / "plot.svg").read_text())
         self.assertIn("save 144.0 s of 240.0 s: 60%", self.table())

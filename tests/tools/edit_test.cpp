@@ -80,7 +80,8 @@ TEST_CASE("a dataset without samples is accepted by every command that makes ano
 
 namespace {
 
-// The dataset's manifest, as JSON, after `change` has changed it.
+// Rewrites the dataset's manifest after `change` has changed its JSON, with the id that belongs to
+// it.
 template <class Change>
 void ChangeManifest(const std::string& dataset, Change change) {
   const std::string path = dataset + "/manifest.json";
@@ -115,7 +116,7 @@ TEST_CASE("every edit keeps the members of a manifest that this version does not
   const auto samples = SamplesOf(a);
   struct Edit {
     Words words;
-    bool links;
+    bool links;  // keeps the first input's first shard
   };
   for (const auto& [words, links] :
        {Edit{{"repair", a, folders.At("repaired")}, true},
@@ -138,7 +139,7 @@ TEST_CASE("every edit keeps the members of a manifest that this version does not
     CHECK((manifest["shards"][0].value("host", "") == "disk-7") == links);
     CHECK(manifest.value("contact", "") == (words[0] == "merge" ? "b" : ""));
   }
-  // Shards that were written again have the schema's members, too.
+  // The schema in a shard that was written again has these members, too.
   std::filesystem::remove(folders.At("some") + "/manifest.json");
   REQUIRE(Sluice({"repair", folders.At("some")}).exit_code == 0);
   CHECK(ManifestOf(folders.At("some"))["schema"]["unit"] == "pixels");
@@ -241,7 +242,7 @@ TEST_CASE("every command opens an older manifest by its path, and none changes i
     if (command.words[0] == "advise") std::filesystem::create_directory(folders.At("out"));
     const Outcome outcome = Run(command.program, words);
     INFO(outcome.err);
-    // compare also takes pictures, and some commands take no dataset here.
+    // compare takes the path of a folder only, and upload takes no dataset.
     if (command.words[0] == "compare" || outcome.err.find("not expected") != std::string::npos)
       continue;
     if (command.words[0] != "append") {

@@ -1,4 +1,4 @@
-// Datasets for the commands that edit them, and the whole content of one.
+// Makes small datasets for tests of the commands that edit datasets, and reads all samples of one.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace sluice::test {
 
-// Key -> class name and stored bytes, of every sample. The dataset is verified on the way.
+// The class name and the stored bytes of every sample, by its key. Also verifies the dataset.
 inline std::map<std::string, std::pair<std::string, std::string>> SamplesOf(
     const std::string& path) {
   REQUIRE(Sluice({"verify", path, "--decode", "--quiet"}).exit_code == 0);
@@ -37,7 +37,8 @@ inline std::map<std::string, std::pair<std::string, std::string>> SamplesOf(
 struct Datasets {
   TemporaryFolder folder;
   std::string At(const std::string& name) const { return (folder / name).string(); }
-  // `count` pictures of each class, converted.
+  // Writes `count` pictures of each class into the folder NAME.src, converts them to the dataset
+  // NAME, and returns its path.
   std::string Make(const std::string& name, const std::vector<std::string>& classes, int count,
                    std::uint64_t seed) const {
     for (const std::string& one : classes) {

@@ -1,4 +1,4 @@
-// sluice export.
+// sluice export: its files, their names, and labels.csv, which convert reads back.
 #include <cstdio>
 #include <map>
 #include <set>
@@ -104,7 +104,7 @@ TEST_CASE("classes.txt has the label's classes, even if another field with class
   CHECK(ContentOf(folder / "out/classes/tags.txt") == "x\ny\n");
 }
 
-TEST_CASE("export writes fields of every kind, and no name leads out of its folder") {
+TEST_CASE("export writes fields of every kind, and no key leads out of the folder") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   Schema schema{{Field::Image(), Field::Mask("mask", "image"),
@@ -165,7 +165,7 @@ std::set<std::string> FilesBelow(const std::filesystem::path& folder) {
   return found;
 }
 
-// The files of raw images with these keys.
+// Exports raw images with these keys, and returns the names of the files.
 std::set<std::string> FilesOf(const std::vector<std::string>& keys) {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", Schema{{Field::Image()}});
@@ -193,7 +193,7 @@ TEST_CASE("samples whose keys give the same name have different files") {
   CHECK(FilesOf({"A/x", "a/X"}) == Files{"A/x.png", "a/X-1.png"});
 }
 
-TEST_CASE("a file with its key's own ending keeps its name, in whatever order samples come") {
+TEST_CASE("a file whose key has a fitting ending keeps that name, in whatever order samples come") {
   CHECK(FilesOf({"x.jpeg", "x.png"}) == std::set<std::string>{"x-1.png", "x.png"});
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", Schema{{Field::Image()}});
@@ -221,7 +221,7 @@ TEST_CASE("a file does not take the name of another's folder, and long keys are 
   for (int i = 0; i < 30; ++i)
     deep = std::string(150, 'd') + "/" + deep;
   CHECK(FilesOf({deep, "end"}) == Files{"end.png", "end-1.png"});
-  // Names are cut between characters.
+  // Long names are cut between characters.
   std::string umlauts = "x";
   for (int i = 0; i < 120; ++i)
     umlauts += "\xc3\xa4";
@@ -370,7 +370,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("numbers of 32 bits are printed as short as possible, and come back the same") {
+TEST_CASE("32-bit floats are printed as short as possible, and come back the same") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   const std::vector<float> numbers = {0.824433F, 0.1F, 1e-40F, 3.4028235e38F, 16777216.0F, -0.3F};

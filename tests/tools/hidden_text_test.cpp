@@ -11,16 +11,16 @@
 namespace sluice::test {
 namespace {
 
-// A colour by CSI in one character, the same by two, the end of a title, reversed text, direction
-// marks, zero-width blanks, line separators, a tag.
+// A sequence that sets a colour, with CSI as one character and as two; the end of a window's title;
+// reversed text; direction marks; zero-width blanks; line separators; a tag.
 const std::string kHidden =
     "\xc2\x9b"
     "31m\x1b[31m\x07\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8f\xd8\x9c\xe2\x80\x8b\xef\xbb\xbf"
     "\xe2\x80\xa8\xe2\x80\xa9\xf3\xa0\x81\x81\x7f";
 
-// The first of the above that a text contains unescaped; empty if it contains none of them and is
-// UTF-8.
-std::string WhatActs(const std::string& text) {
+// The first of these characters that a text contains unescaped, or why it is not UTF-8; empty if
+// neither.
+std::string FirstHidden(const std::string& text) {
   for (const char* bytes : {"\xc2\x9b", "\x1b", "\x07", "\xe2\x80\xae", "\xe2\x81\xa6",
                             "\xe2\x80\x8f", "\xd8\x9c", "\xe2\x80\x8b", "\xef\xbb\xbf",
                             "\xe2\x80\xa8", "\xe2\x80\xa9", "\xf3\xa0\x81\x81", "\x7f", "\r"}) {
@@ -34,8 +34,8 @@ std::string WhatActs(const std::string& text) {
   return {};
 }
 
-// Everything with a name has one with hidden text, and the keys are not UTF-8.
-void WriteHiding(const std::filesystem::path& folder) {
+// Writes a dataset in which every name contains hidden text, and the keys are not UTF-8.
+void WriteWithHiddenText(const std::filesystem::path& folder) {
   Field label = Field::Label("label" + kHidden, {"cat" + kHidden, "dog" + kHidden});
   Field image = Field::Image("image" + kHidden);
   image.attributes = {{"camera" + kHidden, "front" + kHidden}};
@@ -53,10 +53,10 @@ void WriteHiding(const std::filesystem::path& folder) {
   writer.Finish();
 }
 
-void CheckSaid(const Outcome& outcome) {
+void CheckNothingHidden(const Outcome& outcome) {
   CHECK(outcome.signal == 0);
-  CHECK(WhatActs(outcome.out) == "");
-  CHECK(WhatActs(outcome.err) == "");
+  CHECK(FirstHidden(outcome.out) == "");
+  CHECK(FirstHidden(outcome.err) == "");
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ void CheckSaid(const Outcome& outcome) {
 TEST_CASE("no command passes on text that controls a terminal or is hidden") {
   const TemporaryFolder folder;
   const std::filesystem::path data = folder / ("data" + kHidden);
-  WriteHiding(data);
+  WriteWithHiddenText(data);
   const std::filesystem::path damaged = folder / ("damaged" + kHidden);
   std::filesystem::copy(data, damaged);
   std::string shard = ContentOf(damaged / "shard-00000.sluice");
@@ -75,30 +75,31 @@ TEST_CASE("no command passes on text that controls a terminal or is hidden") {
   WriteJpeg(source / ("cat" + kHidden) / "a.jpg", MakePicture(20, 20));
   WriteBytes(source / ("cat" + kHidden) / ("b" + kHidden + ".jpg"), TruncatedJpeg());
   int number = 0;
-  for (const std::filesystem::path& of : {data, damaged, folder / ("none" + kHidden)}) {
+  for (const std::filesystem::path& dataset : {data, damaged, folder / ("none" + kHidden)}) {
     for (const DatasetCommand& command : DatasetCommands()) {
       const std::filesystem::path out = folder / ("out" + kHidden + std::to_string(number++));
       for (const bool json : {false, true}) {
-        Words words = command.With({of, data, source, out.string() + (json ? "json" : "")});
+        Words words = command.With({dataset, data, source, out.string() + (json ? "json" : "")});
         if (json) words.push_back("--json");
         CAPTURE(command.words, json);
-        CheckSaid(Run(command.program, words));
+        CheckNothingHidden(Run(command.program, words));
       }
       if (std::filesystem::exists(out.string() + ".html")) {
-        CHECK(WhatActs(ContentOf(out.string() + ".html")) == "");
+        CHECK(FirstHidden(ContentOf(out.string() + ".html")) == "");
       }
     }
   }
-  CheckSaid(Sluice({"convert", source.string(), (folder / ("new" + kHidden)).string()}));
-  CheckSaid(Sluice({"subset", data.string(), (folder / "x").string(), "--class", kHidden}));
-  CheckSaid(Sluice({"inspect", data.string(), "--key", kHidden}));
-  CheckSaid(Sluice({"inspect", data.string(), "--" + kHidden}));
-  CheckSaid(Sluice({kHidden}));
+  CheckNothingHidden(Sluice({"convert", source.string(), (folder / ("new" + kHidden)).string()}));
+  CheckNothingHidden(
+      Sluice({"subset", data.string(), (folder / "x").string(), "--class", kHidden}));
+  CheckNothingHidden(Sluice({"inspect", data.string(), "--key", kHidden}));
+  CheckNothingHidden(Sluice({"inspect", data.string(), "--" + kHidden}));
+  CheckNothingHidden(Sluice({kHidden}));
 }
 
 TEST_CASE("JSON has such text as escapes, and a parser reads the original names") {
   const TemporaryFolder folder;
-  WriteHiding(folder / "data");
+  WriteWithHiddenText(folder / "data");
   const auto json = JsonOf(Sluice({"inspect", (folder / "data").string(), "--json"}));
   CHECK(json["fields"][0]["name"] == "image" + kHidden);
   CHECK(json["classes"][1]["name"] == "dog" + kHidden);

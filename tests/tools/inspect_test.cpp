@@ -1,4 +1,4 @@
-// sluice inspect.
+// sluice inspect: what it shows of datasets and samples, and what it refuses.
 #include <sluice/dataset_writer.h>
 
 #include "tests/temporary_folder.h"

@@ -21,8 +21,8 @@ struct JpegFacts {
 JpegFacts ReadJpeg(std::span<const std::byte> file);
 JpegFacts ReadJpeg(std::string_view file);
 
-// libjpeg's value for the first luminance step at a quality; 16 at quality 50 (ITU-T T.81, table
-// K.1, and the IJG's formula).
+// The first step of libjpeg's luminance table at a quality: 16 at quality 50 (ITU-T T.81, table
+// K.1), and scaled by the IJG's formula at others.
 constexpr int LumaStepAt(int quality) {
   const int scale = quality < 50 ? 5000 / quality : 200 - 2 * quality;
   const int step = (16 * scale + 50) / 100;

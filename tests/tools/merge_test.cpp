@@ -1,4 +1,4 @@
-// sluice merge.
+// sluice merge: classes, links to shards, duplicates, and what it refuses.
 #include <sluice/dataset.h>
 
 #include "tests/tools/edited_datasets.h"
@@ -54,8 +54,8 @@ TEST_CASE("merge refuses datasets that cannot be merged, and says why") {
 TEST_CASE("samples that two datasets share are refused by merge, or kept once or twice") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
-  // The second dataset has two of the same pictures, in classes with other numbers; under another
-  // key of the first dataset, another picture; and one picture with a new key.
+  // The second dataset has two pictures of the first, in a class with another number; another
+  // picture under a third key of the first; and one picture with a new key.
   const auto source = folders.folder / "b.src";
   std::filesystem::create_directories(source / "ant");
   std::filesystem::create_directories(source / "cat");
@@ -79,7 +79,7 @@ TEST_CASE("samples that two datasets share are refused by merge, or kept once or
   CHECK(once["duplicates"] == 2);
   CHECK(once["same_keys"] == 1);
   CHECK(once["warnings"].size() == 1);
-  CHECK(SamplesOf(folders.At("once")).size() == 7);  // by their keys
+  CHECK(SamplesOf(folders.At("once")).size() == 7);  // two samples have the same key
   CHECK(Dataset::Open(folders.At("once")).class_counts() == std::vector<std::uint64_t>{4, 3, 1});
 
   const Outcome kept = Sluice({"merge", a, b, folders.At("twice"), "--duplicates", "keep"});
@@ -88,7 +88,7 @@ TEST_CASE("samples that two datasets share are refused by merge, or kept once or
   CHECK(Dataset::Open(folders.At("twice")).class_counts() == std::vector<std::uint64_t>{6, 3, 1});
 }
 
-TEST_CASE("a dataset merged with itself keeps samples once or twice, as requested") {
+TEST_CASE("a dataset merged with itself keeps samples once or as often as given, on request") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   CHECK(Sluice({"merge", a, a, folders.At("none")}).exit_code == 2);

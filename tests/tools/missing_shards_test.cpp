@@ -1,4 +1,4 @@
-// Commands that go through all samples, on datasets with missing shards.
+// Commands that go through all samples, on datasets with missing shards or many damaged samples.
 #include <sluice/dataset.h>
 #include <sluice/dataset_writer.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Raw pictures of three channels. Each has a value of its own.
+// Raw pictures of three channels. All numbers of picture i are i.
 void WritePictures(const std::string& data, std::uint32_t side, int count) {
   DatasetWriterOptions options;
   options.shard_bytes = 1'000'000;

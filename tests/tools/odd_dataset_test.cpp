@@ -1,4 +1,4 @@
-// Odd datasets, and datasets made to break their readers: every checksum is right.
+// Odd datasets, and datasets made to break their readers. All their checksums are right.
 #include <sluice/dataset.h>
 
 #include "tests/format/built_shard.h"
@@ -13,7 +13,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Grey raw pictures of 20 x 10 pixels with a label each. The field of box classes comes first.
+// Grey raw pictures of 20 x 10 pixels, with a label each. A field with the classes of boxes comes
+// before the label.
 struct Labelled {
   TemporaryFolder folder;
   std::string data = (folder / "data").string();
@@ -112,11 +113,11 @@ TEST_CASE("verify names samples whose label is not a class, and edits keep them"
         std::vector<std::int64_t>{0, 1, 1});
 }
 
-TEST_CASE("merge refuses a label without a class that would get one, and names file and sample") {
+TEST_CASE("merge refuses a label that only the merged classes contain, and names file and sample") {
   const std::vector<std::string> eight = {"cat", "dog", "owl", "bat", "cow", "eel", "fox", "gnu"};
   const Labelled few({0, 7, 1});
   const Labelled many({2, 2, 2}, eight);
-  const Labelled same_keys({0, 7, 1}, eight);  // equal samples, if 7 were a class there
+  const Labelled same_keys({0, 7, 1}, eight);  // the samples of `few`, if 7 were a class there
   const std::string out = (few.folder / "out").string();
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"merge", few.data, many.data, out},

@@ -19,7 +19,7 @@ namespace sluice::test {
 
 namespace {
 
-// An archive, by the system's tar, of `count` pictures with their classes.
+// A tar archive of `count` pictures with their classes, and a file z.jpg that is not an image.
 struct Archive {
   TemporaryFolder folder;
   std::string At(const std::string& name) const { return (folder / name).string(); }
@@ -46,7 +46,7 @@ RunOptions From(const std::filesystem::path& file) {
 
 }  // namespace
 
-TEST_CASE("errors name a broken archive from standard input as such") {
+TEST_CASE("an error in an archive from standard input names standard input") {
   const TemporaryFolder folder;
   WriteBytes(folder / "cut.tar", "no archive");
   const Outcome outcome =
@@ -56,7 +56,7 @@ TEST_CASE("errors name a broken archive from standard input as such") {
   CHECK_FALSE(std::filesystem::exists(folder / "data.spool"));
 }
 
-TEST_CASE("append, too, names a broken archive from standard input as such") {
+TEST_CASE("an error of append in an archive from standard input names standard input") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
   WriteClasses(folder / "source", 1);
@@ -71,7 +71,8 @@ TEST_CASE("an interrupt ends the wait for standard input") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "source");
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  const int writer = open((folder / "pipe").c_str(), O_RDWR | O_CLOEXEC);  // and never writes
+  const int writer =
+      open((folder / "pipe").c_str(), O_RDWR | O_CLOEXEC);  // keeps the pipe open, and never writes
   REQUIRE(writer >= 0);
   const std::string source = (folder / "source").string();
   const std::string data = (folder / "data").string();
@@ -92,7 +93,8 @@ TEST_CASE("an interrupt ends the wait for standard input") {
 TEST_CASE("a URL that cannot be written is refused before standard input is read") {
   const TemporaryFolder folder;
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  const int writer = open((folder / "pipe").c_str(), O_RDWR | O_CLOEXEC);  // and never writes
+  const int writer =
+      open((folder / "pipe").c_str(), O_RDWR | O_CLOEXEC);  // keeps the pipe open, and never writes
   REQUIRE(writer >= 0);
   for (const Words& command : {Words{"convert", "-", "az://b/data"}, Words{"convert", "-", "s3://"},
                                Words{"append", "-", "s3://bkt/data"}}) {
@@ -128,7 +130,7 @@ TEST_CASE("an archive from standard input gives the same bytes as a file") {
   CHECK(JsonOf(again)["found_done"] == 9);
 }
 
-TEST_CASE("a conversion of standard input leaves a user's folder named .spool alone") {
+TEST_CASE("a conversion of standard input leaves a user's folder named DATASET.spool alone") {
   const Archive archive(2);
   const std::string data = archive.At("data"), spool = data + ".spool";
   WriteBytes(spool + "/thesis.txt", "precious");

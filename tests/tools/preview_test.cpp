@@ -92,9 +92,9 @@ TEST_CASE("preview makes a sheet of pictures, in the order of their classes") {
   CHECK(at(46, 10) == kColours[1]);
   CHECK(at(10, 28) == kColours[1]);
   CHECK(at(28, 28) == kColours[2]);
-  CHECK(at(10, 4) ==
-        Rgb{24, 24, 24});  // a picture of 16x8 has its shape, in the middle of its cell
-  CHECK(at(46, 28) == Rgb{24, 24, 24});  // no sixth one
+  // A picture of 16x8 keeps its shape, in the middle of its cell: this is above it.
+  CHECK(at(10, 4) == Rgb{24, 24, 24});
+  CHECK(at(46, 28) == Rgb{24, 24, 24});  // there is no sixth picture
 }
 
 TEST_CASE("preview draws masks, boxes and key points on the right picture") {
@@ -137,7 +137,7 @@ TEST_CASE("preview draws masks, boxes and key points on the right picture") {
               .exit_code == 0);
   const Image image = Dataset::Open(folder / "seen")[0].Decode();
   REQUIRE(image.width == 24);
-  // Half as large, and 2 from the sheet's edges.
+  // A pixel of the picture, which is shown at half its size, 2 pixels from the sheet's edges.
   const auto at = [&image](std::uint32_t x, std::uint32_t y) {
     const auto* pixel = &image.pixels[(std::size_t{y + 2} * image.width + x + 2) * 3];
     return Rgb{pixel[0], pixel[1], pixel[2]};
@@ -157,7 +157,7 @@ TEST_CASE("preview draws masks, boxes and key points on the right picture") {
   CHECK(at(10, 18) != kNone);
   CHECK(at(10, 18) != line);
   CHECK(at(0, 17) == kNone);
-  // A centre of 15,10 with sides of 5.
+  // The box around 15,10, with sides of 5.
   CHECK(at(12, 7) != kNone);
   CHECK(at(16, 11) != kNone);
   CHECK(at(14, 9) == kNone);
@@ -208,7 +208,7 @@ TEST_CASE("preview makes one self-contained page with pictures, labels and count
   CHECK(CountOf(page, "k&lt;6&gt;") == 2);  // caption and title
   CHECK(CountOf(page, "<td>a&lt;b&gt;</td><td class=n>3</td>") == 1);
   CHECK(CountOf(page, "<td>32 to 63</td><td class=n>7</td>") == 1);        // the longer side
-  CHECK(CountOf(page, "<td>wider than 2:1</td><td class=n>7</td>") == 1);  // 2:1 and on
+  CHECK(CountOf(page, "<td>wider than 2:1</td><td class=n>7</td>") == 1);  // 2:1 itself included
   // The last picture is of the third class, half as large as it is stored.
   const std::string mark = "src=\"data:image/jpeg;base64,";
   const std::size_t begin = page.rfind(mark) + mark.size();

@@ -1,4 +1,4 @@
-// Quantities as they are typed and printed.
+// Quantities as users type them and as commands print them, and text that is made safe to print.
 #include "tools/cli/quantity.h"
 
 #include "tests/catch.h"
@@ -104,7 +104,7 @@ TEST_CASE("readable text is left as it is") {
   CHECK(Printable(text) == text);
 }
 
-TEST_CASE("long text with few characters to escape is shown like its parts") {
+TEST_CASE("long text with few characters to escape is escaped like short text") {
   std::string text, expected;
   for (int i = 0; i < 50; ++i) {
     text += std::string(static_cast<std::size_t>(i), ' ') + "~" + (i % 2 == 0 ? "\x7f" : "\xff\n");

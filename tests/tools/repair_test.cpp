@@ -60,7 +60,7 @@ struct DamagedAnimals {
       const std::string pixels = PixelsOf(dataset[i]);
       while (next < payloads.size() && payloads[next] != pixels)
         ++next;
-      REQUIRE(next < payloads.size());  // what is there is right, and in order
+      REQUIRE(next < payloads.size());  // each sample is intact, and they are in order
       const std::string key = dataset[i].key();
       const bool right = key == keys[next] || key.find('#') != std::string::npos || keys_damaged;
       CHECK(right);
@@ -133,7 +133,7 @@ TEST_CASE("a shard without its end, its header or its table loses as few samples
     CHECK(lost > 0);
     CHECK(lost < animals.keys.size());
   }
-  SECTION("the end of a file, from the middle of a payload in its only block on") {
+  SECTION("the end of a file, beginning in the middle of a payload of its only block") {
     const TemporaryFolder folder;
     WriteClasses(folder / "source", 3, 80, 60);
     const std::string data = (folder / "data").string();
@@ -152,7 +152,7 @@ TEST_CASE("a shard without its end, its header or its table loses as few samples
     const nlohmann::json answer =
         JsonOf(Sluice({"repair", data, (folder / "mended").string(), "--json"}));
     CHECK(answer["samples"] == 5);
-    REQUIRE(answer["lost"].size() == 1);  // the keys were lost as well
+    REQUIRE(answer["lost"].size() == 1);  // not one for each sample: the keys were lost as well
     CHECK(answer["lost"][0]["sample"] == 5);
     CHECK(answer["lost"][0]["samples"] == 4);
     const Dataset mended = Dataset::Open(folder / "mended");

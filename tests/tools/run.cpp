@@ -19,7 +19,7 @@
 namespace sluice::test {
 namespace {
 
-// Runs between fork and exec, so it uses only calls that are safe there.
+// Turns the forked process into the program. Between fork and exec, only some calls are safe.
 [[noreturn]] void Become(char* const* words, char* const* environment, int in, int out, int err) {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
@@ -153,12 +153,13 @@ Outcome Running::Interrupt() {
     Signal(SIGINT);
     sent = true;
   });
-  if (!sent) throw std::runtime_error("it ended before it could be interrupted: " + outcome.err);
+  if (!sent)
+    throw std::runtime_error("the program ended before it could be interrupted: " + outcome.err);
   return outcome;
 }
 
 bool Running::WaitsForInterrupts() const {
-  if (!Emulator().empty()) return Threads() >= 2;  // the emulator's mask is not the program's
+  if (!Emulator().empty()) return Threads() >= 2;  // its signal mask is not the program's
   std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
   for (std::string line; std::getline(status, line);) {
     if (!line.starts_with("SigBlk:")) continue;

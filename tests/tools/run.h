@@ -30,7 +30,8 @@ struct RunOptions {
   Words environment = {};               // "NAME=value", in addition to this process's own
 };
 
-// A program that has been started. Unless Wait() or Interrupt() is called, it is killed (SIGKILL).
+// A program that has been started. Kills it (SIGKILL) when destroyed, unless Wait() or Interrupt()
+// was called.
 class Running {
  public:
   Running(const std::string& program, const Words& arguments, const RunOptions& options = {});

@@ -19,7 +19,7 @@ struct Colour {
 Picture Paint(std::uint32_t width, std::uint32_t height,
               const std::function<Colour(std::uint32_t x, std::uint32_t y)>& colour);
 
-// Colours without any pattern: its JPEGs are large.
+// A picture of random colours: its JPEG is large.
 Picture Noise(std::uint32_t width, std::uint32_t height);
 
 // These also create the parent folders.
@@ -31,7 +31,7 @@ void WriteJpeg(const std::filesystem::path& path, const Picture& picture,
 void WriteClasses(const std::filesystem::path& folder, int count, std::uint32_t width = 40,
                   std::uint32_t height = 30);
 
-// A JPEG with a whole header and truncated pixels.
+// A JPEG whose header is complete and whose pixels are cut off.
 std::string TruncatedJpeg();
 
 }  // namespace sluice::test

@@ -1,4 +1,4 @@
-// The trainer with LibTorch, on two kinds of pictures, with either of its loaders.
+// train_cifar, the sample trainer with LibTorch: it learns with either of its loaders.
 #ifdef TRAIN_CIFAR
 
 #include <cstdlib>
@@ -56,8 +56,7 @@ TEST_CASE("train_cifar learns on the CPU, from Sluice and from files") {
   }
 }
 
-TEST_CASE(
-    "train_cifar prints its usage for an unknown loader, and for Cutout that cannot be done") {
+TEST_CASE("train_cifar prints its usage for an unknown loader, and for impossible Cutout") {
   for (const Words& options : {Words{"--loader", "other"}, Words{"--cutout", "32"},
                                Words{"--loader", "naive", "--cutout", "8"}}) {
     Words words = options;

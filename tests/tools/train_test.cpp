@@ -1,4 +1,4 @@
-// The sample trainer, on a dataset that is easy to learn.
+// The sample trainers, each on a dataset that is easy to learn.
 #ifdef TRAIN_SOFTMAX
 
 #include <cstdlib>

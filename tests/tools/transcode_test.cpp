@@ -1,4 +1,5 @@
-// Packed images through the commands: convert --image packed, export, transcode, and a loader.
+// Packed images, as the commands convert, append, export and transcode them, and as a loader plays
+// them.
 #include <map>
 
 #include <sluice/dataset.h>
@@ -108,7 +109,7 @@ TEST_CASE("convert --image packed --quality keep stores the source's coefficient
   }
 }
 
-TEST_CASE("Images appended to a dataset of packed images are packed") {
+TEST_CASE("images appended to a dataset of packed images are packed") {
   const Forms at;
   const std::string packed = at.Convert("packed");
   WriteJpeg(at("more/odd/new.jpg"), MakePicture(70, 50));

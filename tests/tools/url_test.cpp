@@ -18,7 +18,8 @@ namespace {
 
 const std::string kPassword = "pass-W0RD", kSignature = "s1gnatur3";
 
-// The names in a help text: the first words of its lines that begin like this.
+// The names that a help text lists: the first words of its lines that begin with `begin`. Of
+// options, those that take a value.
 std::vector<std::string> Listed(const std::string& help, const std::string& begin) {
   std::vector<std::string> names;
   std::istringstream lines(help);
@@ -55,7 +56,7 @@ void CheckTellsNoSecret(const std::string& program, const Words& words) {
 
 }  // namespace
 
-TEST_CASE("no command shows the password or the signature of a URL, in whatever argument") {
+TEST_CASE("no command shows the password or the signature of a URL, in any argument") {
   const TemporaryFolder folder;
   const WorkingDirectory inside(folder.path());
   BucketServer empty;  // it has no objects
@@ -74,7 +75,7 @@ TEST_CASE("no command shows the password or the signature of a URL, in whatever 
         if (json) CheckTellsNoSecret(program, {words.front(), "--json", words.back(), url});
       }
       for (const std::string& option : Listed(help, "--")) {
-        // A process takes long to begin under a sanitizer.
+        // Under a sanitizer, a process takes long to start.
         if (options++ % 4 == 0 || !kSanitized)
           CheckTellsNoSecret(program, {command, url, option, url});
       }
@@ -88,7 +89,7 @@ TEST_CASE("no command shows the password or the signature of a URL, in whatever 
     CHECK(entry.path().string().find(kPassword) == std::string::npos);
 }
 
-TEST_CASE("no command takes a URL that cannot be opened for a folder, as its source or target") {
+TEST_CASE("no command mistakes a URL that it cannot open for a folder, as its source or target") {
   const Datasets folders;
   const std::string data = folders.Make("data", {"cat", "dog"}, 3, 100);
   const std::string source = folders.At("data.src");
@@ -215,7 +216,7 @@ TEST_CASE("an interrupt ends each command at once, whatever request a server han
         interrupted = std::chrono::steady_clock::now();
       });
       CAPTURE(outcome.out, outcome.err);
-      if (requests <= answered) continue;  // it needed no more
+      if (requests <= answered) continue;  // the command needed no more requests
       CHECK(std::chrono::steady_clock::now() - interrupted < std::chrono::seconds(4));
       // A command without anything to clean up leaves the signal to the system.
       CHECK((outcome.exit_code == 130 || (words[0] == "inspect" && outcome.signal == SIGINT)));

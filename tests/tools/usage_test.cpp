@@ -1,4 +1,4 @@
-// Both programs with wrong options or without any.
+// Both programs: wrong usage, --help and --version.
 #include <cmath>
 #include <regex>
 #include <set>
@@ -236,7 +236,7 @@ TEST_CASE("a range in an option's help is the one that is checked") {
     std::smatch found;
     if (std::isinf(option.facts.most) || !std::regex_search(help, found, range)) return;
     option_list::OptionFacts facts = option.facts;
-    if (facts.zero != nullptr) facts.least = 1;  // 0 is a word
+    if (facts.zero != nullptr) facts.least = 1;  // 0 has a word of its own
     INFO(path);
     CHECK(found.str() == option_list::RangeText(facts));
     ++ranges;

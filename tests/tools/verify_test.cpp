@@ -1,4 +1,4 @@
-// sluice verify.
+// sluice verify: the faults that it finds, how it reports them, and how it is interrupted.
 #include <csignal>
 #include <fstream>
 
@@ -29,7 +29,7 @@ struct CheckedAnimals {
             .exit_code == 0);
   }
 
-  // Changes one byte in the middle of a sample's pixels, which are found by searching.
+  // Changes one byte in the middle of a sample's pixels, which it searches for in the shard.
   void DamagePayload(std::uint64_t sample) const {
     const std::string bytes = ContentOf(shard);
     const Sample whole = Dataset::Open(data)[sample];
@@ -55,7 +55,7 @@ std::string WriteWithBrokenImage(const TemporaryFolder& folder) {
   schema.fields = {Field::Image()};
   DatasetWriter writer(data, schema);
   const std::vector<std::byte> good = MakeJpeg(MakePicture(64, 64));
-  const std::string cut = TruncatedJpeg() + "\xFF\xD9";  // an end, which writers trust
+  const std::string cut = TruncatedJpeg() + "\xFF\xD9";  // an end marker, which writers trust
   SampleBuilder sample = writer.NewSample("good");
   sample.SetJpeg("image", good);
   writer.Add(sample);
@@ -99,7 +99,7 @@ TEST_CASE("verify names the shard, sample and key of a changed payload and ends 
   CHECK_THAT(faults[0]["reason"].get<std::string>(), ContainsSubstring("checksum"));
 }
 
-TEST_CASE("verify finds damage that does not affect a single sample") {
+TEST_CASE("verify finds damage that affects no sample") {
   const CheckedAnimals animals;
   animals.Damage(std::filesystem::file_size(animals.shard) - 20);  // the tail
   const Outcome outcome = Sluice({"verify", animals.data, "--json"});
@@ -156,8 +156,8 @@ TEST_CASE("verify --quiet prints faults and nothing else") {
 namespace {
 
 // A dataset that takes long to decode (ten seconds on one thread) but no time to make: one large
-// picture without detail, many times. On a busy machine the work may finish before a test
-// interrupts it; the test then tries again.
+// picture without detail, many times. On a busy machine, verify may finish before a test interrupts
+// it; the test then tries again.
 constexpr int kManyImages = 200;
 constexpr int kAttempts = 10;
 
@@ -184,15 +184,15 @@ std::string WriteManyLargeImages(const TemporaryFolder& folder) {
 TEST_CASE("verify --threads sets how many threads check") {
   const TemporaryFolder folder;
   const std::string data = WriteManyLargeImages(folder);
-  // Ends the command once it has `enough` threads, or after `looks` looks since it was ready to be
-  // interrupted.
-  const auto most_threads = [&data](const std::string& threads, std::size_t enough, int looks) {
+  // Counts the command's threads again and again, and interrupts it once it has `enough`, or after
+  // `counts` counts since it was ready to be interrupted.
+  const auto most_threads = [&data](const std::string& threads, std::size_t enough, int counts) {
     Running running(SLUICE_COMMAND, {"verify", data, "--decode", "--threads", threads});
     std::size_t most = 0;
     running.Wait([&](const Outcome&) {
       most = std::max(most, running.Threads());
       if (!running.WaitsForInterrupts()) return;
-      if (most >= enough || looks-- <= 0) running.Signal(SIGINT);
+      if (most >= enough || counts-- <= 0) running.Signal(SIGINT);
     });
     return most;
   };
