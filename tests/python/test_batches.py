@@ -1,4 +1,4 @@
-"""The content of a batch, and how it is handed over."""
+"""A batch's fields: their values, and how numpy, DLPack, jax and memoryview read them without a copy."""
 
 import gc
 import os
@@ -46,7 +46,7 @@ def test_a_batch_has_its_fields_by_name(raw):
     assert repr(batch["image"]) == f"Array((8, {SIDE}, {SIDE}, 3), uint8, cpu)"
 
 
-def test_images_are_not_copied_and_keep_their_batch(raw):
+def test_an_image_is_not_copied_and_outlives_its_batch_and_loader(raw):
     loader = sluice.Loader(raw, 8, order=SEQUENTIAL)
     batch = next(iter(loader))
     address = batch["image"].__array_interface__["data"][0]
@@ -73,7 +73,7 @@ def test_ragged_fields_give_all_values_and_offsets(raw):
     assert (field.values.numpy() == numpy.concatenate([boxes(n) for n in range(10)])).all()
 
 
-def test_the_capsule_has_the_version_that_the_caller_accepts(raw):
+def test_the_dlpack_capsule_has_a_version_that_the_caller_accepts(raw):
     image = next(iter(sluice.Loader(raw, 8)))["image"]
     assert '"dltensor"' in repr(image.__dlpack__())
     assert '"dltensor"' in repr(image.__dlpack__(max_version=(0, 8)))
@@ -87,7 +87,7 @@ def test_the_capsule_has_the_version_that_the_caller_accepts(raw):
         image.__cuda_array_interface__
 
 
-def test_a_batch_in_a_list_holds_its_slot_until_an_error_says_so(raw):
+def test_keeping_too_many_batches_is_an_error_that_names_the_option_of_the_ring(raw):
     loader = sluice.Loader(raw, 4, ring=sluice.RingOptions(prefetch=1, hold=2))
     kept = []
     with pytest.raises(sluice.Error, match="ring=sluice.RingOptions") as raised:
@@ -130,7 +130,7 @@ def test_batches_equal_those_of_cpp_to_the_byte(jpeg):
         assert bytes_of == played
 
 
-def test_references_are_counted_correctly(raw):
+def test_an_array_does_not_keep_the_python_objects_of_its_loader_and_batch_alive(raw):
     loader = sluice.Loader(raw, 8)
     batch = next(iter(loader))
     loader_gone, batch_gone = weakref.ref(loader), weakref.ref(batch)

@@ -1,4 +1,4 @@
-"""Inspecting datasets, converting, and the writer."""
+"""sluice.Dataset, sluice.convert() of a folder, and sluice.Writer."""
 
 import concurrent.futures
 import io
@@ -37,7 +37,7 @@ def test_samples_are_read_as_they_were_written(raw):
     assert dataset.class_counts == [17, 17, 16]
 
 
-def test_a_dataset_says_what_its_maker_said_about_it(raw, tmp_path):
+def test_a_dataset_has_the_metadata_that_it_was_written_with(raw, tmp_path):
     meta = {"license": "CC-BY-4.0", "source": "a formula"}
     with sluice.Writer(tmp_path / "written", FIELDS[:2], meta=meta) as writer:
         writer.add("0", image=picture(0), label=0)
@@ -50,7 +50,7 @@ def test_a_dataset_says_what_its_maker_said_about_it(raw, tmp_path):
         sluice.Writer(tmp_path / "other", FIELDS[:2], meta={"": "x"})
 
 
-def test_an_older_manifest_is_a_dataset_of_its_own(jpeg, tmp_path):
+def test_an_older_manifest_can_be_opened_as_a_dataset(jpeg, tmp_path):
     shutil.copytree(jpeg, tmp_path / "data")
     now = sluice.Dataset(tmp_path / "data")
     old = tmp_path / f"data/manifest-{now.id}.json"
@@ -144,7 +144,7 @@ def test_values_that_do_not_fit_are_refused_and_the_writer_continues(tmp_path):
     assert raised.value.code == "exists"
 
 
-def test_a_text_that_is_not_one_is_refused_by_field_and_sample(tmp_path):
+def test_the_error_for_an_invalid_text_or_json_names_field_and_sample(tmp_path):
     fields = [sluice.Field.bytes("caption", "text"), sluice.Field.bytes("facts", "json"), sluice.Field.bytes("blob")]
     with sluice.Writer(tmp_path / "data", fields) as writer:
         for field, content, reason in [
@@ -173,7 +173,7 @@ def test_an_exception_leaves_no_dataset(tmp_path):
 def test_pillow_images_that_would_lose_information_are_refused(tmp_path):
     image = pytest.importorskip("PIL.Image")
     with sluice.Writer(tmp_path / "data", FIELDS[:1]) as writer:
-        for mode in ("I", "F", "RGBA", "LA"):  # of zeros: transparent
+        for mode in ("I", "F", "RGBA", "LA"):  # new() fills with zeros: transparent in the last two
             with pytest.raises(ValueError, match="image"):
                 writer.add(mode, image=image.new(mode, (8, 8)))
         writer.add("cmyk", image=image.new("CMYK", (8, 8)))
@@ -190,7 +190,7 @@ def test_a_truncated_jpeg_is_refused(tmp_path):
         writer.add("whole", image=file.getvalue())
 
 
-def test_another_writer_may_begin_again_after_an_exception(tmp_path):
+def test_a_new_writer_may_use_the_folder_after_an_exception(tmp_path):
     for _ in range(2):
         with pytest.raises(KeyError, match="no field"):
             with sluice.Writer(tmp_path / "data", FIELDS[:1]) as writer:
@@ -227,22 +227,22 @@ import ctypes, platform, struct, sys, warnings
 import numpy
 import sluice
 
-# From now on, no file can be mapped to be read, as on a file system that maps none.
+# From here on, mapping a file for reading fails with ENODEV, as on a file system that cannot map files.
 MMAP = {"x86_64": 9, "aarch64": 222}[platform.machine()]
 LOAD, EQUALS, RETURN = 0x20, 0x15, 0x06
 code = [(LOAD, 0, 0, 0), (EQUALS, 0, 5, MMAP), (LOAD, 0, 0, 32), (EQUALS, 0, 3, 1),  # PROT_READ
-        (LOAD, 0, 0, 48), (EQUALS, 1, 0, 0xFFFFFFFF),  # no file
+        (LOAD, 0, 0, 48), (EQUALS, 1, 0, 0xFFFFFFFF),  # anonymous memory
         (RETURN, 0, 0, 0x00050000 | 19), (RETURN, 0, 0, 0x7FFF0000)]  # ENODEV
 text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
 program = struct.pack("H6xQ", len(code), ctypes.addressof(text))
 prctl = ctypes.CDLL(None).prctl
 if prctl(38, 1, 0, 0, 0) != 0 or prctl(22, 2, program) != 0:
     sys.exit(77)
-with warnings.catch_warnings(record=True) as said:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("default")
     for _ in range(2):
         played = sum(len(batch.samples) for batch in sluice.Loader(sys.argv[1], 16).epoch(0))
-print(played, [str(one.message).count("cannot map files") for one in said])
+print(played, [str(one.message).count("cannot map files") for one in caught])
 """
 
 
@@ -274,7 +274,7 @@ for shard in glob.glob(os.path.join(sys.argv[1], "*.sluice")):
 for name, one in read.items():
     try:
         one()
-        print(name, "was read" if name not in ("key", "find") else "was cut short")  # those it has kept
+        print(name, "was read" if name not in ("key", "find") else "was cut short")  # these two may be kept in memory
     except sluice.Error as error:
         print(name, "was cut short" if "was cut short" in str(error) else error)
 """

@@ -1,4 +1,4 @@
-"""Ways to end: Ctrl-C, fork, spawn, exceptions, and a process that exits while its objects are alive."""
+"""Loaders and conversions in a process that is interrupted, forks, spawns, raises an exception, or exits meanwhile."""
 
 import ctypes
 import os
@@ -210,7 +210,7 @@ def test_a_daemon_thread_may_play_while_the_interpreter_ends(raw, playing):
 
 
 def test_a_conversion_in_a_daemon_thread_ends_with_the_interpreter(tmp_path):
-    """It reports its progress every 100 ms, also while the process exits and the interpreter is gone."""
+    """The conversion calls `progress` every 100 ms, even while the process exits and the interpreter has ended."""
     if not hasattr(ctypes.CDLL(None), "on_exit"):
         pytest.skip("the C library has no on_exit()")
     pixels = pytest.importorskip("PIL.Image").effect_noise((900, 900), 50)
@@ -221,7 +221,7 @@ def test_a_conversion_in_a_daemon_thread_ends_with_the_interpreter(tmp_path):
     code = f"""
         import ctypes, threading
         libc = ctypes.CDLL(None)
-        libc.on_exit(libc.usleep, None)  # called with the process's status
+        libc.on_exit(libc.usleep, None)  # at exit, sleeps as many microseconds as the exit status says
         converting = threading.Event()
         def convert():
             sluice.convert({str(tmp_path)!r} + "/in", DATASET, threads=2, progress=lambda done, total: converting.set())
@@ -250,7 +250,7 @@ def test_a_thread_that_plays_while_the_interpreter_ends_can_clean_up_and_be_join
         thread.start()
         playing.wait()
     """
-    # Functions that were registered before the module was imported are called after its own.
+    # atexit calls functions in reverse order: this one, registered before the import of sluice, runs after sluice's.
     program = (f"import atexit\natexit.register(lambda: thread.join())\nimport os, sys, sluice\n"
                f"DATASET = {str(raw)!r}\n" + textwrap.dedent(code))
     process = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

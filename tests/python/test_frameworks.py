@@ -1,5 +1,5 @@
-"""The package in frameworks that start and feed a training of two processes: accelerate, transformers' Trainer,
-Lightning, torchdata and torch.multiprocessing. Each process prints the numbers of the samples that it sees."""
+"""Trainings in two processes under accelerate, transformers' Trainer, Lightning, torchdata and torch.multiprocessing:
+each sample is played once. Each process prints the numbers of the samples that it sees."""
 
 import os
 import socket
@@ -53,7 +53,7 @@ def lines(text):
 
 
 def ranks(tmp_path, raw, code):
-    """The output of two processes that are started as torchrun does."""
+    """Runs the code in two processes with the environment that torchrun sets, and returns their outputs."""
     script = tmp_path / "rank.py"
     script.write_text(HEAD + textwrap.dedent(code))
     port = str(free_port())
@@ -69,7 +69,7 @@ def ranks(tmp_path, raw, code):
 
 
 @pytest.mark.parametrize("split", ["", "dataloader_config=accelerate.DataLoaderConfiguration(split_batches=True), "])
-def test_accelerate_must_not_distribute_batches_that_are_already_a_share(raw, tmp_path, split):
+def test_accelerate_may_not_deal_out_batches_that_are_already_a_share(raw, tmp_path, split):
     pytest.importorskip("accelerate")
     for text in ranks(tmp_path, raw, f"""
         import accelerate
@@ -83,7 +83,7 @@ def test_accelerate_must_not_distribute_batches_that_are_already_a_share(raw, tm
         assert text.endswith("refused\n")
 
 
-def test_a_loader_inside_of_a_dataset_of_ones_own_notices_who_deals_its_batches_out(raw, tmp_path):
+def test_a_loader_inside_a_users_dataset_refuses_to_play_if_a_framework_deals_its_batches_out(raw, tmp_path):
     pytest.importorskip("accelerate")
     pytest.importorskip("transformers")
     texts = ranks(tmp_path, raw, """
@@ -133,13 +133,13 @@ def test_a_loader_inside_of_a_dataset_of_ones_own_notices_who_deals_its_batches_
         accelerator_options = {"dispatch_batches": False}
         parts, parts_by_workers = prepared(Dataset(True), batch_size=6), prepared(Dataset(True), batch_size=6, num_workers=1)
         of_trainer = transformers.trainer_pt_utils.IterableDatasetShard(Dataset(True), 3, num_processes=2, process_index=rank)
-        if rank == 0:  # which alone is asked for batches
+        if rank == 0:  # with a dispatcher, only rank 0 iterates over the dataset
             for one in of_batches, of_samples, by_workers, split:
                 refused(one, "DataLoaderDispatcher")
         for one in parts, parts_by_workers, of_trainer, DataLoader(of_trainer, batch_size=3):
             refused(one, "IterableDatasetShard")
 
-        shared = prepared(ByWorker(), batch_size=5, num_workers=2)  # a share of the workers is not a rank's
+        shared = prepared(ByWorker(), batch_size=5, num_workers=2)  # shares of workers, not of ranks: allowed
         say(number for batch in shared for number in batch.tolist())
         torch.distributed.destroy_process_group()
     """)
@@ -165,7 +165,7 @@ def test_accelerate_plays_each_sample_once_if_it_prepares_only_the_model(raw, tm
         assert [sorted(seen) for seen in lines(text)] == [EVERY_SAMPLE] * 2
 
 
-def test_accelerate_may_distribute_batches_that_one_process_reads_for_all(raw, tmp_path):
+def test_accelerate_may_deal_out_batches_that_one_process_reads_for_all(raw, tmp_path):
     pytest.importorskip("accelerate")
     texts = ranks(tmp_path, raw, """
         import accelerate
@@ -321,7 +321,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_loader_finds_the_rank_that_spawned_processes_give_only_to_torch(raw, tmp_path):
+def test_a_loader_takes_the_rank_from_torch_if_the_environment_does_not_name_it(raw, tmp_path):
     script = tmp_path / "spawned.py"
     script.write_text(SPAWNED)
     spawned = subprocess.run([sys.executable, script, str(free_port()), raw], stdout=subprocess.PIPE, text=True,

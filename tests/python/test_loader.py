@@ -1,4 +1,4 @@
-"""The loader: epochs, options, resuming, measures."""
+"""sluice.Loader: epochs, options, resuming, faults, statistics, lists of samples, and several threads on one loader."""
 
 import inspect
 import threading
@@ -71,7 +71,7 @@ def test_views_are_fields_of_the_batch(jpeg):
 @pytest.mark.parametrize(
     "storage", [sluice.Mapped(behind=sluice.Behind.DROP), sluice.Direct(), sluice.Locked()]
 )
-def test_storage_changes_no_batch(raw, storage):
+def test_batches_do_not_depend_on_the_storage(raw, storage):
     plain, other = sluice.Loader(raw, 8), sluice.Loader(raw, 8, storage=storage)
     for a, b in zip(plain, other):
         assert a["image"].numpy().tobytes() == b["image"].numpy().tobytes()
@@ -118,7 +118,7 @@ def test_stats_count_what_was_played(raw):
         stats = loader.stats()
         assert stats.since(before).samples == 50 and stats.batches == 7
         assert stats.bound == sluice.Bound.TOO_EARLY and "fewer than 8" in stats.verdict
-        assert stats.seconds > 0 and stats.payload_bytes >= 50 * 32 * 32 * 3  # and what is decoded ahead
+        assert stats.seconds > 0 and stats.payload_bytes >= 50 * 32 * 32 * 3  # more if samples were read ahead
         assert loader.memory()["own"] > loader.memory()["slots"] > 0
         assert "32x32" in loader.describe()
     with pytest.raises(sluice.Error, match="closed"):
@@ -201,7 +201,7 @@ def test_threads_on_one_iterator_get_each_sample_once_or_an_error(raw, threads):
         assert sorted(seen) == list(range(50))
 
 
-def test_if_two_epochs_begin_at_once_one_is_complete_and_the_other_an_error(raw):
+def test_if_two_epochs_begin_at_once_one_is_complete_and_the_other_may_get_an_error(raw):
     for _ in range(100):
         loader = sluice.Loader(raw, 5, threads=2, ring=sluice.RingOptions(hold=4))
         ends, go = [], threading.Barrier(2)

@@ -1,4 +1,4 @@
-"""The messages of wrong calls use Python's words."""
+"""Errors of wrong calls name the argument and what it takes; messages and docstrings use Python's names, not C++'s."""
 
 import re
 
@@ -33,41 +33,41 @@ def test_a_wrong_option_of_the_loader_is_named(raw, options, words):
     (lambda raw: sluice.Stage(), r"Stage\(\) needs 'folder': str"),
     (lambda raw: sluice.View("\ud800", "rrc:32"), r"View\(\): name takes text without lone surrogates, .* not '.ud800'$"),
 ])
-def test_a_wrong_argument_of_others_is_named(raw, call, words):
+def test_a_wrong_argument_of_another_function_is_named(raw, call, words):
     with pytest.raises(TypeError, match=words):
         call(raw)
 
 
 BIG = 2**64
-BYTES_8, BYTES_4 = "0 to 18446744073709551615", "0 to 4294967295"
+UINT64, UINT32 = "0 to 18446744073709551615", "0 to 4294967295"
 
 
 @pytest.mark.parametrize("call, argument, numbers, given", [
-    (lambda raw: sluice.Loader(raw, seed=BIG), "Loader(): seed", BYTES_8, BIG),
-    (lambda raw: sluice.Loader(raw, BIG), "Loader(): batch_size", BYTES_8, BIG),
-    (lambda raw: sluice.Loader(raw, threads=2**32), "Loader(): threads", BYTES_4, 2**32),
-    (lambda raw: sluice.Loader(raw, threads=-1), "Loader(): threads", BYTES_4, -1),
-    (lambda raw: sluice.Loader(raw).row(0, BIG), "Loader.row(): epoch", BYTES_8, BIG),
-    (lambda raw: sluice.Loader(raw).samples_per_epoch(-1), "Loader.samples_per_epoch(): epoch", BYTES_8, -1),
-    (lambda raw: next(iter(sluice.Loader(raw, 2))).has("label", -1), "Batch.has(): row", BYTES_8, -1),
-    (lambda raw: next(iter(sluice.Loader(raw, 2))).wait_on(BIG), "Batch.wait_on(): stream", BYTES_8, BIG),
-    (lambda raw: sluice.Mixture([raw]).of(BIG), "Mixture.of(): sample", BYTES_8, BIG),
-    (lambda raw: sluice.Mixture([raw], samples=BIG), "Mixture(): samples", BYTES_8, BIG),
-    (lambda raw: sluice.Dataset(raw, max_pixels=BIG), "Dataset(): max_pixels", BYTES_8, BIG),
-    (lambda raw: sluice.SampleList.weighted([1.0], BIG, True), "SampleList.weighted(): count", BYTES_8, BIG),
-    (lambda raw: sluice.SampleList.class_balanced(sluice.Dataset(raw), -1), "SampleList.class_balanced(): per_class", BYTES_8, -1),
+    (lambda raw: sluice.Loader(raw, seed=BIG), "Loader(): seed", UINT64, BIG),
+    (lambda raw: sluice.Loader(raw, BIG), "Loader(): batch_size", UINT64, BIG),
+    (lambda raw: sluice.Loader(raw, threads=2**32), "Loader(): threads", UINT32, 2**32),
+    (lambda raw: sluice.Loader(raw, threads=-1), "Loader(): threads", UINT32, -1),
+    (lambda raw: sluice.Loader(raw).row(0, BIG), "Loader.row(): epoch", UINT64, BIG),
+    (lambda raw: sluice.Loader(raw).samples_per_epoch(-1), "Loader.samples_per_epoch(): epoch", UINT64, -1),
+    (lambda raw: next(iter(sluice.Loader(raw, 2))).has("label", -1), "Batch.has(): row", UINT64, -1),
+    (lambda raw: next(iter(sluice.Loader(raw, 2))).wait_on(BIG), "Batch.wait_on(): stream", UINT64, BIG),
+    (lambda raw: sluice.Mixture([raw]).of(BIG), "Mixture.of(): sample", UINT64, BIG),
+    (lambda raw: sluice.Mixture([raw], samples=BIG), "Mixture(): samples", UINT64, BIG),
+    (lambda raw: sluice.Dataset(raw, max_pixels=BIG), "Dataset(): max_pixels", UINT64, BIG),
+    (lambda raw: sluice.SampleList.weighted([1.0], BIG, True), "SampleList.weighted(): count", UINT64, BIG),
+    (lambda raw: sluice.SampleList.class_balanced(sluice.Dataset(raw), -1), "SampleList.class_balanced(): per_class", UINT64, -1),
     (lambda raw: sluice.OutputOptions(absent=2**63), "OutputOptions(): absent", f"{-2**63} to {2**63 - 1}", 2**63),
-    (lambda raw: sluice.OutputOptions(mask_fill={"mask": 2**32}), "OutputOptions(): mask_fill", BYTES_4, 2**32),
-    (lambda raw: sluice.RankOptions(rank=2**32), "RankOptions(): rank", BYTES_4, 2**32),
-    (lambda raw: setattr(sluice.RingOptions(), "hold", -1), "RingOptions.hold", BYTES_8, -1),
-    (lambda raw: setattr(sluice.ConvertSource("x").split, "seed", BIG), "SplitPart.seed", BYTES_8, BIG),
-    (lambda raw: sluice.Resize(2**32), "Resize(): size", BYTES_4, 2**32),
-    (lambda raw: sluice.Resize((2**32, 8)), "Resize(): size", BYTES_4, 2**32),
-    (lambda raw: sluice.Field.array("x", "int32", [-1]), "Field.array(): shape", BYTES_4, -1),
-    (lambda raw: sluice.convert(raw, "x", threads=2**32), "convert(): threads", BYTES_4, 2**32),
-    (lambda raw: sluice.convert(raw, "x", size=(2**40, 8)), "convert(): size", BYTES_4, 2**40),
-    (lambda raw: sluice.Writer("x", [], shard_bytes=BIG), "Writer(): shard_bytes", BYTES_8, BIG),
-    (lambda raw: sluice.Writer("x", [], block_samples=-1), "Writer(): block_samples", BYTES_4, -1),
+    (lambda raw: sluice.OutputOptions(mask_fill={"mask": 2**32}), "OutputOptions(): mask_fill", UINT32, 2**32),
+    (lambda raw: sluice.RankOptions(rank=2**32), "RankOptions(): rank", UINT32, 2**32),
+    (lambda raw: setattr(sluice.RingOptions(), "hold", -1), "RingOptions.hold", UINT64, -1),
+    (lambda raw: setattr(sluice.ConvertSource("x").split, "seed", BIG), "SplitPart.seed", UINT64, BIG),
+    (lambda raw: sluice.Resize(2**32), "Resize(): size", UINT32, 2**32),
+    (lambda raw: sluice.Resize((2**32, 8)), "Resize(): size", UINT32, 2**32),
+    (lambda raw: sluice.Field.array("x", "int32", [-1]), "Field.array(): shape", UINT32, -1),
+    (lambda raw: sluice.convert(raw, "x", threads=2**32), "convert(): threads", UINT32, 2**32),
+    (lambda raw: sluice.convert(raw, "x", size=(2**40, 8)), "convert(): size", UINT32, 2**40),
+    (lambda raw: sluice.Writer("x", [], shard_bytes=BIG), "Writer(): shard_bytes", UINT64, BIG),
+    (lambda raw: sluice.Writer("x", [], block_samples=-1), "Writer(): block_samples", UINT32, -1),
 ])
 def test_a_number_out_of_range_is_named_with_its_range(raw, call, argument, numbers, given):
     with pytest.raises(TypeError) as raised:
@@ -76,7 +76,8 @@ def test_a_number_out_of_range_is_named_with_its_range(raw, call, argument, numb
 
 
 def test_no_method_or_constructor_answers_with_a_list_of_signatures():
-    """nanobind's own error for arguments that do not fit: each that has arguments is wrapped, or has a last overload."""
+    """nanobind's own error for wrong arguments lists C++ signatures. A function cannot raise it if it takes no arguments,
+    if Python code wraps it, or if its last overload takes any arguments."""
     seen = 0
     for owner, kind in vars(sluice).items():
         for name, function in vars(kind).items() if isinstance(kind, type) else ():
@@ -91,18 +92,18 @@ def test_no_method_or_constructor_answers_with_a_list_of_signatures():
         sluice.Writer("x", [], quality=2**40)
 
 
-def test_options_of_groups_in_groups_are_named_as_python_gives_them(raw):
+def test_an_option_of_a_nested_group_is_named_as_it_is_written_in_python(raw):
     words = r"output=sluice.OutputOptions\(boxes=sluice.BoxRule\(min_visible=...\)\) must be 0 to 1$"
     with pytest.raises(sluice.Error, match=words):
         sluice.Loader(raw, output=sluice.OutputOptions(boxes=sluice.BoxRule(min_visible=2)))
 
 
-def test_arguments_are_still_converted(raw):
+def test_none_integers_and_empty_tuples_are_accepted_where_they_make_sense(raw):
     assert len(next(iter(sluice.Loader(raw, batch_size=4, transform=None, schedule=None, device=None, timeout=3, views=())))) == 4
     sluice.RandomResizedCrop(224, scale=(1, 1))
 
 
-def test_messages_use_names_of_python(raw, jpeg):
+def test_messages_name_options_as_in_python(raw, jpeg):
     loader = sluice.Loader(raw, 4, ring=sluice.RingOptions(hold=1, prefetch=1))
     held = []
     with pytest.raises(sluice.Error, match=r"or raise ring=sluice.RingOptions\(hold=\.\.\.\)$"):
@@ -127,7 +128,7 @@ def test_messages_and_docstrings_have_no_words_of_cpp(raw, tmp_path):
     with pytest.raises(sluice.Error, match=r"progress.*: .*progressive_sizes\(\)|^progressive_sizes\(\)"):
         sluice.progressive_sizes(8, 64, 0, 4)
 
-    def reads(name, how):
+    def error_of_reading(name, how):
         def function(sample):
             getattr(sample, how)(name)
 
@@ -135,9 +136,9 @@ def test_messages_and_docstrings_have_no_words_of_cpp(raw, tmp_path):
             list(sluice.Loader(raw, 8, sample_function=function))
         return str(raised.value)
 
-    assert "use field(), which is int32" in reads("label", "variable")
-    assert "use variable(), which is float32" in reads("boxes", "field")
-    assert "it holds bytes; use variable()" in reads("caption", "field")
+    assert "use field(), which is int32" in error_of_reading("label", "variable")
+    assert "use variable(), which is float32" in error_of_reading("boxes", "field")
+    assert "it holds bytes; use variable()" in error_of_reading("caption", "field")
 
     seen, cpp = [], re.compile(r"\w::\w|\bk[A-Z][a-z]|\w\.h\b|std::|\w<\w")
 
@@ -157,7 +158,7 @@ def test_messages_and_docstrings_have_no_words_of_cpp(raw, tmp_path):
     assert len(seen) > 200
 
 
-def test_a_transform_that_is_no_list_is_shown(raw):
+def test_a_transform_that_is_not_a_list_is_shown_in_the_error(raw):
     class Compose:
         pass
 
@@ -198,7 +199,7 @@ def test_the_verdict_names_options_as_in_python(raw):
     lambda raw: sluice.Mixture([3]),
     lambda raw: sluice.Mixture([(raw, "\ud800")]),
 ])
-def test_what_is_no_text_or_number_is_shown_in_a_sentence(raw, call):
+def test_a_value_of_the_wrong_kind_is_shown_in_a_readable_sentence(raw, call):
     with pytest.raises((sluice.Error, TypeError)) as raised:
         call(raw)
     assert "bad_cast" not in str(raised.value) and ("ud800" in str(raised.value) or "not 3" in str(raised.value))

@@ -1,4 +1,4 @@
-"""Several datasets played as one."""
+"""sluice.Mixture: several datasets played as one; and values that samples lack."""
 
 import numpy
 import pytest
@@ -39,7 +39,7 @@ def test_weights_are_shares_of_each_batch_on_request(raw, other):
     mixture = sluice.Mixture([(str(raw), 3), (other, 1)], shares=sluice.MixtureShares.OF_EACH_BATCH,
                              length=sluice.MixtureLength.SHORTEST)
     loader = sluice.Loader(mixture, 8, output=sluice.OutputOptions(fields=["image", "label"]))
-    assert len(loader) == 8  # 6 of 50 in each
+    assert len(loader) == 8  # each takes 6 of the 50 samples of raw
     of_other = [sum(mixture.of(number)[0] for number in batch.samples.tolist()) for batch in loader]
     assert of_other == [2] * 8
 
@@ -67,7 +67,7 @@ def unlabelled(tmp_path_factory):
     return folder
 
 
-def test_a_sample_without_a_label_does_not_count_as_a_class(raw, unlabelled):
+def test_a_dataset_without_labels_needs_a_value_for_absent_labels(raw, unlabelled):
     mixture = sluice.Mixture([raw, unlabelled])
     with pytest.raises(sluice.Error, match=r'has no label "label".*output=sluice.OutputOptions\(absent='):
         sluice.Loader(mixture, 10)
@@ -125,7 +125,7 @@ def test_a_dict_of_tensors_shows_which_values_are_absent(raw, unlabelled):
         sluice.torch.IterableDataset(raw, 16, extras=["key"])
 
 
-def test_a_sample_without_a_mask_gets_the_ignored_value(tmp_path):
+def test_a_sample_without_a_mask_gets_the_value_of_mask_fill(tmp_path):
     fields = [sluice.Field.image(), sluice.Field.mask("mask", "image")]
     with sluice.Writer(tmp_path / "masks", fields, image="raw") as writer:
         for number in range(8):

@@ -34,8 +34,8 @@ def default_stream_busy():
 
 @contextlib.contextmanager
 def own_stream():
-    """The handle of a stream of the consumer's own, and a function that queues a kernel on it which does not end before
-    the block does."""
+    """Yields a stream that the consumer made, and a function that queues a kernel on this stream. The kernel ends when
+    the with block ends."""
     module = ctypes.CDLL(sluice._sluice.__file__)
     stream, ended = ctypes.c_void_p(), threading.Event()
     kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: ended.wait())
@@ -63,11 +63,12 @@ class DlpackTensor:
         self.capsule = capsule
 
     def delete(self):
-        deleter = ctypes.c_void_p.from_address(self.tensor + 56).value  # after DLTensor and its context
+        deleter = ctypes.c_void_p.from_address(self.tensor + 56).value  # the deleter follows DLTensor and manager_ctx
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)(self.tensor)
 
 
-def batches_come(batches):
+def count_batches(batches):
+    """The number of batches; None if one did not come within the loader's timeout."""
     try:
         return sum(1 for _ in batches)
     except sluice.Error as error:
@@ -85,7 +86,7 @@ def test_a_consumer_of_cuda_array_interface_keeps_its_batch_until_its_queued_wor
         before = content(interface)
         del batch
         with pytest.raises(sluice.Error, match="no batch came"):
-            for _ in batches:  # the slot that is still read does not come back
+            for _ in batches:  # the slot that is still being read is not reused
                 assert content(interface) == before
         assert content(interface) == before
 
@@ -98,14 +99,14 @@ def test_a_tensor_by_dlpack_keeps_its_batch_until_the_work_on_its_stream_is_done
     image = batch["image"]
     assert (image.device, image.__dlpack_device__()) == ("cuda:0", (2, 0))
     tensor = DlpackTensor(image.__dlpack__(stream=stream))
-    del batch, image  # not by __cuda_array_interface__, which would name the default stream
+    del batch, image  # without a __cuda_array_interface__, which would make the loader wait for the default stream
     with default_stream_busy():
         tensor.delete()
-        assert batches_come(batches) is None
+        assert count_batches(batches) is None
 
 
 @pytest.mark.parametrize("names", ["wait_on", "dlpack", "neither"])
-def test_a_stream_of_the_consumers_own_keeps_a_batch_if_the_loader_is_given_it(raw, names):
+def test_work_on_a_stream_of_the_consumer_keeps_a_batch_if_the_loader_knows_the_stream(raw, names):
     loader = loader_of_one_slot(raw)
     batches = iter(loader)
     batch = next(batches)
@@ -118,7 +119,7 @@ def test_a_stream_of_the_consumers_own_keeps_a_batch_if_the_loader_is_given_it(r
             tensor.delete()
         queue_kernel()
         del batch
-        assert batches_come(batches) == (len(loader) - 1 if names == "neither" else None)
+        assert count_batches(batches) == (len(loader) - 1 if names == "neither" else None)
 
 
 def test_the_loader_does_not_notice_a_consumer_that_only_synchronizes(raw):
@@ -128,7 +129,7 @@ def test_the_loader_does_not_notice_a_consumer_that_only_synchronizes(raw):
     batch.synchronize()
     with default_stream_busy():
         del batch
-        assert batches_come(batches) == len(loader) - 1
+        assert count_batches(batches) == len(loader) - 1
 
 
 def test_a_tensor_may_be_released_by_another_thread(raw):
@@ -140,11 +141,11 @@ def test_a_tensor_may_be_released_by_another_thread(raw):
     thread = threading.Thread(target=tensor.delete)
     thread.start()
     thread.join()
-    assert batches_come(batches) == len(loader) - 1
+    assert count_batches(batches) == len(loader) - 1
 
 
 def test_torch_gets_each_field_of_a_batch_on_its_device(raw, monkeypatch):
-    """By its from_dlpack(), which asks for the device and then names its stream there."""
+    """Batch.torch() calls torch.from_dlpack(), which asks for the device and then passes its stream."""
     given = []
 
     def from_dlpack(array):
@@ -161,4 +162,4 @@ def test_torch_gets_each_field_of_a_batch_on_its_device(raw, monkeypatch):
         assert tensors[name].data == batch[name].__cuda_array_interface__["data"][0]
         tensors[name].delete()
     del batch, tensors
-    assert batches_come(batches) == len(loader) - 1
+    assert count_batches(batches) == len(loader) - 1

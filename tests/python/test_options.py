@@ -1,5 +1,5 @@
-"""Python has everything of C++: the members of its option structs, its figures and its enumerators are compared
-with the stub. Members that Python leaves out on purpose are named here."""
+"""Python has every option, statistic and enumerator of C++: the structs and enumerations in the headers are compared
+with Python's stub. This file names the members that Python leaves out on purpose."""
 
 import ast
 import pathlib
@@ -28,7 +28,7 @@ ENUMS = bodies(r"^ *enum class (\w+)(?: : [\w: ]+)? \{(.*?)\}")
 
 def members(struct):
     """The data members, in the order of the header."""
-    body = re.sub(r"\{[^{}]*\}", "", re.sub(r"\([^()]*\)", "()", STRUCTS[struct]))  # functions, braced defaults
+    body = re.sub(r"\{[^{}]*\}", "", re.sub(r"\([^()]*\)", "()", STRUCTS[struct]))  # drops parameters, defaults in {}
     return [name for names in re.findall(r"^  (?!friend|static|using|enum)[\w:<>, ]+? (\w+(?: = [^;,]*)?(?:, \w+(?: = [^;,]*)?)*)(?: = [^;]*)?;",
                                          body, flags=re.M)
             for name in re.findall(r"(\w+)(?: = [^;,]*)?(?:, |$)", names)]
@@ -78,13 +78,13 @@ def test_every_option_is_a_keyword(struct, made_by):
 def test_every_struct_of_options_is_compared():
     structs = {name for name in STRUCTS if name.endswith(("Options", "Limits"))}
     without = {
-        "ConvertOptions",        # its groups are
-        "DatasetWriterOptions",  # sluice.Writer's, below
-        "FilterOptions",         # SampleList::Where
-        "PlayOptions",           # sluice.Source's, below
-        "PreprocessOptions",     # sluice.Preprocess's
-        "SplitFolderOptions",    # find_split_folders, its members by name
-        # Copying, checking and editing whole datasets: by the commands.
+        "ConvertOptions",        # its groups are in OPTIONS
+        "DatasetWriterOptions",  # of sluice.Writer: compared below
+        "FilterOptions",         # of SampleList::Where(), which Python lacks
+        "PlayOptions",           # of sluice.Source: compared below
+        "PreprocessOptions",     # of sluice.Preprocess
+        "SplitFolderOptions",    # keywords of find_split_folders()
+        # Python leaves copying, verifying and editing whole datasets to the command.
         "CopyOptions", "MergeOptions", "PartOptions", "TranscodeOptions", "VerifyOptions",
     }
     assert structs - set(OPTIONS) == without
@@ -99,12 +99,12 @@ def test_every_option_of_the_writer_is_a_keyword():
 def test_every_option_of_a_source_that_plays_is_a_keyword():
     groups = {"geometry", "form", "shards"}
     of_groups = {name for group in ("GeometryOptions", "FormOptions", "ShardOptions") for name in members(group)}
-    shown_otherwise = {"on_warning", "on_look"}  # as Python's warnings; not at all
-    assert (set(members("PlayOptions")) | of_groups) - groups - shown_otherwise <= keywords("Source")
+    without = {"on_warning", "on_look"}  # on_warning: Python issues warnings instead
+    assert (set(members("PlayOptions")) | of_groups) - groups - without <= keywords("Source")
 
 
 def test_every_part_of_a_source_is_an_attribute():
-    by_function = {"table", "paths", "archives"}  # of ConvertSource.table() and so on
+    by_function = {"table", "paths", "archives"}  # set by ConvertSource.table() and so on
     assert set(members("ConvertSource")) - attributes("ConvertSource") <= by_function
     assert by_function <= attributes("ConvertSource")
 
@@ -121,24 +121,24 @@ def test_every_former_name_leads_to_the_current_one():
 
 
 @pytest.mark.parametrize("struct", ["LoaderStats", "SampleFault", "ConvertSummary", "LeftOut", "Duplicate", "TraceEvent"])
-def test_every_figure_is_an_attribute(struct):
+def test_every_member_of_a_result_is_an_attribute(struct):
     assert set(members(struct)) - attributes(struct) == set()
 
 
-def test_memory_has_every_figure(raw):
+def test_memory_has_every_member_of_loader_memory(raw):
     assert set(sluice.Loader(raw, 8).memory()) == set(members("LoaderMemory")) | {"own"}
 
 
 def test_every_enumerator_exists():
     strings = {"ErrorCode", "DType", "FieldKind", "Role", "PixelType", "Codec", "ElementType"}
-    without = {"Duplicates", "Changes", "NumberForm"}  # of merge; of the options' declaration
+    without = {"Duplicates", "Changes", "NumberForm"}  # of merging; of how options are declared
     kinds = [sluice.ConvertSource.Kind, sluice.TraceEvent.Kind]
     for name, body in ENUMS:
         names = re.findall(r"\bk([A-Z0-9]\w*)", body)
         python = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one).upper() for one in names}
         python = {("S" if one[0].isdigit() else "") + one for one in python}
         if name in strings | without or (name == "Kind" and "CUDA" in python):
-            continue  # Device's kind is a string, too
+            continue  # the kind of a device is a string, too
         forms = kinds if name == "Kind" else [getattr(sluice, name)]
         assert python in [{one.name for one in form} for form in forms], name
 

@@ -1,4 +1,4 @@
-"""Epochs and states are those of reader/ORDER.md, computed by a script that implements that page alone."""
+"""A loader's epochs and states equal those of tests/reader/order_by_document.py, written from reader/ORDER.md alone."""
 
 import json
 import struct
@@ -19,7 +19,7 @@ TAGS = [[(2, 5, -1, 5, 11)[(number + k) % 5] for k in range(number % 4)] for num
 
 @pytest.fixture(scope="module")
 def sparse(tmp_path_factory):
-    """90 samples of classes of which most are empty, as one label and as several."""
+    """90 samples with a label, the same label as an int16 number, and a list of labels. Most classes are empty."""
     folder = tmp_path_factory.mktemp("sparse") / "dataset"
     names = [f"class {number}" for number in range(CLASSES)]
     fields = [
@@ -56,7 +56,7 @@ def epoch_of(folder, samples, seed, epoch):
         ("tags", TAGS, None),
     ],
 )
-def test_balanced_epochs_of_classes_of_which_most_are_empty_are_those_of_the_page(
+def test_class_balanced_epochs_are_those_of_the_page_though_most_classes_are_empty(
     sparse, field, labels, classes, per_class
 ):
     balanced = sluice.SampleList.class_balanced(sluice.Dataset(sparse), per_class, field)

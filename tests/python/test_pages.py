@@ -81,7 +81,8 @@ def folder(tmp_path_factory):
 
 
 def programs(page):
-    """(kind, code) of each program that the page shows and that can run here; kind is None for its blocks together."""
+    """(kind, code) of each program of the page, without blocks whose modules are not installed. The blocks that are not
+    programs of their own are one program together; its kind is None."""
     together, alone = [], []
     for words, code in re.findall(r"^```python(.*?)\n(.*?)^```", (ROOT / page).read_text(), flags=re.M | re.S):
         kinds = {"program", "ranks", "url", "gpu"} & set(words.split())
@@ -119,7 +120,7 @@ def test_the_python_code_of_a_page_runs(folder, tmp_path, page):
     environment = {name: value for name, value in os.environ.items() if name not in launchers}
     found = programs(page)
     if not found:
-        pytest.skip("its programs need modules that are not here")
+        pytest.skip("its programs need modules that are not installed")
     for number, (kind, code) in enumerate(found):
         compile(code, page, "exec")
         if kind == "gpu" and not has_gpu():
@@ -154,7 +155,7 @@ def test_the_page_of_transforms_names_all_of_torchvision():
     page = (ROOT / "reader/TRANSFORMS.md").read_text()
     rows = re.findall(r"^\| (`.*?) \|", page[page.index("## Next to torchvision's names"):], flags=re.M)
     named = set(re.findall(r"`(\w+)`", " ".join(rows)))
-    # These are no transforms: a base class, and enumerations that some transforms take.
+    # These are not transforms: a base class, and enumerations that some transforms take.
     others = {"Transform", "AutoAugmentPolicy", "InterpolationMode"}
     assert {name for name in dir(v2) if name[0].isupper()} - others == named
 

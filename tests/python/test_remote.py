@@ -1,4 +1,4 @@
-"""A dataset behind a web server."""
+"""Datasets at a URL: batches, the cache, timeouts, and Ctrl-C while the server does not answer."""
 
 import http.server
 import os
@@ -15,7 +15,7 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
     """Answers with a range of a file, as S3 does; Python's own handler gives whole files."""
 
     protocol_version = "HTTP/1.1"
-    stalled = threading.Event()  # while set, shards are not answered
+    stalled = threading.Event()  # while set, requests for shards are not answered
     silent = threading.Event()  # while set, no request is answered
 
     def do_GET(self):
@@ -80,7 +80,7 @@ def test_a_cache_serves_the_second_loader(url, tmp_path):
     for _ in range(2):
         loader = sluice.Loader(url, 8, stage=stage)
         assert sum(len(batch) for batch in loader) == 50
-        stats = loader.stats()  # the first may read from the cache what it fetched ahead
+        stats = loader.stats()  # of the second: the first, too, may read from the cache what it fetched ahead
         loader.close()
     assert stats.cached_bytes > 0
 
@@ -98,7 +98,7 @@ def test_a_stall_is_an_error_after_the_timeout_and_the_epoch_continues(url):
         try:
             played += len(next(epoch))
         except sluice.Error as error:
-            assert "within 250 ms" in str(error)  # a slow machine
+            assert "within 250 ms" in str(error)  # possible on a slow machine
 
 
 def test_a_timeout_is_a_number_of_seconds(raw):

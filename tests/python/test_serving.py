@@ -1,4 +1,4 @@
-"""Preprocess: rows for a server, and the sample that serves them."""
+"""sluice.Preprocess makes rows like the loader's from images that a server receives; samples/python/serve.py uses it."""
 
 import importlib.util
 import io
@@ -58,7 +58,7 @@ def test_the_rows_of_arrays_and_of_other_kinds_are_the_loaders(raw):
     assert numpy.array_equal(preprocess(png_of(pixels)), wanted)
 
 
-def test_faults_and_deadlines_are_by_row(jpeg):
+def test_each_faulty_or_late_row_is_reported_and_the_others_are_given(jpeg):
     file = sluice.Dataset(jpeg)[0].payload()
     preprocess = sluice.Preprocess(STEPS)
     rows, faults = preprocess.rows([file, b"nonsense", file])
@@ -69,7 +69,7 @@ def test_faults_and_deadlines_are_by_row(jpeg):
     assert preprocess.rows([])[0].shape == (0, 64, 64, 3)
 
 
-def test_what_cannot_be_served_is_an_error(jpeg):
+def test_images_and_pipelines_that_cannot_be_served_are_errors(jpeg):
     file = sluice.Dataset(jpeg)[0].payload()
     preprocess = sluice.Preprocess(STEPS)
     with pytest.raises(sluice.Error) as raised:
@@ -93,7 +93,7 @@ def test_what_cannot_be_served_is_an_error(jpeg):
     assert numpy.array_equal(preprocess(pixels[:, :, ::-1]), preprocess(pixels[:, :, ::-1].copy()))
 
 
-def test_several_threads_use_one(jpeg):
+def test_several_threads_use_one_preprocess(jpeg):
     dataset = sluice.Dataset(jpeg)
     files = [dataset[number].payload() for number in range(40)]
     preprocess = sluice.Preprocess(STEPS, threads=2)
@@ -113,7 +113,7 @@ def test_several_threads_use_one(jpeg):
 
 @pytest.fixture
 def served(jpeg, tmp_path):
-    """The sample's server, run as a user runs it: its address."""
+    """The address of the sample's server, which is started as a user starts it."""
     file = tmp_path / "pipeline.json"
     file.write_text(loader_of(jpeg).pipeline())
     with subprocess.Popen([sys.executable, SAMPLE, file, "--port", "0"], stdout=subprocess.PIPE, text=True) as server:

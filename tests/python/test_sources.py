@@ -1,4 +1,4 @@
-"""The sources that convert accepts: tables, label files, folders of folders; and its options."""
+"""The sources of sluice.convert(): folders, tables, label files; its options; and sluice.Source, which plays them."""
 
 import json
 import pickle
@@ -38,7 +38,7 @@ def test_folders_that_look_like_a_split_are_refused_or_converted(folder, tmp_pat
     assert sluice.convert(source, tmp_path / "paths").classes == ["train/a", "train/b", "val/a", "val/b"]
 
 
-def test_warnings_of_a_conversion_are_pythons_and_in_its_summary(folder, tmp_path):
+def test_warnings_of_a_conversion_are_python_warnings_and_in_its_summary(folder, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("file,label,age\ntrain/a/0.png,cat,3\nval/b/5.png,dog,4\n")
     source = sluice.ConvertSource.table(table)
@@ -86,7 +86,7 @@ def test_coco_files_give_boxes_and_classes(folder, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["file", "pillow"])
-def test_a_writer_takes_boxes_of_a_turned_picture_only_if_they_count_as_upright(tmp_path, form):
+def test_a_writer_takes_boxes_of_a_turned_picture_only_with_upright(tmp_path, form):
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by a quarter
     Image.new("RGB", (40, 24)).save(tmp_path / "a.jpg", exif=exif)
@@ -105,7 +105,7 @@ def test_a_writer_takes_boxes_of_a_turned_picture_only_if_they_count_as_upright(
     assert sample["image"].size == (24, 40) and sample["boxes"].tolist() == [[1, 2, 3, 4]]
 
 
-def test_boxes_of_turned_pictures_count_as_upright_by_default(tmp_path):
+def test_boxes_of_turned_pictures_refer_to_the_upright_picture_by_default(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 3  # turned by half
     (tmp_path / "in").mkdir()
@@ -127,7 +127,7 @@ def test_boxes_of_turned_pictures_count_as_upright_by_default(tmp_path):
     source.upright = False
     assert convert("stored")[:2] == ([[37, 26, 39, 28]], [])
     source.upright = True
-    assert convert("said")[:2] == ([[1, 2, 3, 4]], [])
+    assert convert("confirmed")[:2] == ([[1, 2, 3, 4]], [])
     source.upright = None
     assert source.upright is None
 
@@ -179,7 +179,7 @@ def crops(dataset):
     return [(batch["image"].numpy().tobytes(), batch.samples.tolist()) for batch in loader.epoch(1)]
 
 
-def test_a_source_plays_with_the_batches_of_its_conversion(folder, tmp_path):
+def test_a_source_plays_the_same_batches_as_its_conversion(folder, tmp_path):
     sluice.convert(folder / "train", tmp_path / "data", keep=True, max_side=None)
     source = sluice.Source(folder / "train")
     assert isinstance(source, sluice.Dataset)
@@ -213,7 +213,7 @@ def test_an_index_keeps_the_list_of_a_source(folder, tmp_path):
         sluice.Source(folder / "train", index=index)
 
 
-def test_a_table_or_an_archive_is_a_source_by_its_path(folder, tmp_path):
+def test_a_table_and_the_path_of_an_archive_are_sources(folder, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text(f"file,label\n{folder}/train/a/0.png,cat\n{folder}/val/b/5.png,dog\n")
     source = sluice.ConvertSource.table(table)

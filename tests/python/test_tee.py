@@ -1,4 +1,4 @@
-"""Loader.tee(): the same batches for several loops; and rows shared between loaders."""
+"""Loader.tee(): the same batches for several loops; and sluice.SharedRows: loaders that take rows from each other."""
 
 import threading
 
@@ -45,10 +45,10 @@ def test_each_branch_gets_all_batches_of_all_epochs(jpeg, apart):
     branches = loader.tee(3, apart=apart)
     run_all(*[lambda b=b, r=r: loop(b, r) for b, r in zip(branches, results)])
     assert all(equal(result, wanted) for result in results)
-    assert loader.stats().batches == sum(map(len, wanted))  # each was taken once
+    assert loader.stats().batches == sum(map(len, wanted))  # the loader played each batch once
 
 
-def test_a_branch_waits_for_the_slowest_and_not_for_one_that_was_left(jpeg):
+def test_a_branch_waits_for_the_slowest_but_not_for_one_whose_loop_was_left(jpeg):
     fast, slow = loader_of(jpeg).tee(2)
     seen, go_on = [], threading.Event()
 
@@ -73,34 +73,34 @@ def test_a_branch_waits_for_the_slowest_and_not_for_one_that_was_left(jpeg):
     assert seen == list(range(len(loader_of(jpeg))))
 
 
-def test_every_branch_gets_an_error_in_its_turn_and_goes_on(jpeg):
+def test_every_branch_gets_the_error_after_the_batches_before_it(jpeg):
     def fail(sample):
         if sample.index == 30:
             raise ValueError("a faulty one")
 
     order = sluice.OrderOptions(shuffle="sequential")
     loader = sluice.Loader(jpeg, 16, transform="crc:32", order=order, sample_function=fail)
-    messages = []
+    batches_before = []
 
     def loop(branch):
         count = 0
         with pytest.raises(Exception, match="a faulty one"):
             for _ in branch:
                 count += 1
-        messages.append(count)
+        batches_before.append(count)
 
     run_all(*[lambda b=b: loop(b) for b in loader.tee(2)])
-    assert messages == [1, 1]
+    assert batches_before == [1, 1]
 
 
-def test_numbers_that_make_no_sense_are_refused(jpeg):
+def test_zero_branches_and_zero_batches_apart_are_refused(jpeg):
     with pytest.raises(ValueError, match="from 1 on"):
         loader_of(jpeg).tee(0)
     with pytest.raises(ValueError, match="0 apart"):
         loader_of(jpeg).tee(2, apart=0)
 
 
-def test_loaders_that_share_rows_make_each_once(jpeg, tmp_path):
+def test_loaders_that_share_rows_take_them_from_each_other(jpeg, tmp_path):
     share = sluice.SharedRows(10_000_000, folder=str(tmp_path))
     first, second = loader_of(jpeg, share=share), loader_of(jpeg, share=share)
     wanted = played(loader_of(jpeg).epoch(number) for number in range(2))

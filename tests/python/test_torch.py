@@ -1,4 +1,4 @@
-"""The package in PyTorch: tensors, DataLoader, states and ranks."""
+"""sluice.torch and Batch.torch(): tensors, DataLoader, states and ranks."""
 
 import warnings
 
@@ -40,7 +40,7 @@ def test_a_dataloader_plays_the_dataset(raw):
     assert torch.equal(torch.cat([batch["label"] for batch in loader]), torch.cat(first))
 
 
-def test_a_dataloader_that_would_add_a_dimension_is_told_from_one_that_does_not(jpeg):
+def test_only_a_dataloader_that_adds_a_dimension_gives_a_warning(jpeg):
     dataset = sluice.torch.IterableDataset(jpeg, 8)
     with pytest.warns(UserWarning, match="give it batch_size=None"):
         next(iter(torch.utils.data.DataLoader(dataset)))
@@ -50,7 +50,7 @@ def test_a_dataloader_that_would_add_a_dimension_is_told_from_one_that_does_not(
         next(iter(dataset))
 
 
-def test_a_loader_takes_over_torchs_seed(raw):
+def test_torchs_initial_seed_can_be_passed_as_the_seed(raw):
     torch.manual_seed(7)
     seeded = sluice.Loader(raw, 50, transform="rrc:16", seed=torch.initial_seed())
     by_number = sluice.Loader(raw, 50, transform="rrc:16", seed=7)

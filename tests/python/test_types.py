@@ -41,7 +41,7 @@ with sluice.Writer("new", [sluice.Field.image(), sluice.Field.label("label", ["a
 """
 
 
-# Functions, steps and options as they are passed on.
+# Correct calls that pass functions, steps and options.
 OPTIONS = """
 from collections.abc import Iterator
 
@@ -68,7 +68,7 @@ views = sluice.Loader("data", views=[sluice.View("small", steps, schedule=[(1, "
 dataset = sluice.torch.IterableDataset("data", 64, threads=2, transform=steps, device=torch.device("cpu"), extras=["has"])
 sluice.convert("photos", "data", quality=80, progress=lambda done, whole: None)
 """
-# A part of them, and what must not pass in its place.
+# A part of OPTIONS, and a replacement that mypy must report.
 MISTAKES = [
     ("transform=[*steps, sluice.Normalize()]", "transform=[*steps, sluice.Stage('a', 1)]"),
     ("transform=[*steps, sluice.Normalize()]", "transform=224"),
@@ -96,16 +96,16 @@ def mypy(*arguments):
                           stdout=subprocess.PIPE, cwd=PACKAGE.parent)
 
 
-def test_the_stub_exists_and_is_strict():
+def test_the_stub_passes_mypy_strict():
     assert (PACKAGE / "py.typed").exists()
     checked = mypy(PACKAGE / "_sluice.pyi")
     assert checked.returncode == 0, checked.stdout
 
 
-def test_the_package_is_strict():
+def test_the_package_passes_mypy_strict():
     for others in ("torch", "numpy"):
         pytest.importorskip(others)
-    checked = mypy("--disable-error-code=import-untyped", "-p", "sluice")  # of tqdm and pandas
+    checked = mypy("--disable-error-code=import-untyped", "-p", "sluice")  # tqdm and pandas have no types
     assert checked.returncode == 0, checked.stdout
 
 
@@ -119,7 +119,7 @@ def test_the_stub_checks_a_program(tmp_path):
         assert mypy(program).returncode == 1
 
 
-def test_options_that_are_passed_on_are_checked(tmp_path):
+def test_mypy_reports_each_wrong_option(tmp_path):
     """Each mistake is in a program of its own, and one run checks all."""
     pytest.importorskip("torch")
     (tmp_path / "right.py").write_text(OPTIONS)

@@ -1,4 +1,4 @@
-"""The user's own functions, in Python and compiled."""
+"""Functions of the user that a loader calls: for samples, batches and threads, in Python or compiled."""
 
 import ctypes
 
@@ -28,7 +28,7 @@ def test_a_sample_function_changes_pixels_and_fields(raw):
             assert batch["caption"][row].startswith("2: ")
 
 
-def test_draws_depend_only_on_the_position(raw):
+def test_random_draws_of_a_function_do_not_depend_on_threads(raw):
     def note(sample):
         sample.field("drawn")[0] = sample.uniform() + sample.below(10)
 
@@ -52,7 +52,7 @@ def test_a_batch_function_changes_the_batch(raw):
         assert (batch["first"].numpy() == batch.samples[0]).all()
 
 
-def test_what_a_function_raises_is_the_samples_fault(raw):
+def test_an_exception_of_a_sample_function_is_a_fault_of_the_sample(raw):
     def fail(sample):
         if sample.index == 13:
             raise ValueError("unlucky")
@@ -77,7 +77,7 @@ def test_keeping_an_array_is_an_error(raw):
 
 
 def test_a_kept_array_is_never_reused_and_outlives_the_loader(raw):
-    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)  # but keeping is not a fault of a sample
+    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)  # has no effect: keeping is not a sample's fault
     expected = [batch["image"].numpy().copy() for batch in sluice.Loader(raw, 10, order=SEQUENTIAL)]
     for function, place in ("sample_function", 13), ("batch_function", 1):
         kept = []
@@ -248,7 +248,7 @@ def test_a_loader_in_a_cycle_with_its_functions_is_freed(raw, threads):
 
 
 class Compiled:
-    """Holds a loader that plays a compiled function, which keeps this: a cycle of references."""
+    """Holds a loader that plays a compiled function, which keeps this object alive: a cycle of references."""
 
     def __init__(self, dataset):
         signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_int64] * 3, *[ctypes.c_uint64] * 3)
@@ -368,7 +368,7 @@ def test_a_value_that_a_function_returns_is_refused(raw):
         list(sluice.Loader(raw, 10, batch_function=lambda batch: 3))
 
 
-def test_what_is_no_function_is_refused(raw):
+def test_a_value_that_is_not_a_function_is_refused(raw):
     for name in "sample_function", "batch_function", "thread_setup":
         with pytest.raises(TypeError, match=f"{name} is a function or None, not 3"):
             sluice.Loader(raw, 10, **{name: 3})

@@ -1,4 +1,5 @@
-"""Steps and options as values: their repr is the code to write them, they pickle, and enumerators have words."""
+"""Steps and options as values: their repr is the code that makes them, they can be pickled, strings stand for
+enumerators, and no change of an attribute is lost silently."""
 
 import enum
 import inspect
@@ -61,20 +62,20 @@ def test_a_value_pickles_and_its_repr_is_its_code(text):
 
 
 def test_every_keyword_of_a_step_or_group_is_an_attribute():
-    """So neither repr nor pickle leaves any out."""
+    """repr() and pickle read the attributes, so they leave no keyword out."""
     made = 0
     for name, one in vars(sluice).items():
         if not inspect.isclass(one) or not hasattr(one, "__signature__") or name in (
                 "Loader", "Dataset", "Source", "ConvertSource", "Preprocess"):
             continue
-        if issubclass(one, enum.Enum):  # which have a signature from Python 3.12 on
+        if issubclass(one, enum.Enum):  # enumerations have a signature since Python 3.12
             continue
         if one.__reduce__ is object.__reduce__:
             assert name in ("NativeFunction", "LoaderTrace"), name
             continue
         made += 1
         assert set(one.__signature__.parameters) <= set(dir(one)), name
-    assert made >= 27 + 18  # the steps, and the groups
+    assert made >= 27 + 18  # steps and groups of options
 
 
 def test_a_mixture_and_a_dataset_pickle(raw):
@@ -112,7 +113,7 @@ def test_objects_that_cannot_be_pickled_say_why(raw):
             pickle.dumps(value)
 
 
-def test_words_stand_for_enumerators(raw, tmp_path):
+def test_strings_stand_for_enumerators(raw, tmp_path):
     assert sluice.OrderOptions(shuffle="random").shuffle is sluice.Shuffle.RANDOM
     assert sluice.RandomResizedCrop(32, filter="area").filter is sluice.Filter.AREA
     assert sluice.Mapped("drop").behind is sluice.Behind.DROP
@@ -139,7 +140,7 @@ def test_words_stand_for_enumerators(raw, tmp_path):
     (lambda: setattr(sluice.ConvertSource("a").label, "folders", "up"), r"LabelOptions.folders takes 'auto' \| 'top' \| 'parent' \| 'path', not 'up'$"),
     (lambda: sluice.ConvertSource.annotated("cocoa", "a", "b"), r"annotated\(\): format takes 'coco' \| 'voc' \| 'yolo', not 'cocoa'$"),
 ])
-def test_the_error_for_a_wrong_word_lists_the_right_ones(call, words):
+def test_the_error_for_a_wrong_string_lists_the_right_ones(call, words):
     with pytest.raises(TypeError, match=words):
         call()
 
@@ -151,9 +152,9 @@ def test_the_error_for_an_unknown_type_or_role_of_a_field_lists_the_known_ones()
         sluice.Field.bytes("a", "caption")
 
 
-def test_every_enumeration_of_an_option_has_words():
+def test_the_string_of_an_enumerator_is_its_name_in_lower_case():
     for name, one in vars(sluice).items():
-        if inspect.isclass(one) and issubclass(one, enum.Enum) and name != "SampleFlag":  # whose numbers are in arrays
+        if inspect.isclass(one) and issubclass(one, enum.Enum) and name != "SampleFlag":  # its values are numbers in arrays
             assert all(str.lower(each.name).lstrip("s") == each.value.lstrip("s") for each in one), name
 
 
@@ -200,7 +201,7 @@ class Given:
             "OutputOptions": sluice.OutputOptions(fields=["image"], mask_fill={"mask": 3}, made_fields=[sluice.Field.array("w", "uint8")]),
             "RandomCrop": sluice.RandomCrop(8, fill=[1, 2, 3]), "RandAugment": sluice.RandAugment(fill=[1, 2, 3]),
         }
-        # Objects of a conversion. Then those that are gone when a call returns, and one that Python makes.
+        # Objects of a conversion.
         (folder / "in/a").mkdir(parents=True)
         (folder / "in/a/broken.jpg").write_bytes(b"\xff\xd8\xff\xe0")
         from PIL import Image
@@ -211,7 +212,8 @@ class Given:
                             SomeImages=summary.turned, Source=sluice.Source(folder / "in"),
                             Preprocess=self.preprocess(folder / "out"))
         self.objects["RowFault"] = self.objects["Preprocess"].rows([b"nonsense"])[1][0]
-        self.gone = {"MutableSample", "MutableBatch", "Writer"}
+        # The first two are valid only during the call of a function; Writer is a class of Python code.
+        self.without_object = {"MutableSample", "MutableBatch", "Writer"}
 
     def note(self, sample):
         if sample.index == 3:
@@ -269,16 +271,16 @@ def test_no_change_of_an_attribute_is_lost_silently(raw, tmp_path):
     impossible, or the attribute shows the change."""
     Given.objects_path = lambda self: raw
     given = Given(raw, tmp_path)
-    looked_at, held = 0, 0
+    seen, refused = 0, 0
     for name, kind in inspect.getmembers(sluice, inspect.isclass):
         attributes = [key for key, one in inspect.getmembers(kind, lambda member: isinstance(member, property))]
-        if issubclass(kind, enum.Enum) or not attributes or name in given.gone:
+        if issubclass(kind, enum.Enum) or not attributes or name in given.without_object:
             continue
         one = given.objects[name] if name in given.objects else kind()
         for attribute in attributes:
             if attribute.startswith("__"):
-                continue  # arrays of numpy and CUDA, which are requested once
-            looked_at += 1
+                continue  # __array_interface__ and __cuda_array_interface__
+            seen += 1
             for number in range(200):
                 value = getattr(one, attribute)
                 change = next(itertools.islice(changes(value), number, None), None)
@@ -289,10 +291,10 @@ def test_no_change_of_an_attribute_is_lost_silently(raw, tmp_path):
                     change()
                 except TypeError as error:
                     assert "copy" in str(error) or "takes" in str(error), (name, attribute, error)
-                    held += 1
+                    refused += 1
                     continue
                 assert repr(getattr(one, attribute)) != before, (name, attribute)
-    assert looked_at > 200 and held > 50
+    assert seen > 200 and refused > 50
 
 
 def test_members_that_are_groups_can_be_set_in_place(raw):
