@@ -1,5 +1,5 @@
-// play_batches DATASET TRANSFORM BATCH_SIZE SEED: plays epoch 2 and writes the bytes of each batch's
-// images and labels. The tests of the Python package compare them with Python's batches.
+// play_batches DATASET TRANSFORM BATCH_SIZE SEED: plays epoch 2 and writes the bytes of each
+// batch's images and labels. The tests of the Python package compare them with Python's batches.
 #include <cstdio>
 #include <cstdlib>
 

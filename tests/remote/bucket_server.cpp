@@ -151,7 +151,7 @@ WebAnswer BucketServer::Post(const WebRequest& request, const std::string& key) 
   if (upload == uploads_.end()) return S3ErrorAnswer(404, "NoSuchUpload");
   std::string whole;
   for (const auto& [number, part] : upload->second) {
-    std::string etag;  // as it stands in XML
+    std::string etag;  // escaped for XML
     for (const char c : EtagOf(part))
       etag += c == '"' ? "&quot;" : std::string(1, c);
     const std::string listed = "<Part><PartNumber>" + std::to_string(number) +
@@ -165,7 +165,7 @@ WebAnswer BucketServer::Post(const WebRequest& request, const std::string& key) 
   return answer;
 }
 
-// Two keys per page.
+// A page has at most two entries, so that short lists take several pages.
 WebAnswer BucketServer::List(const WebRequest& request) const {
   const auto value = [&](const char* name) {
     const auto found = request.query.find(name);

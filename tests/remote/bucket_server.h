@@ -1,6 +1,6 @@
-// A server of one bucket for tests. It has the part of S3's protocol that Sluice uses, with path
-// style ("/bkt/key"), and is a plain HTTP server of the same objects. It does not check signatures;
-// the server in radosgw_test.cpp does.
+// An HTTP server for tests, with one bucket, "bkt". It speaks the part of S3's protocol that Sluice
+// uses, with buckets in paths ("/bkt/key"); plain GET requests read the same objects. It does not
+// check signatures; the server in radosgw_test.cpp does.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,8 @@ namespace sluice::test {
 
 class BucketServer {
  public:
-  // Returns an answer to give instead of serving the request. Called on the server's threads.
+  // Returns the answer to give instead of serving the request; nullopt: serve it. Called on the
+  // server's threads.
   using Fault = std::function<std::optional<WebAnswer>(const WebRequest&)>;
 
   explicit BucketServer(Fault fault = nullptr, const Certificate* certificate = nullptr);

@@ -13,16 +13,16 @@ namespace sluice::test {
 
 namespace {
 
-struct Freeing {
+struct Deleter {
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
-using X509Pointer = std::unique_ptr<X509, Freeing>;
-using KeyPointer = std::unique_ptr<EVP_PKEY, Freeing>;
-using FilePointer = std::unique_ptr<std::FILE, Freeing>;
+using X509Pointer = std::unique_ptr<X509, Deleter>;
+using KeyPointer = std::unique_ptr<EVP_PKEY, Deleter>;
+using FilePointer = std::unique_ptr<std::FILE, Deleter>;
 
-// A P-256 key: made at once, unlike an RSA key.
+// A P-256 key, which is generated much faster than an RSA key.
 KeyPointer NewKey() {
   EVP_PKEY_CTX* const context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nullptr);
   EVP_PKEY* key = nullptr;
@@ -30,7 +30,7 @@ KeyPointer NewKey() {
                     EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1 &&
                     EVP_PKEY_keygen(context, &key) == 1;
   EVP_PKEY_CTX_free(context);
-  if (!made) throw std::runtime_error("no key was made");
+  if (!made) throw std::runtime_error("cannot generate a key for a test");
   return KeyPointer(key);
 }
 
@@ -59,7 +59,7 @@ X509Pointer NewCertificate(EVP_PKEY* key, const char* name, long number, int fro
 std::string Written(const std::filesystem::path& path, const auto& write) {
   const FilePointer file(std::fopen(path.c_str(), "w"));
   if (!file || write(file.get()) != 1)
-    throw std::runtime_error("a test's certificate cannot be written");
+    throw std::runtime_error("cannot write the test's file " + path.string());
   return path;
 }
 

@@ -1,4 +1,4 @@
-// A certificate authority of the tests' own.
+// Certificates for the tests' servers, from a certificate authority of the tests' own.
 #pragma once
 
 #include <filesystem>

@@ -16,7 +16,7 @@ namespace sluice::test {
 
 class ChildProcess {
  public:
-  // Starts the program. It is killed with its process group when the test ends.
+  // Starts the program. The destructor ends it and its process group with SIGTERM.
   explicit ChildProcess(const std::vector<std::string>& words) {
     std::vector<char*> arguments;
     for (const std::string& word : words)

@@ -1,4 +1,6 @@
-// Pictures in a bucket, converted by its URL, give the same files as a folder with these pictures.
+// Conversions of pictures in a bucket, and conversions that write their dataset into a bucket. Both
+// must give the same files as conversions from folder to folder, also if requests fail. The last
+// tests play pictures in a bucket without a conversion.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -34,7 +36,8 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 
-// The bucket of a server, for stores that the process's environment configures.
+// A server with a bucket. This process's environment has its address and credentials, so that s3://
+// URLs lead there.
 class Bucket {
  public:
   explicit Bucket(BucketServer::Fault fault = nullptr) : server_(std::move(fault)) {
@@ -49,7 +52,7 @@ class Bucket {
   }
   BucketServer* operator->() { return &server_; }
 
-  // All files of a folder, as objects below the prefix.
+  // Stores all files of a folder as objects below the prefix.
   void Fill(const fs::path& folder, const std::string& prefix) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       if (entry.is_regular_file())
@@ -107,7 +110,7 @@ std::map<std::string, std::string> ShardsOf(const fs::path& dataset) {
   return files;
 }
 
-// Messages show only the names.
+// A failure shows only the file's name, not the contents.
 void RequireSameFiles(const fs::path& a, const fs::path& b) {
   const auto files = FilesOf(a);
   const auto others = FilesOf(b);
@@ -121,7 +124,7 @@ void RequireSameFiles(const fs::path& a, const fs::path& b) {
 
 }  // namespace
 
-TEST_CASE("Pictures in a bucket give a folder's files, also if every third request fails") {
+TEST_CASE("Pictures in a bucket are converted like those in a folder, also if requests fail") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures");
   const ConvertSummary local = Convert(pictures, folder / "local", SmallShards());
@@ -142,7 +145,7 @@ TEST_CASE("Pictures in a bucket give a folder's files, also if every third reque
   RequireSameFiles(folder / "local", folder / "remote");
 }
 
-TEST_CASE("A bucket's pictures are converted in parts, by the facts in the plan") {
+TEST_CASE("Pictures in a bucket are converted in planned parts like those in a folder") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures");
   Convert(pictures, folder / "local", SmallShards());
@@ -156,7 +159,7 @@ TEST_CASE("A bucket's pictures are converted in parts, by the facts in the plan"
   RequireSameFiles(folder / "local", parts);
 }
 
-TEST_CASE("Lists and tables name pictures in a bucket, or on a plain server") {
+TEST_CASE("Lists, tables and label files may name pictures in a bucket or on a plain server") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures");
   Bucket bucket;
@@ -193,7 +196,8 @@ TEST_CASE("Lists and tables name pictures in a bucket, or on a plain server") {
   Convert(voc(url), folder / "remote-voc", SmallShards());
   CHECK((ShardsOf(folder / "local-voc") == ShardsOf(folder / "remote-voc")));
 
-  // The URL in the plan would lack its secret for workers. An @ in a key is not a secret.
+  // A plan saves no secrets, and its workers would need the one in the URL: such a URL is
+  // refused. An @ in a key is not a secret.
   table.root = url + (plain ? "?sig=secret" : "@home/");
   const auto plan = [&] { PlanConversion(table, folder / "planned", SmallShards()); };
   if (plain) {
@@ -208,10 +212,10 @@ TEST_CASE("Lists and tables name pictures in a bucket, or on a plain server") {
   }
 }
 
-TEST_CASE("A picture in a bucket replaced by another of its size is noticed by its time") {
+TEST_CASE("A picture replaced in its bucket by one of the same size is noticed by its time") {
   const TemporaryFolder folder;
   const auto ppm = [](char value) { return "P6 8 8 255\n" + std::string(8 * 8 * 3, value); };
-  std::atomic<std::time_t> written = std::time(nullptr) - 1000;  // of one of the pictures
+  std::atomic<std::time_t> written = std::time(nullptr) - 1000;  // Last-Modified of b.ppm
   BucketServer* server = nullptr;
   Bucket bucket([&](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.method != "GET" || !request.path.ends_with(".ppm")) return std::nullopt;
@@ -239,11 +243,11 @@ TEST_CASE("A picture in a bucket replaced by another of its size is noticed by i
   CHECK(convert().samples == 3);
 }
 
-TEST_CASE("A picture that is removed from its bucket meanwhile is left out, and no other") {
+TEST_CASE("A picture that is removed during its conversion is left out, and no other is") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures");
   Bucket bucket([](const WebRequest& request) -> std::optional<WebAnswer> {
-    // The picture existed when the plan was made.
+    // Planning reads only the first 32 bytes. The picture still existed then.
     const bool whole =
         request.headers.count("range") == 0 || request.headers.at("range") != "bytes=0-31";
     if (whole && request.path.find("/cats/4 ") != std::string::npos)
@@ -261,7 +265,7 @@ TEST_CASE("A picture that is removed from its bucket meanwhile is left out, and 
   CHECK_THAT(reasons.at("cats/4 +é.jpg"), ContainsSubstring("is gone"));
 }
 
-TEST_CASE("A bucket that refuses ends the conversion, which later continues where it was") {
+TEST_CASE("A conversion from a bucket that refuses requests fails, and succeeds when repeated") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures", 60);
   Convert(pictures, folder / "local", SmallShards());
@@ -308,7 +312,7 @@ TEST_CASE("A conversion from a bucket that does not answer stops at once") {
     while (asked == 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     stop.request_stop();
-    // The server answers after half a minute at the earliest.
+    // Without the stop, the server would not answer for half a minute.
     for (int i = 0; i < 6000 && !ended; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     late = !ended;
@@ -318,7 +322,7 @@ TEST_CASE("A conversion from a bucket that does not answer stops at once") {
   hooks.stop = stop.get_token();
   try {
     Convert(fs::path("s3://bkt/pictures"), folder / "remote", SmallShards(), hooks);
-    FAIL("it went on");
+    FAIL("Convert() was not stopped");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::kState);
   }
@@ -332,7 +336,8 @@ TEST_CASE("A conversion reports progress while it searches a bucket") {
       std::this_thread::sleep_for(std::chrono::milliseconds(150));
     return std::nullopt;
   });
-  // 64 at a time: 128 take at least 300 ms, and there is a report every 200 ms.
+  // 64 objects are read at a time, and a read takes 150 ms: 128 take longer than the 200 ms between
+  // reports.
   for (int i = 0; i < 130; ++i)
     bucket->Set("x/" + std::to_string(i) + ".txt", "no picture");
   ConvertHooks hooks;
@@ -347,7 +352,7 @@ TEST_CASE("A conversion reports progress while it searches a bucket") {
   CHECK(most >= 64);
 }
 
-TEST_CASE("Sources that a bucket cannot be are refused with advice") {
+TEST_CASE("Conversions that are impossible with a bucket are refused with advice") {
   const TemporaryFolder folder;
   Bucket bucket;
   const auto refusal = [&](const ConvertSource& source) {
@@ -361,7 +366,7 @@ TEST_CASE("Sources that a bucket cannot be are refused with advice") {
   for (const char* const inside : {"s3://bkt/pictures/x", "s3://bkt/pictures/"}) {
     try {
       Convert(fs::path("s3://bkt/pictures"), inside, SmallShards());
-      FAIL("it was converted");
+      FAIL("Convert() wrote into its source");
     } catch (const Error& error) {
       CHECK_THAT(error.what(), ContainsSubstring("inside the source folder"));
     }
@@ -385,7 +390,7 @@ TEST_CASE("Sources that a bucket cannot be are refused with advice") {
 
 namespace {
 
-// A dataset's objects, as the files of a folder.
+// The objects below a prefix, by the rest of their keys, as FilesOf() has files.
 std::map<std::string, std::string> ObjectsBelow(Bucket& bucket, const std::string& prefix) {
   std::map<std::string, std::string> objects;
   for (const auto& [key, content] : bucket->All())
@@ -427,7 +432,7 @@ fs::path WriteLarge(const fs::path& folder, int count = 30) {
 
 }  // namespace
 
-TEST_CASE("A dataset made in a bucket has a folder's files, in one piece and in parts") {
+TEST_CASE("A conversion into a bucket writes a folder's files, in one call and in parts") {
   const TemporaryFolder folder;
   const fs::path pictures = WriteLarge(folder / "pictures");
   const ConvertSummary local = Convert(pictures, folder / "local", RawShards());
@@ -444,7 +449,7 @@ TEST_CASE("A dataset made in a bucket has a folder's files, in one piece and in 
   CHECK(whole.skipped.size() == 1);
   CHECK(whole.bytes_out == local.bytes_out);
   RequireFilesAre(folder / "local", ObjectsBelow(bucket, "sets/x/"));
-  // Again: the dataset is finished.
+  // The dataset is finished already.
   CHECK(Convert(pictures, url, RawShards()).samples == local.samples);
 
   const fs::path parts = "s3://bkt/sets/parts";
@@ -456,7 +461,7 @@ TEST_CASE("A dataset made in a bucket has a folder's files, in one piece and in 
   CHECK(!status.finished);
   try {
     FinishConversion(parts);
-    FAIL("it was finished");
+    FAIL("FinishConversion() accepted the shards");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::kUnfinished);
     CHECK_THAT(error.what(), ContainsSubstring("s3://bkt/sets/parts"));
@@ -472,7 +477,7 @@ TEST_CASE("A dataset made in a bucket has a folder's files, in one piece and in 
   RequireFilesAre(folder / "local", ObjectsBelow(bucket, "sets/parts/"));
 }
 
-TEST_CASE("Damaged, missing and foreign shards in a bucket are named and made again") {
+TEST_CASE("Damaged shards in a bucket, and those of another plan, are named and made again") {
   const TemporaryFolder folder;
   const fs::path pictures = WriteLarge(folder / "pictures");
   Convert(pictures, folder / "local", RawShards());
@@ -494,7 +499,7 @@ TEST_CASE("Damaged, missing and foreign shards in a bucket are named and made ag
   change("shard-00003.made.json", [](std::string& content) { content.resize(content.size() / 2); });
   try {
     FinishConversion(url);
-    FAIL("it was finished");
+    FAIL("FinishConversion() accepted the shards");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::kUnfinished);
     CHECK_THAT(
@@ -507,7 +512,7 @@ TEST_CASE("Damaged, missing and foreign shards in a bucket are named and made ag
   RequireFilesAre(folder / "local", ObjectsBelow(bucket, "x/"));
 }
 
-TEST_CASE("If two plans compete for a place in a bucket one wins, and many finishers all succeed") {
+TEST_CASE("A second plan for a URL is refused, and all concurrent calls for the first succeed") {
   const TemporaryFolder folder;
   const fs::path pictures = WriteLarge(folder / "pictures", 12);
   const fs::path others = WriteLarge(folder / "others", 14);
@@ -524,7 +529,7 @@ TEST_CASE("If two plans compete for a place in a bucket one wins, and many finis
   };
   CHECK(code([&] { PlanConversion(others, url, RawShards()); }) == "exists");
   PlanConversion(pictures, url, RawShards());  // the same plan
-  // Every part is made twice at once, then ten finishers run.
+  // Every part is made by two threads at once, then ten threads call FinishConversion().
   std::vector<std::future<std::string>> all;
   for (unsigned i = 0; i < 4; ++i) {
     all.push_back(std::async(std::launch::async, [&, i] {
@@ -570,7 +575,7 @@ std::vector<std::byte> EpochOf(const Dataset& dataset) {
 
 }  // namespace
 
-TEST_CASE("A bucket plays without a conversion, with the batches of the folder") {
+TEST_CASE("Pictures in a bucket play without a conversion, in the same batches as in a folder") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures");
   fs::remove(pictures / "dogs/broken.jpg");
@@ -584,7 +589,7 @@ TEST_CASE("A bucket plays without a conversion, with the batches of the folder")
   options.shards.block_samples = 4;
   options.index = folder / "index";
   const Dataset local = Dataset::Open(PlaySource(pictures, {.shards = options.shards}));
-  for (int time = 0; time < 2; ++time) {  // the second time from the index
+  for (int time = 0; time < 2; ++time) {  // the second time, the index lists the pictures
     const Dataset remote = Dataset::Open(PlaySource(fs::path("s3://bkt/pictures"), options));
     CHECK(remote.size() == 40);
     CHECK(remote.path() == "s3://bkt/pictures");
@@ -622,7 +627,7 @@ TEST_CASE("A loader that waits for a silent bucket stops soon") {
     loader.Epoch(0);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   });
-  // The server would be silent for longer than the test waits.
+  // The server stays silent until this has been checked.
   CHECK(stopped.wait_for(std::chrono::seconds(20)) == std::future_status::ready);
   over = true;
 }

@@ -1,4 +1,4 @@
-// The sources of credentials, in their order, and the errors of each.
+// Where credentials are looked for, in which order, and the errors of each source.
 #include <fstream>
 
 #include "format/remote/credentials/chain.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kJson =
     R"({"Code":"Success","AccessKeyId":"AKID","SecretAccessKey":"SEC","Token":"TOK","Expiration":"2100-01-02T03:04:05Z"})";
 
-// Searches whose requests run in a loop of their own.
+// A search for credentials, with an HttpLoop for its requests.
 class Search {
  public:
   explicit Search(std::map<std::string, std::string> variables) : loop_(HttpLoop::Settings{}) {
@@ -60,7 +60,7 @@ TEST_CASE("Credentials in the environment come before all others") {
   CHECK(found == Credentials{"A", "S", "T", std::nullopt});
 }
 
-TEST_CASE("A profile has keys, or a process that gives them") {
+TEST_CASE("A profile has keys, or a program that prints them") {
   const TemporaryFolder folder;
   WriteText(folder / "credentials",
             "[default]\naws_access_key_id = A1\naws_secret_access_key=S1\n");
@@ -88,15 +88,14 @@ TEST_CASE("A profile has keys, or a process that gives them") {
   CHECK_THAT(ErrorOf([&] { search("role"); })->what(), ContainsSubstring("export-credentials"));
 }
 
-TEST_CASE(
-    "A program is ended if it takes too long, writes too much, or nobody waits for it any more") {
+TEST_CASE("A program is killed if it takes too long, prints too much, or its caller is stopped") {
   using End = ProcessResult::End;
   const auto run = [](const std::string& script, std::chrono::milliseconds most,
                       bool stopped = false) {
     return RunProcess({"/bin/sh", "-c", script}, 100, most, [stopped] { return stopped; });
   };
   CHECK(run("printf hello", std::chrono::minutes(1)).output == "hello");
-  CHECK(run("cat", std::chrono::minutes(1)).end == End::kExited);  // without input
+  CHECK(run("cat", std::chrono::minutes(1)).end == End::kExited);  // its input is empty
   CHECK(run("sleep 1000", std::chrono::milliseconds(50)).end == End::kTooSlow);
   CHECK(run("exec >&-; sleep 1000", std::chrono::milliseconds(50)).end == End::kTooSlow);
   CHECK(run("while :; do echo more and more; done", std::chrono::minutes(1)).end == End::kTooLong);
@@ -147,7 +146,7 @@ TEST_CASE("A role is assumed by web identity") {
         "&RoleSessionName=sluice&WebIdentityToken=to%2Bken%2F%3D");
 }
 
-TEST_CASE("A refused role is an error without the token") {
+TEST_CASE("The error for a refused role does not show the token") {
   const TemporaryFolder folder;
   WriteText(folder / "token", "to-ken");
   WebServer sts(
@@ -220,7 +219,7 @@ TEST_CASE("A machine without metadata, or without a role, has no credentials") {
   }
 }
 
-TEST_CASE("Amazon's machines are not asked for credentials of other services") {
+TEST_CASE("For services other than Amazon's, only variables and profiles are searched") {
   std::map<std::string, std::string> variables = {
       {"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/x"},
       {"AWS_WEB_IDENTITY_TOKEN_FILE", "/nowhere"},
@@ -229,7 +228,7 @@ TEST_CASE("Amazon's machines are not asked for credentials of other services") {
   CHECK(FindStaticCredentials(search.get()).anonymous());
 }
 
-TEST_CASE("Answers with credentials are read, or refused") {
+TEST_CASE("JSON with credentials is parsed, and invalid JSON is refused") {
   CHECK(CredentialsFromJson(kJson)->token == "TOK");
   for (const char* bad : {"", "null", "[]", "{}", R"({"AccessKeyId":"A"})",
                           R"({"AccessKeyId":"A","SecretAccessKey":7})",

@@ -1,4 +1,4 @@
-// A dataset behind a real HTTP server: opened, played, copied and verified by its URL.
+// Datasets at a URL of an HTTP server: opened, played, copied, edited and verified.
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -58,7 +58,8 @@ WebServer::Handler Serving(const std::filesystem::path& folder, std::uint64_t fa
   };
 }
 
-// The first answer that contains this byte of the shard has one wrong bit in it.
+// Serves the folder, but flips a bit of this byte of the shard in the first answer that contains
+// it.
 WebServer::Handler FlippingOnce(const std::filesystem::path& folder, std::uint64_t at) {
   return [serve = Serving(folder), at,
           flipped = std::make_shared<std::atomic<bool>>(false)](const WebRequest& request) {

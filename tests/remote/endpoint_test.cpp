@@ -1,4 +1,4 @@
-// The addresses of requests, as Amazon's and Google's documents give them.
+// The URLs of requests, as Amazon's and Google's documents state them; and proxies.
 #include <cstdlib>
 
 #include "format/remote/server/s3_endpoint.h"
@@ -20,7 +20,7 @@ std::string UrlFor(const std::string& store, const S3Settings& settings,
 
 }  // namespace
 
-TEST_CASE("Amazon's buckets are hosts of their region, and those with dots are paths") {
+TEST_CASE("Amazon's buckets are host names, or paths if they have dots or capitals") {
   CHECK(UrlFor("s3://photos/a b", {"eu-west-1", ""}, "c+d") ==
         "https://photos.s3.eu-west-1.amazonaws.com/a%20b/c%2Bd");
   CHECK(UrlFor("s3://photos", {"", ""}, "o") == "https://photos.s3.us-east-1.amazonaws.com/o");
@@ -32,7 +32,7 @@ TEST_CASE("Amazon's buckets are hosts of their region, and those with dots are p
         "https://photos.s3.cn-north-1.amazonaws.com.cn/o");
 }
 
-TEST_CASE("Other services' buckets are paths") {
+TEST_CASE("Buckets of other services are paths") {
   CHECK(UrlFor("s3://photos/x", {"", "http://localhost:9000/"}, "o") ==
         "http://localhost:9000/photos/x/o");
   CHECK(UrlFor("s3://photos", {"", "https://h/base%20path/"}, "o") ==
@@ -49,7 +49,7 @@ TEST_CASE("An answer that names the bucket's region redirects requests there") {
   call.object = "o";
   CHECK(endpoint.Judge(call, {}, reply).kind == Verdict::Kind::kElsewhere);
   CHECK(endpoint.Form(call, {}).url == "https://photos.s3.ap-south-1.amazonaws.com/o");
-  // The same answer again would loop forever; and an invalid region is not used.
+  // The same answer again is final, or it would loop forever. An invalid region is not used.
   CHECK(endpoint.Judge(call, {}, reply).kind == Verdict::Kind::kFinal);
   reply.bucket_region = "evil.example/";
   CHECK(endpoint.Judge(call, {}, reply).kind == Verdict::Kind::kFinal);

@@ -1,4 +1,4 @@
-// Errors of a store say what to do.
+// Errors of a store say what to do, and show no secrets.
 #include <stdexcept>
 
 #include "format/disk/system_error.h"
@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// No network error claims that data is lost; only a missing object does.
+// The error of the call. Checks that it says that data is lost only if the object is missing.
 template <class Call>
 Error ErrorWithoutLoss(Call&& call) {
   try {
@@ -87,7 +87,7 @@ TEST_CASE("A signed request is not redirected to another host") {
   CHECK(other.web().requests().empty());
 }
 
-TEST_CASE("A server's words about the secret are not repeated") {
+TEST_CASE("Secrets that a server repeats are not shown in the error") {
   WebAnswer answer = S3ErrorAnswer(400, "Odd", "");
   answer.body =
       "<Error><Code>Odd</Code><Message>your wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY and "

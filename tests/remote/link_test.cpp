@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-TEST_CASE("Connections grow while each brings bytes of its own, and stop where they share") {
+TEST_CASE("Connections are added while they raise the rate, until the link is full") {
   ConnectionCount count;
   const auto rate = [&] {
     return std::min(count.limit(), 60U) * 50e6;
@@ -25,7 +25,7 @@ TEST_CASE("Connections grow while each brings bytes of its own, and stop where t
   CHECK(count.limit() <= 85);
 }
 
-TEST_CASE("Useless connections are closed again") {
+TEST_CASE("Connections that do not raise the rate are closed again") {
   ConnectionCount count;
   for (int i = 0; i < 200; ++i) {
     count.Window(1e9);
@@ -33,7 +33,7 @@ TEST_CASE("Useless connections are closed again") {
   }
 }
 
-TEST_CASE("A busy server halves the connections, and they come back") {
+TEST_CASE("If a server is busy the number of connections is halved, and later grows again") {
   ConnectionCount count;
   count.Halve();
   CHECK(count.limit() == ConnectionCount::kFirst / 2);
@@ -48,7 +48,7 @@ TEST_CASE("A busy server halves the connections, and they come back") {
   CHECK(count.limit() == ConnectionCount::kMax);
 }
 
-TEST_CASE("Connections do not grow while a server sends nothing, and grow once it sends") {
+TEST_CASE("Connections are added only once the server sends bytes") {
   ConnectionCount count;
   for (int i = 0; i < 10; ++i)
     count.Window(0);
@@ -58,7 +58,7 @@ TEST_CASE("Connections do not grow while a server sends nothing, and grow once i
   CHECK(count.limit() > ConnectionCount::kFirst);
 }
 
-TEST_CASE("Useful bytes are what the connections carry, and two seconds of a slow link") {
+TEST_CASE("The useful bytes in flight are a read per connection, at most two seconds of the link") {
   using namespace std::chrono_literals;
   LinkMeasure link;
   CHECK(link.useful_bytes(16) == 16ULL * (8 << 20));
@@ -79,7 +79,7 @@ TEST_CASE("Useful bytes are what the connections carry, and two seconds of a slo
   CHECK(link.useful_bytes(16) == Approx(16.0 * (4 << 20) + 2e9 * 0.1).epsilon(0.01));
 }
 
-TEST_CASE("A transfer is near its end if the rest takes no longer than a first byte") {
+TEST_CASE("The tail of a transfer is what it receives in the time to a first byte") {
   using namespace std::chrono_literals;
   LinkMeasure link;
   CHECK(link.tail_bytes(16) == 0);  // nothing is known
@@ -96,7 +96,7 @@ TEST_CASE("A simulated store sends the next request before those under way have 
   using namespace std::chrono_literals;
   const test::TemporaryFolder folder;
   std::ofstream(folder / "object") << std::string(2'500'000, 'x');
-  // 10 MB/s, 40 ms and 20 ms for the machine: 1 MB is enough.
+  // At 10 MB/s, twice the delay of 40 ms and 20 ms for a busy machine are 1 MB: two requests.
   SlowStore store(std::make_shared<LocalStore>(folder.path()), {40ms, 10'000'000, 0, 64});
   std::mutex mutex;
   std::condition_variable changed;
@@ -124,7 +124,7 @@ TEST_CASE("A simulated store sends the next request before those under way have 
   CHECK(sent_at_first_end >= 3);
 }
 
-TEST_CASE("A straggler is one far slower than the usual first bytes") {
+TEST_CASE("A request is a straggler if its first byte takes far longer than usual") {
   using namespace std::chrono_literals;
   LinkMeasure link;
   CHECK(link.late() == 3s);

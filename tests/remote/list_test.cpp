@@ -38,7 +38,7 @@ TEST_CASE("Objects are listed page after page, by their names below the store") 
   CHECK(Names(*OpenStoreWith("s3://bkt", TestSettings(server.Variables())), "").size() == 6);
 }
 
-TEST_CASE("A folder's own objects and the folders in it are listed") {
+TEST_CASE("Objects and folders directly in a folder are listed") {
   BucketServer server;
   for (const std::string key : {"set/a", "set/b c/1", "set/b c/2", "set/b c/d/3", "set/e/4",
                                 "set/f", "set/g/5", "set/h/6", "settings/7"})
@@ -75,7 +75,7 @@ TEST_CASE("An endless list, and an answer that is not a list, are errors") {
   });
   CHECK(CodeOf([&] { Names(*OpenStoreWith("s3://bkt", TestSettings(endless.Variables())), ""); }) ==
         ErrorCode::kIo);
-  // Pages without objects. Each names another one as the next.
+  // Endless empty pages, each with another token for the next.
   std::atomic<int> pages{0};
   BucketServer empty([&pages](const WebRequest&) -> std::optional<WebAnswer> {
     WebAnswer answer;
@@ -98,7 +98,7 @@ TEST_CASE("An endless list, and an answer that is not a list, are errors") {
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("AWS_ENDPOINT_URL"));
 }
 
-TEST_CASE("A page of a list is read, or refused") {
+TEST_CASE("A page of a list is parsed, and a malformed one is refused") {
   const auto page = ParseListing(
       "<ListBucketResult><Contents><Key>a+b%2Bc</Key><Size>7</Size></Contents><IsTruncated>false</"
       "IsTruncated>"

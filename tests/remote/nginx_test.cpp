@@ -24,13 +24,13 @@ std::string NginxProgram() {
   return "";
 }
 
-// Two ports that were free a moment ago.
+// A port that was free a moment ago.
 std::uint16_t FreePort() {
   return WebServer([](const WebRequest&) { return WebAnswer(); }).port();
 }
 
-// nginx with a folder of files: plain, over TLS, slow, with a third of the requests failing, and
-// without ranges.
+// nginx serves a folder: plainly, over TLS, slowly, failing for 30% of the requests, and without
+// ranges.
 class Nginx {
  public:
   Nginx() : certificate_(MakeCertificate(folder_.path(), -1, 10)) {
@@ -107,7 +107,7 @@ std::string ByRanges(ObjectStore& store, const std::string& object, std::size_t 
 
 }  // namespace
 
-TEST_CASE("nginx is read plainly, over TLS, and while it fails for a third of the requests") {
+TEST_CASE("Files on nginx are read plainly, over TLS, and while many requests fail") {
   if (!HasNginx()) return;
   Nginx nginx;
   const std::string content = Pattern(3'000'000);

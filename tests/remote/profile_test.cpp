@@ -1,4 +1,4 @@
-// Files of profiles, as Amazon's tools have them.
+// Profiles in the files of Amazon's tools, ~/.aws/config and ~/.aws/credentials.
 #include <fstream>
 
 #include "format/remote/credentials/chain.h"

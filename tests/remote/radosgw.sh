@@ -1,9 +1,11 @@
 #!/bin/sh
 # An S3 service that checks signatures, for tests: radosgw.sh FOLDER PORT MON_PORT
 #
-# Ceph's gateway over one store in memory, all of it in FOLDER and on 127.0.0.1. Prints "ready" when it is
-# about to answer, and ends with everything it started when its standard input ends. The key is "testkey", its
-# secret "testsecret". With --can alone: whether it could (exit status).
+# Runs Ceph's gateway over one store in memory. All files are in FOLDER, all ports on 127.0.0.1. Prints "ready" when
+# the gateway is about to answer. When its standard input ends, the script ends and stops all that it started. The
+# access key is "testkey", its secret "testsecret".
+#
+# radosgw.sh --can: exits with 0 if the needed programs are installed, else with 1.
 set -eu
 
 if [ "${1:-}" = --can ]; then

@@ -1,4 +1,4 @@
-// Reads and writes through radosgw, if it is installed. It checks every signature.
+// Reads and writes through radosgw, which checks every signature. Skipped if it is not installed.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -28,18 +28,18 @@ std::uint16_t UnusedPort() {
   return WebServer([](const WebRequest&) { return WebAnswer(); }).port();
 }
 
-// Ends when its standard input closes.
+// Runs radosgw.sh, which ends when its standard input closes.
 class Radosgw {
  public:
   Radosgw() : port_(UnusedPort()) {
     const std::string command = std::string(SLUICE_RADOSGW) + " '" + folder_.path().string() +
                                 "' " + std::to_string(port_) + " " + std::to_string(UnusedPort()) +
-                                " > '" + (folder_ / "said").string() + "'";
+                                " > '" + (folder_ / "output").string() + "'";
     pipe_ = popen(command.c_str(), "w");
     REQUIRE(pipe_ != nullptr);
     const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(5);
-    while (!std::filesystem::exists(folder_ / "said") ||
-           std::filesystem::file_size(folder_ / "said") == 0) {
+    while (!std::filesystem::exists(folder_ / "output") ||
+           std::filesystem::file_size(folder_ / "output") == 0) {
       REQUIRE(std::chrono::steady_clock::now() < until);
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
@@ -56,7 +56,7 @@ class Radosgw {
   }
 
  private:
-  // Stores do not create buckets. Their requests do, with an empty key.
+  // ObjectStore cannot create a bucket, so the request is made here.
   void MakeBucket() {
     S3Endpoint endpoint(ParseStoreUrl("s3://bkt"), {"", Variables().at("AWS_ENDPOINT_URL")});
     StoreCall call;
@@ -193,7 +193,7 @@ TEST_CASE("radosgw accepts every signature and does the requested work", "[slow]
     CHECK(won == 1);
     CHECK(lost == 39);
   }
-  SECTION("Wrong keys, a missing bucket and a closed one give different errors") {
+  SECTION("Wrong keys, a missing bucket and missing permission give different errors") {
     const auto message = [&](const std::string& url, const std::string& name,
                              const std::string& value) {
       auto variables = radosgw.Variables();

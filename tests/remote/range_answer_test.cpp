@@ -1,4 +1,4 @@
-// Answers to requests for a range of an object.
+// How the answer to a request for a range is judged: good, to be requested again, or an error.
 #include "format/remote/http/http_answer.h"
 #include "tests/catch.h"
 

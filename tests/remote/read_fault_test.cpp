@@ -1,4 +1,4 @@
-// Reads from a server that fails.
+// Reads from a server that fails: cut, late, slow, wrong and missing answers.
 #include <atomic>
 #include <set>
 
@@ -12,18 +12,18 @@ namespace sluice::test {
 using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("A body that is cut is continued from the byte where it ended") {
-  BucketServer* all = nullptr;
+  BucketServer* self = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
-    WebAnswer answer = all->Serve(request);
+    WebAnswer answer = self->Serve(request);
     answer.cut_after = 3000;
     return answer;
   });
-  all = &server;
+  self = &server;
   const std::string content = Pattern(10'000);
   server.Set("o", content);
   const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
   CHECK(ReadRange(*store, "o", 500, 9000) == content.substr(500, 9000));
-  // On a machine that stands still for seconds, one of them may be sent a second time.
+  // A set, since a request may be sent twice if the machine is busy for seconds.
   std::set<std::string> ranges;
   for (const WebRequest& request : server.web().requests())
     ranges.insert(request.headers.at("range"));
@@ -32,9 +32,9 @@ TEST_CASE("A body that is cut is continued from the byte where it ended") {
 }
 
 TEST_CASE("With a tenth of all requests failing in each way, all bytes arrive intact") {
-  BucketServer* all = nullptr;
+  BucketServer* self = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
-    WebAnswer answer = all->Serve(request);
+    WebAnswer answer = self->Serve(request);
     switch (request.number * 2654435761U % 1000 / 10 % 10) {
       case 0: return S3ErrorAnswer(503, "SlowDown");
       case 1: return S3ErrorAnswer(500, "InternalError");
@@ -45,7 +45,7 @@ TEST_CASE("With a tenth of all requests failing in each way, all bytes arrive in
       default: return answer;
     }
   });
-  all = &server;
+  self = &server;
   const std::string content = Pattern(400'000);
   server.Set("o", content);
   const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
@@ -59,7 +59,7 @@ TEST_CASE("With a tenth of all requests failing in each way, all bytes arrive in
   CHECK(store->counts().repeated > 0);
 }
 
-TEST_CASE("A request without an answer is sent again in parallel, and each byte comes once") {
+TEST_CASE("A late request is sent a second time in parallel, and each byte is delivered once") {
   std::atomic<int> hung = 0;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.path != "/bkt/late" || hung++ > 0) return std::nullopt;
@@ -72,20 +72,20 @@ TEST_CASE("A request without an answer is sent again in parallel, and each byte 
   server.Set("o", content);
   const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
   for (int i = 0; i < 20; ++i)
-    ReadRange(*store, "o", 0, 100);  // shows the usual times
+    ReadRange(*store, "o", 0, 100);  // measures the usual time to a first byte
   CHECK(ReadRange(*store, "late", 0, content.size()) == content);
   CHECK(store->counts().repeated >= 1);
 }
 
 TEST_CASE("A server that stops sending is asked again for the rest") {
   std::atomic<int> hung = 0;
-  BucketServer* all = nullptr;
+  BucketServer* self = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
-    WebAnswer answer = all->Serve(request);
+    WebAnswer answer = self->Serve(request);
     if (hung++ == 0) answer.hang_after = 1000;
     return answer;
   });
-  all = &server;
+  self = &server;
   const std::string content = Pattern(5000);
   server.Set("o", content);
   StoreSettings settings = TestSettings(server.Variables());
@@ -96,16 +96,16 @@ TEST_CASE("A server that stops sending is asked again for the rest") {
 
 TEST_CASE("A server that sends a few bytes per second is asked again for the rest") {
   std::atomic<int> slow = 0;
-  BucketServer* all = nullptr;
+  BucketServer* self = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
-    WebAnswer answer = all->Serve(request);
+    WebAnswer answer = self->Serve(request);
     if (slow++ == 0) {
       answer.chunk = 10;
       answer.chunk_delay = std::chrono::milliseconds(100);
     }
     return answer;
   });
-  all = &server;
+  self = &server;
   const std::string content = Pattern(50'000);
   server.Set("o", content);
   StoreSettings settings = TestSettings(server.Variables());
@@ -118,7 +118,7 @@ TEST_CASE("A server that sends a few bytes per second is asked again for the res
 TEST_CASE("A read without progress ends after the timeout with the latest error") {
   BucketServer server(
       [](const WebRequest&) -> std::optional<WebAnswer> { return S3ErrorAnswer(503, "SlowDown"); });
-  // A time in which this machine gets an answer, however busy it is.
+  // Longer and longer, until this machine gets an answer in time, however busy it is.
   for (std::chrono::milliseconds timeout(100);; timeout *= 4) {
     StoreSettings settings = TestSettings(server.Variables());
     settings.retries.timeout = timeout;
@@ -135,7 +135,7 @@ TEST_CASE("A read without progress ends after the timeout with the latest error"
   }
 }
 
-TEST_CASE("When one request has used up its wait, no other waits until some request is answered") {
+TEST_CASE("After one request has used up its time, no other is repeated until one is answered") {
   RetrySettings settings;
   settings.timeout = std::chrono::hours(1);
   Outage outage;
@@ -155,18 +155,18 @@ TEST_CASE("When one request has used up its wait, no other waits until some requ
   CHECK(Retries(settings, outage).Wait(fails, true).has_value());
 }
 
-TEST_CASE("A server that fails all reads is waited for once, and again once it is back") {
+TEST_CASE("Only the first read waits for a failing server, and reads succeed when it recovers") {
   std::atomic<bool> fails = true;
-  BucketServer* all = nullptr;
+  BucketServer* self = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     if (!fails) return std::nullopt;
-    WebAnswer answer = all->Serve(request);
+    WebAnswer answer = self->Serve(request);
     if (!answer.body.empty()) answer.body.pop_back();  // always a byte short
     return answer;
   });
-  all = &server;
+  self = &server;
   server.Set("o", Pattern(1000));
-  // A time in which this machine makes ten requests, however busy it is.
+  // Longer and longer, until five failing reads fit into this time on a busy machine.
   for (std::chrono::milliseconds timeout(500);; timeout *= 4) {
     REQUIRE(timeout < std::chrono::minutes(5));
     StoreSettings settings = TestSettings(server.Variables());
@@ -188,7 +188,7 @@ TEST_CASE("A server that fails all reads is waited for once, and again once it i
   }
 }
 
-TEST_CASE("A read that hangs for longer than the timeout ends") {
+TEST_CASE("A read that hangs for longer than the timeout ends with an error") {
   BucketServer server([](const WebRequest&) -> std::optional<WebAnswer> {
     WebAnswer answer;
     answer.hang_after = 0;
@@ -202,15 +202,15 @@ TEST_CASE("A read that hangs for longer than the timeout ends") {
   CHECK_THAT(error->what(), ContainsSubstring("no byte came"));
 }
 
-TEST_CASE("An object replaced while it is read is an error, whether the server compares or not") {
+TEST_CASE("A replaced object is an error, whether the server or the client compares ETags") {
   std::atomic<bool> compares = true;
-  BucketServer* all = nullptr;
+  BucketServer* self = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     WebRequest asked = request;
     if (!compares) asked.headers.erase("if-match");
-    return all->Serve(asked);
+    return self->Serve(asked);
   });
-  all = &server;
+  self = &server;
   server.Set("o", Pattern(1000));
   for (const std::string& url : {std::string("s3://bkt"), server.plain_url()}) {
     const auto store = OpenStoreWith(url, TestSettings(server.Variables()));
@@ -224,15 +224,15 @@ TEST_CASE("An object replaced while it is read is an error, whether the server c
   }
 }
 
-TEST_CASE("A weak ETag is compared here, not by the server, which would never find it equal") {
-  BucketServer* all = nullptr;
+TEST_CASE("A weak ETag is compared by the client, since If-Match never matches it") {
+  BucketServer* self = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     CHECK_FALSE(request.headers.contains("if-match"));
-    WebAnswer answer = all->Serve(request);
+    WebAnswer answer = self->Serve(request);
     answer.headers["ETag"] = "W/\"1\"";
     return answer;
   });
-  all = &server;
+  self = &server;
   server.Set("o", "0123");
   const auto store = OpenStoreWith(server.plain_url(), TestSettings({}));
   CHECK(ReadRange(*store, "o", 1, 2, "W/\"1\"") == "12");
@@ -247,14 +247,14 @@ TEST_CASE("An object that ends before the range is an error") {
   CHECK(CodeOf([&] { ReadRange(*store, "o", 1000, 1); }) == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("A server without ranges serves whole objects, and parts are refused with that reason") {
-  BucketServer* all = nullptr;
+TEST_CASE("From a server without ranges whole objects are read, and a part is an error") {
+  BucketServer* self = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     WebRequest whole = request;
     whole.headers.erase("range");
-    return all->Serve(whole);
+    return self->Serve(whole);
   });
-  all = &server;
+  self = &server;
   const std::string content = Pattern(100'000);
   server.Set("o", content);
   const auto store = OpenStoreWith(server.plain_url(), TestSettings({}));
@@ -265,7 +265,7 @@ TEST_CASE("A server without ranges serves whole objects, and parts are refused w
   CHECK_THAT(error->what(), ContainsSubstring("range requests"));
 }
 
-TEST_CASE("More bytes than requested, or others, are never passed on") {
+TEST_CASE("A read fails if the server sends more bytes than requested, or others") {
   BucketServer server([&](const WebRequest&) -> std::optional<WebAnswer> {
     WebAnswer answer;
     answer.status = 206;

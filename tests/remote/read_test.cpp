@@ -1,4 +1,4 @@
-// Reads from S3 and from a plain server.
+// Reads from S3 and from a plain server: whole objects, ranges, order, cancelling and redirects.
 #include <thread>
 
 #include "format/remote/http/link.h"
@@ -94,7 +94,7 @@ TEST_CASE("Many ranges at once arrive complete, over connections that are reused
       CHECK(readings[i].Content() == content.substr(i * kBytes, kBytes));
   }
   CHECK(server.web().connections() < 100);
-  // A slow machine has stragglers.
+  // On a slow machine, late requests are repeated.
   CHECK(store->counts().requests - store->counts().repeated == 2 * (content.size() / kBytes));
   CHECK(store->counts().bytes == 2 * (content.size() / kBytes) * kBytes);
   CHECK(store->UsefulBytesInFlight() > 0);
@@ -114,7 +114,8 @@ TEST_CASE("The more urgent ranges begin first") {
   for (const char* const object : {"held", "later", "first"})
     server.Set(object, "x");
   const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
-  // As many of these as there are connections wait at the server. All other reads are queued here.
+  // As many "held" reads as there are connections wait at the server; all other reads are queued in
+  // the store.
   std::vector<Reading> held(64), later(10), first(300);
   for (const Reading& reading : held)
     store->Read(reading.Range("held", 0, 1));
@@ -204,7 +205,7 @@ TEST_CASE("An object larger than the limit is refused") {
   CHECK(CodeOf([&] { store->Read(Reading().Range("a", 0, 0)); }) == ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("A plain URL's query and password go with every request") {
+TEST_CASE("The query and password of a plain URL are sent with every request") {
   BucketServer server;
   server.Set("d/a", "x");
   std::string url = server.plain_url() + "/d?token=s%20ecret";
@@ -217,7 +218,7 @@ TEST_CASE("A plain URL's query and password go with every request") {
   CHECK(request.headers.at("authorization") == "Basic bWU6cGE6c3M=");
 }
 
-TEST_CASE("A server without HEAD, or without lengths, gives an object's size with a part of it") {
+TEST_CASE("If a server refuses HEAD, a request for a part gives the object's size") {
   BucketServer server([](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.method != "HEAD") return std::nullopt;
     return S3ErrorAnswer(405, "MethodNotAllowed");

@@ -1,4 +1,4 @@
-// Reads ranges to their end.
+// Reads ranges of objects, waits for them, and keeps their bytes or errors.
 #pragma once
 
 #include <condition_variable>
@@ -13,12 +13,12 @@
 
 namespace sluice::test {
 
-// The outcome of one read.
+// The outcome of one read: bytes, or an error.
 class Reading {
  public:
   Reading() : state_(std::make_shared<State>()) {}
 
-  // Fills in the functions that a read calls.
+  // A read of the range. Its functions record what arrives.
   RangeRead Range(const std::string& object, std::uint64_t offset, std::uint64_t bytes,
                   const std::string& etag = "", std::uint64_t urgency = 0) const {
     RangeRead read{object, offset, bytes, etag, {}, urgency, {}, {}};
@@ -35,7 +35,7 @@ class Reading {
     };
     return read;
   }
-  // Waits for the end. Throws the read's error.
+  // Waits until the read has ended. Throws the read's error.
   std::string Content() const {
     std::unique_lock lock(state_->mutex);
     state_->changed.wait(lock, [&] { return state_->ends > 0; });
@@ -82,7 +82,7 @@ inline std::string ReadRange(ObjectStore& store, const std::string& object, std:
   return reading.Content();
 }
 
-// Bytes that differ everywhere.
+// Pseudo-random bytes, the same in each call.
 inline std::string Pattern(std::size_t bytes) {
   std::string text(bytes, '\0');
   std::uint32_t state = 1;

@@ -1,4 +1,4 @@
-// Credentials that expire during use.
+// Credentials that expire during use: they are renewed in time, or when the server says so.
 #include <atomic>
 #include <thread>
 
@@ -33,7 +33,7 @@ TEST_CASE("Credentials that do not expire are fetched once") {
 TEST_CASE("Credentials are renewed in the background before they expire") {
   std::atomic<int> fetched = 0;
   RenewedCredentials credentials([&] {
-    // The first are renewed when a fifth of their two seconds is left.
+    // The first live for two seconds, and are renewed when a fifth of that is left.
     const bool first = fetched++ == 0;
     return Credentials{first ? "old" : "new", "S", "T",
                        system_clock::now() + (first ? seconds(2) : seconds(3600))};
@@ -60,7 +60,7 @@ TEST_CASE("A caller that may not wait for credentials is called back when they a
   CHECK(credentials.Get().key_id == "A");
 }
 
-TEST_CASE("All callers get the error of a failing source, and it is asked again later") {
+TEST_CASE("Callers that wait for credentials, and those that do not, get the source's error") {
   std::atomic<bool> called = false;
   RenewedCredentials credentials(
       []() -> Credentials { throw Error(ErrorCode::kInvalidArgument, "no good"); });

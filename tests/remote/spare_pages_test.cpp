@@ -1,4 +1,4 @@
-// Memory of dropped pieces is reused for others.
+// Pieces of a remote dataset in memory: new pieces reuse the memory of dropped ones.
 #include <algorithm>
 #include <fstream>
 #include <random>
@@ -42,8 +42,8 @@ TEST_CASE("Kept pages move to another place, and leave no pages behind") {
     SparePages pages(mapping, 1024 * kKiB);
     std::fill_n(mapping, 256 * kKiB, std::byte{7});
     REQUIRE(pages.Keep(0, 256 * kKiB));
-    CHECK_FALSE(pages.Give(2048 * kKiB, 260 * kKiB));  // no kept range is as large
-    CHECK_FALSE(pages.Give(2048 * kKiB, 64 * kKiB));   // not worth it
+    CHECK_FALSE(pages.Give(2048 * kKiB, 260 * kKiB));  // no kept range is that large
+    CHECK_FALSE(pages.Give(2048 * kKiB, 64 * kKiB));   // less than kLeast
     REQUIRE(pages.Give(2048 * kKiB, 200 * kKiB));
     CHECK(AllAre({mapping + (2048 * kKiB), 200 * kKiB}, 7));
     CHECK(AllAre({mapping, 256 * kKiB}, 0));

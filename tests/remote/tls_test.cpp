@@ -10,7 +10,7 @@ namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("A server is read over TLS if its authority is named") {
+TEST_CASE("A server is read over TLS if the environment names its authority") {
   const TemporaryFolder folder;
   const Certificate certificate = MakeCertificate(folder.path(), -1, 10);
   BucketServer server(nullptr, &certificate);
@@ -43,8 +43,7 @@ TEST_CASE("An expired certificate, or one of an unknown authority, is refused at
   CHECK(store->counts().repeated == 0);
 }
 
-TEST_CASE(
-    "A server that does not speak TLS and one with a wrong certificate give different errors") {
+TEST_CASE("The error for an https URL of a server without TLS says so") {
   // An authority is named, since a bare system has none.
   const TemporaryFolder folder;
   const std::string authority = MakeCertificate(folder.path(), -1, 10).authority_file;

@@ -98,22 +98,22 @@ TEST_CASE(
   store->Remove("o");
 }
 
-TEST_CASE("An upload finishes although the server's last answer is first an error, or is lost") {
+TEST_CASE("An upload finishes although the answer to its completion is an error or is lost") {
   for (const bool lost : {false, true}) {
-    BucketServer* all = nullptr;
+    BucketServer* self = nullptr;
     std::atomic<int> finishes = 0;
     BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
       if (request.method != "POST" || !request.query.contains("uploadId") || finishes++ > 0)
         return std::nullopt;
       if (lost) {
-        WebAnswer answer = all->Serve(request);
+        WebAnswer answer = self->Serve(request);
         answer.cut_after = 0;
         return answer;
       }
       WebAnswer answer = S3ErrorAnswer(200, "InternalError");
       return answer;
     });
-    all = &server;
+    self = &server;
     const auto store = OpenStoreWith("s3://bkt", SmallParts(server));
     const std::string content = Pattern(2500);
     store->PutLarge("o", content.size(), From(content));

@@ -19,7 +19,7 @@ TEST_CASE("URLs of stores and paths are distinguished") {
     CHECK_FALSE(IsStoreUrl(path));
 }
 
-TEST_CASE("URLs of stores that cannot be opened are URLs, too, and refused with those that can") {
+TEST_CASE("A URL of an unsupported scheme is an error that names the supported ones") {
   for (const char* url :
        {"S3://b", "HTTP://h/p", "az://b", "ftp://h/p", "file:///data", "a+b.c-1://x"}) {
     CAPTURE(url);
@@ -32,7 +32,7 @@ TEST_CASE("URLs of stores that cannot be opened are URLs, too, and refused with 
   }
 }
 
-TEST_CASE("a URL that pathlib.Path made a path of is refused, and nothing secret in it is shown") {
+TEST_CASE("A URL with one slash, as pathlib.Path makes it, is refused without showing a secret") {
   for (const char* url : {"s3:/b/p", "gs:/b", "http:/h/p", "https:/me:secret@h/p?sig=secret"}) {
     CAPTURE(url);
     CHECK(IsStoreUrl(url));

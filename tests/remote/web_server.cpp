@@ -23,7 +23,7 @@ namespace sluice::test {
 
 namespace {
 
-// A connection's bytes, plain or over TLS.
+// A connection, plain or over TLS.
 class Wire {
  public:
   Wire(int socket, SSL_CTX* tls) : socket_(socket) {
@@ -37,7 +37,7 @@ class Wire {
   Wire& operator=(const Wire&) = delete;
 
   bool open() const { return open_; }
-  // False at the end.
+  // Appends the bytes that come next. False once the client has closed the connection.
   bool ReadMore(std::string& into) {
     char buffer[16384];
     const auto size = ssl_ != nullptr ? SSL_read(ssl_, buffer, sizeof buffer)
@@ -86,12 +86,13 @@ void ParseTarget(WebRequest& request) {
   }
 }
 
-// Takes the next request from the connection.
+// Reads the next request. `pending` keeps bytes that arrive after it. False if the connection ends
+// or the client does not speak HTTP.
 bool ReadRequest(Wire& wire, std::string& pending, WebRequest& request) {
   std::size_t end = 0;
   while ((end = pending.find("\r\n\r\n")) == std::string::npos) {
     if (!wire.ReadMore(pending)) return false;
-    if (std::isalpha(static_cast<unsigned char>(pending[0])) == 0) return false;  // no HTTP
+    if (std::isalpha(static_cast<unsigned char>(pending[0])) == 0) return false;  // not HTTP
   }
   std::string head = pending.substr(0, end + 2);
   pending.erase(0, end + 4);
@@ -124,7 +125,7 @@ SSL_CTX* TlsOf(const Certificate& certificate) {
   SSL_CTX* const context = SSL_CTX_new(TLS_server_method());
   if (SSL_CTX_use_certificate_file(context, certificate.file.c_str(), SSL_FILETYPE_PEM) != 1 ||
       SSL_CTX_use_PrivateKey_file(context, certificate.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    throw std::runtime_error("the test's certificate cannot be used");
+    throw std::runtime_error("cannot load the test's certificate or its key");
   }
   return context;
 }
@@ -135,7 +136,7 @@ struct WebServer::State {
   void Accept();
   void Serve(int socket, std::uint64_t connection);
   bool Answer(Wire& wire, const WebRequest& request);
-  // False if the server ends meanwhile.
+  // False if the server is destroyed meanwhile.
   bool Wait(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex);
     return !changed.wait_for(lock, time, [&] { return stopping; });
@@ -158,7 +159,7 @@ struct WebServer::State {
 WebServer::WebServer(Handler handler, const Certificate* certificate)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
-  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to sockets that are closed
+  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL may write to a closed socket
   state.handler = std::move(handler);
   if (certificate != nullptr) state.tls = TlsOf(*certificate);
   state.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -169,7 +170,7 @@ WebServer::WebServer(Handler handler, const Certificate* certificate)
   if (bind(state.listener, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
       listen(state.listener, 512) != 0 ||
       getsockname(state.listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    throw std::runtime_error("the test's server cannot listen");
+    throw std::runtime_error("the test's server cannot listen on 127.0.0.1");
   }
   state.port = ntohs(address.sin_port);
   state.acceptor = std::thread([&state] { state.Accept(); });
@@ -245,7 +246,8 @@ void WebServer::State::Serve(int socket, std::uint64_t connection) {
       open = Answer(wire, request);
     }
   }
-  shutdown(socket, SHUT_RDWR);  // its number stays taken until the end
+  // ~WebServer() closes it, so that no other socket gets its number meanwhile.
+  shutdown(socket, SHUT_RDWR);
 }
 
 bool WebServer::State::Answer(Wire& wire, const WebRequest& request) {

@@ -1,5 +1,4 @@
-// A small HTTP/1.1 server for tests, which gives the answers that a test chooses and fails on
-// demand.
+// A small HTTP/1.1 server for tests. The test chooses each answer, and how it fails.
 #pragma once
 
 #include <chrono>
@@ -30,12 +29,14 @@ struct WebAnswer {
   int status = 200;
   std::map<std::string, std::string> headers;  // Content-Length is set automatically
   std::string body;
-  std::chrono::milliseconds delay{0};        // before the first byte
-  std::size_t cut_after = kWhole;            // bytes of the body, after which the connection ends
-  std::size_t hang_after = kWhole;           // ... after which it sends nothing more
-  std::size_t chunk = kWhole;                // bytes sent at a time,
-  std::chrono::milliseconds chunk_delay{0};  // with this before each
-  bool bare = false;                         // only the body, as in HTTP/0.9
+  std::chrono::milliseconds delay{0};  // before the first byte
+  // Closes the connection after so many bytes of the body; 0: sends no headers either.
+  std::size_t cut_after = kWhole;
+  // Sends so many bytes of the body, then nothing; 0: sends no headers either.
+  std::size_t hang_after = kWhole;
+  std::size_t chunk = kWhole;                // bytes sent at a time
+  std::chrono::milliseconds chunk_delay{0};  // before each chunk
+  bool bare = false;                         // no headers, only the body, as in HTTP/0.9
 };
 
 // Files of a certificate and its key, and of the authority that signed it.

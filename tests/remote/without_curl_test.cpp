@@ -1,3 +1,4 @@
+// Object stores in a build without libcurl.
 #include <sluice/error.h>
 
 #include "format/remote/object_store.h"

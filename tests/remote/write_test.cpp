@@ -8,7 +8,7 @@
 
 namespace sluice::test {
 
-TEST_CASE("An object is written, written over, and removed") {
+TEST_CASE("An object is written, overwritten and removed") {
   BucketServer server;
   const auto store = OpenStoreWith("s3://bkt/set", TestSettings(server.Variables()));
   store->Put("a b/c", AsBytes("first"));
@@ -32,18 +32,18 @@ TEST_CASE("One of several writers of a new object wins, and the others get an er
   CHECK(server.Content("manifest.json") == "mine");
 }
 
-TEST_CASE("A writer whose answer was lost has won nevertheless") {
-  BucketServer* all = nullptr;
+TEST_CASE("A writer that does not receive the first answer wins nevertheless") {
+  BucketServer* self = nullptr;
   std::atomic<int> puts = 0;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.method != "PUT") return std::nullopt;
-    WebAnswer answer = all->Serve(request);
+    WebAnswer answer = self->Serve(request);
     if (puts++ == 0) answer.cut_after = 0;
     return answer;
   });
-  all = &server;
+  self = &server;
   const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
-  store->Remove("manifest.json");  // so that there is a connection to keep
+  store->Remove("manifest.json");  // opens a connection, which Put() reuses
   store->Put("manifest.json", AsBytes("mine"), true);
   CHECK(puts == 2);
   CHECK(server.Content("manifest.json") == "mine");

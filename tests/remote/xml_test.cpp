@@ -1,4 +1,4 @@
-// The small XML parser for S3's answers.
+// The XML parser of S3's answers.
 #include "format/xml.h"
 
 #include <vector>
@@ -21,7 +21,7 @@ Leaves Read(std::string_view xml) {
 
 }  // namespace
 
-TEST_CASE("XML's elements end in order, with their paths and texts") {
+TEST_CASE("XML's elements are reported as they end, with their paths and texts") {
   CHECK(Read("<?xml version=\"1.0\"?>\n<!-- a > b --><a x='>' y=\"</a>\"><b>1</b> <c/>t<b >2</b "
              "></a>\n") == Leaves{{"a/b", "1"}, {"a/c", ""}, {"a/b", "2"}, {"a", " t"}});
 }
