@@ -210,7 +210,7 @@ def test_several_threads_add_samples(tmp_path):
     assert sorted(int(dataset[i].key) for i in range(len(dataset))) == list(range(100))
 
 
-def test_numbers_are_not_accepted_as_names():
+def test_numbers_and_truth_values_are_not_accepted_as_enumerators():
     for make in (lambda: sluice.OrderOptions(shuffle=False), lambda: sluice.OutputOptions(layout=1),
                  lambda: sluice.IntegrityOptions(on_fault=True)):
         with pytest.raises(TypeError):

@@ -182,7 +182,7 @@ PLAYING = {
             while True:
                 sum(sample["label"] for sample in sluice.Dataset(DATASET))
     """,
-    "an iterator whose other thread waits": """
+    "an iterator that two threads play": """
         import time
         loader = sluice.Loader(DATASET, 1, threads=1, sample_function=lambda sample: time.sleep(0.01))
         epoch = iter(loader)

@@ -49,6 +49,7 @@ def environment(**more):
 
 
 def lines(text):
+    """The numbers of each line that has only numbers."""
     return [[int(number) for number in line.split()] for line in text.splitlines() if line.replace(" ", "").isdigit()]
 
 

@@ -23,7 +23,7 @@ def test_each_for_loop_plays_the_next_epoch(raw):
     assert samples_of(loader) == first
 
 
-def test_a_loop_that_is_left_begins_the_next_epoch(raw):
+def test_after_a_loop_that_is_left_the_next_loop_plays_the_next_epoch(raw):
     loader = sluice.Loader(raw, 8)
     for batch in loader:
         break
@@ -125,7 +125,7 @@ def test_stats_count_what_was_played(raw):
         next(iter(loader))
 
 
-def test_options_have_docs_and_signatures():
+def test_classes_have_docstrings_and_the_loader_lists_its_options():
     for name, value in vars(sluice).items():
         if inspect.isclass(value) and value.__module__.startswith("sluice") and not name.startswith("_"):
             assert value.__doc__, name

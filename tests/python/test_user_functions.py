@@ -129,7 +129,7 @@ def test_a_function_gets_the_border_of_a_picture(raw):
     assert (images[:, :4] == 200).all() and (images[:, :, -4:] == 200).all()
 
 
-def test_compiled_functions_run_without_the_gil(raw):
+def test_a_compiled_function_changes_pixels_and_a_nonzero_result_is_a_fault(raw):
     types = [ctypes.c_void_p] + [ctypes.c_int64] * 3 + [ctypes.c_uint64] * 3
 
     def invert(values, height, width, channels, sample, epoch, random):

@@ -70,8 +70,8 @@ void Write(const fs::path& file, Bytes content) {
   WriteFile(file, content);
 }
 
-// Pictures of two classes, a file that is not a picture, a broken one, an empty one, and hidden
-// ones.
+// Writes pictures of two classes, a text file, a broken picture, an empty file, and pictures that a
+// conversion skips: hidden ones and those in folders of tools.
 fs::path WritePictures(const fs::path& folder, int count = 40) {
   for (int i = 0; i < count; ++i) {
     const std::string name = (i % 2 == 0 ? "cats/" : "dogs/") + std::to_string(i) + " +é.jpg";

@@ -82,7 +82,7 @@ TEST_CASE("The useful bytes in flight are a read per connection, at most two sec
 TEST_CASE("The tail of a transfer is what it receives in the time to a first byte") {
   using namespace std::chrono_literals;
   LinkMeasure link;
-  CHECK(link.tail_bytes(16) == 0);  // nothing is known
+  CHECK(link.tail_bytes(16) == 0);  // nothing was measured yet
   link.NoteFirstByte(100ms);
   auto now = LinkMeasure::Clock::now();
   link.Begin(now);

@@ -47,7 +47,7 @@ TEST_CASE("Kept pages move to another place, and leave no pages behind") {
     REQUIRE(pages.Give(2048 * kKiB, 200 * kKiB));
     CHECK(AllAre({mapping + (2048 * kKiB), 200 * kKiB}, 7));
     CHECK(AllAre({mapping, 256 * kKiB}, 0));
-    CHECK_FALSE(pages.Give(1024 * kKiB, 200 * kKiB));  // none are left
+    CHECK_FALSE(pages.Give(1024 * kKiB, 200 * kKiB));  // no pages are kept any more
     // A piece at the place where pages were kept gets them, and no other piece does.
     REQUIRE(pages.Keep(2048 * kKiB, 200 * kKiB));
     REQUIRE(pages.Give(2048 * kKiB, 200 * kKiB));

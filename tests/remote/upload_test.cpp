@@ -21,7 +21,7 @@ StoreSettings SmallParts(const BucketServer& server) {
   return settings;
 }
 
-ObjectStore::Fill From(const std::string& content) {
+ObjectStore::Fill FillFrom(const std::string& content) {
   return [&content](std::uint64_t offset, std::span<std::byte> buffer) {
     std::memcpy(buffer.data(), content.data() + offset, buffer.size());
   };
@@ -38,7 +38,7 @@ TEST_CASE("A large object is written in parts, also while requests fail") {
   for (const std::size_t bytes : {0, 1, 1000, 1001, 10'500}) {
     INFO(bytes);
     const std::string content = Pattern(bytes);
-    store->PutLarge("shard", bytes, From(content));
+    store->PutLarge("shard", bytes, FillFrom(content));
     CHECK(server.Content("set/shard") == content);
   }
   CHECK(server.open_uploads() == 0);
@@ -60,7 +60,7 @@ TEST_CASE("A failed upload leaves no parts behind, and says why it failed") {
   CHECK(server.open_uploads() == 0);
   denied = true;
   const std::string content = Pattern(5000);
-  const auto error = ErrorOf([&] { store->PutLarge("o", content.size(), From(content)); });
+  const auto error = ErrorOf([&] { store->PutLarge("o", content.size(), FillFrom(content)); });
   REQUIRE(error);
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("s3:PutObject"));
   CHECK(server.open_uploads() == 0);
@@ -84,7 +84,7 @@ TEST_CASE(
       std::this_thread::yield();
     store->StopCalls();
   });
-  const auto error = ErrorOf([&] { store->PutLarge("o", content.size(), From(content)); });
+  const auto error = ErrorOf([&] { store->PutLarge("o", content.size(), FillFrom(content)); });
   stopping.join();
   REQUIRE(error);
   CHECK(error->code() == ErrorCode::kState);
@@ -116,7 +116,7 @@ TEST_CASE("An upload finishes although the answer to its completion is an error 
     self = &server;
     const auto store = OpenStoreWith("s3://bkt", SmallParts(server));
     const std::string content = Pattern(2500);
-    store->PutLarge("o", content.size(), From(content));
+    store->PutLarge("o", content.size(), FillFrom(content));
     CHECK(server.Content("o") == content);
     CHECK(finishes == 2);
   }
