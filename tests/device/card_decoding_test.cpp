@@ -1,5 +1,5 @@
 // Decoding on a GPU gives the host's bytes: for regions of single pictures, and in loaders of
-// pictures of a photo's size. Skipped without a GPU, with a message. Also runs on cuda_double/.
+// photo-sized pictures. Skipped without a GPU, with a message. Also runs on cuda_double/.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -30,8 +30,8 @@ constexpr std::uint32_t kPhotoWidth = 500, kPhotoHeight = 375, kImage = 224;
 constexpr std::size_t kPhotoBatch = 40;
 #endif
 
-// Pictures in one form and several sizes. Among compressed ones, some are grey, some have whole
-// chroma, and one has a broken row of MCUs.
+// Writes pictures in one form and several sizes. Of compressed ones, some are grey, some have
+// chroma of full resolution, and some have a higher quality.
 std::filesystem::path WritePhotos(const TemporaryFolder& folder, Codec codec) {
   const std::filesystem::path path = folder / ("photos-" + std::to_string(int(codec)));
   DatasetWriter writer(path, {{Field::Image(), Field::Label("label")}}, {"photos", 8'000'000, 4});
@@ -60,7 +60,7 @@ std::filesystem::path WritePhotos(const TemporaryFolder& folder, Codec codec) {
 
 }  // namespace
 
-TEST_CASE("Kernels decode JPEGs to the host's pixels, and count rows that are broken") {
+TEST_CASE("Kernels decode JPEGs to the host's pixels, and find pictures with broken rows") {
   if (NoCard()) return;
   JpegCase images(DeviceAccess::Open(Device::Cuda(0)), 3, PixelOrder::kInterleaved);
   JpegOptions form;
@@ -78,7 +78,7 @@ TEST_CASE("Kernels decode JPEGs to the host's pixels, and count rows that are br
     return JpegPayloadOf(files[i], 70 + 9 * i, 300 - 50 * i);
   };
   const auto region = [&](std::uint32_t i) {
-    return Part(3, 1, 60 + 9 * i, 298 - 50 * i, 40, 33);  // more rows and pixels than a block has
+    return Part(3, 1, 60 + 9 * i, 298 - 50 * i, 40, 33);  // more than a block has threads
   };
   for (std::uint32_t i = 0; i < 5; ++i)
     REQUIRE(images.Add(payload(i), region(i)));
@@ -157,7 +157,8 @@ TEST_CASE("A warp refuses damaged rows as a single thread does, and reads nothin
   std::size_t broken = 0, taken = 0;
   for (int round = 0; round < 120; ++round) {
     auto damaged = packed;
-    // Changes any byte in the first row of blocks, its number of large values, or its masks.
+    // Changes some bits in the first row of blocks: anywhere, in its number of large values, or in
+    // the masks that follow.
     const std::size_t reach = round % 3 == 0 ? first.size() : round % 3 == 1 ? 4 : 40;
     const auto at = static_cast<std::size_t>(first.data() - packed.data());
     for (std::uint64_t flips = 1 + random.Below(3); flips > 0; --flips)
@@ -179,7 +180,7 @@ TEST_CASE("A warp refuses damaged rows as a single thread does, and reads nothin
   CHECK(taken > 20);
 }
 
-TEST_CASE("A card decodes photos to the host's bytes, of every form, wherever they lie") {
+TEST_CASE("A card decodes photos of every form to the host's bytes, wherever they are stored") {
   if (NoCard()) return;
   const TemporaryFolder folder;
   for (const Codec codec : {Codec::kJpeg, Codec::kPacked, Codec::kRaw}) {
@@ -197,15 +198,15 @@ TEST_CASE("A card decodes photos to the host's bytes, of every form, wherever th
       for (const ImagesIn images : {ImagesIn::kStorage, ImagesIn::kDevice, ImagesIn::kPageLocked}) {
         for (const DecodeOn decode : {DecodeOn::kDevice, DecodeOn::kAuto}) {
           CAPTURE(int(codec), numbers, int(images), int(decode));
-          // Raw pixels are only copied, unless a device finds them in its memory. Pictures in
-          // device memory are decoded by the device alone.
-          const bool here = images == ImagesIn::kStorage;
-          if (here ? codec == Codec::kRaw : decode == DecodeOn::kAuto) continue;
+          // Raw pixels from storage are only copied. Pictures that are stored for the device are
+          // decoded by the device alone.
+          const bool in_storage = images == ImagesIn::kStorage;
+          if (in_storage ? codec == Codec::kRaw : decode == DecodeOn::kAuto) continue;
           options.on_device.decode = decode;
           options.on_device.images = images;
           LoaderStats stats;
-          // The epochs play while pictures are being stored, with batches that were perhaps
-          // prepared before that, and afterwards.
+          // The epochs play while pictures are being stored, and afterwards. Some batches may have
+          // been prepared before.
           const std::uint64_t epochs[] = {2, 3, 4, 5};
           // On a busy machine, four epochs may be over before a picture is stored: then they are
           // played again.
@@ -213,9 +214,10 @@ TEST_CASE("A card decodes photos to the host's bytes, of every form, wherever th
             REQUIRE(PlayOnCard(dataset, options, epochs, stats) ==
                     std::vector<std::vector<PlayedBatch>>(expected.begin(), expected.end()));
           }
-          // The host decodes rows again that a device finds broken: equal bytes alone do not show
-          // which of the two made them.
-          if (decode == DecodeOn::kDevice && here) CHECK(stats.device_pictures >= 2 * kPhotos);
+          // The host decodes again what a device finds broken, so equal bytes alone do not show
+          // that the device made them.
+          if (decode == DecodeOn::kDevice && in_storage)
+            CHECK(stats.device_pictures >= 2 * kPhotos);
           CHECK(stats.device_pictures >= 1);
         }
       }
@@ -246,12 +248,12 @@ TEST_CASE("A card decodes several views of photos to the host's bytes") {
     const auto played = PlayOnCard(dataset, options, epochs, stats, views);
     for (const std::uint64_t epoch : epochs)
       REQUIRE(played[epoch] == PlayBatches(host, epoch, SIZE_MAX, views));
-    // The host decodes packed pictures whose views are cheaper together.
+    // The host decodes a packed picture if one decoding for all its views is cheaper.
     if (codec == Codec::kJpeg) CHECK(stats.device_pictures >= 3 * kPhotos);
   }
 }
 
-// bench/notebook/device_day.sh asks for it before it times anything.
+// bench/notebook/device_day.sh runs this test before it times anything.
 TEST_CASE("A dataset that the environment names is decoded to the host's bytes") {
   if (NoCard()) return;
   const char* const path = std::getenv("SLUICE_CARD_DATASET");

@@ -31,7 +31,7 @@ LoaderOptions OptionsOn(int device, std::size_t batch_size = 10) {
   return options;
 }
 
-// Plays an epoch on CUDA's default stream. Returns whether the batches so far equal `expected`.
+// Plays an epoch on CUDA's default stream. Returns whether all its batches equal `expected`.
 bool Plays(Loader& loader, std::uint64_t epoch, const std::vector<PlayedBatch>& expected) {
   bool same = true;
   for (const Batch& batch : loader.Epoch(epoch)) {
@@ -54,7 +54,7 @@ std::vector<PlayedBatch> OnTheHost(const Dataset& dataset, LoaderOptions options
 
 }  // namespace
 
-TEST_CASE("Without a card, CUDA counts no devices, and asking for one says why it is missing") {
+TEST_CASE("Without a card, CUDA counts no devices, and an error says why one is missing") {
   cuda_double::Reset(0);
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
@@ -142,7 +142,8 @@ TEST_CASE("Page-locked batches on the host need a card, and take nothing else of
 
 namespace {
 
-// Makes every `step`th call in a loader's life fail, one call in each run.
+// Runs a loader again and again. In each run another one of its calls of CUDA fails, every `step`th
+// in turn: first alone, then with all later calls.
 void FailCalls(long step, DecodeOn decode, ImagesIn images = ImagesIn::kStorage) {
   cuda_double::Reset(2);
   const TemporaryFolder folder;
@@ -241,7 +242,7 @@ TEST_CASE("The driver may disappear before a loader does, as when a program ends
 
 namespace {
 
-// Runs one of these tests in a process of its own. Returns its end as waitpid() reports it.
+// Runs one of these tests in a process of its own. Returns its status as waitpid() does.
 int EndOfProcess(const char* test) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command =
@@ -251,7 +252,7 @@ int EndOfProcess(const char* test) {
 
 }  // namespace
 
-// The system then takes back what CUDA had.
+// The operating system releases what CUDA had.
 TEST_CASE("A process exits well if a static loader and batch outlive the CUDA runtime") {
   CHECK(EndOfProcess("exit with a static loader and batch") == 0);
 }
@@ -266,7 +267,8 @@ TEST_CASE("exit with a static loader and batch", "[.]") {
   EpochIterator it = loader->Epoch(0).begin();
   it->WaitOn(OnStream(nullptr));
   kept = *it;
-  // Registered after the loader's own handlers, and before objects made earlier are destroyed.
+  // Registered last, so it runs at exit before the loader's own handlers, and before the static
+  // objects are destroyed.
   REQUIRE(std::atexit(&cuda_double::Unload) == 0);
 }
 
@@ -299,7 +301,7 @@ namespace {
 Gate* kernel_gate = nullptr;
 std::array<std::uint8_t, 1920> kernel_found;
 
-// A slow kernel of the trainer's, which then reads a batch.
+// A kernel of the trainer that waits at the gate and then reads a batch.
 void LateKernel(Conversion job) {
   kernel_gate->Pass();
   std::memcpy(kernel_found.data(), job.table, kernel_found.size());
@@ -341,7 +343,7 @@ TEST_CASE("A batch that a thread's own stream uses may be dropped by another thr
     started.get_future().wait();
     for (int i = 0; i < 3; ++i)  // enough batches to use the first one's memory again
       ++it;
-    // Gives a copy that fails to wait the time to come too early.
+    // A copy that wrongly did not wait would run within this time.
     for (int i = 0; i < 50 && copies <= 4; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(copies <= 4);  // pixels and labels of the first two
@@ -408,7 +410,7 @@ TEST_CASE("A thread's own stream is not waited for while another stream is captu
   CHECK(cudaPeekAtLastError() == cudaSuccess);
 }
 
-TEST_CASE("A stream of another GPU, or of a context of its own, is refused when it is named") {
+TEST_CASE("WaitOn() refuses a stream of another GPU, or of a context of its own") {
   cuda_double::Reset(2);
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsOn(0));
@@ -442,7 +444,7 @@ TEST_CASE("A stream of another GPU, or of a context of its own, is refused when 
   CHECK(cudaPeekAtLastError() == cudaSuccess);
 }
 
-TEST_CASE("A loader is not made for a context of the thread's own") {
+TEST_CASE("A loader is refused if the thread works in a context of its own") {
   cuda_double::Reset();
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
@@ -454,7 +456,7 @@ TEST_CASE("A loader is not made for a context of the thread's own") {
   CHECK(cuda_double::Alive() == 0);
 }
 
-TEST_CASE("Captures refuse the calls that a loader avoids") {
+TEST_CASE("The simulated captures refuse the calls that a loader avoids") {
   // Checks the simulation itself: otherwise the other tests would prove nothing.
   cuda_double::Reset();
   cudaStream_t stream = nullptr;

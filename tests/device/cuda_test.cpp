@@ -62,7 +62,7 @@ struct LateTrainer {
                           stream.handle));
     return copy;
   }
-  ~LateTrainer() { cudaStreamSynchronize(stream.handle); }  // it copies until then
+  ~LateTrainer() { cudaStreamSynchronize(stream.handle); }  // copies may still run
 
   std::deque<PinnedMemory> copies;
   const Stream stream;
@@ -265,7 +265,7 @@ TEST_CASE("On a card, batches come while the trainer captures a graph, in any ca
   }
 }
 
-TEST_CASE("On a card, a loader can be dropped with copies under way, and before its batches") {
+TEST_CASE("On a card, a loader can be dropped while it copies, and before its batches are") {
   if (NoCard()) return;
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 400));

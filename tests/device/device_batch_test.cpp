@@ -47,7 +47,7 @@ void CheckSame(const Dataset& dataset, const LoaderOptions& options, Trainer& tr
 
 }  // namespace
 
-TEST_CASE("Batches on a device equal the host's to the bit, whatever numbers they are made of") {
+TEST_CASE("Batches on a device equal the host's to the bit, in every layout and type of number") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 22));
   Trainer trainer;
@@ -76,7 +76,7 @@ TEST_CASE("Batches on a device equal the host's to the bit, whatever numbers the
   }
 }
 
-TEST_CASE("Mixing and user functions find their numbers on the host, as without a device") {
+TEST_CASE("MixUp, CutMix and user functions find their numbers on the host, as without a device") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 20));
   Trainer trainer;
@@ -105,7 +105,7 @@ TEST_CASE("Mixing and user functions find their numbers on the host, as without 
   CheckSame(dataset, options, trainer);
 }
 
-TEST_CASE("Further images, made fields and short batches reach the device, too") {
+TEST_CASE("Masks, fields that a step makes, and a short last batch reach the device, too") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "masks";
   DatasetWriter writer(path,
@@ -231,7 +231,7 @@ TEST_CASE("A loader whose device decodes all the time is bound by the device") {
   stats.seconds = 10;
   stats.consumer_wait_seconds = 6;
   stats.consumer_seconds = 4;
-  stats.decode_wait_seconds = 19;  // threads that only copy rows
+  stats.decode_wait_seconds = 19;  // threads mostly wait: they only copy rows
   stats.decode_seconds = 1;
   stats.device_pictures = 4'500'000;
   stats.device_decode_seconds = 9;
@@ -243,7 +243,7 @@ TEST_CASE("A loader whose device decodes all the time is bound by the device") {
   CHECK(stats.bound() == Bound::kTrainer);
 }
 
-TEST_CASE("Batches on the host behave like a device's that are always ready") {
+TEST_CASE("Batches on the host behave like a device's batches that are always ready") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 20)), OptionsFor(10, 1));
   const Batch batch = *loader.Epoch(0).begin();

@@ -1,11 +1,12 @@
-// Loaders whose device decodes (OnDevice::decode), compared with the host's.
+// Loaders whose device decodes (OnDevice::decode), and a comparison of their batches with the
+// host's.
 #pragma once
 
 #include "tests/device/trainer.h"
 
 namespace sluice::test {
 
-// Writes a dataset of JPEGs. `form` returns picture i.
+// Writes a dataset of JPEGs. form(i) returns the JpegOptions of picture i.
 template <class Form>
 std::filesystem::path WriteForms(const TemporaryFolder& folder, int count, const Form& form) {
   const std::filesystem::path path = folder / "forms";
@@ -21,6 +22,7 @@ std::filesystem::path WriteForms(const TemporaryFolder& folder, int count, const
   return path;
 }
 
+// A batch as a trainer finds it on its device.
 struct Seen {
   std::vector<std::uint64_t> samples;
   std::vector<std::vector<std::uint8_t>> images;
@@ -28,7 +30,7 @@ struct Seen {
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-// A batch as a trainer finds it on its device.
+// Plays an epoch, or its first `limit` batches, and keeps the images with these names.
 inline std::vector<Seen> Play(Loader& loader, std::uint64_t epoch,
                               const std::vector<std::string>& names, std::size_t limit = SIZE_MAX) {
   std::vector<Seen> played;
@@ -62,8 +64,8 @@ inline LoaderOptions OptionsOnHost(LoaderOptions options) {
   return options;
 }
 
-// Returns how many pictures the device decoded. The count may include batches that were decoded
-// ahead, at most as many as the ring has.
+// Checks that these epochs equal the host's. Returns how many pictures the device decoded. The
+// count may include batches that were decoded ahead, at most as many as the ring has.
 inline std::uint64_t CheckSame(const Dataset& dataset, const LoaderOptions& options,
                                const std::vector<std::string>& names = {"image"},
                                const std::vector<std::uint64_t>& epochs = {0, 1}) {
@@ -79,8 +81,8 @@ inline std::uint64_t CheckSame(const Dataset& dataset, const LoaderOptions& opti
   return loader.Stats().device_pictures;
 }
 
-// Whether `expected` pictures were decoded, and a few more that were decoded ahead.
-inline bool IsFew(std::uint64_t decoded, std::uint64_t expected) {
+// Whether `expected` pictures were decoded, or a few more, which were decoded ahead.
+inline bool IsAbout(std::uint64_t decoded, std::uint64_t expected) {
   return decoded >= expected && decoded <= expected + expected / 3 + 24;
 }
 

@@ -47,8 +47,8 @@ TEST_CASE("The host decodes pictures that the device does not support, in the sa
   LoaderOptions options = DecodingOptions(trainer);
   options.transform = {RandomResizedCrop(24), HorizontalFlip(),
                        Normalize{kMeans, kDeviations, FloatType::kBFloat16}};
-  CHECK(IsFew(CheckSame(dataset, options), 2 * 20));
-  // The host makes borders and turns, and so pixel steps run there.
+  CHECK(IsAbout(CheckSame(dataset, options), 2 * 20));
+  // The host decodes if a picture gets a border or is turned, or if pixel steps must run there.
   options.transform = {RandomCrop(70, 70), Normalize{kMeans, kDeviations}};
   CheckSame(dataset, options);
   options.transform = {Resize(20, 20), RandomQuarterTurns(), RandomAffine(20)};
@@ -68,14 +68,14 @@ TEST_CASE("A device decodes each view by itself, at the sizes of each epoch") {
                    {"steps", {RandomResizedCrop(8), Solarize{}}, {{0, 9, 7}, {1, 14, 6}}}};
   options.sizes = {{0, 8, 8}, {1, 21, 9}};
   CheckSame(dataset, options, {"image", "plain", "steps"}, {0, 1, 2, 0});
-  // Version 1 of the views would decode these once, on the host.
+  // Version 1 of the views (row_writer.h) decodes such a picture once for both views, on the host.
   options.views = {{"small", {CenterCrop(3)}, {}}};
   options.sizes = {};
   options.transform = {CenterCrop(2)};
   CHECK(CheckSame(dataset, options, {"image", "small"}) >= 2 * 22);
 }
 
-TEST_CASE("A device decodes in the middle of an epoch, and in epochs that are left") {
+TEST_CASE("A device also decodes after a resume, and in epochs that are left early") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   Trainer trainer;
@@ -95,7 +95,7 @@ TEST_CASE("A device decodes in the middle of an epoch, and in epochs that are le
   }
 }
 
-TEST_CASE("One row of an epoch, which the host makes, equals the device's") {
+TEST_CASE("Loader::Row(), which the host makes, equals the row of the device's batch") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14, StoredForm()));
   Trainer trainer;
@@ -133,7 +133,7 @@ TEST_CASE("Slow copies and decodings change nothing that a trainer reads") {
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     const std::vector<Seen> expected = Play(host, epoch, {"image"});
     for (const Batch& batch : loader.Epoch(epoch))
-      trainer.Read(batch);  // reads later, when the batch is long dropped
+      trainer.Read(batch);  // the read comes later, when the batch is long dropped
     trainer.Finish();
     std::size_t b = trainer.seen().size() - expected.size();
     for (const Seen& seen : expected) {
@@ -146,7 +146,7 @@ TEST_CASE("Slow copies and decodings change nothing that a trainer reads") {
 
 namespace {
 
-// Breaks sample `broken`, whose checksum then does not match.
+// Breaks a picture of the first shard, by its number there. Its checksum then does not match.
 void Damage(const std::filesystem::path& dataset, std::size_t picture) {
   const std::filesystem::path shard = dataset / "shard-00000.sluice";
   std::string bytes = ContentOf(shard);
@@ -162,7 +162,7 @@ void Damage(const std::filesystem::path& dataset, std::size_t picture) {
 }  // namespace
 
 TEST_CASE(
-    "A picture that the device refuses is decoded again by the host, and faults only if that "
+    "The host decodes a picture again that the device refuses, and reports a fault only if that "
     "fails") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteJpegDataset(folder, 26, StoredForm());
@@ -193,7 +193,7 @@ TEST_CASE(
 }
 
 TEST_CASE("The host decodes pictures that break a rule which libjpeg forgives") {
-  // Some surplus bytes after a row: our decoders refuse it, libjpeg skips them.
+  // Surplus bytes after a row of MCUs: our decoders refuse the row, and libjpeg skips the bytes.
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "forgiven";
   DatasetWriter writer(path, {{Field::Image(), Field::Label("label")}}, {"forgiven", 1'000'000, 4});
@@ -217,7 +217,7 @@ TEST_CASE("The host decodes pictures that break a rule which libjpeg forgives") 
   CHECK(CheckSame(Dataset::Open(path), options) > 0);
 }
 
-TEST_CASE("Masks, raw pictures and variable fields come with pictures that a device decodes") {
+TEST_CASE("Masks, raw pictures and boxes may share a batch with pictures that a device decodes") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "mixed";
   Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
@@ -250,7 +250,7 @@ TEST_CASE("Masks, raw pictures and variable fields come with pictures that a dev
   Trainer trainer;
   LoaderOptions options = DecodingOptions(trainer, 5);
   options.transform = {RandomResizedCrop(20), HorizontalFlip(), Normalize{kMeans, kDeviations}};
-  CHECK(IsFew(CheckSame(dataset, options, {"image", "mask"}), 2 * 14));
+  CHECK(IsAbout(CheckSame(dataset, options, {"image", "mask"}), 2 * 14));
 }
 
 TEST_CASE("A row left out after the device got its picture does not affect other rows") {
@@ -356,7 +356,7 @@ TEST_CASE("Half the ring's slots are decoded at once, and batches come in order"
   CHECK(loader.Stats().device_decode_seconds <= loader.Stats().seconds);
 }
 
-TEST_CASE("A loader ends while its batches are decoded, and a new epoch begins meanwhile") {
+TEST_CASE("A loader may end, or begin a new epoch, while its batches are being decoded") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60, StoredForm()));
   Trainer trainer([](SimulatedDevice::Work work) {
@@ -390,7 +390,7 @@ TEST_CASE("Decoding takes a part of a device's memory, in lanes that hold the la
   CHECK(lanes_of(300 * kMiB, 2 * kMiB, 2, 80 * kGiB) == Lanes(2, 300 * kMiB));
   CHECK(lanes_of(900 * kMiB, 2 * kMiB, 8, 80 * kGiB) == Lanes(4, 640 * kMiB));
   CHECK(lanes_of(9 * kGiB, 2 * kMiB, 8, 640 * kGiB) == Lanes(4, kGiB));
-  CHECK(lanes_of(300 * kMiB, 2 * kMiB, 8, 4 * kGiB) == Lanes(4, 64 * kMiB));  // of 256 MiB
+  CHECK(lanes_of(300 * kMiB, 2 * kMiB, 8, 4 * kGiB) == Lanes(4, 64 * kMiB));  // 256 MiB in all
   CHECK(lanes_of(300 * kMiB, 100 * kMiB, 8, 4 * kGiB) == Lanes(2, 128 * kMiB));
   CHECK(lanes_of(300 * kMiB, 100 * kMiB, 8, 256 * kMiB) == Lanes(1, 64 * kMiB));
 }

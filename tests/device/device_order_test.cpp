@@ -11,7 +11,7 @@ using namespace sluice::test;
 
 namespace {
 
-// From time to time, a piece of work takes up to 100 microseconds.
+// About half of the device's work waits for up to 100 microseconds before it begins.
 SimulatedDevice::Before Unsteady(unsigned seed) {
   auto random = std::make_shared<std::mt19937>(seed);
   auto mutex = std::make_shared<std::mutex>();
@@ -45,7 +45,7 @@ TEST_CASE("A kernel finds its batch complete, however late copies and kernels ru
   }
 }
 
-TEST_CASE("A batch is handed over before its copy, and no thread of the host waits") {
+TEST_CASE("A batch is handed over before it is copied, and no thread of the host waits") {
   const TemporaryFolder folder;
   Gate gate;
   Trainer trainer([&gate](SimulatedDevice::Work work) {
@@ -64,7 +64,7 @@ TEST_CASE("A batch is handed over before its copy, and no thread of the host wai
   FinishWhole(trainer);
 }
 
-TEST_CASE("A slot is written again when its batch's kernels are done and its batch is dropped") {
+TEST_CASE("A slot is reused when its batch is dropped and the kernels that read it are done") {
   const TemporaryFolder folder;
   Gate gate;
   Trainer trainer;
@@ -85,7 +85,7 @@ TEST_CASE("A slot is written again when its batch's kernels are done and its bat
   FinishWhole(trainer);
 }
 
-TEST_CASE("No stream of the loader waits for a trainer that only is a little behind") {
+TEST_CASE("No stream of the loader waits for a trainer that is only a little behind") {
   const TemporaryFolder folder;
   std::atomic<std::thread::id> trains{};
   std::atomic<int> waits = 0;
@@ -193,7 +193,7 @@ TEST_CASE("The calling thread can wait for a batch, too") {
   }
 }
 
-TEST_CASE("A captured stream is not waited on, and may nevertheless drop its batches") {
+TEST_CASE("WaitOn() refuses a captured stream, and batches may be dropped during the capture") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);
@@ -226,7 +226,7 @@ TEST_CASE("A captured stream is not waited on, and may nevertheless drop its bat
   trainer.device->SetCapturing(trainer.stream, false);
 }
 
-TEST_CASE("Asking a capturing thread's loader for more than the ring has is an error, not a hang") {
+TEST_CASE("A thread that captures and asks for more batches than the ring has gets an error") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);
@@ -237,7 +237,7 @@ TEST_CASE("Asking a capturing thread's loader for more than the ring has is an e
   std::uint64_t next = 0;
   const auto ask = [&] {
     ++it;
-    REQUIRE(it->index() == ++next);  // no batch is lost with the error
+    REQUIRE(it->index() == ++next);  // the error loses no batch
   };
   for (int round = 0; round < 2; ++round) {
     it->WaitOn({trainer.stream});
@@ -253,7 +253,7 @@ TEST_CASE("Asking a capturing thread's loader for more than the ring has is an e
   }
 }
 
-TEST_CASE("A thread that asks while another one captures waits for the end of the capture") {
+TEST_CASE("A thread that asks for a batch while another one captures waits for the capture's end") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);
@@ -273,7 +273,7 @@ TEST_CASE("A thread that asks while another one captures waits for the end of th
   CHECK(last == 9);
 }
 
-TEST_CASE("A stream of another device is refused when it is named") {
+TEST_CASE("WaitOn() refuses a stream of another device") {
   const TemporaryFolder folder;
   Trainer trainer, other;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), DeviceOptions(trainer));

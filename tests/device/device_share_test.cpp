@@ -22,7 +22,7 @@ LoaderOptions SharingOptions(const Trainer& trainer, unsigned threads) {
 
 }  // namespace
 
-TEST_CASE("A loader that shares decoding begins with a half, and its batches equal the host's") {
+TEST_CASE("A device that shares decoding begins with a half, and batches equal the host's") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   Trainer trainer;
@@ -36,7 +36,7 @@ TEST_CASE("A loader that shares decoding begins with a half, and its batches equ
   CHECK_THAT(loader.Describe(), Catch::Matchers::ContainsSubstring("shares them out"));
 }
 
-TEST_CASE("A device gets the last rows of a batch, and over batches its exact share") {
+TEST_CASE("A device gets the last rows of a batch, and its exact share over several batches") {
   constexpr unsigned kParts = DeviceShare::kParts;
   for (const std::size_t size : {1U, 7U, 8U, 256U}) {
     for (const unsigned parts : {0U, 1U, 13U, 32U, 63U, kParts}) {
@@ -65,7 +65,7 @@ TEST_CASE("The host's part of a batch that it shares with a device is copied at 
   LoaderOptions options = SharingOptions(trainer, 0);
   options.batch_size = 16;
   Loader loader(dataset, options);
-  Play(loader, 0, {"image"});  // four batches: pixels, compressed rows, and the rest of each
+  Play(loader, 0, {"image"});  // copies of four batches: pixels, compressed rows, the rest
   CHECK(copies >= 4 * 3);
   CHECK(copies <= 4 * 5);  // some pictures may not fit into a slot, and are decoded by the host
 }
@@ -106,7 +106,7 @@ TEST_CASE("A single thread continues to decode while the device has not finished
   Loader loader(dataset, options);
   const GateOpener opener{gate};
   auto epoch = loader.Epoch(0);
-  while (loader.Stats().payload_bytes < bytes)  // all four batches, none of them decoded
+  while (loader.Stats().payload_bytes < bytes)  // until all four batches are read
     std::this_thread::yield();
   CHECK(loader.Stats().device_pictures == 0);
   gate.Open();
@@ -134,7 +134,7 @@ TEST_CASE("Sharing is refused where device decoding is, and for pictures stored 
   refuses(options, "decode = kDevice");
 }
 
-TEST_CASE("Where a device decodes nothing, no thread is counted for what it refuses") {
+TEST_CASE("If a device can decode nothing, no memory is counted for decoding again on the host") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
   Trainer trainer;

@@ -83,7 +83,7 @@ TEST_CASE("An exception in a trainer on a device leaves nothing behind") {
   FinishWhole(trainer);
 }
 
-TEST_CASE("A device that fails is an error of the next batches, with its reason, not a hang") {
+TEST_CASE("If a device fails, the next batches throw an error with the reason, and do not hang") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 1000));
   Trainer trainer;

@@ -12,7 +12,8 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr std::uint64_t kStepsEpoch = 2;
 
-// The steps after a crop; Describe() must have a line for each that says where it runs.
+// Checks the batches of a loader with `steps` after a crop. By its Describe(), `on_device` of the
+// steps must run on the device.
 void CheckSteps(const Dataset& dataset, LoaderOptions options, const Pipeline& steps,
                 std::size_t on_device) {
   options.transform = {RandomResizedCrop(17, 12), HorizontalFlip()};
@@ -49,7 +50,7 @@ Pipeline Everything() {
           erasing};
 }
 
-// Each of them reads the whole picture, as the previous steps have left it.
+// Most of these read the whole picture, as the previous steps have left it.
 Pipeline WholePictures() {
   RandomErasing noise{0.7};
   noise.noise = true;
@@ -242,7 +243,7 @@ TEST_CASE("Steps on a device give the same after a resume, and with samples left
   Loader resumed(dataset, options);
   play(resumed, 2, expected.size(), expected);
 
-  // Rows move together with their operations for the device.
+  // When a sample is left out, other rows move together with their operations for the device.
   options.resume_from.reset();
   host.transform.push_back(
       OneHot{2, 0, {}, "target"});  // labels are 0, 1 and 2, but there are two classes

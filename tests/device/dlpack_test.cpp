@@ -163,7 +163,7 @@ TEST_CASE("A field of any length becomes two DLPack tensors: values, and their o
   const auto* const begins = static_cast<const std::int64_t*>(offsets.tensor.data);
   CHECK(std::vector<std::int64_t>(begins, begins + 11) ==
         std::vector<std::int64_t>{0, 0, 1, 3, 3, 4, 6, 6, 7, 9, 9});
-  CHECK(static_cast<const double*>(values.tensor.data)[2 * 8] == 8);  // the last of sample 8
+  CHECK(static_cast<const double*>(values.tensor.data)[2 * 8] == 8);  // the last point of sample 8
   values.deleter(&values);
   offsets.deleter(&offsets);
   ErrorText([&] { OffsetsToDlpack(batch, "many"); }, ErrorCode::kInvalidArgument);

@@ -23,9 +23,9 @@ void CheckGraphs(DeviceDriver& driver) {
   {
     const DeviceBuffer there(driver, kBytes);
     const OwnStream stream(driver);
-    const OwnGraph graph(driver, [&](DeviceDriver::Stream noting) {
-      driver.Copy(noting, there.data(), from, kBytes);
-      driver.CopyBack(noting, back, there.data(), kBytes);
+    const OwnGraph graph(driver, [&](DeviceDriver::Stream recording) {
+      driver.Copy(recording, there.data(), from, kBytes);
+      driver.CopyBack(recording, back, there.data(), kBytes);
     });
     driver.Drain(stream.get());
     CHECK(back[0] == std::byte{0});  // it is recorded, not done
@@ -35,8 +35,8 @@ void CheckGraphs(DeviceDriver& driver) {
       driver.Drain(stream.get());
       CHECK(std::memcmp(from, back, kBytes) == 0);
     }
-    const auto fails = [&](DeviceDriver::Stream noting) {
-      driver.Copy(noting, there.data(), from, kBytes);
+    const auto fails = [&](DeviceDriver::Stream recording) {
+      driver.Copy(recording, there.data(), from, kBytes);
       throw std::runtime_error("no work");
     };
     CHECK_THROWS_AS(OwnGraph(driver, fails), std::runtime_error);
@@ -56,7 +56,7 @@ TEST_CASE("A graph's work is done at each launch, with the memory's contents at 
   CHECK(cuda_double::Alive() == 0);
 }
 
-TEST_CASE("A card decodes a batch with one graph, unless it comes in more waves") {
+TEST_CASE("A card decodes a batch with one graph, unless the batch needs several waves") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
   options.on_device.decode = DecodeOn::kDevice;

@@ -1,4 +1,5 @@
-// Decodes regions of JPEGs and of packed pictures on a device, and the same regions on the host.
+// Decodes regions of pictures (JPEGs, packed and raw ones) on a device, and the same regions on the
+// host.
 #pragma once
 
 #include <algorithm>
@@ -85,11 +86,11 @@ class JpegCase {
     std::vector<std::uint32_t> words, row_bytes;
     if (payload.codec == Codec::kRaw) {
       const auto* const pixels = reinterpret_cast<const std::uint8_t*>(payload.bytes.data());
-      stored_.push_back(Sent(std::vector<std::uint8_t>(pixels, pixels + payload.bytes.size())));
+      stored_.push_back(ToDevice(std::vector<std::uint8_t>(pixels, pixels + payload.bytes.size())));
     } else {
       if (!parts.Parse(payload) || !parts.AppendRows(0, parts.rows(), words, rows))
         return Append(false, region);
-      stored_.push_back(Sent(words));
+      stored_.push_back(ToDevice(words));
       for (const JpegRow& row : rows)
         row_bytes.push_back(row.bytes);
       stored.form = &parts.form();
@@ -103,12 +104,14 @@ class JpegCase {
 
   void Run() {
     const std::vector<JpegTables> tables = {StandardJpegTables()};
-    const std::vector<std::uint32_t> whole(pictures_.size());
-    const std::vector<std::byte> nothing(pictures_.size() * image_bytes(), std::byte{0x5A});
+    const std::vector<std::uint32_t> none_broken(pictures_.size());
+    const std::vector<std::byte> unwritten(pictures_.size() * image_bytes(), std::byte{0x5A});
     std::vector<JpegRow> all = rows_;
     all.insert(all.end(), packed_rows_.begin(), packed_rows_.end());
-    const DeviceBuffer pictures = Sent(pictures_), rows = Sent(all), words = Sent(words_);
-    const DeviceBuffer broken = Sent(whole), table = Sent(tables), to = Sent(nothing);
+    const DeviceBuffer pictures = ToDevice(pictures_), rows = ToDevice(all),
+                       words = ToDevice(words_);
+    const DeviceBuffer broken = ToDevice(none_broken), table = ToDevice(tables),
+                       to = ToDevice(unwritten);
     const DeviceBuffer scratch(*driver_, 16 * scratch_ + 1);
     std::vector<JpegWave> waves(1);
     waves[0].picture_count = static_cast<std::uint32_t>(pictures_.size());
@@ -118,7 +121,7 @@ class JpegCase {
     waves[0].height = height_;
     waves[0].planar = order_ == PixelOrder::kPlanar;
     waves[0].to = reinterpret_cast<std::uint8_t*>(to.data());
-    const DeviceBuffer wave = Sent(waves);
+    const DeviceBuffer wave = ToDevice(waves);
     JpegJob job;
     job.wave = reinterpret_cast<const JpegWave*>(wave.data());
     job.pictures = reinterpret_cast<const JpegPicture*>(pictures.data());
@@ -133,8 +136,8 @@ class JpegCase {
     job.most_packed = waves[0].packed_count;
     job.most_pixels = std::uint64_t{width_} * height_;
     driver_->Decode(stream_.get(), job);
-    broken_ = Brought<std::uint32_t>(broken, pictures_.size());
-    pixels_ = Brought<std::uint8_t>(to, nothing.size());
+    broken_ = FromDevice<std::uint32_t>(broken, pictures_.size());
+    pixels_ = FromDevice<std::uint8_t>(to, unwritten.size());
   }
 
   bool broken(std::size_t picture) const { return broken_.at(picture) != 0; }
@@ -165,7 +168,7 @@ class JpegCase {
   std::size_t image_bytes() const { return std::size_t{width_} * height_ * channels_; }
 
   template <class Value>
-  DeviceBuffer Sent(const std::vector<Value>& values) {
+  DeviceBuffer ToDevice(const std::vector<Value>& values) {
     const std::size_t bytes = std::max<std::size_t>(values.size() * sizeof(Value), 1);
     DeviceBuffer there(*driver_, bytes);
     std::byte* const pinned = driver_->AllocatePinned(bytes);
@@ -176,7 +179,7 @@ class JpegCase {
     return there;
   }
   template <class Value>
-  std::vector<Value> Brought(const DeviceBuffer& from, std::size_t count) {
+  std::vector<Value> FromDevice(const DeviceBuffer& from, std::size_t count) {
     std::byte* const pinned = driver_->AllocatePinned(count * sizeof(Value));
     driver_->CopyBack(stream_.get(), pinned, from.data(), count * sizeof(Value));
     driver_->Drain(stream_.get());

@@ -23,8 +23,8 @@ std::vector<std::byte> Stored(const Picture& picture, int h = 2, int v = 2, int 
   return MakeJpeg(picture, options);
 }
 
-// Checks one image for each of these regions, whose sizes may differ, of a JPEG and of its packed
-// form.
+// Compares the images of these regions, whose sizes may differ, with the host's: decoded from a
+// JPEG, from its packed form, and from the JPEG in device memory.
 void CheckSame(const ImagePayload& payload, const std::vector<Region>& regions) {
   const std::vector<std::byte> packed = PackedOf(payload.bytes);
   for (const Region& region : regions) {
@@ -75,7 +75,7 @@ TEST_CASE("A device decodes at the reduced sizes that the host chooses") {
   std::vector<Region> regions;
   for (const std::uint32_t out : {320U, 161U, 160U, 80U, 41U, 40U, 20U, 7U, 1U})
     regions.push_back(Part(0, 0, 320, 272, out, out * 272 / 320 + 1));
-  regions.push_back(Part(33, 17, 256, 255, 32, 120));  // the axes differ
+  regions.push_back(Part(33, 17, 256, 255, 32, 120));  // reduced differently on each axis
   for (const std::uint32_t out : {125U, 62U, 31U})     // edges off the grids of 2, 4 and 8 pixels
     regions.push_back(Part(21, 7, 253, 259, out, out));
   CheckSame(JpegPayloadOf(file, 320, 272), regions);
@@ -128,7 +128,7 @@ TEST_CASE("Pictures of several forms may share a job") {
   for (std::size_t i = 0; i < 6; ++i) {
     CAPTURE(i);
     REQUIRE_FALSE(images.broken(i));
-    if (i == 3) {  // without restart markers: left alone
+    if (i == 3) {  // no restart markers: left to the host, so the image is unwritten
       REQUIRE(images.pixels(i) == std::vector<std::uint8_t>(24 * 20 * 3, 0x5A));
     } else {
       REQUIRE(images.pixels(i) == OnTheHost(payloads[i], region(i), 3, PixelOrder::kInterleaved));

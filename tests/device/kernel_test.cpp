@@ -1,5 +1,5 @@
-// The kernels of reader/device, unchanged, on the CPU: which block and thread does what, and what
-// they share.
+// The kernels of reader/device, unchanged, on the CPU (cuda_double/): which block and thread does
+// what, and what they share.
 #include "reader/device/kernels.h"
 #include "tests/device/cuda_double/cuda_double.h"
 #include "tests/device/pixel_ops_case.h"
@@ -30,8 +30,8 @@ void CheckKernels(const Ops& ops, const Shape& shape) {
 
 TEST_CASE("Kernels convert each number once, whatever the shape and the layout") {
   cuda_double::Reset();
-  // Fewer pixels than a block has threads, a few more, and rows that are not a multiple; in fours
-  // or not.
+  // Fewer pixels than a block has threads, a few more, and many more. Pixels of three channels are
+  // converted four at a time if their number is a multiple of four.
   for (const Shape& shape : {Shape{1, 1, 3},
                              {2, 2, 3},
                              {7, 5, 3},
@@ -49,7 +49,7 @@ TEST_CASE("Kernels change pixels to the host's bytes, with one block per sample 
   const Ops ops = {Rectangle(0, 0, 4, 2), Op(PixelOpKind::kInvert), Op(PixelOpKind::kHue, -0.2F)};
   for (const Shape& shape : {Shape{5, 3, 3}, {5, 3, 1}, {16, 17, 3}, {53, 47, 3}})
     CheckKernels(ops, shape);
-  CheckKernel<std::uint16_t>(ops, {100, 90, 3}, 2);  // in fours: two blocks each
+  CheckKernel<std::uint16_t>(ops, {100, 90, 3}, 2);  // four at a time: two blocks for each sample
 }
 
 TEST_CASE("Kernels find means of pictures smaller and larger than a block") {
@@ -61,12 +61,12 @@ TEST_CASE("Kernels find means of pictures smaller and larger than a block") {
 TEST_CASE("Kernels read whole pictures, and move pixels from place to place") {
   cuda_double::Reset();
   for (const Shape& shape : {Shape{7, 5, 3}, {5, 3, 1}}) {
-    for (const Ops& row : WholeRows(shape))
+    for (const Ops& row : WholePictureOps(shape))
       CheckKernel<std::uint8_t>(row, shape, 2);
   }
-  // More pixels than a block has threads; in fours and not.
+  // More pixels than a block has threads, converted four at a time or one by one.
   for (const Shape& shape : {Shape{28, 22, 3}, {27, 21, 3}})
-    CheckKernel<std::uint16_t>(WholeRows(shape).front(), shape, 1);
+    CheckKernel<std::uint16_t>(WholePictureOps(shape).front(), shape, 1);
 }
 
 TEST_CASE("Kernels process batches with more pixels than a grid has threads", "[slow]") {

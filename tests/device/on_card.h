@@ -37,8 +37,8 @@ inline PlayedBatch WithoutPixels(const Batch& batch) {
   return kept;
 }
 
-// Plays epochs on the GPU. The trainer's stream copies the images and these views of each batch
-// back, and the batch is dropped at once.
+// Plays epochs on the GPU. The trainer's stream copies the images and `views` of each batch back,
+// and the batch is dropped at once.
 inline std::vector<std::vector<PlayedBatch>> PlayOnCard(
     const Dataset& dataset, LoaderOptions options, std::span<const std::uint64_t> epochs,
     LoaderStats& stats, const std::vector<std::string>& views = {}) {
@@ -64,8 +64,8 @@ inline std::vector<std::vector<PlayedBatch>> PlayOnCard(
       }
     }
     Check(cudaStreamSynchronize(stream.handle));
-    // A thread stores pictures for the device at its own pace: from the next epoch on, rows that
-    // are not yet prepared find them, if all have room there.
+    // A thread of the loader stores pictures for the device at its own pace. Waits for it, so that
+    // the rows that the next epoch prepares find their pictures stored.
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (options.on_device.images != ImagesIn::kStorage &&
            loader.Stats().stored_pictures < dataset.size() &&

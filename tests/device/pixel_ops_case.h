@@ -1,5 +1,6 @@
-// Pixels, operations on them, and their conversion to numbers. The expected results come from the
-// host's own steps, which tests/pixels and tests/reader compare with other programs.
+// Operations on the pixels of a batch, and the conversion of pixels to numbers, for tests of a
+// device's functions and kernels. The expected results come from the host's own steps, which
+// tests/pixels and tests/reader compare with other programs.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,7 @@ inline PixelOp Rectangle(std::uint16_t left, std::uint16_t top, std::uint16_t wi
 
 using Ops = std::vector<PixelOp>;
 
-// Several operations in a row. The means that some need depend on the earlier operations.
+// Several operations in a row. Some need the picture's mean, which depends on earlier operations.
 inline Ops ManyOps() {
   using enum PixelOpKind;
   return {Op(kHue, 0.1F), Op(kContrast, 1.4F), Op(kSaturation, 0.6F), Op(kBrightness, 0.7F),
@@ -72,7 +73,7 @@ inline Ops InARow(std::initializer_list<Ops> rows) {
 
 // Sequences with operations that need the whole picture: each follows operations that must be done
 // before it, and precedes operations that must wait for it.
-inline std::vector<Ops> WholeRows(const Shape& shape) {
+inline std::vector<Ops> WholePictureOps(const Shape& shape) {
   using enum PixelOpKind;
   const Ops dark = {Op(kBrightness, 0.4F)}, turned = {Op(kHue, 0.2F)}, more = {Op(kContrast, 1.7F)};
   const Ops stretch = {Op(kStretch)}, equalize = {Op(kEqualize)}, sharpen = {Op(kSharpen, 2.3F)};
@@ -103,7 +104,7 @@ inline std::vector<Ops> WholeRows(const Shape& shape) {
   };
 }
 
-// Like PixelProgram's function, for operations.
+// The needs of operations on a device, which PixelProgram works out for steps.
 inline DeviceNeed NeedOfOps(const Ops& ops) {
   DeviceNeed need;
   for (const PixelOp& op : ops) {

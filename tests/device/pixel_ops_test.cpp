@@ -7,7 +7,7 @@ using namespace sluice::test;
 
 namespace {
 
-// Single operations, and several in a row.
+// Single operations, and sequences of several.
 std::vector<Ops> SomeOps() {
   using enum PixelOpKind;
   std::vector<Ops> some = {{Op(kGrey)},
@@ -50,7 +50,7 @@ std::vector<Ops> SomeOpsFor(const Shape& shape) {
       }
     }
   }
-  for (const Ops& row : WholeRows(shape))
+  for (const Ops& row : WholePictureOps(shape))
     some.push_back(row);
   return some;
 }
@@ -127,7 +127,7 @@ TEST_CASE("A device blurs with the maximum number of weights") {
 }
 
 TEST_CASE("A device turns every hue as the host does") {
-  // All pixels with five values for each channel, and some in between.
+  // All combinations of 18 values of red, 16 of green and 6 of blue.
   std::vector<std::uint8_t> pixels;
   for (int r = 0; r < 256; r += 15)
     for (int g = 0; g < 256; g += 17)

@@ -18,11 +18,11 @@ void CheckSame(const Picture& picture, const std::vector<Region>& regions) {
   const auto device = std::make_shared<SimulatedDevice>();
   const ImagePayload payload = RawPayloadOf(picture);
   for (Region region : regions) {
-    for (int turned = 0; turned < 4; ++turned) {
-      region.flip = turned % 2 == 1;
-      region.flip_y = turned / 2 == 1;
+    for (int flips = 0; flips < 4; ++flips) {
+      region.flip = flips % 2 == 1;
+      region.flip_y = flips / 2 == 1;
       for (const PixelOrder order : {PixelOrder::kInterleaved, PixelOrder::kPlanar}) {
-        CAPTURE(picture.width, picture.height, picture.channels, turned, region.x.start,
+        CAPTURE(picture.width, picture.height, picture.channels, flips, region.x.start,
                 region.x.length, region.x.out, region.x.at, region.x.target, region.y.start,
                 region.y.length, region.y.out, region.y.at, region.y.target, region.reflect);
         JpegCase images(device, picture.channels, order);
@@ -35,7 +35,8 @@ void CheckSame(const Picture& picture, const std::vector<Region>& regions) {
   }
 }
 
-// The region's image with a border: `left` columns and `top` lines before it, some after it.
+// The region's image inside an image of `width` x `height`, after `left` columns and `top` lines of
+// border.
 Region Bordered(Region region, std::uint32_t left, std::uint32_t top, std::uint32_t width,
                 std::uint32_t height, bool reflect) {
   region.x.at = left;

@@ -1,5 +1,5 @@
 // Loaders whose device finds all pictures in its memory, or in page-locked memory of the host
-// (OnDevice::images): their batches equal the host's, and storage is not read any more.
+// (OnDevice::images): their batches equal the host's, and storage is no longer read.
 #include <fstream>
 #include <thread>
 
@@ -18,13 +18,13 @@ LoaderOptions StoredOptions(const Trainer& trainer, ImagesIn images, std::size_t
   return options;
 }
 
-// Waits until that many pictures are where the device reads them.
+// Waits until that many pictures are stored where the device reads them.
 void AwaitStored(const Loader& loader, std::uint64_t pictures) {
   while (loader.Stats().stored_pictures < pictures)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// Compares epochs, the first of which is played while pictures arrive.
+// Compares three epochs with the host's. The first plays while pictures are still being stored.
 void CheckStored(const Dataset& dataset, const LoaderOptions& options, std::uint64_t pictures,
                  const std::vector<std::string>& names = {"image"}) {
   Loader expected(dataset, OptionsOnHost(options)), loader(dataset, options);
@@ -153,12 +153,12 @@ TEST_CASE(
     AwaitStored(loader, 46);
     const std::uint64_t stored = loader.Stats().stored_bytes;
     CHECK(stored > 46 * 1000);
-    if (images == ImagesIn::kPageLocked) EraseJpegs(path);  // the last ones to need them
+    if (images == ImagesIn::kPageLocked) EraseJpegs(path);  // nothing below needs them
     REQUIRE(Play(loader, 1, {"image"}) == second);
     const LoaderStats stats = loader.Stats();
     CHECK(stats.payload_bytes == 0);
     CHECK(stats.device_pictures == 46);
-    // Weights and places of 24 + 24 values, and labels: not the pictures.
+    // Labels, and weights for 24 columns and 24 lines of each image, but not the pictures.
     CHECK(stats.upload_bytes < 46 * 3000);
   }
 }

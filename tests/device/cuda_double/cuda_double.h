@@ -12,13 +12,14 @@
 namespace cuda_double {
 
 // Resets the simulation to a process that has not used CUDA yet, with `devices` GPUs, whose streams
-// call `before` as SimulatedDevice describes. All resources must have been released before.
+// call `before` as SimulatedDevice describes. All resources must have been released.
 void Reset(int devices = 1, sluice::SimulatedDevice::Before before = {});
 
 // The number of buffers, streams, events, graphs and contexts that were not given back.
 std::size_t Alive();
-// While it lives, the thread works in a context of its own on that GPU, like one made by the
-// driver's cuCtxCreate().
+
+// While this object lives, the thread works in a context of its own on that GPU, like one that the
+// driver's cuCtxCreate() makes.
 class OwnContext {
  public:
   explicit OwnContext(int device);
@@ -34,7 +35,8 @@ std::set<int> Contexts();
 std::multiset<int> Priorities();
 inline constexpr int kGreatestPriority = -5;
 
-// The names of NVTX's ranges so far, of all threads; aborts if one ends that was not begun.
+// The names of the NVTX ranges that all threads have begun so far. The process aborts if a thread
+// ends a range that it has not begun.
 std::set<std::string> Ranges();
 // The number of ranges that have begun and not ended.
 long OpenRanges();

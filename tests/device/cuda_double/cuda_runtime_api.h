@@ -116,9 +116,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 }
 
-// In CUDA's own header, this function also takes a kernel of any type if nvcc compiles it. Our
-// kernels have one argument.
 cudaError_t LaunchOnGrid(dim3 grid, dim3 block, std::function<void()> kernel, cudaStream_t stream);
+// In CUDA's own header, this function takes a kernel of any type if nvcc compiles it. Our kernels
+// have one argument.
 template <class Job>
 cudaError_t cudaLaunchKernel(void (*kernel)(Job), dim3 grid, dim3 block, void** arguments,
                              std::size_t, cudaStream_t stream) {

@@ -71,8 +71,8 @@ SLUICE_UNSEEN Fiber* Running() noexcept {
   return grid.running;
 }
 
-// Call it after a switch to the fiber. Threads thus learn the stack they came from: that of the
-// thread that started the kernel this time.
+// Completes a switch to `fiber` for the address sanitizer. A thread of the kernel also notes the
+// stack that it comes from, that of the starter: each kernel may have another starter.
 SLUICE_UNSEEN void Arrive([[maybe_unused]] Fiber& fiber) noexcept {
 #if defined(__SANITIZE_ADDRESS__)
   const bool starts = &fiber == &grid.starter;
@@ -94,7 +94,7 @@ SLUICE_UNSEEN void Switch(Fiber& from, Fiber& to) noexcept {
   Arrive(from);
 }
 
-// A fiber's loop, which never ends: it runs one thread of one block after another.
+// A fiber's endless loop: in each round, it is one thread of a block.
 void RunFiber() {
   Fiber& self = *Running();
   Arrive(self);
@@ -112,7 +112,7 @@ void MakeFibers(unsigned threads) {
     Fiber& fiber = grid.fibers.emplace_back();
     fiber.stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (fiber.stack == MAP_FAILED) Fail("there is no memory for stacks");
+    if (fiber.stack == MAP_FAILED) Fail("cannot allocate the stack of a kernel's thread");
     fiber.bottom = fiber.stack;
     fiber.bytes = kStackBytes;
     getcontext(&fiber.context);
@@ -135,7 +135,8 @@ void RunBlock(const Place& place, unsigned threads) {
     fiber.ended = false;
   }
   unsigned ended = 0;
-  for (bool backwards = false; ended == 0; backwards = !backwards) {  // no order to rely on
+  // Kernels must not rely on an order of threads, so it is reversed from turn to turn.
+  for (bool backwards = false; ended == 0; backwards = !backwards) {
     grid.turn.fetch_add(1, std::memory_order_release);
     for (unsigned i = 0; i < threads; ++i) {
       Fiber& fiber = grid.fibers[backwards ? threads - 1 - i : i];
@@ -159,12 +160,13 @@ void Barrier() noexcept {
   grid.turn.load(std::memory_order_acquire);
 }
 
-std::uint32_t BroughtBy(unsigned from, std::uint32_t value) {
-  static std::uint32_t brought[kWarpThreads];
-  if (Here().threads.x != kWarpThreads) Fail("a warp's function in a block that is not one warp");
-  brought[Here().thread.x] = value;
+std::uint32_t WarpShuffle(unsigned from, std::uint32_t value) {
+  static std::uint32_t values[kWarpThreads];
+  if (Here().threads.x != kWarpThreads)
+    Fail("a function for a warp was called in a block that is not a single warp");
+  values[Here().thread.x] = value;
   Barrier();
-  const std::uint32_t of_other = brought[from % kWarpThreads];
+  const std::uint32_t of_other = values[from % kWarpThreads];
   Barrier();
   return of_other;
 }

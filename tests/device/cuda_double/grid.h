@@ -29,7 +29,7 @@ void Barrier() noexcept;
 // Returns the `value` that thread `from` of the calling thread's warp passes. All threads of the
 // warp make the call. Aborts if the block is not a single warp.
 inline constexpr unsigned kWarpThreads = 32;
-std::uint32_t BroughtBy(unsigned from, std::uint32_t value);
+std::uint32_t WarpShuffle(unsigned from, std::uint32_t value);
 
 }  // namespace cuda_double
 
@@ -46,12 +46,12 @@ inline void __syncthreads() {
   cuda_double::Barrier();
 }
 inline void __syncwarp() {
-  cuda_double::BroughtBy(0, 0);
+  cuda_double::WarpShuffle(0, 0);
 }
 inline std::uint32_t __shfl_sync(unsigned, std::uint32_t value, unsigned from) {
-  return cuda_double::BroughtBy(from, value);
+  return cuda_double::WarpShuffle(from, value);
 }
 inline std::uint32_t __shfl_up_sync(unsigned, std::uint32_t value, unsigned by) {
   const unsigned thread = threadIdx.x;
-  return cuda_double::BroughtBy(thread < by ? thread : thread - by, value);
+  return cuda_double::WarpShuffle(thread < by ? thread : thread - by, value);
 }

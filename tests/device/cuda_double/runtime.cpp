@@ -15,13 +15,13 @@ using sluice::SimulatedDevice;
 
 namespace {
 
-// Gives work to a stream, or records it for a graph.
+// Gives work to a stream, or records it if the stream is being captured.
 template <class Action>
 cudaError_t Give(cudaStream_t stream, Action action) {
   return Call(Kind::kUses, [&] {
     const Target target = TargetOf(stream);
     if (target.invalid) return cudaErrorStreamCaptureInvalidated;
-    if (target.captures_beside_it) return Invalidate(target, cudaErrorStreamCaptureImplicit);
+    if (target.waits_for_capture) return Invalidate(target, cudaErrorStreamCaptureImplicit);
     if (target.capturing) {
       const std::lock_guard lock(world.mutex);
       world.captures.at(target.handle).work.push_back(action);
@@ -32,7 +32,7 @@ cudaError_t Give(cudaStream_t stream, Action action) {
   });
 }
 
-// Results of the driver: 0 for success.
+// Functions of CUDA's driver. They return 0 for success.
 constexpr int kDeinitialized = 4;
 int Retain(CUctx_st** context, int device) {
   if (world.unloaded) return kDeinitialized;
@@ -203,7 +203,7 @@ cudaError_t cudaFree(void* memory) {
     return cudaSuccess;
   });
 }
-// Unlike on a GPU, copies to it must come from page-locked memory.
+// Unlike on a GPU, copies to the GPU must come from page-locked memory.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   return Give(stream, [=](const Target& target) {
@@ -258,7 +258,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return Call(Kind::kWaits, [&] {
     const Target target = TargetOf(stream);
     if (target.capturing) return Invalidate(target, cudaErrorStreamCaptureUnsupported);
-    if (target.captures_beside_it) return Invalidate(target, cudaErrorStreamCaptureImplicit);
+    if (target.waits_for_capture) return Invalidate(target, cudaErrorStreamCaptureImplicit);
     const InOrder order(target);
     target.device().Drain(target.handle);
     return cudaSuccess;
@@ -272,7 +272,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
       if (target.capturing) return Invalidate(target, cudaErrorStreamCaptureIsolation);
       return cudaErrorCapturedEvent;  // on a GPU the stream would join the capture
     }
-    if (target.captures_beside_it) return Invalidate(target, cudaErrorStreamCaptureImplicit);
+    if (target.waits_for_capture) return Invalidate(target, cudaErrorStreamCaptureImplicit);
     if (target.capturing) return cudaSuccess;
     const InOrder order(target);
     target.device().Wait(target.handle, event);
@@ -305,7 +305,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     const Target target = TargetOf(stream);
     if (OwnedOf(world.events, event).context != target.owned.context)
       return cudaErrorInvalidResourceHandle;
-    if (target.captures_beside_it) return Invalidate(target, cudaErrorStreamCaptureImplicit);
+    if (target.waits_for_capture) return Invalidate(target, cudaErrorStreamCaptureImplicit);
     {
       const std::lock_guard lock(world.mutex);
       world.events.at(event).captured = target.capturing;
@@ -352,7 +352,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
     *status = target.invalid     ? cudaStreamCaptureStatusInvalidated
               : target.capturing ? cudaStreamCaptureStatusActive
                                  : cudaStreamCaptureStatusNone;
-    return target.captures_beside_it ? cudaErrorStreamCaptureImplicit : cudaSuccess;
+    return target.waits_for_capture ? cudaErrorStreamCaptureImplicit : cudaSuccess;
   });
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {

@@ -22,8 +22,8 @@ const CUctx_st* CurrentContext() {
 
 namespace {
 
-// Returns whether a capture forbids this thread a call that the capture cannot contain. Such a call
-// also ends the capture.
+// Whether a capture forbids this thread a call that the capture cannot contain. If so, the call
+// also invalidates the capture.
 bool ForbiddenByCapture() {
   const cudaStreamCaptureMode mode = Mine().mode;
   if (mode == cudaStreamCaptureModeRelaxed) return false;
@@ -76,7 +76,7 @@ Target TargetOf(cudaStream_t stream) {
       handle = world.devices[static_cast<std::size_t>(CurrentDevice())]->NewStream();
     target.handle = handle;
     for (const auto& capture : world.captures)
-      target.captures_beside_it = target.captures_beside_it || WaitsFor(target, capture.first);
+      target.waits_for_capture = target.waits_for_capture || WaitsFor(target, capture.first);
     return target;
   }
   target.handle = stream;

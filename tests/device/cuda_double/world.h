@@ -1,5 +1,5 @@
 // The state of the simulated runtime: GPUs, which context owns which resources, captures, and the
-// calls that are to fail. World::mutex guards all of it; functions take it themselves unless they
+// calls that are to fail. World::mutex guards all of it; functions lock it themselves unless they
 // say otherwise.
 #pragma once
 
@@ -19,7 +19,7 @@
 #include "tests/device/cuda_double/cuda_double.h"
 
 struct CUctx_st {
-  int device = 0;  // the context is the primary one, if World::contexts has it
+  int device = 0;  // the context is this GPU's primary one if it lies in World::contexts
 };
 
 namespace cuda_double {
@@ -44,9 +44,9 @@ enum class Kind {
   kPlain,
   kDrops,   // releases something, which a capture allows
   kUses,    // needs a context of the thread's device
-  kWaits,   // and waits for streams
-  kFrees,   // or frees something
-  kUnsafe,  // or does something that a capture cannot contain
+  kWaits,   // needs a context, and waits for streams
+  kFrees,   // needs a context, and frees something
+  kUnsafe,  // needs a context, and does something that a capture cannot contain
 };
 
 struct Capture {
@@ -91,7 +91,7 @@ struct ThreadState {
   int device = 0;
   bool bound = false;  // the thread uses that GPU's primary context unless another one is pushed
   std::vector<const CUctx_st*> pushed;
-  int ranges = 0;  // NVTX's, open
+  int ranges = 0;  // NVTX ranges that the thread has begun and not ended
 };
 ThreadState& Mine() noexcept;
 int CurrentDevice();
@@ -109,7 +109,7 @@ cudaError_t Call(Kind kind, Action action) {
     try {
       const cudaError_t done = action();
       if (result == cudaSuccess) result = done;
-    } catch (const sluice::Error&) {  // from the device: wrong memory
+    } catch (const sluice::Error&) {  // from the device, which does not know the memory
       result = cudaErrorInvalidValue;
     }
   }
@@ -124,8 +124,8 @@ struct Target {
   void* handle = nullptr;  // of the simulated stream
   Owned owned;
   bool capturing = false, invalid = false;
-  bool is_default = false;          // null or cudaStreamLegacy
-  bool captures_beside_it = false;  // a stream that it waits for is being captured
+  bool is_default = false;         // null or cudaStreamLegacy
+  bool waits_for_capture = false;  // a stream that it waits for is being captured
   sluice::SimulatedDevice& device() const { return DeviceOf(owned.context->device); }
 };
 Target TargetOf(cudaStream_t stream);
