@@ -32,6 +32,31 @@ bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept {
   return false;
 }
 
+std::string_view MemberText(std::string_view json, std::string_view name) {
+  constexpr const char* kSpace = " \t\r\n";
+  const std::string quoted = '"' + std::string(name) + '"';
+  std::size_t begin = 0;  // of the value, once the name is found
+  unsigned depth = 0;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '"') {
+      const std::size_t start = i;
+      while (++i < json.size() && json[i] != '"')
+        if (json[i] == '\\') ++i;
+      if (depth != 1 || json.substr(start, i + 1 - start) != quoted) continue;
+      const std::size_t colon = json.find_first_not_of(kSpace, i + 1);
+      if (colon != std::string_view::npos && json[colon] == ':')  // it is not a value
+        begin = json.find_first_not_of(kSpace, colon + 1);
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      --depth;
+      if (begin != 0 && depth == 1) return json.substr(begin, i + 1 - begin);
+    }
+  }
+  return {};
+}
+
 using nlohmann::json;
 
 std::string MembersBut(std::initializer_list<std::string_view> known, const json& object) {
@@ -48,21 +73,25 @@ void AddMembers(const std::string& members, json& object) {
   if (!members.empty()) object.update(json::parse(members));
 }
 
-// Follows the parser through a text, and ends it at the first fault.
-class JsonRules : public json::json_sax_t {
+// Follows the parser through a text, and ends it at the first fault. It keeps the values only if
+// `root` is there to hold them.
+class JsonReader : public json::json_sax_t {
  public:
   std::string fault;
 
-  bool null() override { return true; }
-  bool boolean(bool /*value*/) override { return true; }
-  bool number_integer(std::int64_t /*value*/) override { return true; }
-  bool number_unsigned(std::uint64_t /*value*/) override { return true; }
-  bool number_float(double /*value*/, const std::string& /*text*/) override { return true; }
-  bool string(std::string& /*value*/) override { return true; }
-  bool binary(json::binary_t& /*value*/) override { return true; }
+  JsonReader() = default;
+  JsonReader(json& root, const StreamedList& streamed) : root_(&root), streamed_(&streamed) {}
+
+  bool null() override { return Take(nullptr); }
+  bool boolean(bool value) override { return Take(value); }
+  bool number_integer(std::int64_t value) override { return Take(value); }
+  bool number_unsigned(std::uint64_t value) override { return Take(value); }
+  bool number_float(double value, const std::string& /*text*/) override { return Take(value); }
+  bool string(std::string& value) override { return Take(std::move(value)); }
+  bool binary(json::binary_t& /*value*/) override { return true; }  // a text has none
   bool start_object(std::size_t /*members*/) override {
     first_names_.push_back(names_.size());
-    return Enter();
+    return Enter(json::value_t::object);
   }
   bool key(std::string& name) override {
     names_.push_back(std::move(name));
@@ -77,7 +106,7 @@ class JsonRules : public json::json_sax_t {
     first_names_.pop_back();
     return Leave();
   }
-  bool start_array(std::size_t /*elements*/) override { return Enter(); }
+  bool start_array(std::size_t /*elements*/) override { return Enter(json::value_t::array); }
   bool end_array() override { return Leave(); }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const json::exception& /*error*/) override {
@@ -86,29 +115,75 @@ class JsonRules : public json::json_sax_t {
   }
 
  private:
-  bool Enter() {
+  template <class T>
+  bool Take(T&& value) {
+    if (root_ == nullptr) return true;
+    Put(std::forward<T>(value));
+    Complete();
+    return true;
+  }
+  bool Enter(json::value_t kind) {
     if (++depth_ > kMaxJsonDepth) fault = "nests too deeply";
-    return fault.empty();
+    if (root_ == nullptr || !fault.empty()) return fault.empty();
+    json& value = Put(kind);
+    if (open_.size() == 1 && value.is_array() && streamed_->take && !names_.empty() &&
+        names_.back() == streamed_->name) {
+      list_ = &value;
+    }
+    open_.push_back(&value);
+    return true;
   }
   bool Leave() {
     --depth_;
-    return fault.empty();
+    if (root_ == nullptr || !fault.empty()) return fault.empty();
+    if (open_.back() == list_) list_ = nullptr;
+    open_.pop_back();
+    Complete();
+    return true;
+  }
+
+  // Puts the value into the innermost open list or object.
+  json& Put(json value) {
+    if (open_.empty()) return *root_ = std::move(value);
+    json& parent = *open_.back();
+    if (!parent.is_array()) return parent[names_.back()] = std::move(value);
+    parent.push_back(std::move(value));
+    return parent.back();
+  }
+  // Hands the value that has just been completed on, if it is an element of the streamed list.
+  void Complete() {
+    if (list_ == nullptr || open_.back() != list_) return;
+    streamed_->take(list_->back());
+    list_->clear();
   }
 
   unsigned depth_ = 0;
   std::vector<std::string> names_;        // of the members of all open objects
   std::vector<std::size_t> first_names_;  // for each open object, where its names begin
+  json* root_ = nullptr;
+  const StreamedList* streamed_ = nullptr;
+  std::vector<json*> open_;  // the open lists and objects in `root`
+  json* list_ = nullptr;     // the streamed list, while it is open
 };
+
+std::string FaultOf(std::string_view text, JsonReader reader) {
+  if (text.starts_with("\xEF\xBB\xBF")) return "begins with a byte order mark";
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
+    return "has a zero byte, byte " + std::to_string(zero + 1);
+  json::sax_parse(text, &reader);
+  return reader.fault;
+}
 
 }  // namespace
 
 std::string JsonFault(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) return "begins with a byte order mark";
-  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
-    return "has a zero byte, byte " + std::to_string(zero + 1);
-  JsonRules rules;
-  json::sax_parse(text, &rules);
-  return rules.fault;
+  return FaultOf(text, {});
+}
+
+json ParseJson(std::string_view text, std::string& fault, const StreamedList& streamed) {
+  json value;
+  fault = FaultOf(text, {value, streamed});
+  return value;
 }
 
 std::string RoleFault(Role role, std::string_view content) {
@@ -205,17 +280,22 @@ std::string SchemaToJson(const Schema& schema) {
 }
 
 Schema SchemaFromJson(std::string_view text, const std::string& file) {
-  Schema schema;
-  if (const std::string fault = JsonFault(text); !fault.empty())
+  std::string fault;
+  const json value = ParseJson(text, fault);
+  if (!fault.empty())
     throw Error(ErrorCode::kCorrupt, file, "schema", "cannot be read: it " + fault);
+  return SchemaFromParsed(value, file);
+}
+
+Schema SchemaFromParsed(const json& value, const std::string& file) {
+  Schema schema;
   try {
-    const json parsed = json::parse(text);
-    const json& fields = parsed.at("fields");
+    const json& fields = value.at("fields");
     if (!fields.is_array())
       throw Error(ErrorCode::kCorrupt, file, "schema", "has no list of fields");
     for (const json& field : fields)
       schema.fields.push_back(FieldFromJson(field, file));
-    schema.unknown = MembersBut({"fields"}, parsed);
+    schema.unknown = MembersBut({"fields"}, value);
   } catch (const json::exception&) {
     throw Error(ErrorCode::kCorrupt, file, "schema",
                 "cannot be read: a member is missing or has the wrong type");

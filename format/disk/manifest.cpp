@@ -5,6 +5,7 @@
 #include "format/disk/manifest.h"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
@@ -378,11 +379,38 @@ void CheckFormat(const json& in, const std::string& file) {
   }
 }
 
-Manifest FromJson(const json& in, const std::string& file) {
+// Makes the shards while the text is parsed, so that memory never holds all of them as JSON.
+class ShardList {
+ public:
+  void Take(const json& entry) {
+    if (++count_ > kMaxShards || error_ != nullptr) return;
+    try {
+      shards_.push_back(ShardFromJson(entry));
+    } catch (...) {
+      error_ = std::current_exception();  // what other members say comes first
+    }
+  }
+
+  // Throws what the first faulty entry threw.
+  std::vector<ManifestShard> Done(const std::string& file) {
+    if (count_ > kMaxShards) {
+      throw Error(ErrorCode::kLimit, file, "names more than 1000000 shards");
+    }
+    if (error_ != nullptr) std::rethrow_exception(error_);
+    return std::move(shards_);
+  }
+
+ private:
+  std::vector<ManifestShard> shards_;
+  std::uint64_t count_ = 0;
+  std::exception_ptr error_;
+};
+
+Manifest FromJson(const json& in, ShardList& shards, const std::string& file) {
   CheckFormat(in, file);
   Manifest manifest;
   manifest.name = in.at("name").get<std::string>();
-  manifest.schema = SchemaFromJson(in.at("schema").dump(), file);
+  manifest.schema = SchemaFromParsed(in.at("schema"), file);
   manifest.samples = Unsigned(in.at("samples"), kMaxSamples);
   for (const json& images : List(in, "images"))
     manifest.images.push_back(ImagesFromJson(images));
@@ -405,13 +433,8 @@ Manifest FromJson(const json& in, const std::string& file) {
       MembersBut({"id", "format", "version", "requires", "name", "samples", "schema", "images",
                   "values", "class_counts", "made", "shards", is_text ? "meta" : "id"},
                  in);
-  const json& shards = List(in, "shards");
-  if (shards.size() > kMaxShards) {
-    throw Error(ErrorCode::kLimit, file, "names more than 1000000 shards");
-  }
-  manifest.shards.reserve(shards.size());
-  for (const json& entry : shards)
-    manifest.shards.push_back(ShardFromJson(entry));
+  List(in, "shards");  // empty, since its elements were streamed
+  manifest.shards = shards.Done(file);
   const std::size_t value_fields = static_cast<std::size_t>(
       std::count_if(manifest.schema.fields.begin(), manifest.schema.fields.end(), HasValues));
   if (in.contains("values") && manifest.values.size() != value_fields)
@@ -488,12 +511,25 @@ std::vector<std::string> KeepMembers(const Manifest& from, Manifest& manifest) {
     const auto [there, is_new] = manifest.meta.emplace(name, value);
     if (!is_new && there->second != value) others.push_back(name);
   }
+  if (manifest.schema_text.empty() && from.schema == manifest.schema)
+    manifest.schema_text = from.schema_text;
   if (from.unknown.empty()) return others;
   json unknown = json::parse(from.unknown);
   if (!manifest.unknown.empty()) unknown.update(json::parse(manifest.unknown));
   manifest.unknown = unknown.dump();
   return others;
 }
+
+namespace {
+
+std::string SchemaTextOf(const Manifest& manifest) {
+  std::string text = SchemaToJson(manifest.schema);
+  const bool same = !manifest.schema_text.empty() &&
+                    SchemaToJson(SchemaFromJson(manifest.schema_text, kManifestName)) == text;
+  return same ? manifest.schema_text : text;
+}
+
+}  // namespace
 
 std::string ManifestToJson(const Manifest& manifest, Id128& id) {
   // Written by hand so that `id` comes first and each shard has its own line.
@@ -505,7 +541,7 @@ std::string ManifestToJson(const Manifest& manifest, Id128& id) {
   rest += "\"version\":" + std::to_string(kFormatVersion) + ",\n";
   rest += "\"name\":" + json(manifest.name).dump(-1, ' ', false, json::error_handler_t::replace);
   rest += ",\n\"samples\":" + std::to_string(manifest.samples) + ",\n";
-  rest += "\"schema\":" + SchemaToJson(manifest.schema) + ",\n";
+  rest += "\"schema\":" + SchemaTextOf(manifest) + ",\n";
   rest += "\"images\":" + images.dump() + ",\n";
   if (!manifest.values.empty()) {
     json values = json::array();
@@ -547,10 +583,16 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
                 "its digest does not match its content: it was damaged or edited; restore it or "
                 "convert again");
   }
-  if (const std::string fault = JsonFault(text); !fault.empty())
-    throw Error(ErrorCode::kCorrupt, file, "cannot be read: it " + fault);
   try {
-    return FromJson(json::parse(text), file);
+    ShardList shards;
+    std::string fault;
+    const json value =
+        ParseJson(text, fault, {"shards", [&shards](const json& entry) { shards.Take(entry); }});
+    if (!fault.empty()) throw Malformed{"it " + fault};
+    Manifest manifest = FromJson(value, shards, file);
+    const std::string_view schema = MemberText(text, "schema");
+    if (schema != SchemaToJson(manifest.schema)) manifest.schema_text = schema;
+    return manifest;
   } catch (const json::exception&) {
     throw Error(ErrorCode::kCorrupt, file,
                 "cannot be read: a member is missing or has the wrong type");

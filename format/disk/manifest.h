@@ -92,14 +92,17 @@ struct Manifest {
   // Members that this version does not know, as a JSON object; usually empty.
   std::string unknown;
   std::vector<ManifestShard> shards;
+  // The text of the schema, if it was read and SchemaToJson() would write it otherwise. It is
+  // written again as long as it says what `schema` does.
+  std::string schema_text = {};
 };
 
 // Throws Error(kInvalidArgument) if a name is empty, or a name or value is not UTF-8.
 void CheckMetadata(const Metadata& meta);
 // Sets the values of `changes`; a name whose value there is empty is removed.
 void ChangeMetadata(const Metadata& changes, Metadata& meta);
-// Adds to `manifest` the metadata and unknown members of `from` that it lacks. Returns the names of
-// metadata that both have with different values.
+// Adds to `manifest` the metadata and unknown members of `from` that it lacks, and the text of its
+// schema. Returns the names of metadata that both have with different values.
 std::vector<std::string> KeepMembers(const Manifest& from, Manifest& manifest);
 
 // The file's text; `id` gets the dataset's id.

@@ -150,11 +150,13 @@ void ShardFile::Open(const ShardExpectation& expect) {
   brought_->blocks.resize(blocks());
 }
 
-Schema ShardFile::ReadSchema(const std::filesystem::path& path) {
+Schema ShardFile::ReadSchema(const std::filesystem::path& path, std::string* text) {
   const MappedFile file(path);
   const ReadGuard guard = file.Guard();
   ShardHeader header;
-  return SchemaFromJson(ParseHeader(file.bytes(), path.string(), header), path.string());
+  const std::string_view read = ParseHeader(file.bytes(), path.string(), header);
+  if (text != nullptr) *text = read;
+  return SchemaFromJson(read, path.string());
 }
 
 void ShardFile::Corrupt(const std::string& place, const std::string& what) const {

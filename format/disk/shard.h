@@ -289,8 +289,9 @@ class ShardFile {
 
   std::uint64_t first_block_offset() const noexcept { return header_.header_bytes; }
 
-  // Reads the schema out of a shard's header, for a dataset without a manifest.
-  static Schema ReadSchema(const std::filesystem::path& path);
+  // Reads the schema out of a shard's header, for a dataset without a manifest, and its text into
+  // `text`, if that is given.
+  static Schema ReadSchema(const std::filesystem::path& path, std::string* text = nullptr);
 
   const BlockEntry& block_entry(std::uint32_t block) const noexcept { return blocks_[block]; }
   const std::vector<SectionEntry>& sections() const noexcept { return sections_; }

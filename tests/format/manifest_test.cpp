@@ -186,6 +186,25 @@ TEST_CASE("unknown members mean nothing, and stay in the text") {
         manifest.shards);
 }
 
+TEST_CASE("the shards of a newer format are not called malformed, wherever its version stands") {
+  const std::string shards = std::string("\"shards\":[") + kShard + "]";
+  std::string text = TextWith(shards, "\"shards\":[7,{\"parts\":[[1],{}]}]").substr(39);
+  CHECK(ManifestRefusal(Seal(text))->code() == ErrorCode::kCorrupt);
+  text.replace(text.find("\"version\":1,"), 12, "");
+  text.replace(text.rfind('}'), 1, ",\"version\":2}");
+  CHECK(ManifestRefusal(Seal(text))->code() == ErrorCode::kUnsupported);
+}
+
+TEST_CASE("a member \"shards\" that is not the dataset's own is kept like other unknown members") {
+  const std::string made = R"("made":{"by":"hand","shards":[1,2]},"":[3,4],)";
+  Id128 id;
+  const Manifest manifest =
+      ManifestFromJson(TextWith(R"("made":{"by":"hand"},)", made), "manifest.json", id);
+  CHECK(manifest.made == R"({"by":"hand","shards":[1,2]})");
+  CHECK(manifest.unknown == R"({"":[3,4]})");
+  CHECK(manifest.shards.size() == 1);
+}
+
 TEST_CASE("metadata are texts by their names, and a `meta` of another form is an unknown member") {
   const auto read = [](const std::string& meta) {
     Id128 id;

@@ -277,6 +277,7 @@ struct Damaged {
   std::vector<Id128> ids;  // as the manifest has them
   std::vector<std::string> files;
   Schema schema;
+  std::string schema_text;  // of a shard, if the manifest is lost
 };
 
 std::vector<std::string> ShardFiles(const std::filesystem::path& folder) {
@@ -331,7 +332,7 @@ Damaged LookAt(const ManifestPlace& place) {
   std::string trouble = "there is none";
   for (const std::string& file : damaged.files) {
     try {
-      damaged.schema = ShardFile::ReadSchema(folder / file);
+      damaged.schema = ShardFile::ReadSchema(folder / file, &damaged.schema_text);
       return damaged;
     } catch (const Error& error) {
       if (!SaysDataIsLost(error)) throw;
@@ -369,7 +370,7 @@ class Repair {
         damaged_.manifest ? damaged_.manifest->name : folder_.filename().string();
     DatasetBuild build(out, name, damaged_.schema,
                        damaged_.manifest ? damaged_.manifest->samples : 0, hooks_);
-    if (damaged_.manifest) build.Keep(*damaged_.manifest);
+    build.Keep(Kept());
     for (std::size_t s = 0; s < damaged_.files.size(); ++s)
       Mend(s, build);
     EditSummary made = build.Finish(MadeByEdit("repair", damaged_.ids, Options()));
@@ -388,6 +389,7 @@ class Repair {
     }
     CheckMetadata(hooks_.meta);
     Manifest manifest = BeginManifest(folder_.filename().string(), damaged_.schema);
+    KeepMembers(Kept(), manifest);
     ChangeMetadata(hooks_.meta, manifest.meta);
     for (const std::string& file : damaged_.files) {
       const ShardFile shard(folder_ / file, damaged_.schema);
@@ -410,6 +412,15 @@ class Repair {
   }
 
  private:
+  // What the repaired dataset takes over from the damaged one's manifest.
+  Manifest Kept() const {
+    if (damaged_.manifest) return *damaged_.manifest;
+    Manifest rebuilt;
+    rebuilt.schema = damaged_.schema;
+    rebuilt.schema_text = damaged_.schema_text;
+    return rebuilt;
+  }
+
   // Repairs a shard. Samples are lost only if reading the shard fails; an error of writing ends the
   // repair.
   void Mend(std::size_t s, DatasetBuild& build) {
