@@ -60,7 +60,7 @@ constexpr const char* kConvertExamples =
     "  sluice convert photos/ data/fast --image packed\n"
     "  sluice convert photos/ data/raw64 --size 64x64 --image raw\n"
     "  sluice convert --table labels.csv data/x --field bbox=boxes:xywh --field caption=text\n"
-    "  sluice convert images/ data/seg --mask-dir annotations/\n"
+    "  sluice convert images/ data/seg --mask-folder annotations/\n"
     "  sluice convert train-*.tar data/train\n"
     "  sluice convert train-*.parquet data/train\n"
     "  sluice convert --coco instances_val2017.json val2017/ data/coco\n"
@@ -166,6 +166,9 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
       option_list::Option("split_seed", &ConvertArguments::split_seed, "seed of the split"))
       ->needs("--split")
       ->group(group);
+  cli::AddDeclared(app, arguments.source.given.split, &SplitPart::by)
+      ->needs("--split")
+      ->group(group);
   cli::AddDeclared(app, arguments.options.shards);
   AddMetaOption(app, arguments.options.shards.meta,
                 "say something about the dataset, such as license=CC-BY-4.0; may be given several "
@@ -204,7 +207,7 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
   if (options.geometry.short_side || options.geometry.size || arguments.no_resize)
     options.geometry.max_side.reset();
   if (options.form.image == ImageCodec::kRaw) {
-    for (const char* name : {"--quality", "--restart", "--subsampling"}) {
+    for (const char* name : {"--quality", "--restart-rows", "--subsampling"}) {
       if (app.count(name) > 0) {
         throw UsageError(std::string(name) + " applies to JPEGs only, and --image raw stores none");
       }

@@ -359,8 +359,12 @@ PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, 
   }
   // A part that gets no samples is found now, not after the others have been converted. (A list
   // that an earlier run left is read later; that run had passed this check.)
-  if (!source.paths.empty() || source.kind != ConvertSource::Kind::kPaths) {
-    FindClasses(parts[smallest].source, threads, stop);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    // By a column, any part may be without samples, not only the smallest one.
+    if (p != smallest && source.split.by.empty()) continue;
+    if (!source.paths.empty() || source.kind != ConvertSource::Kind::kPaths) {
+      FindClasses(parts[p].source, threads, stop);
+    }
   }
   return made;
 }

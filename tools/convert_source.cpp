@@ -55,9 +55,7 @@ BoxFormat ParseBoxes(const std::string& text, bool& relative) {
   std::string form = text;
   relative = form.ends_with("-relative");
   if (relative) form.resize(form.size() - std::string_view("-relative").size());
-  return cli::ParseChoice<BoxFormat>(form, {{"xyxy", BoxFormat::kCorners},
-                                            {"xywh", BoxFormat::kCornerSize},
-                                            {"cxcywh", BoxFormat::kCentreSize}});
+  return cli::ParseChoice<BoxFormat>(form, cli::ChoicesOf<BoxFormat>());
 }
 
 // The names of classes in the file, one a line.
@@ -178,17 +176,8 @@ Column ParseColumn(const std::string& text, const std::stop_token& stop) {
     form = type.substr(colon + 1);
     type.resize(colon);
   }
-  column.type = cli::ParseChoice<ColumnType>(type, {{"class", ColumnType::kClass},
-                                                    {"classes", ColumnType::kClasses},
-                                                    {"int", ColumnType::kInteger},
-                                                    {"float", ColumnType::kNumber},
-                                                    {"floats", ColumnType::kNumbers},
-                                                    {"boxes", ColumnType::kBoxes},
-                                                    {"box-classes", ColumnType::kBoxClasses},
-                                                    {"text", ColumnType::kText},
-                                                    {"json", ColumnType::kJson},
-                                                    {"bytes", ColumnType::kBytes},
-                                                    {"mask", ColumnType::kMask}});
+  std::replace(type.begin(), type.end(), '-', '_');  // box-classes
+  column.type = cli::ParseChoice<ColumnType>(type, cli::ChoicesOf<ColumnType>());
   const bool takes_classes = column.type == ColumnType::kClass ||
                              column.type == ColumnType::kClasses ||
                              column.type == ColumnType::kBoxClasses;
@@ -237,7 +226,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
              "JSON list), classes:space (also by spaces), int, float, floats, "
              "boxes:FORM, where FORM is xyxy (default), xywh or cxcywh, with -relative for "
              "fractions of the sides (COLUMN may be four, joined by +: left+top+right+bottom); "
-             "box-classes, text, json, bytes, mask (a path). Default: label or class as class, "
+             "box_classes, text, json, bytes, mask (a path). Default: label or class as class, "
              "text or caption as text")
           ->type_name("SPEC")
           ->allow_extra_args(false);
@@ -247,7 +236,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
              "the names of classes 0, 1, ..., one a line (default: those in the sources, "
              "in the order of their bytes). With columns (a table's or --field's), they are those "
              "of the first column of type class, or if there is none, of the first of type "
-             "classes or box-classes")
+             "classes or box_classes")
           ->type_name("FILE");
   LabelOptions& label = arguments.given.label;
   CLI::Option* const classes_of = cli::AddDeclared(app, label, &LabelOptions::classes_of);
@@ -343,6 +332,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   source.upright = arguments.given.upright;
   source.follow_links = arguments.given.follow_links;
   source.label = arguments.given.label;
+  source.split = arguments.given.split;
   if (!arguments.classes.empty()) {
     const auto label =
         std::find_if(source.rows.columns.begin(), source.rows.columns.end(),

@@ -48,7 +48,7 @@ std::string CsvCell(const std::string& text);
 std::string NoFormula(const std::string& text);
 
 // Class names as one text: "cat|dog". If a name would then be read as several names or as another
-// one, a JSON list instead. The types classes and box-classes of `sluice convert --field` read
+// one, a JSON list instead. The types classes and box_classes of `sluice convert --field` read
 // both.
 std::string NamesCell(const std::vector<std::string>& names);
 

@@ -23,12 +23,12 @@ constexpr const char* kSubsetExamples =
     "\nExamples:\n"
     "  sluice subset data/photos data/pets --class cat --class dog\n"
     "  sluice subset data/photos data/small --per-class 50 --seed 1\n"
-    "  sluice subset data/photos data/chosen --ids numbers.txt\n\n";
+    "  sluice subset data/photos data/chosen --samples numbers.txt\n\n";
 
 struct SubsetArguments {
   std::string dataset;
   std::string out;
-  std::string ids;
+  std::string samples;  // the file with their numbers
   Selection selection;
   EditOutput output;
 };
@@ -42,27 +42,27 @@ constexpr auto kSelectionOptions = option_list::Options<Selection>(
     option_list::Option("seed", &Selection::seed, "seed of random choices"));
 
 // Reads indices of samples, one a line.
-std::vector<std::uint64_t> ReadIds(const std::string& file) {
+std::vector<std::uint64_t> ReadNumbers(const std::string& file) {
   std::ifstream stream(file);
   if (!stream) throw Error(ErrorCode::kNotFound, file, "cannot be opened");
-  std::vector<std::uint64_t> ids;
+  std::vector<std::uint64_t> numbers;
   std::string line;
   for (std::size_t number = 1; std::getline(stream, line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty()) continue;
     try {
-      ids.push_back(cli::ParseInteger(line, 0, UINT64_MAX));
+      numbers.push_back(cli::ParseInteger(line, 0, UINT64_MAX));
     } catch (const cli::UsageError&) {
       throw Error(ErrorCode::kCorrupt, file, "line " + std::to_string(number),
                   "is not the number of a sample");
     }
   }
-  if (ids.empty()) throw Error(ErrorCode::kCorrupt, file, "has no sample numbers");
-  return ids;
+  if (numbers.empty()) throw Error(ErrorCode::kCorrupt, file, "has no sample numbers");
+  return numbers;
 }
 
 int RunSubset(SubsetArguments& arguments) {
-  if (!arguments.ids.empty()) arguments.selection.samples = ReadIds(arguments.ids);
+  if (!arguments.samples.empty()) arguments.selection.samples = ReadNumbers(arguments.samples);
   EditSummary summary;
   const bool done = RunEdit(
       arguments.output, "copying", "copying samples into " + cli::Printable(arguments.out),
@@ -90,7 +90,7 @@ cli::Command AddSubsetCommand(CLI::App& program) {
   app->add_option("--class", selection.classes, "take this class; may be given several times")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  app->add_option("--ids", arguments->ids,
+  app->add_option("--samples", arguments->samples,
                   "take the samples with the numbers in this file, one a line")
       ->type_name("FILE");
   cli::AddDeclared(*app, selection, kSelectionOptions);

@@ -35,7 +35,7 @@ struct TranscodeArguments {
 
 void CheckTogether(const CLI::App& app, const TranscodeArguments& arguments) {
   if (arguments.options.image != ImageCodec::kRaw) return;
-  for (const char* name : {"--quality", "--restart", "--subsampling"}) {
+  for (const char* name : {"--quality", "--restart-rows", "--subsampling"}) {
     if (app.count(name) > 0) {
       throw cli::UsageError(std::string(name) +
                             " applies to JPEGs only, and --image raw stores none");

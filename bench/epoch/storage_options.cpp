@@ -77,7 +77,8 @@ void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset,
     throw cli::UsageError("--behind is for mapped shards: not with --direct or --cache locked");
   }
   if (mapped.read_ahead_bytes && arguments.locked) {
-    throw cli::UsageError("--cache locked reads the whole dataset at once: not with --read-ahead");
+    throw cli::UsageError(
+        "--cache locked reads the whole dataset at once: not with --read-ahead-bytes");
   }
   if (arguments.direct) {
     loader.storage = Direct{mapped.read_ahead_bytes};

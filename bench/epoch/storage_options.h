@@ -20,7 +20,8 @@ struct StorageArguments {
   std::optional<sluice::Stage> stage;
 };
 
-// --behind, --read-ahead, --direct, --cache and --stage. `arguments` must outlive the program.
+// --behind, --read-ahead-bytes, --direct, --cache and --stage. `arguments` must outlive the
+// program.
 void AddStorageOptions(CLI::App& app, StorageArguments& arguments);
 
 // Sets the loader's options, and the budgets that were not given: half of the free memory for

@@ -40,7 +40,7 @@ def make(arguments, name, form):
             first, end = (samples * at // PARTS for at in (number, number + 1))
             numbers = folder / "numbers.txt"
             numbers.write_text("".join(f"{sample}\n" for sample in range(first, end)))
-            subprocess.run([arguments.build / "tools/sluice", "subset", whole, part, "--ids", numbers, "--quiet"],
+            subprocess.run([arguments.build / "tools/sluice", "subset", whole, part, "--samples", numbers, "--quiet"],
                            check=True, stdout=subprocess.DEVNULL)
     return whole, parts
 

@@ -25,7 +25,7 @@ WORKLOADS = [
              ["--batch-size", "32", "--step-ms", "10", "--step-busy", "--transform", "rrc:224,flip"], USUAL),
     Workload("slow-store", "jpeg", "50 ms to the first byte, 40 MB/s",
              ["--batch-size", "32", "--store-delay", "50ms", "--store-rate", "40MB/s", "--transform", "rrc:224,flip"],
-             {"--threads": (1, 2), "--prefetch": (1, 4), "--read-ahead": ("2MB", "8MB", "32MB", "128MB")}),
+             {"--threads": (1, 2), "--prefetch": (1, 4), "--read-ahead-bytes": ("2MB", "8MB", "32MB", "128MB")}),
     Workload("small", "raw32", "raw images of 32x32 in batches of 512",
              # Long epochs: the loader needs five seconds to settle.
              ["--batch-size", "512", "--repeat", "24000", "--transform", "none"],
@@ -72,7 +72,7 @@ def main():
             hand_rates.append(play(arguments, dataset, workload, words(best))[0])
         own_rate, hand_rate = statistics.median(own_rates), statistics.median(hand_rates)
         settled = f"threads {own['threads']}, prefetch {own['prefetch']}"
-        if "--read-ahead" in workload.grid:
+        if "--read-ahead-bytes" in workload.grid:
             settled += f", read-ahead {own['read_ahead_depth_bytes'] / 1e6:.0f}MB"
         hand = ", ".join(f"{name.lstrip('-')} {value}" for name, value in best)
         print(f"| {workload.what} | {settled} | {own_rate:,.0f} | {hand} | {hand_rate:,.0f} | "

@@ -32,7 +32,7 @@ void CheckRank(const DatasetFacts& dataset, const LoaderOptions& options) {
     if (dataset.shards.size() < options.ranks.world_size && dataset.manifest.samples > 0) {
       Refuse("LoaderOptions::ranks.by_shards deals whole shards, and the dataset has " +
              std::to_string(dataset.shards.size()) + " for " + ranks +
-             " ranks; set it to false, or convert with a smaller --shard-size");
+             " ranks; set it to false, or convert with a smaller --shard-bytes");
     }
     return;
   }

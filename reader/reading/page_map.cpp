@@ -136,7 +136,7 @@ void LockInMemory(DatasetState& dataset, bool pass_over) {
                     " shards, but Sluice keeps at most " +
                     std::to_string(dataset.table.max_mapped()) +
                     " mapped, so the dataset cannot be locked in memory (LoaderOptions::storage = "
-                    "Locked); convert again with a larger --shard-size, or set storage = Mapped");
+                    "Locked); convert again with a larger --shard-bytes, or set storage = Mapped");
   }
   const std::uint64_t bytes = dataset.facts->shape.bytes();
   const std::uint64_t available = AvailableMemory();

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 SKIPPED = 77
-OPTIONS = ["--shard-size", "1MB", "--image", "raw"]
+OPTIONS = ["--shard-bytes", "1MB", "--image", "raw"]
 
 
 def skip(sentence):

@@ -34,7 +34,7 @@ def unmount(mount, server):
 with cluster.Workplace(sys.argv) as place:
     for form in "raw", "jpeg":
         subprocess.run(["rm", "-r", place.folder / "whole"], check=True)
-        place.run("sluice", "convert", place.source, place.folder / "whole", "--labels", "none", "--shard-size", "1MB",
+        place.run("sluice", "convert", place.source, place.folder / "whole", "--labels", "none", "--shard-bytes", "1MB",
                   "--image", form, codes=[3])
         local = place.run("sluice", "stats", "--json", place.folder / "whole")
         mount, server = mounted(place, 0.002)

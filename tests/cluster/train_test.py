@@ -98,7 +98,7 @@ def by_slurm(place):
 
 
 with cluster.Workplace(sys.argv) as place:
-    place.run("sluice", "convert", place.source, place.data, "--labels", "top", "--shard-size", "1MB", codes=[0, 3])
+    place.run("sluice", "convert", place.source, place.data, "--labels", "top", "--shard-bytes", "1MB", codes=[0, 3])
     for launch in by_torchrun, by_mpirun, by_kubernetes, by_slurm:
         launch(place)
         print(launch.__name__, "succeeded", flush=True)

@@ -44,11 +44,11 @@ const std::filesystem::path& TableFolder() {
 // `choice` selects columns, and the form of boxes.
 std::vector<Column> ColumnsOf(std::uint8_t choice) {
   const std::vector<Column> all = {
-      {"label", ColumnType::kClass},   {"tags", ColumnType::kClasses},
-      {"count", ColumnType::kInteger}, {"targets", ColumnType::kNumbers},
-      {"boxes", ColumnType::kBoxes},   {"kinds", ColumnType::kBoxClasses},
-      {"caption", ColumnType::kText},  {"meta", ColumnType::kJson},
-      {"mask", ColumnType::kMask},     {"weight", ColumnType::kNumber},
+      {"label", ColumnType::kClass},  {"tags", ColumnType::kClasses},
+      {"count", ColumnType::kInt},    {"targets", ColumnType::kFloats},
+      {"boxes", ColumnType::kBoxes},  {"kinds", ColumnType::kBoxClasses},
+      {"caption", ColumnType::kText}, {"meta", ColumnType::kJson},
+      {"mask", ColumnType::kMask},    {"weight", ColumnType::kFloat},
   };
   if (choice % 4 == 0) return {};
   std::vector<Column> columns;

@@ -52,7 +52,7 @@ with importers.Workplace() as place:
     raw = whole.cast_column("image", datasets.Image(decode=False))
     rows = place.convert(files, *KEEP, "--field", "label=class", "--field", "caption=text", "--field", "serial=int",
                          "--field", "weight=float", "--field", "kept=int", "--field", "objects.bbox=boxes:xywh",
-                         "--field", "objects.category=box-classes")
+                         "--field", "objects.category=box_classes")
     usual = place.convert(files, *KEEP, name="usual")  # all fields, without naming columns
     importers.check("samples", [len(rows), len(usual)], [len(whole)] * 2)
     names = whole.features["label"].names

@@ -31,9 +31,10 @@ class Addition {
   Addition(int shards, bool direct) {
     WriteClasses(folder_ / "first", 2, 60, 50);
     WriteClasses(folder_ / "second", (shards * 8 + 2) / 3, 50, 60);
-    REQUIRE(Sluice({"convert", (folder_ / "first").string(), (folder_ / "before").string(),
-                    "--size", "200x160", "--image", "raw", "--shard-size", "1MB", "--threads", "2"})
-                .exit_code == 0);
+    REQUIRE(
+        Sluice({"convert", (folder_ / "first").string(), (folder_ / "before").string(), "--size",
+                "200x160", "--image", "raw", "--shard-bytes", "1MB", "--threads", "2"})
+            .exit_code == 0);
     before_ = ContentsOf(folder_ / "before");
     const auto data = Fresh();
     REQUIRE(Run(data).exit_code == 0);

@@ -28,7 +28,7 @@ Conversion::Conversion(int shards, bool direct) {
 
 Words Conversion::Command(const std::filesystem::path& data) const {
   Words words = {"convert", source().string(), data.string(), "--size",    "200x160", "--image",
-                 "raw",     "--shard-size",    "1MB",         "--threads", "2"};
+                 "raw",     "--shard-bytes",   "1MB",         "--threads", "2"};
   if (direct_) words.emplace_back("--direct");
   return words;
 }

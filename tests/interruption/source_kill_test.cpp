@@ -65,7 +65,7 @@ TEST_CASE("a killed conversion of a file that holds images resumes and gives the
   // The pictures are raw, and fill three shards.
   const auto command = [&](const std::filesystem::path& data) -> Words {
     return {"convert", source.string(), data.string(), "--size",    "400x400", "--image",
-            "raw",     "--shard-size",  "1MB",         "--threads", "1"};
+            "raw",     "--shard-bytes", "1MB",         "--threads", "1"};
   };
   const auto run = [&](const std::filesystem::path& data, const std::string& action,
                        const std::filesystem::path& record = {}) {

@@ -120,6 +120,14 @@ def test_every_former_name_leads_to_the_current_one():
             setattr(source, name, None)
 
 
+def test_a_former_word_of_a_column_is_an_error_that_lists_the_current_ones():
+    assert sluice.Column("n", "int").type == sluice.ColumnType.INT
+    with pytest.raises(TypeError, match="type takes .*'int' . 'float' . 'floats' .*, not 'integer'"):
+        sluice.Column("n", "integer")
+    with pytest.raises(TypeError, match="boxes takes 'xyxy' . 'xywh' . 'cxcywh', not 'corners'"):
+        sluice.Column("box", "boxes", boxes="corners")
+
+
 @pytest.mark.parametrize("struct", ["LoaderStats", "SampleFault", "ConvertSummary", "LeftOut", "Duplicate", "TraceEvent"])
 def test_every_member_of_a_result_is_an_attribute(struct):
     assert set(members(struct)) - attributes(struct) == set()

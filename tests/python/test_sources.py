@@ -51,6 +51,33 @@ def test_warnings_of_a_conversion_are_python_warnings_and_in_its_summary(folder,
                              "warning: columns not used: age)")
 
 
+def test_a_summary_says_what_happened_to_the_pictures(tmp_path):
+    (tmp_path / "in").mkdir()
+    for name, side in ("small", 20), ("large", 40):
+        Image.new("RGB", (side, side)).save(tmp_path / f"in/{name}.jpg")
+    summary = sluice.convert(tmp_path / "in", tmp_path / "out", max_side=30)
+    assert (summary.shrunk, summary.reencoded) == (1, 2)
+    assert repr(summary) == "ConvertSummary(2 samples in 1 shards, 0 left out, 1 shrunk, 2 JPEGs encoded anew)"
+
+
+def test_rows_of_one_value_go_to_one_part(folder, tmp_path):
+    table = tmp_path / "table.csv"
+    rows = [f"{part}/{letter}/{number}.png,who{number % 3}" for number, (part, letter) in
+            enumerate([("train", "a"), ("train", "b")] * 2 + [("val", "a"), ("val", "b")] * 2)]
+    table.write_text("file,who\n" + "\n".join(rows) + "\n")
+    seen = []
+    for part, (begin, end) in {"train": (0, 0.6), "val": (0.6, 1)}.items():
+        source = sluice.ConvertSource.table(table)
+        source.root = folder
+        source.split = sluice.SplitPart(begin, end, by="who")
+        sluice.convert(source, tmp_path / part)
+        seen.append({int(sample.key[-5]) % 3 for sample in sluice.Dataset(tmp_path / part)})
+    assert seen[0] | seen[1] == {0, 1, 2} and not seen[0] & seen[1]
+    with pytest.raises(sluice.Error, match="has no column \"whom\"; it has: file, who"):
+        source.split.by = "whom"
+        sluice.convert(source, tmp_path / "x")
+
+
 def test_a_conversion_of_good_sources_gives_no_warning(folder, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -62,7 +89,7 @@ def test_rows_of_a_table_are_grouped(folder, tmp_path):
     table.write_text("file,what,box\ntrain/a/0.png,cat,\"1,2,3,4\"\ntrain/a/0.png,dog,\"5,6,7,8\"\nval/b/5.png,dog,\"0,0,9,9\"\n")
     source = sluice.ConvertSource.table(table)
     source.root = folder
-    source.rows.columns = [sluice.Column("box", sluice.ColumnType.BOXES, "boxes", sluice.BoxFormat.CORNER_SIZE),
+    source.rows.columns = [sluice.Column("box", sluice.ColumnType.BOXES, "boxes", sluice.BoxFormat.XYWH),
                       sluice.Column("what", sluice.ColumnType.BOX_CLASSES)]
     source.rows.group = True
     sluice.convert(source, tmp_path / "data", keep_order=True)

@@ -65,8 +65,8 @@ TEST_CASE("options --direct, --cache and --stage reach the loader and the result
     CHECK_FALSE(usual.contains(key));
   CHECK(usual["choices"]["prefetch"] == 2);
   CHECK(usual["choices"]["read_ahead_depth_bytes"].get<std::uint64_t>() >= 16 << 20);
-  CHECK(animals.EpochJson({"--read-ahead", "2MiB", "--prefetch", "0"})["read_ahead_depth_bytes"] ==
-        2 << 20);
+  CHECK(animals.EpochJson({"--read-ahead-bytes", "2MiB", "--prefetch",
+                           "0"})["read_ahead_depth_bytes"] == 2 << 20);
   const nlohmann::json direct = animals.EpochJson({"--epochs", "1", "--direct"});
   CHECK(direct["direct"] == true);
   CHECK(direct["memory_bound"]["mapped_bytes"] == 0);

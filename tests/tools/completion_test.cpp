@@ -49,7 +49,7 @@ TEST_CASE("completion in bash offers commands, options, the words of a choice, a
   const std::string images = (folder / "images").string();
   CHECK(Offered(folder, SLUICE_COMMAND, "ver") == Words{"verify"});
   CHECK(Offered(folder, SLUICE_COMMAND, "--v") == Words{"--version"});
-  CHECK(Offered(folder, SLUICE_COMMAND, "convert --sh") == Words{"--shard-size", "--short-side"});
+  CHECK(Offered(folder, SLUICE_COMMAND, "convert --sh") == Words{"--shard-bytes", "--short-side"});
   CHECK(Offered(folder, SLUICE_COMMAND, "convert --fit ''") == Words{"crop", "pad", "stretch"});
   CHECK(Offered(folder, SLUICE_COMMAND, "convert --channels ''") == Words{"1", "3"});
   CHECK(Offered(folder, SLUICE_COMMAND, "convert --quality ''").empty());
@@ -57,7 +57,7 @@ TEST_CASE("completion in bash offers commands, options, the words of a choice, a
         Words{images});
   CHECK(Offered(folder, SLUICE_COMMAND, "convert --table " + images + "/l") ==
         Words{images + "/labels.csv"});
-  CHECK(Offered(folder, SLUICE_COMMAND, "convert --mask-dir " + images + "/l").empty());
+  CHECK(Offered(folder, SLUICE_COMMAND, "convert --mask-folder " + images + "/l").empty());
 }
 
 TEST_CASE("both programs complete every command and each of its options") {

@@ -51,16 +51,16 @@ void CheckSameFiles(const Dataset& a, const Dataset& b) {
 
 }  // namespace
 
-TEST_CASE("option --shard-size sets the size of shards") {
+TEST_CASE("option --shard-bytes sets the size of shards") {
   Source source;
   for (int i = 0; i < 12; ++i) {
     WriteJpeg(source.path() / (std::to_string(i) + ".jpg"), Noise(400, 400));
   }
   // 12 raw images of 480 kB.
   CHECK(source.Convert({"--image", "raw"}).shards().size() == 1);
-  const Dataset small = source.Convert({"--image", "raw", "--shard-size", "1MB"});
+  const Dataset small = source.Convert({"--image", "raw", "--shard-bytes", "1MB"});
   CHECK(small.shards().size() >= 6);
-  const Dataset binary = source.Convert({"--image", "raw", "--shard-size", "2 MiB"});
+  const Dataset binary = source.Convert({"--image", "raw", "--shard-bytes", "2 MiB"});
   CHECK(binary.shards().size() >= 3);
   CHECK(binary.shards().size() < small.shards().size());
 }

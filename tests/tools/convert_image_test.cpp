@@ -72,11 +72,11 @@ TEST_CASE("option --quality keep encodes resized images at 90, and keep:Q at Q")
         LumaStepAt(40));
 }
 
-TEST_CASE("option --restart sets the MCU rows between restart markers") {
+TEST_CASE("option --restart-rows sets the MCU rows between restart markers") {
   // 64 pixels in 4:2:0 are 4 MCUs of 16.
   CHECK(Converted({}).Facts().restart_interval == 4);
-  CHECK(Converted({"--restart", "2"}).Facts().restart_interval == 8);
-  CHECK(Converted({"--restart", "none"}).Facts().restart_interval == 0);
+  CHECK(Converted({"--restart-rows", "2"}).Facts().restart_interval == 8);
+  CHECK(Converted({"--restart-rows", "none"}).Facts().restart_interval == 0);
 }
 
 TEST_CASE("option --subsampling sets the resolution of colour") {

@@ -343,8 +343,8 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
     WriteJpeg(folders / "0.jpg", kSanitized ? MakePicture(90, 90) : MakePicture(450, 450));
     for (int i = 1; i < pictures; ++i)
       std::filesystem::create_hard_link(folders / "0.jpg", folders / (std::to_string(i) + ".jpg"));
-    const Words words = {"convert", folders.source, folders.data, "--threads",    "1",  "--image",
-                         "raw",     "--size",       "300",        "--shard-size", "1MB"};
+    const Words words = {"convert", folders.source, folders.data, "--threads",     "1",  "--image",
+                         "raw",     "--size",       "300",        "--shard-bytes", "1MB"};
     Running running(SLUICE_COMMAND, words);
     bool sent = false;
     const Outcome interrupted = running.Wait([&](const Outcome&) {

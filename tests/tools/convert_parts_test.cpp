@@ -21,8 +21,8 @@ struct PartsFolder : TemporaryFolder {
   std::string At(const std::string& name) const { return (path() / name).string(); }
   // The command with options that give five or six shards.
   Words Convert(const std::string& command, const std::string& data) const {
-    return {command,   At("source"), At(data),       "--size", "200x160",
-            "--image", "raw",        "--shard-size", "1MB"};
+    return {command,   At("source"), At(data),        "--size", "200x160",
+            "--image", "raw",        "--shard-bytes", "1MB"};
   }
   Outcome Part(const std::string& part, const std::string& data) const {
     return Sluice({"convert", "--part", part, At(data)});

@@ -1,5 +1,7 @@
 // sluice convert --split, and several folders at once.
+#include <cmath>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include <sluice/dataset.h>
@@ -56,6 +58,134 @@ TEST_CASE("a split gives each part its share of every class, and every sample go
                 "--split-seed", "1"})
             .exit_code == 3);
   CHECK(KeysOf(folder / "other/val") != KeysOf(folder / "data/val"));
+}
+
+namespace {
+
+// A table of 40 pictures of 8 senders, who sent 1 to 9 of them, of two classes.
+struct SendersTable {
+  TemporaryFolder folder;
+  std::map<std::string, std::string> sender_of;  // by key
+  SendersTable() {
+    const int counts[] = {1, 9, 2, 8, 3, 7, 4, 6};
+    std::string text = "file,label,sender_id\n";
+    int picture = 0;
+    for (int sender = 0; sender < 8; ++sender) {
+      for (int i = 0; i < counts[sender]; ++i, ++picture) {
+        const std::string key = std::to_string(picture) + ".jpg";
+        WriteJpeg(folder / "source" / key, MakePicture(8, 8));
+        sender_of[key] = "s" + std::to_string(sender);
+        text += key + "," + (i % 2 == 0 ? "cat" : "dog") + "," + sender_of[key] + "\n";
+      }
+    }
+    text += "0.jpg,cat,\n";  // nobody knows whose picture it is
+    WriteBytes(folder / "source/table.csv", text);
+  }
+  std::string At(const std::string& name) const { return (folder / name).string(); }
+  Outcome Split(const std::string& data, const Words& more) const {
+    Words words = {"convert", "--table", At("source/table.csv"), At(data)};
+    words.insert(words.end(), more.begin(), more.end());
+    return Sluice(words);
+  }
+  std::set<std::string> SendersIn(const std::string& part) const {
+    std::set<std::string> senders;
+    for (const std::string& key : KeysOf(folder / part))
+      senders.insert(sender_of.at(key));
+    return senders;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a split by a column puts all rows of one value into one part") {
+  const SendersTable table;
+  const Words by_sender = {"--split", "train=0.5,val=0.3,test=0.2", "--split-by", "sender_id"};
+  const Outcome outcome = table.Split("data", by_sender);
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 3);  // the row without a sender is left out
+  CHECK_THAT(ContentOf(table.At("data/train/skipped.tsv")),
+             Catch::Matchers::ContainsSubstring("column sender_id: has no value to split by"));
+  std::set<std::string> senders;
+  std::size_t samples = 0, values = 0;
+  for (const auto& [part, share] : {std::pair("train", 0.5), {"val", 0.3}, {"test", 0.2}}) {
+    const std::string name = std::string("data/") + part;
+    const std::set<std::string> here = table.SendersIn(name);
+    senders.insert(here.begin(), here.end());
+    values += here.size();
+    const Dataset dataset = Dataset::Open(table.At(name));
+    samples += dataset.size();
+    // Each end of a part lies within half of the largest sender of where it should.
+    CHECK(std::abs(static_cast<double>(dataset.size()) - 40 * share) <= 9);
+    CHECK(dataset.schema().fields.size() == 2);  // the column is no field
+    CHECK(dataset.schema().fields[1].classes == std::vector<std::string>{"cat", "dog"});
+  }
+  CHECK(samples == 40);
+  CHECK(senders.size() == 8);
+  CHECK(values == 8);  // no sender is in two parts
+  // The part depends on the value and on --split-seed alone: not on the rows' order or keys.
+  std::string text = ContentOf(table.At("source/table.csv"));
+  std::vector<std::string> lines;
+  for (std::size_t at = text.find('\n') + 1; at < text.size(); at = text.find('\n', at) + 1)
+    lines.push_back(text.substr(at, text.find('\n', at) + 1 - at));
+  std::string turned = "file,label,sender_id\n";
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+    turned += *line;
+  WriteBytes(table.folder / "source/table.csv", turned);
+  CHECK(table.Split("same", by_sender).exit_code == 3);
+  CHECK(table.SendersIn("same/val") == table.SendersIn("data/val"));
+  Words other = by_sender;
+  other.insert(other.end(), {"--split-seed", "3"});
+  CHECK(table.Split("other", other).exit_code == 3);
+  CHECK(table.SendersIn("other/train") != table.SendersIn("data/train"));
+}
+
+TEST_CASE("a split by a column needs the column, and values for each part") {
+  const SendersTable table;
+  const Outcome missing = table.Split("a", {"--split", "a=0.5,b=0.5", "--split-by", "patient"});
+  CHECK(missing.exit_code == 2);
+  CHECK_THAT(missing.err, Catch::Matchers::ContainsSubstring(
+                              "has no column \"patient\"; it has: file, label, sender_id"));
+  std::string parts = "a=0.1";
+  for (char name = 'b'; name <= 'j'; ++name)
+    parts += std::string(",") + name + "=0.1";
+  const Outcome few = table.Split("b", {"--split", parts, "--split-by", "sender_id"});
+  CHECK(few.exit_code == 1);
+  CHECK_THAT(few.err,
+             Catch::Matchers::ContainsSubstring("has too few values in the column \"sender_id\""));
+  CHECK_FALSE(std::filesystem::exists(table.folder / "b"));
+  std::filesystem::create_directory(table.folder / "tar");
+  const std::string command =
+      "tar -C '" + table.At("source") + "' -cf '" + table.At("tar/x.tar") + "' 0.jpg 1.jpg 2.jpg";
+  REQUIRE(std::system(command.c_str()) == 0);  // NOLINT
+  const Outcome archive = Sluice({"convert", table.At("tar/x.tar"), table.At("c"), "--split",
+                                  "a=0.5,b=0.5", "--split-by", "sender_id"});
+  CHECK(archive.exit_code == 2);
+  CHECK_THAT(archive.err, Catch::Matchers::ContainsSubstring("is an archive without columns"));
+}
+
+TEST_CASE("Parquet files are split by a column, and rows that --group joins must agree in it") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  // write_parquet.py: the rows with an odd number are ants, the first three are not good.
+  REQUIRE(Sluice({"convert", SLUICE_GOLDENS "/plain.parquet", at("data"), "--field", "label=class",
+                  "--split", "train=0.5,val=0.5", "--split-by", "good"})
+              .exit_code == 0);
+  const std::set<std::string> first = {"0.png", "2.png", "plain/0000001"};
+  const std::set<std::string> train = KeysOf(folder / "data/train");
+  CHECK(KeysOf(folder / "data/train").size() == 3);
+  CHECK((train == first || KeysOf(folder / "data/val") == first));
+
+  for (const char* name : {"1.jpg", "2.jpg", "3.jpg"})
+    WriteJpeg(folder / name, MakePicture(8, 8));
+  WriteBytes(folder / "rows.csv",
+             "path,tags,who\n1.jpg,a,x\n1.jpg,b,x\n2.jpg,a,y\n3.jpg,a,x\n3.jpg,b,y\n");
+  const Outcome grouped =
+      Sluice({"convert", "--table", at("rows.csv"), at("grouped"), "--group", "--field",
+              "tags=classes", "--split", "train=0.5,val=0.5", "--split-by", "who"});
+  INFO(grouped.err);
+  CHECK(grouped.exit_code == 3);
+  CHECK_THAT(ContentOf(at("grouped/train/skipped.tsv")),
+             Catch::Matchers::ContainsSubstring("column who has one value"));
 }
 
 TEST_CASE("parts with many small classes have the requested sizes") {
@@ -153,7 +283,7 @@ TEST_CASE(
   CHECK(Sluice({"convert", at("source/train/cat"), at("x"), "--split-folders"}).exit_code == 1);
 }
 
-TEST_CASE("without --mask-dir, --split-folders looks for masks nowhere") {
+TEST_CASE("without --mask-folder, --split-folders looks for masks nowhere") {
   const TemporaryFolder folder;
   for (const char* key : {"source/train/cat/1.jpg", "source/val/cat/1.jpg"})
     WriteJpeg(folder / key, MakePicture(20, 20));
@@ -337,8 +467,8 @@ TEST_CASE("masks of the parts lie in folders with the parts' names") {
                            "\x04\x76\x49\xe3\x28\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82",
                            68));
   }
-  const Outcome outcome =
-      Sluice({"convert", at("source"), at("data"), "--split-folders", "--mask-dir", at("masks")});
+  const Outcome outcome = Sluice(
+      {"convert", at("source"), at("data"), "--split-folders", "--mask-folder", at("masks")});
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
   CHECK(Dataset::Open(folder / "data/val").schema().fields.size() == 3);

@@ -44,11 +44,11 @@ TEST_CASE("subset selects by class, number and count, in the dataset's order") {
   CHECK(each.size() == 6);
   CHECK(Dataset::Open(folders.At("out")).class_counts() == std::vector<std::uint64_t>{2, 2, 2});
   WriteBytes(folders.folder / "ids", "7\n2\n7\n");
-  taken({"--ids", folders.At("ids")});
+  taken({"--samples", folders.At("ids")});
   CHECK(Dataset::Open(folders.At("out"))[0].key() == Dataset::Open(a)[2].key());
   CHECK(Dataset::Open(folders.At("out"))[1].key() == Dataset::Open(a)[7].key());
   WriteBytes(folders.folder / "ids", "12\n");
-  CHECK(Sluice({"subset", a, folders.At("z"), "--ids", folders.At("ids")}).exit_code == 2);
+  CHECK(Sluice({"subset", a, folders.At("z"), "--samples", folders.At("ids")}).exit_code == 2);
   CHECK(Sluice({"subset", a, folders.At("z"), "--class", "emu"}).exit_code == 2);
 }
 
@@ -89,6 +89,16 @@ void ChangeManifest(const std::string& dataset, Change change) {
   change(json);
   json.erase("id");
   const std::string rest = "\"," + json.dump().substr(1);
+  WriteBytes(path, "{\"id\":\"" + ToHex(Hash128(AsBytes(rest))) + rest);
+}
+
+// Replaces a text in the dataset's manifest.
+void ReplaceInManifest(const std::string& dataset, const std::string& from, const std::string& to) {
+  constexpr std::size_t kIdEnd = 39;
+  const std::string path = dataset + "/manifest.json";
+  std::string rest = ContentOf(path).substr(kIdEnd);
+  REQUIRE(rest.find(from) != std::string::npos);
+  rest.replace(rest.find(from), from.size(), to);
   WriteBytes(path, "{\"id\":\"" + ToHex(Hash128(AsBytes(rest))) + rest);
 }
 
@@ -143,6 +153,39 @@ TEST_CASE("every edit keeps the members of a manifest that this version does not
   std::filesystem::remove(folders.At("some") + "/manifest.json");
   REQUIRE(Sluice({"repair", folders.At("some")}).exit_code == 0);
   CHECK(ManifestOf(folders.At("some"))["schema"]["unit"] == "pixels");
+}
+
+TEST_CASE("edits that keep the schema keep its text as another writer wrote it") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  const std::string b = folders.Make("b", {"cat", "dog"}, 2, 200);
+  const std::string wider = folders.Make("wider", {"cat", "dog", "emu"}, 2, 300);
+  folders.Make("more", {"cat"}, 2, 900);
+  // The same schema with its members in another order, and other spaces and spellings.
+  const nlohmann::json fields = ManifestOf(a)["schema"]["fields"];
+  const std::string usual = nlohmann::json{{"fields", fields}}.dump();
+  const std::string other =
+      R"({ "fields" :
+ [ {"role":"image","name":"im\u0061ge","kind":"image"}, )" +
+      fields[1].dump() + "]\t}";
+  ReplaceInManifest(a, "\"schema\":" + usual, "\"schema\" : " + other);
+  REQUIRE(Sluice({"verify", a}).exit_code == 0);
+  for (const Words& words :
+       {Words{"repair", a, folders.At("repaired")}, Words{"merge", a, b, folders.At("merged")},
+        Words{"subset", a, folders.At("some"), "--count", "4"},
+        Words{"append", folders.At("more.src"), a}, Words{"append", "--repack", a}}) {
+    INFO(words[0]);
+    REQUIRE(Sluice(words).exit_code == 0);
+    const std::string made = words[0] == "append" ? a : words[words[0] == "merge" ? 3 : 2];
+    CHECK(Sluice({"verify", made}).exit_code == 0);
+    CHECK_THAT(ContentOf(made + "/manifest.json"),
+               ContainsSubstring("\n\"schema\":" + other + ",\n"));
+  }
+  // Another schema has a text of its own.
+  REQUIRE(Sluice({"merge", a, wider, folders.At("both")}).exit_code == 0);
+  CHECK(Sluice({"verify", folders.At("both")}).exit_code == 0);
+  CHECK(ContentOf(folders.At("both") + "/manifest.json").find("im\\u0061ge") == std::string::npos);
+  CHECK(ManifestOf(folders.At("both"))["schema"]["fields"][1]["classes"].size() == 3);
 }
 
 TEST_CASE("a dataset shows the metadata that --meta gave it, and edits keep or change them") {
@@ -271,7 +314,7 @@ TEST_CASE("convert does not overwrite the shards of a dataset that was edited si
   WriteJpeg(folders.folder / "more/cat/x.jpg", MakePicture(60, 40, 3, 900));
   const std::string data = folders.At("data");
   const Words convert = {"convert", folders.At("source"), data, "--image", "raw", "--size",
-                         "200x160", "--shard-size",       "1MB"};
+                         "200x160", "--shard-bytes",      "1MB"};
   REQUIRE(Sluice(convert).exit_code == 0);
   const std::size_t planned = Dataset::Open(data).shards().size();
   REQUIRE(planned >= 3);

@@ -22,8 +22,8 @@ struct DamagedAnimals {
 
   DamagedAnimals() {
     WriteClasses(folder / "source", 40, 80, 60);
-    REQUIRE(Sluice({"convert", (folder / "source").string(), data, "--image", "raw", "--shard-size",
-                    "1MB"})
+    REQUIRE(Sluice({"convert", (folder / "source").string(), data, "--image", "raw",
+                    "--shard-bytes", "1MB"})
                 .exit_code == 0);
     const Dataset dataset = Dataset::Open(data);
     REQUIRE(dataset.shards().size() == 2);

@@ -81,7 +81,7 @@ TEST_CASE("a converted table's boxes and their classes follow both orientation a
   WriteSource(folder / "s/t.csv",
               std::string("path,at,what\na.jpg,\"0 0 .1 1; .3 0 .2 .5\",hat|shoe\n"));
   ConvertSource source = ConvertSource::Table(folder / "s/t.csv");
-  source.rows.columns = {{"at", ColumnType::kBoxes, "", BoxFormat::kCornerSize, true},
+  source.rows.columns = {{"at", ColumnType::kBoxes, "", BoxFormat::kXywh, true},
                          {"what", ColumnType::kBoxClasses}};
   source.upright = false;
   const ConvertSummary summary = Convert(source, folder / "data", WithSize(30, 30, Fit::kCrop));

@@ -101,7 +101,7 @@ TEST_CASE("boxes in lists of a Parquet file are read with the names of their cla
   const std::string form = GENERATE("plain", "dictionary", "zstd2", "snappy");
   CAPTURE(form);
   ConvertSource source = ConvertSource::Archives({Golden(form)});
-  source.rows.columns = {{"objects.bbox", ColumnType::kBoxes, "boxes", BoxFormat::kCornerSize},
+  source.rows.columns = {{"objects.bbox", ColumnType::kBoxes, "boxes", BoxFormat::kXywh},
                          {"objects.category", ColumnType::kBoxClasses, "kinds"}};
   folder.Convert(source);
   const StoredDataset data = folder.Data();
@@ -110,6 +110,24 @@ TEST_CASE("boxes in lists of a Parquet file are read with the names of their cla
   CHECK(ElementsOf<std::int32_t>(FieldOf(data, 5, "kinds")) == std::vector<std::int32_t>{1, 1, 1});
   CHECK(ElementsOf<std::int32_t>(FieldOf(data, 0, "kinds")) == std::vector<std::int32_t>{0});
   CHECK(data.manifest.schema.fields[2].classes == Strings{"cat", "dog"});
+}
+
+TEST_CASE(
+    "a Parquet file's columns of decimals are left out with a warning, not read as integers") {
+  const ParquetFolder folder;
+  ConvertSource source = ConvertSource::Archives({Golden("decimals")});
+  const ConvertSummary summary = folder.Convert(source);
+  CHECK(summary.samples == 3);
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(summary.warnings[0] == "columns not used: price, total");
+  const StoredDataset data = folder.Data();
+  CHECK(data.manifest.schema.fields.size() == 2);
+  CHECK(data.samples[1].Label() == 1);
+  source.rows.columns = {{"label", ColumnType::kClass}, {"price", ColumnType::kFloat}};
+  const auto error = ErrorOf([&] { Convert(source, folder.path() / "named"); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kInvalidArgument);
+  CHECK_THAT(error->sentence(), ContainsSubstring("column \"price\" values of a type"));
 }
 
 TEST_CASE(
@@ -204,7 +222,7 @@ TEST_CASE(
     "a column of a Parquet file whose numbers have class names can be read as plain integers") {
   const ParquetFolder folder;
   ConvertSource source = ConvertSource::Archives({Golden("plain")});
-  source.rows.columns = {{"label", ColumnType::kInteger, "number"}};
+  source.rows.columns = {{"label", ColumnType::kInt, "number"}};
   CHECK(folder.Convert(source).samples == 6);
   CHECK(ElementsOf<std::int64_t>(FieldOf(folder.Data(), 5, "number")) ==
         std::vector<std::int64_t>{1});

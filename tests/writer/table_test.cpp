@@ -260,9 +260,9 @@ TEST_CASE("columns of every type are stored as their fields") {
       R"({"path":"b.jpg","tags":[],"n":9007199254740993,"x":"2.5","v":"4 5 6","m":null,"t":null})"
       "\n",
       {{"tags", ColumnType::kClasses},
-       {"n", ColumnType::kInteger},
-       {"x", ColumnType::kNumber, "target"},
-       {"v", ColumnType::kNumbers},
+       {"n", ColumnType::kInt},
+       {"x", ColumnType::kFloat, "target"},
+       {"v", ColumnType::kFloats},
        {"m", ColumnType::kJson},
        {"t", ColumnType::kText}}));
   const StoredDataset data = folders.Data();
@@ -293,7 +293,7 @@ TEST_CASE("incomplete rows are left out with their line") {
       "t.csv",
       "path,n,v,b\na.jpg,1,1 2,1 2 3 4\nb.jpg,one,1 2,\n,1,1 2,\n../t.csv,1,1 2,\n"
       "gone.jpg,1,1 2,\nb.jpg,,1 2,\nb.jpg,1,1 2 3,\nb.jpg,1,1 2,1 2 3\nt.csv,1,1 2,\n",
-      {{"n", ColumnType::kInteger}, {"v", ColumnType::kNumbers}, {"b", ColumnType::kBoxes}}));
+      {{"n", ColumnType::kInt}, {"v", ColumnType::kFloats}, {"b", ColumnType::kBoxes}}));
   CHECK(summary.samples == 1);
   REQUIRE(summary.skipped.size() == 8);
   std::string reasons;
@@ -478,7 +478,7 @@ TEST_CASE(
 TEST_CASE("damaged boxes leave their image out, and boxes within one pixel give a warning") {
   const TableFolder folders;
   Column boxes{"bbox", ColumnType::kBoxes};
-  boxes.boxes = BoxFormat::kCornerSize;
+  boxes.boxes = BoxFormat::kXywh;
   ConvertSummary summary = folders.Convert(folders.Table(
       "t.csv", "path,bbox\na.jpg,9 9 -4 5\nb.jpg,5 5 0 8\ndeep/c.jpg,1 1 5 5\n", {boxes}));
   CHECK(summary.samples == 2);
@@ -488,7 +488,7 @@ TEST_CASE("damaged boxes leave their image out, and boxes within one pixel give 
              ContainsSubstring(
                  "ends before it begins: left, top, right and bottom are [9.0,9.0,5.0,14.0]"));
   std::filesystem::remove_all(folders.folder / "data");
-  boxes.boxes = BoxFormat::kCorners;
+  boxes.boxes = BoxFormat::kXyxy;
   boxes.relative = true;
   summary = folders.Convert(
       folders.Table("t.csv", "path,bbox\na.jpg,0 0 12 9\nb.jpg,0 0 .5 1.05\n", {boxes}));

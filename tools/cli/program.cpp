@@ -136,6 +136,29 @@ const Command* Chosen(const std::vector<Command>& commands) {
   return nullptr;
 }
 
+// Options that were called otherwise in an earlier version.
+constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
+    {"--ids", "--samples"},
+    {"--mask-dir", "--mask-folder"},
+    {"--read-ahead", "--read-ahead-bytes"},
+    {"--restart", "--restart-rows"},
+    {"--shard-size", "--shard-bytes"},
+};
+
+// "; --ids is called --samples" if an argument is an earlier name of an option of the command.
+std::string RenamedAmong(const CLI::App& command, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    for (const auto& [before, now] : kRenamed) {
+      if (word.substr(0, word.find('=')) == before &&
+          command.get_option_no_throw(std::string(now)) != nullptr) {
+        return "; " + std::string(before) + " is called " + std::string(now);
+      }
+    }
+  }
+  return {};
+}
+
 // Parses the command line. Returns whether to continue; if not, sets the program's `exit_code`.
 bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv,
            int& exit_code) {
@@ -156,7 +179,10 @@ bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, ch
                    text.substr(0, text.find(':')) + " takes one value, and may be given only once");
     return false;
   } catch (const CLI::ParseError& error) {
-    exit_code = WrongUsage(program, Chosen(commands), error.what());
+    const Command* const command = Chosen(commands);
+    exit_code = WrongUsage(
+        program, command,
+        error.what() + (command == nullptr ? "" : RenamedAmong(*command->app, argc, argv)));
     return false;
   } catch (const UsageError& error) {
     exit_code = WrongUsage(program, Chosen(commands), error.what());

@@ -407,6 +407,8 @@ void CheckSource(const ConvertSource& source) {
   require(source.kind == Kind::kTable || source.kind == Kind::kArchives ||
               (source.rows.columns.empty() && source.rows.path_column.empty()),
           "columns need a table, and none was given");
+  require(source.split.by.empty() || source.kind == Kind::kTable || source.kind == Kind::kArchives,
+          "a split by a column needs a table, and none was given");
   require(source.split.begin >= 0 && source.split.begin < source.split.end && source.split.end <= 1,
           "a part of a split must lie between 0 and 1 and not be empty");
   require(source.kind != Kind::kAnnotations ||
@@ -460,11 +462,11 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
                 "is an image, and not a file that holds images; give its folder, or a list of "
                 "images (--paths)");
   }
-  if (!source.rows.columns.empty() || !source.rows.path_column.empty()) {
-    throw Error(
-        ErrorCode::kInvalidArgument, source.archives.front().string(),
-        "is an archive without columns, so --field and --path-column do not apply; the names "
-        "of its members say what each member is");
+  if (!source.rows.columns.empty() || !source.rows.path_column.empty() ||
+      !source.split.by.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, source.archives.front().string(),
+                "is an archive without columns, so --field, --path-column and --split-by do not "
+                "apply; the names of its members say what each member is");
   }
   return ReadArchives(source, threads, stop);
 }

@@ -107,11 +107,8 @@ inline constexpr auto OptionsOf<RankOptions> = Options<RankOptions>(
     Option("by_shards", &RankOptions::by_shards, "deals whole shards to ranks, anew each epoch",
            Changes::kOrder));
 
-inline constexpr OptionFacts kReadAheadFacts = {.least = 1 << 20,
-                                                .most = 1 << 30,
-                                                .form = NumberForm::kBytes,
-                                                .flag = "--read-ahead",
-                                                .value = "BYTES"};
+inline constexpr OptionFacts kReadAheadFacts = {
+    .least = 1 << 20, .most = 1 << 30, .form = NumberForm::kBytes, .value = "BYTES"};
 inline constexpr const char* kReadAheadHelp =
     "bytes of blocks being read at any time; the loader chooses if it is not set";
 

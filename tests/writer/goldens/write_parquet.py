@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the Parquet files in this folder. It needs pyarrow. Pictures are PNGs of a formula, so that the tests
 know them without a file: sample i is 4x3, with red 16 i + x, green y, blue 7."""
+import decimal
 import json
 import pathlib
 import struct
@@ -76,3 +77,9 @@ with pq.ParquetWriter(here / "gaps.parquet", gaps.schema, store_schema=False, co
 for name, columns in {"depth": ["depth", "image"], "views": ["left", "right"]}.items():
     pictures = {column: image.slice(c, 1) for c, column in enumerate(columns)}
     pq.write_table(pa.table(pictures), here / f"{name}.parquet", compression="none", store_schema=False)
+
+# Decimals, stored as integers and as bytes.
+few = table.select(["image", "label"]).slice(0, 3)
+for name, precision in {"price": 9, "total": 38}.items():
+    few = few.append_column(name, pa.array([decimal.Decimal(f"{i}.25") for i in range(3)], pa.decimal128(precision, 2)))
+pq.write_table(few, here / "decimals.parquet", compression="none", store_schema=False, store_decimal_as_integer=True)

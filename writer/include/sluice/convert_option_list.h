@@ -3,7 +3,7 @@
 //
 // A new option takes its member in convert.h (of a source: convert_source.h) and its line here: its
 // range, its flag and its keyword in Python come from that. It also goes into these files, where
-// "restart_rows|--restart" shows how:
+// "restart_rows|--restart-rows" shows how:
 //   writer/include/sluice/convert.h
 //   writer/convert/options.cpp            combinations; plans omit a new option at its default
 //   writer/README.md                      the table "Options", which a test compares
@@ -17,6 +17,7 @@
 //   tests/writer/plan_test.cpp            that it belongs to the plan
 //   tests/tools/usage_test.cpp
 //   not tests/                            others make JPEGs with it
+//   not tools/cli/program.cpp             has earlier names of options
 // A new enumeration is bound in reader/python/binding/convert.cpp; a new group is named in
 // tests/python/test_options.py.
 //
@@ -80,8 +81,8 @@ template <>
 inline constexpr auto WordsOf<ColumnType> =
     Words("ColumnType", "The kind of field that a table's column becomes",
           Word("class", ColumnType::kClass), Word("classes", ColumnType::kClasses),
-          Word("integer", ColumnType::kInteger), Word("number", ColumnType::kNumber),
-          Word("numbers", ColumnType::kNumbers), Word("boxes", ColumnType::kBoxes),
+          Word("int", ColumnType::kInt), Word("float", ColumnType::kFloat),
+          Word("floats", ColumnType::kFloats), Word("boxes", ColumnType::kBoxes),
           Word("box_classes", ColumnType::kBoxClasses), Word("text", ColumnType::kText),
           Word("json", ColumnType::kJson), Word("bytes", ColumnType::kBytes),
           Word("mask", ColumnType::kMask, "the path of a mask, relative to the root"));
@@ -89,9 +90,9 @@ inline constexpr auto WordsOf<ColumnType> =
 template <>
 inline constexpr auto WordsOf<BoxFormat> =
     Words("BoxFormat", "The four numbers of a box in a table",
-          Word("corners", BoxFormat::kCorners, "left, top, right, bottom"),
-          Word("corner_size", BoxFormat::kCornerSize, "left, top, width, height"),
-          Word("centre_size", BoxFormat::kCentreSize, "the centre's x and y, width, height"));
+          Word("xyxy", BoxFormat::kXyxy, "left, top, right, bottom"),
+          Word("xywh", BoxFormat::kXywh, "left, top, width, height"),
+          Word("cxcywh", BoxFormat::kCxcywh, "the centre's x and y, width, height"));
 
 template <>
 inline constexpr auto WordsOf<AnnotationFormat> =
@@ -136,7 +137,7 @@ inline constexpr auto OptionsOf<FormOptions> = Options<FormOptions>(
            "rows of blocks between JPEG restart markers, or none; with them, a reader can skip "
            "what a crop "
            "leaves out",
-           {.most = 65535, .changes = Changes::kContent, .flag = "--restart", .zero = "none"}),
+           {.most = 65535, .changes = Changes::kContent, .zero = "none"}),
     Option("subsampling", &FormOptions::subsampling, "resolution of the colours",
            {.changes = Changes::kContent, .value = "S"}),
     Option("channels", &FormOptions::channels, "3 (RGB) or 1 (grey)",
@@ -159,7 +160,6 @@ inline constexpr auto OptionsOf<ShardOptions> = Options<ShardOptions>(
             .most = double(kMaxShardBytes),
             .form = NumberForm::kBytes,
             .changes = Changes::kContent,
-            .flag = "--shard-size",
             .value = "BYTES"}),
     Option(
         "block_samples", &ShardOptions::block_samples,
@@ -263,7 +263,11 @@ inline constexpr auto OptionsOf<SplitPart> = Options<SplitPart>(
     "SplitPart", "A part of a split, from the fraction begin to before end",
     Option("begin", &SplitPart::begin, "the fraction at which it begins", {.least = 0, .most = 1}),
     Option("end", &SplitPart::end, "the fraction before which it ends", {.least = 0, .most = 1}),
-    Option("seed", &SplitPart::seed, "seed of the split"));
+    Option("seed", &SplitPart::seed, "seed of the split"),
+    Option("by", &SplitPart::by,
+           "rows with the same value in this column (a patient, a sender) all go to the same part; "
+           "parts then have their shares of the rows as nearly as that allows, not of each class",
+           {.flag = "--split-by", .value = "COLUMN"}));
 
 template <>
 inline constexpr auto OptionsOf<ConvertSource> = Options<ConvertSource>(
@@ -283,7 +287,7 @@ inline constexpr auto OptionsOf<ConvertSource> = Options<ConvertSource>(
     Option("mask_folder", &ConvertSource::mask_folder,
            "a folder of masks: a/b.png in it is the mask of a/b.jpg. Masks are stored losslessly, "
            "and resized by the nearest pixel",
-           {.flag = "--mask-dir", .value = "DIR"}),
+           {.value = "DIR"}),
     Option("upright", &ConvertSource::upright,
            "whether boxes, masks and key points were drawn on the upright image (true), or on the "
            "image as its file stores it, without its Exif orientation (false). Not set: true, with "
@@ -301,7 +305,7 @@ inline constexpr auto OptionsOf<TranscodeOptions> = Options<TranscodeOptions>(
            {.least = 1, .most = 100, .value = "Q"}),
     Option("restart_rows", &TranscodeOptions::restart_rows,
            "rows of blocks between the restart markers of JPEGs made from pixels, or none",
-           {.most = 65535, .flag = "--restart", .zero = "none"}),
+           {.most = 65535, .zero = "none"}),
     Option("subsampling", &TranscodeOptions::subsampling, "colours of JPEGs made from pixels",
            {.value = "S"}),
     Option("max_pixels", &TranscodeOptions::max_pixels,

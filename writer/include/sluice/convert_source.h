@@ -20,9 +20,9 @@ enum class ColumnType {
   kClass,  // one class: int32 of role label. Names are numbered in the order of their bytes; if all
            // rows have whole numbers, these are the classes' numbers
   kClasses,  // any number of classes, separated by comma, semicolon or bar: int32 [n], role label
-  kInteger,  // a whole number: int64
-  kNumber,   // a number: float32
-  kNumbers,  // numbers, the same count in each row: float32 of that shape; from a file with types
+  kInt,      // a whole number: int64
+  kFloat,    // a number: float32
+  kFloats,   // numbers, the same count in each row: float32 of that shape; from a file with types
              // of its own (.beton), its type and shape
   kBoxes,    // any number of boxes, four numbers each: float32 [n, 4]
   kBoxClasses,  // a class for each box of the first kBoxes column: int32 [n], role label
@@ -35,17 +35,17 @@ enum class ColumnType {
 // The four numbers of a box in the table. The dataset always gets corners, in pixels of the stored
 // image ("xyxy-pixels"): left, top, right, bottom.
 enum class BoxFormat {
-  kCorners,     // left, top, right, bottom
-  kCornerSize,  // left, top, width, height
-  kCentreSize,  // the centre's x and y, width, height
+  kXyxy,    // left, top, right, bottom
+  kXywh,    // left, top, width, height
+  kCxcywh,  // the centre's x and y, width, height
 };
 
 // A column of a table that becomes a field of the dataset.
 struct Column {
   std::string column;  // its heading, or the member's name; for boxes also four, joined by "+"
-  ColumnType type = ColumnType::kText;    // the kind of field that it becomes
-  std::string field = {};                 // name of the dataset's field; empty: the column's
-  BoxFormat boxes = BoxFormat::kCorners;  // what a box's four numbers are
+  ColumnType type = ColumnType::kText;  // the kind of field that it becomes
+  std::string field = {};               // name of the dataset's field; empty: the column's
+  BoxFormat boxes = BoxFormat::kXyxy;   // what a box's four numbers are
   bool relative = false;   // boxes: numbers are fractions of the image's width and height
   bool at_spaces = false;  // kClasses: spaces separate, too
   // Of the three types with classes: names of classes 0, 1, ...; empty:
@@ -116,6 +116,11 @@ struct SplitPart {
   double begin = 0;        // 0 to 1
   double end = 1;          // 0 to 1
   std::uint64_t seed = 0;  // of the order
+  // Of a table, or of archives with columns: all rows that have the same value in this column (such
+  // as a patient's number) go to the same part, whatever their class. The values are put in an
+  // order that depends only on `seed` and the value; each goes to the part in which the middle of
+  // its rows lies. Rows without a value are left out. Empty: each row by itself.
+  std::string by = {};
 };
 
 // ConvertSource::label: the classes of samples, and their numbers.

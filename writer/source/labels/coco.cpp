@@ -277,7 +277,7 @@ void AddBox(const json& annotation, AnnotatedObject& object) {
     AddShapes(*segmentation, drawn);
     object.box = BoxAround(drawn.shapes);
   } else {
-    const std::vector<double> box = CornersOf(Member(annotation, "bbox"), BoxFormat::kCornerSize);
+    const std::vector<double> box = CornersOf(Member(annotation, "bbox"), BoxFormat::kXywh);
     if (box.size() != 4) Misread("its bbox has no four numbers");
     std::copy_n(box.begin(), 4, object.box.begin());
   }

@@ -38,8 +38,9 @@ struct Source {
   std::int32_t label = 0;   // the class's number; 0 without classes
   // The image's size according to its label file, which must be right; 0: not given.
   std::uint16_t described_width = 0, described_height = 0;
-  std::string sample_key = {};  // the sample's key, if a table gives another one
-  std::int64_t changed = 0;     // as Look::changed, of the image and its masks, the latest
+  std::string sample_key = {};    // the sample's key, if a table gives another one
+  std::int64_t changed = 0;       // as Look::changed, of the image and its masks, the latest
+  std::uint64_t split_value = 0;  // the digest of its value in SplitPart::by, if that is set
 
   const std::string& KeyOfSample() const noexcept { return sample_key.empty() ? key : sample_key; }
 };

@@ -224,9 +224,9 @@ class BetonRows final : public ImageRows {
       if (field.kind == Kind::kInteger && label) {
         if (source.label.store) columns.push_back({field.name, ColumnType::kClass});
       } else if (field.kind == Kind::kInteger) {
-        columns.push_back({field.name, ColumnType::kInteger});
+        columns.push_back({field.name, ColumnType::kInt});
       } else if (field.kind == Kind::kFloat || (field.kind == Kind::kArray && field.dtype)) {
-        columns.push_back({field.name, ColumnType::kNumbers});
+        columns.push_back({field.name, ColumnType::kFloats});
       } else if (field.kind == Kind::kJson) {
         columns.push_back({field.name, ColumnType::kJson});
       } else if (field.kind == Kind::kBytes) {

@@ -62,6 +62,12 @@ class ImageRowList {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
                     "a column of masks needs a table of paths");
       }
+      if (HasHeading(rows.UnreadColumns(), column.column)) {
+        throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
+                    "has in the column \"" + ToUtf8(column.column) +
+                        "\" values of a type that Sluice does not read, such as decimals; write "
+                        "them as integers, floats or texts");
+      }
       fields_.Add(column, rows.headings(), rows.ClassesOf(column.column),
                   rows.FormOf(column.column));
       for (const std::string& heading : rows.headings()) {
@@ -72,7 +78,16 @@ class ImageRowList {
         }
       }
     }
-    fields_.Check();
+    const std::string& split = source_.split.by;
+    if (!split.empty()) {
+      if (rows.FormOf(split).located) {
+        throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
+                    "cannot be split by the column \"" + ToUtf8(split) +
+                        "\", whose values are not numbers");
+      }
+      used_.push_back(split);
+    }
+    fields_.Check(rows.headings());
     std::vector<std::string> all = rows.headings();
     const std::vector<std::string> unread = rows.UnreadColumns();
     all.insert(all.end(), unread.begin(), unread.end());
@@ -102,7 +117,7 @@ class ImageRowList {
       return leave_out("the bytes in its column of images are not an image");
     RowFields::Values values;
     try {
-      values = fields_.Read(rows, taken.label);
+      values = fields_.Read(rows, taken);
     } catch (const Error& error) {
       return leave_out(error.sentence());
     }

@@ -92,8 +92,8 @@ class ParquetRows final : public ImageRows {
         columns.push_back({name, ColumnType::kJson});
       } else {
         columns.push_back({name, bytes  ? ColumnType::kText
-                                 : real ? ColumnType::kNumber
-                                        : ColumnType::kInteger});
+                                 : real ? ColumnType::kFloat
+                                        : ColumnType::kInt});
       }
     }
     return columns;

@@ -40,7 +40,7 @@ class RecordRows final : public ImageRows {
   std::vector<Column> UsualColumns(const ConvertSource& source) const override {
     if (!source.label.store || headings_.empty()) return {};
     if (headings_[0] == "label") return {{"label", ColumnType::kClass}};
-    if (headings_[0] == "labels") return {{"labels", ColumnType::kNumbers}};
+    if (headings_[0] == "labels") return {{"labels", ColumnType::kFloats}};
     Column boxes{"boxes", ColumnType::kBoxes};
     boxes.relative = true;
     return {boxes, {"classes", ColumnType::kBoxClasses}};

@@ -10,6 +10,7 @@
 #include <sluice/error.h>
 
 #include "format/ascii.h"
+#include "format/disk/checksum.h"
 #include "writer/source/list/paths.h"
 #include "writer/source/records/table_values.h"
 #include "writer/text.h"
@@ -41,9 +42,9 @@ Field FieldOfColumn(const Column& column, bool joined) {
       field.role = Role::kLabel;
       if (column.type == ColumnType::kBoxClasses) field.follows = "image";
       return field;
-    case ColumnType::kInteger: return Field::Array(name, DType::kInt64, {});
-    case ColumnType::kNumber:
-    case ColumnType::kNumbers: return Field::Array(name, DType::kFloat32, {});
+    case ColumnType::kInt: return Field::Array(name, DType::kInt64, {});
+    case ColumnType::kFloat:
+    case ColumnType::kFloats: return Field::Array(name, DType::kFloat32, {});
     case ColumnType::kBoxes:
       field = Field::Variable(name, DType::kFloat32, {4});
       field.role = Role::kBoxes;
@@ -86,16 +87,16 @@ Feed FeedOf(const Column& column, bool labelled) {
     case ColumnType::kJson: return Feed::kText;
     case ColumnType::kMask: return Feed::kMask;
     case ColumnType::kClasses:
-    case ColumnType::kInteger:
-    case ColumnType::kNumber:
-    case ColumnType::kNumbers: break;
+    case ColumnType::kInt:
+    case ColumnType::kFloat:
+    case ColumnType::kFloats: break;
   }
   return Feed::kElements;
 }
 
 // Whether values of the type are stored exactly as they lie in the file.
 bool IsStoredAsIs(ColumnType type) noexcept {
-  return type == ColumnType::kNumbers || type == ColumnType::kText || type == ColumnType::kJson ||
+  return type == ColumnType::kFloats || type == ColumnType::kText || type == ColumnType::kJson ||
          type == ColumnType::kBytes;
 }
 
@@ -127,9 +128,8 @@ std::string NameOf(const Cell& cell, bool is_text) {
 // Whether the value is missing; an empty list counts as missing, unless the field is a list.
 bool IsNone(const Cell& cell, ColumnType type) {
   if (!cell.is_array() || !cell.empty()) return cell.is_null();
-  return type == ColumnType::kClass || type == ColumnType::kInteger ||
-         type == ColumnType::kNumber || type == ColumnType::kText || type == ColumnType::kBytes ||
-         type == ColumnType::kMask;
+  return type == ColumnType::kClass || type == ColumnType::kInt || type == ColumnType::kFloat ||
+         type == ColumnType::kText || type == ColumnType::kBytes || type == ColumnType::kMask;
 }
 
 }  // namespace
@@ -143,17 +143,21 @@ void RowFields::Refuse(const std::string& sentence) const {
   throw Error(ErrorCode::kInvalidArgument, Place().string(), sentence);
 }
 
+void RowFields::Require(const std::string& heading,
+                        const std::vector<std::string>& headings) const {
+  if (HasHeading(headings, heading)) return;
+  Refuse("has no column \"" + heading + "\"; it has: " + ListedHeadings(headings));
+}
+
 void RowFields::Add(const Column& column, const std::vector<std::string>& headings,
                     const std::vector<std::string>& classes, const StoredForm& form) {
   const std::vector<std::string> taken = HeadingsOf(column, headings);
-  for (const std::string& heading : taken) {
-    if (HasHeading(headings, heading)) continue;
-    Refuse("has no column \"" + heading + "\"; it has: " + ListedHeadings(headings));
-  }
+  for (const std::string& heading : taken)
+    Require(heading, headings);
   SourceField field{FieldOfColumn(column, taken.size() > 1), FeedOf(column, list_.labelled)};
   field.relative = column.relative;
   if (field.feed == Feed::kMask) field.folder = list_.root;
-  if (column.type == ColumnType::kNumbers && form.dtype) {
+  if (column.type == ColumnType::kFloats && form.dtype) {
     field.field.dtype = *form.dtype;
     field.field.shape = form.shape;
   }
@@ -162,7 +166,7 @@ void RowFields::Add(const Column& column, const std::vector<std::string>& headin
   const bool given = !column.classes.empty();
   if (given && !HasClasses(column.type)) {
     Refuse("has a column that takes no classes, \"" + ToUtf8(column.column) +
-           "\"; only the types class, classes and box-classes do");
+           "\"; only the types class, classes and box_classes do");
   }
   taking_.push_back({column, taken, list_.fields.size(),
                      ClassNames(given ? column.classes : classes), !classes.empty(), given});
@@ -185,8 +189,7 @@ std::vector<std::string> RowFields::UnnamedOf() const {
   std::vector<std::string> headings;
   for (const Taking& taking : taking_) {
     const ColumnType type = taking.column.type;
-    if (type == ColumnType::kInteger || type == ColumnType::kNumber ||
-        type == ColumnType::kNumbers) {
+    if (type == ColumnType::kInt || type == ColumnType::kFloat || type == ColumnType::kFloats) {
       headings.insert(headings.end(), taking.headings.begin(), taking.headings.end());
     }
   }
@@ -222,8 +225,9 @@ void RowFields::GiveClasses() {
   taking->given = true;
 }
 
-void RowFields::Check() {
+void RowFields::Check(const std::vector<std::string>& headings) {
   GiveClasses();
+  if (!source_.split.by.empty()) Require(source_.split.by, headings);
   list_.MakeSchema().Validate();
   const auto count = [this](Feed feed) {
     return std::count_if(list_.fields.begin(), list_.fields.end(),
@@ -231,7 +235,7 @@ void RowFields::Check() {
   };
   if (count(Feed::kBoxes) > 1) Refuse("only one column of boxes can be used");
   if (count(Feed::kBoxClasses) > 0 && count(Feed::kBoxes) == 0) {
-    Refuse("a column of type box-classes needs a column of type boxes");
+    Refuse("a column of type box_classes needs a column of type boxes");
   }
 }
 
@@ -245,8 +249,10 @@ void RowFields::WarnOfUnused(const std::vector<std::string>& headings,
     const bool taken = std::any_of(taking_.begin(), taking_.end(), [&](const Taking& taking) {
       return HasHeading(taking.headings, heading);
     });
-    if (!taken && !heading.empty() && !HasHeading(used_otherwise, heading))
+    if (!taken && !heading.empty() && heading != source_.split.by &&
+        !HasHeading(used_otherwise, heading)) {
       unused.push_back(heading);
+    }
   }
   if (unused.empty()) return;
   list_.warnings.push_back("columns not used: " + ListedHeadings(unused) + advice);
@@ -262,7 +268,7 @@ Cell RowFields::CellOf(const Taking& taking, const Cells& row) const {
   return Interleaved(cells);
 }
 
-RowFields::Values RowFields::Read(const Cells& row, std::int32_t& label) {
+RowFields::Values RowFields::Read(const Cells& row, Source& source) {
   Values values(list_.fields.size());
   std::size_t boxes = 0;
   for (Taking& taking : taking_) {
@@ -273,7 +279,7 @@ RowFields::Values RowFields::Read(const Cells& row, std::int32_t& label) {
         continue;
       }
       if (list_.fields[taking.field].feed == Feed::kLabel) {
-        label = ClassOf(taking, NameIn(taking, cell, row.has_text_cells()));
+        source.label = ClassOf(taking, NameIn(taking, cell, row.has_text_cells()));
         continue;
       }
       values[taking.field] = ValueOf(taking, cell, row.has_text_cells());
@@ -283,7 +289,18 @@ RowFields::Values RowFields::Read(const Cells& row, std::int32_t& label) {
     }
   }
   CheckBoxClasses(values, boxes);
+  if (!source_.split.by.empty()) source.split_value = SplitValueOf(row);
   return values;
+}
+
+std::uint64_t RowFields::SplitValueOf(const Cells& row) const {
+  try {
+    const Cell cell = row.Get(source_.split.by);
+    if (cell.is_null()) throw Error(ErrorCode::kCorrupt, "has no value to split by");
+    return Hash64(AsBytes(NameOf(cell, row.has_text_cells())));
+  } catch (const Error& error) {
+    throw Error(error.code(), "column " + ToUtf8(source_.split.by) + ": " + error.sentence());
+  }
 }
 
 std::string RowFields::Join(Values& whole, const Values& more, bool same_label) const {
@@ -349,9 +366,9 @@ std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool
         numbers.push_back(ClassOf(taking, name));
       return ElementBytes(numbers);
     }
-    case ColumnType::kInteger: return ElementBytes(IntegerOf(cell));
-    case ColumnType::kNumber:
-    case ColumnType::kNumbers: return NumbersValue(taking, cell);
+    case ColumnType::kInt: return ElementBytes(IntegerOf(cell));
+    case ColumnType::kFloat:
+    case ColumnType::kFloats: return NumbersValue(taking, cell);
     case ColumnType::kBoxes: {
       const std::vector<double> corners = CornersOf(cell, column.boxes, column.relative);
       for (const double at : corners)
@@ -370,7 +387,7 @@ std::vector<std::byte> RowFields::NumbersValue(const Taking& taking, const Cell&
   const std::vector<double> numbers = sluice::NumbersOf(cell);
   std::vector<std::uint32_t>& shape = list_.fields[taking.field].field.shape;
   std::size_t expected = 1;
-  if (taking.column.type == ColumnType::kNumbers) {
+  if (taking.column.type == ColumnType::kFloats) {
     if (shape.empty() && !numbers.empty()) {
       shape = {static_cast<std::uint32_t>(numbers.size())};
     }

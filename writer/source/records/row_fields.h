@@ -3,7 +3,7 @@
 // To add a type of column, add a value to ColumnType. The compiler then warns of the switches in
 // row_fields.cpp, but not of IsStoredAsIs(), Join() and SettleClasses() there (which takes every
 // field with the role label for int32 classes), nor of the parsing in table_values.cpp. The type
-// also goes into these files, where "(?<!Feed::)kBoxClasses|box-classes|BOX_CLASSES" shows how:
+// also goes into these files, where "(?<!Feed::)kBoxClasses|box_classes|BOX_CLASSES" shows how:
 //   writer/include/sluice/convert_source.h
 //   writer/source/records/row_fields.cpp
 //   tools/convert_source.cpp              ParseColumn() and the help of --field
@@ -78,16 +78,17 @@ class RowFields {
   std::vector<std::string> UnnamedOf() const;
   // Call it after the last Add(): gives ConvertSource::label.classes to the label or, without one,
   // to the first column with classes. Throws Error(kInvalidArgument) if the fields do not fit
-  // together.
-  void Check();
+  // together, or if SplitPart::by is not one of the headings.
+  void Check(const std::vector<std::string>& headings);
 
   // Adds a warning that lists the headings that no field uses, followed by `advice`. It does not
   // list those in `used_otherwise` (paths, keys). Call it after the last Add().
   void WarnOfUnused(const std::vector<std::string>& headings,
                     const std::vector<std::string>& used_otherwise, const std::string& advice = {});
 
-  // The row's values; sets the label. Throws Error with a sentence about the row.
-  Values Read(const Cells& row, std::int32_t& label);
+  // The row's values; sets `label` and `split_value` of its source. Throws Error with a sentence
+  // about the row.
+  Values Read(const Cells& row, Source& source);
   // Adds the values of another row of the same sample to `whole`. `same_label`: whether the rows
   // have the same label. Returns the name of a column in which the rows contradict each other, or
   // "".
@@ -110,12 +111,14 @@ class RowFields {
   void RequireNone(const Taking& taking) const;
   std::filesystem::path Place() const;
   void CheckBoxClasses(const Values& values, std::size_t boxes) const;
+  std::uint64_t SplitValueOf(const Cells& row) const;
   static std::string NameIn(const Taking& taking, const nlohmann::json& cell, bool is_text);
   static std::int32_t ClassOf(Taking& taking, const std::string& name);
   std::vector<std::byte> ValueOf(Taking& taking, const nlohmann::json& cell, bool is_text);
   std::vector<std::byte> NumbersValue(const Taking& taking, const nlohmann::json& cell);
   std::vector<std::byte> MaskKey(const std::string& path) const;
   [[noreturn]] void Refuse(const std::string& sentence) const;
+  void Require(const std::string& heading, const std::vector<std::string>& headings) const;
 
   const ConvertSource& source_;
   SourceList& list_;

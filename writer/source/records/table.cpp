@@ -317,7 +317,7 @@ class TableScan {
          ColumnsToTake(source, path_column_, key_column_, reader_.headings())) {
       fields_.Add(column, reader_.headings());
     }
-    fields_.Check();
+    fields_.Check(reader_.headings());
     fields_.WarnOfUnused(reader_.headings(), {path_column_, key_column_});
   }
 
@@ -393,7 +393,7 @@ class TableScan {
         throw Error(ErrorCode::kCorrupt, "the key is longer than 65535 bytes");
       }
     }
-    Values values = fields_.Read(reader_, row.label);
+    Values values = fields_.Read(reader_, row);
     if (source_.rows.group) return Join(std::move(row), std::move(values));
     AddRow(std::move(row), values, reader_.line());
   }
@@ -416,6 +416,10 @@ class TableScan {
     const std::string begun = ", but in line " + std::to_string(group.line) + " it is another";
     if (row.sample_key != group.row.sample_key) {
       throw Error(ErrorCode::kCorrupt, "the key is one" + begun);
+    }
+    if (row.split_value != group.row.split_value) {
+      throw Error(ErrorCode::kCorrupt,
+                  "column " + ToUtf8(source_.split.by) + " has one value" + begun);
     }
     const std::string column = fields_.Join(group.values, values, row.label == group.row.label);
     if (!column.empty()) {

@@ -119,11 +119,11 @@ std::vector<double> CornersOf(const Cell& cell, BoxFormat format, bool relative)
     for (int k = 0; k < 4; ++k) {
       if (!std::isfinite(box[k])) Fail("a box has a number that is not finite");
     }
-    if (format == BoxFormat::kCentreSize) {
+    if (format == BoxFormat::kCxcywh) {
       box[0] -= box[2] / 2;
       box[1] -= box[3] / 2;
     }
-    if (format != BoxFormat::kCorners) {
+    if (format != BoxFormat::kXyxy) {
       box[2] += box[0];
       box[3] += box[1];
     }
