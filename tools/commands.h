@@ -19,6 +19,7 @@
 //   writer/include/sluice/dataset_edit.h  this and the rest if it makes a dataset of others
 //   writer/CMakeLists.txt
 //   tests/tools/edit_test.cpp
+//   tests/format/read_every_command.py
 //   tests/interruption/edit_test.cpp
 //   tests/interruption/direct_test.cpp
 //   writer/include/sluice/convert_option_list.h  this and the rest if it declares options

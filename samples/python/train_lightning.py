@@ -46,11 +46,9 @@ def main():
     made = datasets(options.folder)
     output = sluice.OutputOptions(layout=sluice.Layout.NCHW)
     normalize = sluice.Normalize(MEAN, DEVIATION)
-    loaders = [
-        # Threads of Sluice decode: no worker processes.
-        torch.utils.data.DataLoader(
-            sluice.torch.IterableDataset(made[part], 32, transform=[*steps, normalize], output=output),
-            batch_size=None, num_workers=0)
+    parts = [
+        # Not in a DataLoader: Lightning's checkpoints hold the place in an epoch only of the dataset itself.
+        sluice.torch.IterableDataset(made[part], 32, transform=[*steps, normalize], output=output)
         for part, steps in (
             ("train", [sluice.RandomResizedCrop(options.side, scale=(0.35, 1)), sluice.HorizontalFlip()]),
             ("val", [sluice.CenterResizedCrop(options.side)]))
@@ -58,7 +56,7 @@ def main():
     classes = sum(path.is_dir() for path in pathlib.Path(options.folder).iterdir())
     trainer = lightning.Trainer(max_epochs=options.epochs, logger=False, enable_checkpointing=False,
                                 enable_progress_bar=False, num_sanity_val_steps=0)
-    trainer.fit(Classifier(classes), *loaders)
+    trainer.fit(Classifier(classes), *parts)
 
 
 if __name__ == "__main__":

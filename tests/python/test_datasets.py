@@ -3,6 +3,7 @@
 import concurrent.futures
 import io
 import os
+import pathlib
 import pickle
 import shutil
 import subprocess
@@ -35,6 +36,28 @@ def test_samples_are_read_as_they_were_written(raw):
     assert dataset.find("folder/31.png") == 31 and dataset.find("none") is None
     assert dataset.column("label").tolist() == [number % 3 for number in range(50)]
     assert dataset.class_counts == [17, 17, 16]
+
+
+def test_a_writers_dataset_can_be_read_from_the_formats_page_alone(raw):
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "format"))
+    import read_from_spec
+
+    def content(line):  # "caption codec 3 28b52f..."
+        words = line.split()
+        payload = b"" if words[-1] == "-" else bytes.fromhex(words[-1])
+        return read_from_spec.inflate(payload) if words[2] == "3" else payload
+
+    lines = []
+    read_from_spec.print_samples(raw, lines.append)
+    assert len(lines) == 50 * 7  # a line for the sample's number, one for its key, and one for each field
+    for number in range(50):
+        _, key, image, label, pose, box, text = lines[7 * number : 7 * number + 7]
+        assert bytes.fromhex(key.split()[1]) == f"folder/{number}.png".encode()
+        assert image.split()[:4] == ["image", "codec", "1", "32x32x3"] and content(image) == picture(number).tobytes()
+        assert bytes.fromhex(label.split()[1]) == (number % 3).to_bytes(4, "little")
+        assert bytes.fromhex(pose.split()[1]) == numpy.full((2, 2), number / 4).tobytes()
+        assert content(box) == boxes(number).tobytes()
+        assert text.strip() == "caption codec 0" if caption(number) is None else content(text) == caption(number).encode()
 
 
 def test_a_dataset_has_the_metadata_that_it_was_written_with(raw, tmp_path):
