@@ -141,10 +141,9 @@ struct PayloadDecoder::State {
   std::vector<std::uint8_t> whole16;    // a 16-bit target, before it is put into planes
   std::vector<std::uint8_t> upright;    // a target before its rows become columns
 
-  // DecodeViews(): its decoder, the regions that it was given, and by region the number of its
-  // planes, or kAlone.
+  // DecodeViews(): the regions that it was given, and by region the number of its planes, or
+  // kAlone.
   static constexpr std::size_t kAlone = SIZE_MAX;
-  std::optional<baseline::Decoder> view_decoder;  // made by the first call, since it takes 235 kB
   std::vector<Region> view_regions;
   std::vector<std::size_t> view_planes;
 
@@ -181,7 +180,7 @@ Defect PayloadDecoder::State::DecodeJpeg(const ImagePayload& payload, const Regi
     return "a JPEG payload gives one or three channels";
   }
   if (planes != nullptr) {
-    planar.Run(planes, view_decoder->components(), region, target);
+    planar.Run(planes, baseline.components(), region, target);
     return nullptr;
   }
   if (baseline.Decode(payload.bytes, payload.width, payload.height, region, policy)) {
@@ -442,9 +441,8 @@ void PayloadDecoder::DecodeViews(const ImagePayload& payload, std::span<const Re
     state.view_planes[i] = state.view_regions.size();
     state.view_regions.push_back(regions[i]);
   }
-  if (!state.view_decoder) state.view_decoder.emplace(state.set);
-  const std::size_t decoded = state.view_decoder->DecodeViews(payload.bytes, payload.width,
-                                                              payload.height, state.view_regions);
+  const std::size_t decoded =
+      state.baseline.DecodeViews(payload.bytes, payload.width, payload.height, state.view_regions);
   for (std::size_t& planes : state.view_planes) {
     if (planes >= decoded) planes = State::kAlone;
   }
@@ -454,7 +452,7 @@ Defect PayloadDecoder::DecodeView(std::size_t i, const ImagePayload& payload, co
                                   const PixelTarget& target) {
   const std::size_t number = state_->view_planes[i];
   return state_->Decode(payload, region, target,
-                        number == State::kAlone ? nullptr : state_->view_decoder->planes(number));
+                        number == State::kAlone ? nullptr : state_->baseline.view_planes(number));
 }
 
 }  // namespace sluice

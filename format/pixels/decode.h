@@ -122,11 +122,12 @@ class PayloadDecoder {
 
   // For several regions of one payload: DecodeViews() reads what they share once, where it can, and
   // DecodeView() then does what Decode() does for regions[i], with the same pixels. The payload's
-  // bytes and the regions must be the same for both.
+  // bytes and the regions must be the same for both, with no other payload decoded in between.
   void DecodeViews(const ImagePayload& payload, std::span<const Region> regions);
   Defect DecodeView(std::size_t i, const ImagePayload& payload, const Region& region,
                     const PixelTarget& target);
-  // Bytes of memory that DecodeViews() takes at most, for each pixel of the picture.
+  // Bytes of memory that DecodeViews() takes at most, for each pixel of the picture, in addition to
+  // those that Decode() takes.
   static constexpr std::uint64_t kViewBytes = 8;
 
   // Fills Ycc420Values() of the region's size, each component resampled from its own resolution to

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "format/disk/block.h"
+#include "format/pixels/kernels/kernels.h"
 #include "reader/dataset/options_of.h"
 #include "reader/reading/remote_blocks.h"
 #include "reader/reading/supplied_blocks.h"
@@ -41,14 +42,16 @@ std::uint64_t SampleReader::MemoryBytes(const BatchRecipe& recipe) {
   // payload inflated and converted (up to 8).
   constexpr std::uint64_t kPixelBytes = 24;
   constexpr std::uint64_t kMargin = 32;  // whole MCUs on either side
+  // Copies of a JPEG's coded data: of a segment that is decoded alone, and of one for each strand.
+  constexpr std::uint64_t kSegmentCopies = 1 + kernels::kStrands;
   if (recipe.layout.images.empty()) return 0;
   const std::size_t field = recipe.layout.picture_field();
   const ImageSummary& images = recipe.dataset.facts->ImagesOf(field);
   const std::uint64_t pixels =
       recipe.dataset.facts->limits.pixels(field) +
       kMargin * (std::uint64_t{images.max_width} + images.max_height + kMargin);
-  return kPixelBytes * pixels + images.max_payload_bytes + RowPainter::MemoryBytes(recipe, pixels) +
-         FieldReader::MemoryBytes(recipe);
+  return kPixelBytes * pixels + kSegmentCopies * images.max_payload_bytes +
+         RowPainter::MemoryBytes(recipe, pixels) + FieldReader::MemoryBytes(recipe);
 }
 
 void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {

@@ -7,6 +7,7 @@
 #include <malloc.h>
 
 #include "format/pixels/baseline/scan_decoder.h"
+#include "format/pixels/baseline/segments.h"
 #include "format/pixels/decode.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
@@ -119,6 +120,40 @@ TEST_CASE("After the first pictures, decoding and recoding whole ones allocates 
           if (!RecodeRows(recoder, file, HeaderFor({640, 480, channels}), rows))
             FAIL("not recoded");
         }) == 0);
+}
+
+TEST_CASE("Decoding views takes their planes, and nothing else that decoding one does not take") {
+  constexpr std::int64_t kLists = 16 << 10;  // of regions, windows, jobs and planes
+  std::vector<std::uint8_t> out(std::size_t{640} * 480 * 3);
+  JpegOptions options;
+  options.restart_rows = 1;
+  const std::vector<std::byte> file = MakeJpeg(MakePicture(640, 480), options);
+  const ImagePayload payload{Codec::kJpeg, PixelType::kUint8, 3, 640, 480, file};
+  PayloadDecoder decoder;
+  Decode(decoder, file, 640, 480, Region::Whole(640, 480), {out.data(), 3});
+  const std::int64_t before = held.load();
+  const std::vector<Region> regions(12, Region::Whole(640, 480));
+  decoder.DecodeViews(payload, regions);
+  for (std::size_t i = 0; i < regions.size(); ++i)
+    CHECK(decoder.DecodeView(i, payload, regions[i], {out.data(), 3}) == nullptr);
+  CHECK(held.load() - before > 3 * 640 * 480);  // they were read together
+  CHECK(held.load() - before <=
+        static_cast<std::int64_t>(PayloadDecoder::kViewBytes) * 640 * 480 + kLists);
+}
+
+TEST_CASE("A copy of coded data is never larger than the file") {
+  // One segment has nearly all of the file's bytes, and those before it are short.
+  JpegOptions options;
+  options.quality = 100;
+  options.restart_interval = 40 * 30 - 1;
+  const std::vector<std::byte> file = MakeJpeg(MakePicture(640, 480), options);
+  baseline::Header header;
+  REQUIRE(baseline::ParseHeader(file, header));
+  baseline::Segments segments(header.scan);
+  std::vector<std::uint8_t> bytes(100);
+  segments.Read(bytes);
+  CHECK(bytes.capacity() > file.size() / 2);
+  CHECK(bytes.capacity() <= file.size() + baseline::kSegmentPadding);
 }
 
 TEST_CASE("Memory for a large picture is released with it") {

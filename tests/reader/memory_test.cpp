@@ -60,7 +60,7 @@ TEST_CASE("The memory bound is the sum for the slots, the threads and the window
   CHECK(memory.slots == loader.memory_bytes());
   CHECK(memory.slots >= 6 * 16 * kPictureBytes);
   CHECK(memory.slots < 6 * 17 * (kPictureBytes + 64));
-  CHECK(memory.scratch == 2 * ((2 << 20) + 24 * 96 * 96 + kPictureBytes));
+  CHECK(memory.scratch == 2 * ((2 << 20) + 24 * 96 * 96 + 4 * kPictureBytes));
   CHECK(memory.own() == memory.slots + memory.scratch + memory.bookkeeping);
   // 100 blocks, of which 8 are open.
   CHECK(memory.window == 8 * ((dataset.shards()[0].bytes + 99) / 100));
@@ -146,6 +146,7 @@ TEST_CASE("Released blocks leave the page cache") {
 }
 
 TEST_CASE("The loader's own memory stays under the bound, for every kind of file", "[no-tsan]") {
+  const bool views = GENERATE(false, true);
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "kinds";
   {
@@ -154,6 +155,7 @@ TEST_CASE("The loader's own memory stays under the bound, for every kind of file
       JpegOptions kind;
       kind.progressive = i % 2 == 0;
       kind.subsample = i % 3 != 0;
+      kind.restart_rows = i % 4 == 1 ? 1 : 0;
       SampleBuilder sample = writer.NewSample(std::to_string(i));
       const auto side = static_cast<std::uint32_t>(400 + 16 * i);
       sample.SetJpeg("image",
@@ -164,6 +166,8 @@ TEST_CASE("The loader's own memory stays under the bound, for every kind of file
   }
   LoaderOptions options = OptionsFor(4, 2);
   options.transform = {RandomResizedCrop(224), HorizontalFlip()};
+  for (int i = 0; views && i < 10; ++i)
+    options.views.push_back({"v" + std::to_string(i), {RandomResizedCrop(200)}, {}});
   const std::uint64_t before = AnonymousBytes();
   Loader loader(Dataset::Open(path), options);
   std::uint64_t most = 0;

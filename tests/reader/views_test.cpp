@@ -1,8 +1,11 @@
 // Several views of one sample, and output sizes that change with the epoch.
+#include <algorithm>
 #include <cstdlib>
 
 #include <sluice/error.h>
 
+#include "reader/decoding/row_painter.h"
+#include "reader/loader/checked_options.h"
 #include "reader/transform/pixel_program.h"
 #include "reader/transform/row_writer.h"
 #include "tests/reader/playing.h"
@@ -152,6 +155,78 @@ TEST_CASE("Each of many views has the pixels that it has as the only one") {
     for (std::size_t b = only; b < together.size(); b += 1 + options.views.size())
       REQUIRE(single[b] == together[b]);
   }
+}
+
+namespace {
+
+// A device that leaves all painting to the host, and overwrites the payload once the first view is
+// painted.
+class OverwritingDevice : public DevicePainter {
+ public:
+  explicit OverwritingDevice(std::vector<std::byte>& payload) : payload_(payload) {}
+  bool Paint(const ImagePayload&, std::span<const Frame>, Slot&, std::size_t view,
+             std::size_t) override {
+    if (view == 1) std::ranges::fill(payload_, std::byte{0});
+    return false;
+  }
+  bool PaintCached(const ImagePayload&, std::span<const Frame>, Slot&, std::size_t) override {
+    return false;
+  }
+  void DrawOps(std::span<const Frame>, Slot&, std::size_t, std::size_t) const override {}
+
+ private:
+  std::vector<std::byte>& payload_;
+};
+
+// Paints a row of a picture, and returns the bytes of all its views; nothing if one of them cannot
+// be decoded.
+std::vector<std::uint8_t> PaintRow(const BatchRecipe& recipe, std::vector<std::byte> file,
+                                   bool overwrite) {
+  Slot slot;
+  Prepare(slot, recipe.layout, HostBuffer(recipe.layout.bytes));
+  BeginBatch(slot, recipe, 0, 1);
+  RowPainter painter(recipe, nullptr,
+                     overwrite ? std::make_unique<OverwritingDevice>(file) : nullptr);
+  PayloadDecoder decoder;
+  const ImagePayload payload{Codec::kJpeg, PixelType::kUint8, 3, 180, 140, file};
+  REQUIRE(painter.FrameViews(payload, slot, 0));
+  REQUIRE(painter.Find(payload, slot, 0) == RowPainter::From::kPayload);
+  std::vector<std::uint8_t> bytes;
+  if (painter.Paint(payload, decoder, slot, 0) != nullptr) return bytes;
+  for (std::size_t v = 0; v < slot.images.size(); ++v) {
+    const std::vector<std::uint8_t> view = BytesOf(RowOf(slot, v, 0));
+    bytes.insert(bytes.end(), view.begin(), view.end());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("All views of a JPEG with restart markers are decoded before the first is painted") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "one";
+  JpegOptions form = StoredForm();
+  const Picture picture = MakePicture(180, 140, 3, 5);
+  {
+    DatasetWriter writer(path, {{Field::Image()}}, {"one", 1'000'000, 4});
+    SampleBuilder sample = writer.NewSample("a");
+    sample.SetJpeg("image", MakeJpeg(picture, form));
+    writer.Add(sample);
+    writer.Finish();
+  }
+  LoaderOptions options = OptionsFor(1, 1);
+  options.transform = {RandomResizedCrop(64)};
+  for (int i = 0; i < 5; ++i)
+    options.views.push_back({"v" + std::to_string(i), {RandomResizedCrop(24)}, {}});
+  const std::shared_ptr<DatasetState> dataset = DatasetState::Open(path);
+  const BatchRecipe recipe(*dataset, CheckedOptions(*dataset->facts, options));
+  const std::vector<std::uint8_t> views = PaintRow(recipe, MakeJpeg(picture, form), false);
+  REQUIRE(!views.empty());
+  CHECK(PaintRow(recipe, MakeJpeg(picture, form), true) == views);
+  // Without markers each view is decoded by itself, so the second one finds nothing to decode.
+  form.restart_rows = 0;
+  CHECK(PaintRow(recipe, MakeJpeg(picture, form), false) == views);
+  CHECK(PaintRow(recipe, MakeJpeg(picture, form), true).empty());
 }
 
 TEST_CASE("A state notes the version of the views, and a loader that resumes continues with it") {

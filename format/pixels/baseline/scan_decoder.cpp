@@ -238,18 +238,17 @@ kernels::SegmentJob Covering(std::span<const kernels::SegmentJob> views) noexcep
 
 }  // namespace
 
-// Makes a job for each window, and the planes that it fills.
-void Decoder::LayOut(std::span<const McuWindow> windows, std::vector<kernels::SegmentJob>& jobs) {
+void Decoder::LayOut(std::span<const McuWindow> windows, Views& views) {
   std::size_t bytes = 0;
   for (const McuWindow& window : windows)
     bytes += PlaneBytes(window, components());
-  MakeRoom(bytes, samples_);
-  std::uint8_t* samples = samples_.data();
-  views_.resize(std::max(views_.size(), windows.size()));
-  jobs.assign(windows.size(), {});
+  MakeRoom(bytes, views.samples);
+  std::uint8_t* samples = views.samples.data();
+  views.planes.resize(std::max(views.planes.size(), windows.size()));
+  jobs_.assign(windows.size(), {});
   for (std::size_t v = 0; v < windows.size(); ++v) {
     const McuWindow& window = windows[v];
-    kernels::SegmentJob& job = jobs[v];
+    kernels::SegmentJob& job = jobs_[v];
     scan_.Describe(job);
     job.left = window.left;
     job.top = window.top;
@@ -257,7 +256,7 @@ void Decoder::LayOut(std::span<const McuWindow> windows, std::vector<kernels::Se
     job.bottom = window.bottom;
     for (std::uint32_t c = 0; c < job.components; ++c) {
       const ComponentWindow& part = window.component[c];
-      ColumnPlane& plane = views_[v].planes[c];
+      ColumnPlane& plane = views.planes[v][c];
       plane.x = part.x;
       plane.y = part.y;
       plane.left = part.left;
@@ -278,7 +277,7 @@ bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, cons
   if (!scan_.Begin(file) || scan_.header().width != width || scan_.header().height != height)
     return false;
   const McuWindow window(scan_.header(), region, policy);
-  LayOut({&window, 1}, jobs_);
+  LayOut({&window, 1}, alone_);
   return scan_.Decode(policy.whole_file, jobs_[0]);
 }
 
@@ -297,7 +296,7 @@ std::size_t Decoder::DecodeViews(Bytes file, std::uint32_t width, std::uint32_t 
     windows_.push_back(window);
   }
   if (windows_.size() < 2) return 0;
-  LayOut(windows_, jobs_);
+  LayOut(windows_, views_);
   kernels::SegmentJob all = Covering(jobs_);
   // Rows between windows that lie far apart would be read for nothing.
   if (all.bottom - all.top > rows) return 0;

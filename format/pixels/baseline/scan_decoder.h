@@ -7,6 +7,7 @@
 // with Huffman tables of their own.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -132,25 +133,31 @@ class Decoder {
               const DecodePolicy& policy = {});
 
   // Decodes the planes that each region needs, as Decode() would, but reads what they share once.
-  // Returns how many of the regions, from the first on, have planes(): 0 if each must be decoded
-  // alone, and fewer than all if the planes of the others would take more memory than
-  // PayloadDecoder::kViewBytes.
+  // Returns how many of the regions, from the first on, have view_planes(): 0 if each must be
+  // decoded alone, and fewer than all if the planes of the others would take more memory than
+  // PayloadDecoder::kViewBytes. Decode() leaves these planes as they are.
   std::size_t DecodeViews(Bytes file, std::uint32_t width, std::uint32_t height,
                           std::span<const Region> regions);
-  const ColumnPlane* planes(std::size_t view = 0) const noexcept { return views_[view].planes; }
+
+  const ColumnPlane* planes() const noexcept { return alone_.planes[0].data(); }
+  const ColumnPlane* view_planes(std::size_t view) const noexcept {
+    return views_.planes[view].data();
+  }
+  // Of the file decoded last.
   std::uint32_t components() const noexcept { return scan_.header().components; }
 
  private:
-  struct View {
-    ColumnPlane planes[3];
+  struct Views {
+    std::vector<std::array<ColumnPlane, 3>> planes;  // by view
+    std::vector<std::uint8_t> samples;               // of all planes
   };
-  void LayOut(std::span<const McuWindow> windows, std::vector<kernels::SegmentJob>& jobs);
+  // Makes a job for each window, and the planes that it fills.
+  void LayOut(std::span<const McuWindow> windows, Views& views);
 
   ScanDecoder scan_;
-  std::vector<View> views_;
+  Views alone_, views_;  // of Decode(), and of DecodeViews()
   std::vector<McuWindow> windows_;
   std::vector<kernels::SegmentJob> jobs_;
-  std::vector<std::uint8_t> samples_;  // of all planes
 };
 
 }  // namespace sluice::baseline

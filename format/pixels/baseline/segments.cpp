@@ -47,12 +47,17 @@ bool Segments::AtFileEnd() const noexcept {
 }
 
 std::size_t Segments::Read(std::vector<std::uint8_t>& bytes) {
+  const std::size_t most = scan_.size() - at_ + 1 + kSegmentPadding;
   std::size_t size = 0;
   std::size_t at = at_;
   for (;;) {
     const std::size_t run_end = FindByte(scan_, at);
     const std::size_t needed = size + (run_end - at) + 1 + kSegmentPadding;
-    if (bytes.size() < needed) bytes.resize(std::max(needed, 2 * bytes.size()));
+    if (bytes.size() < needed) {
+      // Grows by a factor, but resize() alone would make room beyond what can be needed.
+      bytes.reserve(std::max(needed, std::min(most, 2 * bytes.size())));
+      bytes.resize(bytes.capacity());
+    }
     std::memcpy(bytes.data() + size, scan_.data() + at, run_end - at);
     size += run_end - at;
     at = run_end;
