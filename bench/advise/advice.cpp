@@ -197,13 +197,52 @@ std::string Quoted(const std::string& word) {
   return quoted + "'";
 }
 
+// The command that makes a dataset of smaller pictures. It needs files.
+std::string SmallerCommand(const Advice& advice, const Form& form) {
+  return Format(
+      "sluice convert PICTURES DATASET %s (PICTURES: those that the dataset was made of, "
+      "or those that `sluice export %s PICTURES` writes)",
+      form.options.c_str(), Quoted(advice.source).c_str());
+}
+
 std::string MakingSentence(const Advice& advice, const Form& form, const Forecast& forecast) {
   if (form.as_it_is)
     return "Leave the dataset as it is: " + form.name.substr(0, form.name.find(','));
+  const std::string costs = Format("   (%s, about %s)", BytesText(forecast.dataset_bytes).c_str(),
+                                   SecondsText(forecast.convert_seconds).c_str());
+  if (advice.facts.dataset && form.convert.geometry.max_side)
+    return SmallerCommand(advice, form) + costs;
   const char* const verb = advice.facts.dataset ? "transcode" : "convert";
-  return Format("sluice %s %s DATASET %s   (%s, about %s)", verb, Quoted(advice.source).c_str(),
-                form.options.c_str(), BytesText(forecast.dataset_bytes).c_str(),
-                SecondsText(forecast.convert_seconds).c_str());
+  return Format("sluice %s %s DATASET %s", verb, Quoted(advice.source).c_str(),
+                form.options.c_str()) +
+         costs;
+}
+
+// If the chosen form keeps pictures that are large for the transform: what smaller ones save.
+std::optional<std::string> SmallerSentence(const Advice& advice) {
+  const std::vector<Trial>& trials = advice.trials.forms;
+  const auto smaller = std::ranges::find_if(trials, [](const Trial& trial) {
+    return trial.failed.empty() && trial.form.convert.geometry.max_side;
+  });
+  if (!advice.facts.dataset || smaller == trials.end() ||
+      trials[advice.chosen].form.convert.geometry.max_side)
+    return std::nullopt;
+  const Forecast& now = advice.forecasts[advice.chosen];
+  const Forecast& then = advice.forecasts[static_cast<std::size_t>(smaller - trials.begin())];
+  const auto saves = [](double before, double after) { return after < kNearlyAsFast * before; };
+  if (!saves(double(now.dataset_bytes), double(then.dataset_bytes)) &&
+      !saves(now.epoch_seconds, then.epoch_seconds))
+    return std::nullopt;
+  return Format(
+             "Its pictures are large for this transform (median %ux%u). Shrunk to --max-side %u "
+             "they take %s instead of %s, and an epoch %s instead of %s (one machine gives %s "
+             "images/s instead of %s): ",
+             advice.facts.median_width, advice.facts.median_height,
+             *smaller->form.convert.geometry.max_side, BytesText(then.dataset_bytes).c_str(),
+             BytesText(now.dataset_bytes).c_str(), SecondsText(then.epoch_seconds).c_str(),
+             SecondsText(now.epoch_seconds).c_str(), RateText(then.images_per_second).c_str(),
+             RateText(now.images_per_second).c_str()) +
+         SmallerCommand(advice, smaller->form);
 }
 
 std::string EpochSentence(const Advice& advice, const Forecast& forecast) {
@@ -334,6 +373,8 @@ std::vector<std::string> SentencesOf(const Advice& advice) {
       FeedSentence(advice, forecast),
       advice.resources.link ? StoreSentence(*advice.resources.link, trial.constants, forecast)
                             : MemorySentence(advice, trial.constants, forecast)};
+  if (std::optional<std::string> smaller = SmallerSentence(advice))
+    sentences.push_back(*std::move(smaller));
   if (!forecast.fits_disk) {
     sentences.push_back(Format("The disk has only %s free: this form does not fit.",
                                BytesText(advice.resources.disk_free_bytes).c_str()));

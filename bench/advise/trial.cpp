@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <map>
 
 #include <sluice/convert_option_list.h>
@@ -21,6 +22,7 @@
 #include "bench/parts/decode.h"
 #include "bench/report/statistics.h"
 #include "format/disk/bytes.h"
+#include "format/disk/file.h"
 #include "reader/transform/geometry.h"
 #include "tools/cli/quantity.h"
 #include "writer/source/list/source_list.h"
@@ -107,13 +109,15 @@ std::vector<Form> FormsOfFolder(const SourceFacts& facts, std::uint32_t side,
   return forms;
 }
 
-std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
+std::vector<Form> FormsOfDataset(const SourceFacts& facts, std::uint32_t side,
+                                 const std::vector<int>& qualities) {
   const auto most =
       std::max_element(facts.kinds.begin(), facts.kinds.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   Form now;
   now.name = most->first + ", as it is";
   now.as_it_is = true;
+  now.convert.geometry.max_side.reset();
   std::vector<Form> forms = {now};
   // 0 is the most preferred. A raw dataset loses quality if it becomes JPEG or packed, so there the
   // unchanged dataset (0) is preferred to the others.
@@ -124,8 +128,22 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
     form.name = name;
     form.options = std::string("--image ") + name;
     form.convert.form.image = image;
+    form.convert.geometry.max_side.reset();
     form.preference = preference;
     forms.push_back(std::move(form));
+  }
+  // Its pictures, made as large as a folder's would be: least wanted, since detail is lost.
+  const StoredSize size = SizesFor(facts, side).front();
+  if (size.max_side && std::max(facts.median_width, facts.median_height) > *size.max_side) {
+    const auto codec = option_list::FromWord<ImageCodec>(most->first).value_or(ImageCodec::kJpeg);
+    Form smaller = FormOf(codec, size);
+    if (smaller.convert.form.image != ImageCodec::kRaw) {
+      smaller.name += Format(" q%d", qualities.front());
+      smaller.options += Format(" --quality %d", qualities.front());
+      smaller.convert.form.quality = qualities.front();
+    }
+    smaller.preference = preference + 1;
+    forms.push_back(std::move(smaller));
   }
   return forms;
 }
@@ -134,7 +152,8 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
 
 std::vector<Form> FormsFor(const SourceFacts& facts, std::uint32_t side,
                            const std::vector<int>& qualities) {
-  return facts.dataset ? FormsOfDataset(facts) : FormsOfFolder(facts, side, qualities);
+  return facts.dataset ? FormsOfDataset(facts, side, qualities)
+                       : FormsOfFolder(facts, side, qualities);
 }
 
 namespace {
@@ -160,11 +179,11 @@ double StoredBytesPerImage(const Dataset& dataset) {
 
 // One part of the sample: paths (in a folder) or indices (of a dataset).
 struct Part {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths;  // of a dataset: once they are written, below folder / "files"
   std::vector<std::uint64_t> numbers;
   fs::path folder;  // where the part's datasets are made
 
-  std::size_t size() const noexcept { return paths.size() + numbers.size(); }
+  std::size_t size() const noexcept { return std::max(paths.size(), numbers.size()); }
 };
 
 template <class T>
@@ -238,10 +257,41 @@ class TrialRun {
     return static_cast<double>(images) / std::max(taken.count(), 1e-9);
   }
 
+  // Writes the pictures of a dataset's part as files, for a form that shrinks them.
+  void WriteFiles(Part& part) {
+    const fs::path folder = part.folder / "files";
+    fs::create_directory(folder);
+    const Dataset dataset = Dataset::Open(part.folder / "own");
+    for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+      const ImagePayload payload = dataset[i].Payload();
+      if (payload.pixel_type != PixelType::kUint8 || payload.channels % 2 == 0) continue;
+      const bool jpeg = payload.codec == Codec::kJpeg;
+      part.paths.push_back(Format("picture-of-advise-%llu%s", static_cast<unsigned long long>(i),
+                                  jpeg ? ".jpg" : ".ppm"));
+      const fs::path path = folder / part.paths.back();
+      if (jpeg) {
+        WriteFile(path, payload.bytes);
+      } else {
+        const Image image = dataset[i].Decode();
+        const std::string head =
+            Format("P%c %u %u 255\n", image.channels == 1 ? '5' : '6', image.width, image.height);
+        std::vector<std::byte> file(head.size() + image.pixels.size());
+        std::memcpy(file.data(), head.data(), head.size());
+        std::memcpy(file.data() + head.size(), image.pixels.data(), image.pixels.size());
+        WriteFile(path, file);
+      }
+      // The file's name becomes the sample's key.
+      if (const auto found = reference_.find(dataset[i].key()); found != reference_.end())
+        reference_[part.paths.back()] = std::vector<double>(found->second);
+    }
+  }
+
   // Converts the part to the form. Returns images per second, or 0 if there was nothing to convert.
-  double Make(const Part& part, const Form& form, const fs::path& to) const {
+  double Make(Part& part, const Form& form, const fs::path& to) {
+    const bool from_files = !facts_.dataset || form.convert.geometry.max_side;
+    if (facts_.dataset && from_files && part.paths.empty()) WriteFiles(part);
     const auto begin = std::chrono::steady_clock::now();
-    if (facts_.dataset) {
+    if (!from_files) {
       TranscodeOptions transcode;
       transcode.image = form.convert.form.image;
       transcode.threads = options_.threads;
@@ -253,8 +303,9 @@ class TrialRun {
     convert.run.threads = options_.threads;
     ConvertHooks hooks;
     hooks.stop = hooks_.stop;
+    const fs::path root = facts_.dataset ? part.folder / "files" : options_.source;
     const ConvertSummary summary =
-        Convert(ConvertSource::Paths(part.paths, options_.source), to, convert, hooks);
+        Convert(ConvertSource::Paths(part.paths, root), to, convert, hooks);
     return ImagesPerSecond(summary.samples, begin);
   }
 

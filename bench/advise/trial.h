@@ -19,9 +19,10 @@
 namespace sluice::bench {
 
 struct Form {
-  std::string name;              // "packed 500 q90": for a table
-  std::string options;           // of `sluice convert` or `sluice transcode`, as typed
-  ConvertOptions convert;        // for a folder
+  std::string name;     // "packed 500 q90": for a table
+  std::string options;  // of `sluice convert` or `sluice transcode`, as typed
+  // For a folder, and for a dataset's pictures if geometry.max_side is set.
+  ConvertOptions convert;
   bool as_it_is = false;         // whether this is the dataset itself, unchanged
   std::uint32_t preference = 0;  // rank of the size and quality; 0: the most wanted
 };
@@ -33,7 +34,8 @@ struct Form {
 // tried as JPEG and as packed at each of the qualities (most wanted first), and as pixels. The
 // sources' own JPEGs are tried as well.
 //
-// For a dataset: the dataset as it is, and every form that it can be transcoded into.
+// For a dataset: the dataset as it is, every form that it can be transcoded into, and, if its
+// pictures are larger than a folder's would be made, its own form at that size.
 std::vector<Form> FormsFor(const SourceFacts& facts, std::uint32_t side,
                            const std::vector<int>& qualities);
 

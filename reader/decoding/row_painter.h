@@ -46,6 +46,13 @@ class RowPainter {
 
   // The part of the picture that the first view shows, after FrameViews().
   const Frame& first_frame() const noexcept { return frames_[0]; }
+  // The pixels of all views, after FrameViews().
+  std::uint64_t shown_pixels() const noexcept {
+    std::uint64_t pixels = 0;
+    for (const Frame& frame : frames_)
+      pixels += std::uint64_t{frame.region.width()} * frame.region.height();
+    return pixels;
+  }
   // Whether Paint() makes, or has made, a picture for the cache, so that its payload must be
   // verified.
   bool keeps() const noexcept { return from_ == From::kPayload && cached_.pending(); }

@@ -48,9 +48,11 @@ class RowWorker {
   // Bytes of memory that a worker's thread takes at most.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
-  // The bytes of payloads so far.
-  std::uint64_t payload_bytes() const noexcept {
-    return reader_.payload_bytes() + (plain_ ? plain_->payload_bytes() : 0);
+  // The payloads so far. Pixels of rows that were copied do not count.
+  SampleReader::Decoded decoded() const noexcept {
+    SampleReader::Decoded decoded = reader_.decoded();
+    if (plain_) decoded.bytes += plain_->payload_bytes();
+    return decoded;
   }
 
  private:

@@ -199,7 +199,7 @@ ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& s
   if (fields_.empty()) return {};
   const ValueFault fault = fields_.Read(block, slot, row, decoder_, Verifies(sample, false));
   for (const Bytes payload : fields_.payloads())
-    payload_bytes_ += payload.size();
+    decoded_.bytes += payload.size();
   return fault;
 }
 
@@ -253,7 +253,9 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
           "the image's checksum does not match: the shard is damaged. `sluice verify` lists all "
           "damage"};
     }
-    payload_bytes_ += payload.bytes.size();
+    decoded_.bytes += payload.bytes.size();
+    decoded_.picture_pixels += std::uint64_t{payload.width} * payload.height;
+    decoded_.shown_pixels += painter_.shown_pixels();
   } else {
     sample.picture = {};
     sample.unverified = true;  // the row's other values come from the file

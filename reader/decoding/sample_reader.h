@@ -77,7 +77,13 @@ class SampleReader {
   // Names a sample in messages: its number, its key and where it lies.
   std::string PlaceOf(const SampleRef& ref) const;
 
-  std::uint64_t payload_bytes() const noexcept { return payload_bytes_; }  // decoded so far
+  // The payloads decoded so far, and what they became.
+  struct Decoded {
+    std::uint64_t bytes = 0;
+    std::uint64_t picture_pixels = 0;  // as LoaderStats::picture_pixels
+    std::uint64_t shown_pixels = 0;    // as LoaderStats::shown_pixels
+  };
+  const Decoded& decoded() const noexcept { return decoded_; }
 
  private:
   // Whether an earlier read compared the sample's payloads with their checksums.
@@ -119,7 +125,7 @@ class SampleReader {
   PayloadDecoder decoder_;
   RowPainter painter_;
   FieldReader fields_;
-  std::uint64_t payload_bytes_ = 0;
+  Decoded decoded_;
 };
 
 // Whether files still hold the bytes of the rows that were read from them. Asks the file system

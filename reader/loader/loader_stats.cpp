@@ -27,6 +27,9 @@ constexpr double kReadingThreads = 0.7;
 // they are the bottleneck.
 constexpr double kBusyDevice = 0.8;
 constexpr std::uint64_t kEnoughBatches = 8;
+// Pictures are large if they have more pixels than this for each pixel that is made of them: twice
+// as many as pictures of 500 pixels a side for crops of 224.
+constexpr double kLargePictures = 10;
 // A first batch that took longer, in seconds, is worth mentioning.
 constexpr double kLongStart = 1;
 
@@ -52,22 +55,22 @@ std::string Sentence(const char* format, Arguments... arguments) {
 // so that a new one does not compile until somebody decides which it is.
 template <class Stats>
 auto SumsOf(Stats& stats) noexcept {
-  auto& [seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, kept_pictures,
-         kept_bytes, taken_rows, refused_shards, staged_shards, fetched_bytes, cached_bytes,
-         past_cache_bytes, requests, repeated_requests, read_seconds, read_wait_seconds,
-         decode_seconds, decode_wait_seconds, decode_cpu_seconds, file_read_seconds,
-         file_make_seconds, decode_major_faults, upload_bytes, device_pictures,
+  auto& [seconds, samples, batches, faults, payload_bytes, picture_pixels, shown_pixels,
+         read_ahead_bytes, kept_pictures, kept_bytes, taken_rows, refused_shards, staged_shards,
+         fetched_bytes, cached_bytes, past_cache_bytes, requests, repeated_requests, read_seconds,
+         read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
+         file_read_seconds, file_make_seconds, decode_major_faults, upload_bytes, device_pictures,
          device_decode_seconds, stored_pictures, stored_bytes, upload_seconds, upload_wait_seconds,
          consumer_wait_seconds, first_wait_seconds, consumer_seconds, ready_batches, prefetch,
          threads, device_share, read_ahead_depth_bytes, changes, rank, epoch_samples,
          epoch_samples_of_all] = stats;
-  return std::tie(seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, read_seconds,
-                  read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
-                  file_read_seconds, file_make_seconds, decode_major_faults, upload_bytes,
-                  device_pictures, device_decode_seconds, upload_seconds, upload_wait_seconds,
-                  consumer_wait_seconds, first_wait_seconds, consumer_seconds, changes,
-                  fetched_bytes, cached_bytes, past_cache_bytes, requests, repeated_requests,
-                  taken_rows);
+  return std::tie(seconds, samples, batches, faults, payload_bytes, picture_pixels, shown_pixels,
+                  read_ahead_bytes, read_seconds, read_wait_seconds, decode_seconds,
+                  decode_wait_seconds, decode_cpu_seconds, file_read_seconds, file_make_seconds,
+                  decode_major_faults, upload_bytes, device_pictures, device_decode_seconds,
+                  upload_seconds, upload_wait_seconds, consumer_wait_seconds, first_wait_seconds,
+                  consumer_seconds, changes, fetched_bytes, cached_bytes, past_cache_bytes,
+                  requests, repeated_requests, taken_rows);
 }
 
 template <class... Own, class... Other, class Do>
@@ -126,6 +129,13 @@ std::string LoaderStats::Verdict() const {
         "; of the decoding threads' work, %.0f%% was reading files and %.0f%% making samples of "
         "them, which `sluice convert` does once for all epochs",
         100 * file_read_seconds / decode_seconds, 100 * file_make_seconds / decode_seconds);
+  }
+  if (shown_pixels > 0 && (bound() == Bound::kDecoding || bound() == Bound::kStorage) &&
+      double(picture_pixels) > kLargePictures * double(shown_pixels)) {
+    text += Sentence(
+        "; pictures have %.0f times as many pixels as are made of them: smaller ones (convert "
+        "--max-side) take less, and sluice-bench advise says how much",
+        double(picture_pixels) / double(shown_pixels));
   }
   // A long start does not make an epoch slow: it comes once.
   if (bound() != Bound::kTooEarly && first_wait_seconds > kLongStart &&

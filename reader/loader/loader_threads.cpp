@@ -26,7 +26,7 @@ void DecoderThread::Decode(const BatchRing::Rows& rows) {
 
 RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats& spent) {
   const Clock::time_point begin = Clock::now();
-  const std::uint64_t bytes_before = worker_.payload_bytes();
+  const SampleReader::Decoded before = worker_.decoded();
   RowWorker::Outcome outcome;
   try {
     outcome = worker_.Work(*rows.slot, rows.begin, rows.end);
@@ -38,7 +38,10 @@ RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats&
   usage_.Sample(end);
   usage_.MoveTo(spent);
   spent.decode_seconds = SecondsBetween(begin, end);
-  spent.payload_bytes = worker_.payload_bytes() - bytes_before;
+  const SampleReader::Decoded after = worker_.decoded();
+  spent.payload_bytes = after.bytes - before.bytes;
+  spent.picture_pixels = after.picture_pixels - before.picture_pixels;
+  spent.shown_pixels = after.shown_pixels - before.shown_pixels;
   if (trace_ != nullptr) {
     trace_->Add(SlotEvent(TraceEvent::Kind::kDecode, number_ + 1, rows, begin, end));
   }

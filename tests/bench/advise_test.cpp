@@ -16,6 +16,7 @@
 namespace sluice::bench {
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
 using test::TemporaryFolder;
 
 void WriteFile(const std::filesystem::path& path, const std::string& content) {
@@ -161,6 +162,71 @@ TEST_CASE("the forms for a dataset are its own and those it can be transcoded in
   CHECK(NamesOf(forms) == std::vector<std::string>{"packed, as it is", "jpeg", "raw"});
   CHECK(forms[0].as_it_is);
   CHECK(forms[2].options == "--image raw");
+}
+
+TEST_CASE("a dataset of large pictures is also tried at the size that crops need") {
+  SourceFacts facts = FactsOf(4000, 3000);
+  facts.dataset = true;
+  for (const char* const kind : {"jpeg", "packed", "raw", "zstd"}) {
+    CAPTURE(kind);
+    facts.kinds = {{kind, 300}};
+    const std::vector<Form> forms = FormsFor(facts, 224, {80, 90});
+    const std::string word = std::string(kind) == "zstd" ? "jpeg" : kind;
+    const bool raw = word == "raw";
+    CHECK(forms.back().name == word + " 500" + (raw ? "" : " q80"));
+    CHECK(forms.back().options ==
+          "--image " + word + " --max-side 500" + (raw ? "" : " --quality 80"));
+    CHECK(forms.back().convert.geometry.max_side == 500U);
+    for (std::size_t i = 0; i + 1 < forms.size(); ++i) {
+      CHECK_FALSE(forms[i].convert.geometry.max_side);
+      CHECK(forms[i].preference < forms.back().preference);
+    }
+  }
+  // Crops of 1792 want 4000 pixels.
+  CHECK_FALSE(FormsFor(facts, 1792, {90}).back().convert.geometry.max_side);
+}
+
+TEST_CASE("advice on a dataset of large pictures says what smaller ones save") {
+  Advice advice;
+  advice.source = "data/large";
+  advice.facts = FactsOf(4000, 3000);
+  advice.facts.dataset = true;
+  advice.facts.images = 10'000;
+  advice.facts.kinds = {{"jpeg", 300}};
+  advice.resources.threads = 4;
+  advice.resources.memory_bytes = 1'000'000'000'000;
+  advice.resources.disk_free_bytes = 1'000'000'000'000;
+  advice.resources.disk_bytes_per_second = 1e12;
+  for (const Form& form : FormsFor(advice.facts, 224, {90})) {
+    Trial trial;
+    trial.form = form;
+    const bool small = form.convert.geometry.max_side.has_value();
+    trial.constants = {small ? 50'000.0 : 4'000'000.0, small ? 1000.0 : 50.0,
+                       small ? 4000.0 : 200.0, 100, form.preference};
+    advice.trials.forms.push_back(trial);
+  }
+  Decide(advice);
+  CHECK(advice.trials.forms[advice.chosen].form.as_it_is);
+  const auto sentence = [&advice] { return SentencesOf(advice).back(); };
+  CHECK_THAT(sentence(),
+             ContainsSubstring("median 4000x3000") &&
+                 ContainsSubstring("--max-side 500 they take 500 MB instead of 40.0 GB") &&
+                 ContainsSubstring("an epoch 2.50 s instead of 50.0 s") &&
+                 ContainsSubstring("4000 images/s instead of 200") &&
+                 ContainsSubstring("sluice convert PICTURES DATASET --image jpeg "
+                                   "--max-side 500 --quality 90 ") &&
+                 ContainsSubstring("sluice export data/large PICTURES"));
+  // If only they feed the trainer, they are the advice, and it says nothing twice.
+  advice.need = {1.0, 3000, 1};
+  Decide(advice);
+  CHECK(advice.trials.forms[advice.chosen].form.convert.geometry.max_side == 500U);
+  CHECK_THAT(SentencesOf(advice).front(), ContainsSubstring("sluice convert PICTURES DATASET"));
+  CHECK_THAT(sentence(), !ContainsSubstring("--max-side"));
+  // A tenth less is not worth a sentence.
+  advice.need = {};
+  advice.trials.forms.back().constants = {3'600'000, 55, 220, 100, 1};
+  Decide(advice);
+  CHECK_THAT(sentence(), !ContainsSubstring("--max-side"));
 }
 
 TEST_CASE("a disk's rate is measured over all the files' bytes if there is time") {

@@ -164,6 +164,8 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   earlier.batches = 100;
   earlier.faults = 100;
   earlier.payload_bytes = 100;
+  earlier.picture_pixels = 100;
+  earlier.shown_pixels = 100;
   earlier.read_ahead_bytes = 100;
   earlier.changes = 100;
   earlier.read_seconds = 100;
@@ -184,6 +186,8 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   more.batches = 4;
   more.faults = 5;
   more.payload_bytes = 6;
+  more.picture_pixels = 30;
+  more.shown_pixels = 31;
   more.read_ahead_bytes = 7;
   more.changes = 8;
   more.read_seconds = 9;
@@ -213,6 +217,10 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   CHECK(total.Since(earlier).faults == 5);
   CHECK(total.payload_bytes == 106);
   CHECK(total.Since(earlier).payload_bytes == 6);
+  CHECK(total.picture_pixels == 130);
+  CHECK(total.Since(earlier).picture_pixels == 30);
+  CHECK(total.shown_pixels == 131);
+  CHECK(total.Since(earlier).shown_pixels == 31);
   CHECK(total.read_ahead_bytes == 107);
   CHECK(total.Since(earlier).read_ahead_bytes == 7);
   CHECK(total.changes == 108);
@@ -247,6 +255,38 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   CHECK(total.threads == LoaderStats().threads);
   CHECK(more.Since(earlier).kept_bytes == 7);
   CHECK(more.Since(earlier).threads == 3);
+}
+
+TEST_CASE("The verdict on decoding and storage knows of pictures much larger than their rows") {
+  LoaderStats stats = Measured();
+  Waits(stats, 40, 2);
+  REQUIRE(stats.bound() == Bound::kDecoding);
+  stats.shown_pixels = 1000;
+  stats.picture_pixels = 10'000;
+  CHECK_THAT(stats.Verdict(), !ContainsSubstring("--max-side"));
+  stats.picture_pixels = 240'000;
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("pictures have 240 times as many pixels"));
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("convert --max-side"));
+  stats.decode_major_faults = 1000;
+  stats.decode_cpu_seconds = 50;
+  REQUIRE(stats.bound() == Bound::kStorage);
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("--max-side"));
+  Waits(stats, 1, 2);
+  REQUIRE(stats.bound() == Bound::kTrainer);
+  CHECK_THAT(stats.Verdict(), !ContainsSubstring("--max-side"));
+}
+
+TEST_CASE("Pixels are counted of decoded pictures, and of all their rows") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(8, 2);
+  options.transform = {Resize(4)};
+  options.views = {{"small", {RandomResizedCrop(2)}, {}}};
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 40)), options);
+  PlayBatches(loader, 0);
+  const LoaderStats stats = loader.Stats();
+  CHECK(stats.picture_pixels >= 40 * 8 * 8);  // and what is decoded ahead
+  CHECK(stats.picture_pixels / (8 * 8) == stats.shown_pixels / (4 * 4 + 2 * 2));
+  CHECK(stats.shown_pixels % (4 * 4 + 2 * 2) == 0);
 }
 
 TEST_CASE("Each stage's times add up to the time played") {

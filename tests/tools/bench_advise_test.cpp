@@ -114,6 +114,27 @@ TEST_CASE("sluice-bench advise on a dataset offers to transcode it and prints a 
   }
 }
 
+TEST_CASE("sluice-bench advise measures what smaller pictures would save a dataset of large ones") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "scratch");
+  WriteClasses(folder / "source", 6, 80, 60);
+  const std::string data = (folder / "data").string();
+  const std::string image = GENERATE("jpeg", "packed", "raw");
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data, "--image", image}).exit_code == 0);
+  const nlohmann::json answer = JsonOf(Bench(Advise(
+      data, {"--transform", "rrc:16", "--json", "--scratch", (folder / "scratch").string()})));
+  const nlohmann::json& form = answer["forms"].back();
+  CAPTURE(form.dump());
+  CHECK(form["options"].get<std::string>().starts_with("--image " + image + " --max-side 36"));
+  REQUIRE_FALSE(form.contains("failed"));
+  CHECK(form["psnr_db"].get<double>() > 20);
+  CHECK(form["bytes_per_image"].get<double>() <
+        answer["forms"][0]["bytes_per_image"].get<double>());
+  CHECK_THAT(answer["advice"].back().get<std::string>(),
+             ContainsSubstring("--max-side 36") && ContainsSubstring("(median 80x60)"));
+  CHECK(std::filesystem::is_empty(folder / "scratch"));
+}
+
 TEST_CASE("sluice-bench advise refuses sources that it cannot judge") {
   const TemporaryFolder folder;
   CHECK(Bench({"advise", (folder / "none").string()}).exit_code == 1);
