@@ -128,7 +128,7 @@ struct Stage {
 std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
                             const std::stop_token& stop);
 
-// What a conversion of the source that is played would bring.
+// How much faster a source plays once it is converted.
 struct ConversionGain {
   std::uint64_t samples = 0;  // that were converted and measured
   // Images a second of these samples, as they lie in the source and converted.

@@ -171,7 +171,7 @@ Dataset PlayInPlace(const EpochOptions& options, const std::filesystem::path& so
   try {
     samples = PlaySource(source, play, stop);
   } catch (const Error& error) {
-    // Whoever meant a dataset reads that it is none.
+    // The place may have been meant as a dataset: say that it is not one.
     if (error.file() != source.native()) throw;
     throw Error(error.code(), error.file(),
                 "there is no dataset here, and as a source it " + error.sentence());

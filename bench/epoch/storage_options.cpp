@@ -62,6 +62,12 @@ void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
             "copy each shard to DIR, a folder on a fast local disk, when it is first read; with "
             "DIR:BYTES, the copies take at most that much",
             [&arguments](const std::string& text) { SetStage(text, arguments); });
+  AddOption(app, "--share", "BYTES",
+            "decode each row once for all epochs that are measured at the same time with the same "
+            "options; the rows take at most BYTES of memory",
+            [&arguments](const std::string& text) {
+              arguments.share = SharedRows{.bytes = cli::ParseBytes(text)};
+            });
   cli::MarkComparable(app, {"--stage"});
 }
 
@@ -90,6 +96,7 @@ void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset,
   loader.keep = arguments.keep;
   if (loader.keep && loader.keep->bytes == 0) loader.keep->bytes = AvailableMemory() / 2;
   loader.stage = arguments.stage;
+  loader.share = arguments.share;
   if (loader.stage && loader.stage->bytes == 0) {
     for (const ShardSummary& shard : dataset.shards())
       loader.stage->bytes += shard.bytes;
@@ -115,6 +122,10 @@ std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
     text += cli::Format("; %s where the device reads, %s",
                         cli::CountText(stats.stored_pictures, "picture", "pictures").c_str(),
                         cli::BytesText(stats.stored_bytes).c_str());
+  }
+  if (loader.share) {
+    text += cli::Format("; %s taken from others",
+                        cli::CountText(stats.taken_rows, "row", "rows").c_str());
   }
   const bool remote = stats.requests + stats.fetched_bytes + stats.cached_bytes > 0;
   if (loader.stage && !remote) {
@@ -148,6 +159,7 @@ void AddStorage(nlohmann::ordered_json& json, const LoaderOptions& loader) {
     json["cache_bytes"] = loader.keep->bytes;
   }
   if (loader.stage) json["stage_bytes"] = loader.stage->bytes;
+  if (loader.share) json["share_bytes"] = loader.share->bytes;
 }
 
 }  // namespace sluice::bench

@@ -18,10 +18,11 @@ struct StorageArguments {
   bool locked = false;
   std::optional<DecodedPictures> keep;
   std::optional<sluice::Stage> stage;
+  std::optional<SharedRows> share;
 };
 
-// --behind, --read-ahead-bytes, --direct, --cache and --stage. `arguments` must outlive the
-// program.
+// --behind, --read-ahead-bytes, --direct, --cache, --stage and --share. `arguments` must outlive
+// the program.
 void AddStorageOptions(CLI::App& app, StorageArguments& arguments);
 
 // Sets the loader's options, and the budgets that were not given: half of the free memory for

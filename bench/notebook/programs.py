@@ -1,4 +1,4 @@
-"""Shared by mixed.py and tuning.py: the command line, datasets that are made once, and `sluice-bench epoch`."""
+"""Shared by mixed.py, sharing.py and tuning.py: the command line, datasets that are made once, and `sluice-bench epoch`."""
 import argparse
 import json
 import pathlib

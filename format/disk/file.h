@@ -96,9 +96,9 @@ class MappedFile {
   // The mapping, as an entry of the list that a ReadGuard takes.
   GuardedMapping guarded() const noexcept { return {bytes_, lost_.get()}; }
 
-  // The present size of the file. If no file or another file has the name it was opened by now,
-  // returns the mapped size, since the mapping still has the old file. (Reading the last page of a
-  // file that was cut gives zeros without a signal.)
+  // The present size of the file. If the file was removed or replaced since it was opened, returns
+  // the mapped size, because the mapping still has the old file. (Reading the last page of a file
+  // that was cut gives zeros without a signal.)
   std::uint64_t BytesLeft() const noexcept;
 
   FileId id() const noexcept { return id_; }

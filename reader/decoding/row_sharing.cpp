@@ -75,7 +75,7 @@ std::string ContentOf(const BatchRecipe& recipe) {
   Json content{{"sluice", kLibraryVersion},
                {"dataset", recipe.dataset.facts->id},
                {"views", recipe.views_version},
-               // What another loader did not check, or may not read, is not taken from it.
+               // Loaders with other checks or limits do not share rows.
                {"verify", option_list::WordOf(recipe.options.integrity.verify)},
                {"max_pixels", limits.max_pixels},
                {"max_value_bytes", limits.max_value_bytes}};

@@ -49,7 +49,7 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
     if (slot.abandoned.load(std::memory_order_relaxed)) return false;
     if (row + 1 < end) reader_.Prefetch(slot, row + 1);
     const RowVerdict verdict = MakeRow(slot, row);
-    // What was given up has no fault.
+    // A row that was given up is not a fault.
     if (verdict.failed() && slot.abandoned.load(std::memory_order_relaxed)) return false;
     if (!verdict.failed() && !verdict.unverified) shared_.Put(slot, row);
     if (verdict.failed() && !TreatFault(slot, row, verdict, outcome)) return false;

@@ -58,8 +58,8 @@ class SimulatedDevice final : public DeviceDriver {
   bool IsDone(Event event) override;
   double SecondsBetween(Event begin, Event end) override;
 
-  // What a trainer does with a device. Run() runs a kernel. While SetCapturing() is on, the stream
-  // captures a graph: its work is not done, and Wait() and Record() throw.
+  // These stand for a trainer's own work on the device. Run() runs a kernel. While SetCapturing()
+  // is on, the stream captures a graph: its work is not done, and Wait() and Record() throw.
   void Run(Stream stream, std::function<void()> kernel);
   void SetCapturing(Stream stream, bool capturing);
   // From now on, every call to the device throws an Error with that reason. If the reason is empty,

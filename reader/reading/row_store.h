@@ -117,7 +117,7 @@ class RowStore {
 
  private:
   struct Place;
-  // What Take() saw of a row.
+  // A row as Take() found it.
   struct Sight {
     Found found;
     Place* place = nullptr;

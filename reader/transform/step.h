@@ -171,7 +171,7 @@ struct StepOf;
 
 // Defaults for all declarations.
 struct AnyStep {
-  // What is wrong with the step although each parameter is within its limits: the text that follows
+  // Says what is wrong with the step although each parameter is within its limits: the text follows
   // the step's name in a sentence. nullptr if nothing is wrong.
   static const char* Wrong(const auto&) { return nullptr; }
 };

@@ -57,11 +57,11 @@ TEST_CASE("option --also-cold plays cold epochs after the measured ones and keep
   CHECK(answer["cold_epochs"].size() == 2);
 }
 
-TEST_CASE("options --direct, --cache and --stage reach the loader and the result") {
+TEST_CASE("options --direct, --cache, --stage and --share reach the loader and the result") {
   const Animals animals;
   const TemporaryFolder stage;
   const nlohmann::json usual = animals.EpochJson({"--epochs", "1"});
-  for (const char* key : {"direct", "cache", "cache_bytes", "stage_bytes"})
+  for (const char* key : {"direct", "cache", "cache_bytes", "stage_bytes", "share_bytes"})
     CHECK_FALSE(usual.contains(key));
   CHECK(usual["choices"]["prefetch"] == 2);
   CHECK(usual["choices"]["read_ahead_depth_bytes"].get<std::uint64_t>() >= 16 << 20);
@@ -83,6 +83,9 @@ TEST_CASE("options --direct, --cache and --stage reach the loader and the result
   CHECK(staged["stage_bytes"] == 50'000'000);
   CHECK(std::filesystem::is_directory(folder));
   CHECK_THAT(animals.Epoch({"--direct", "--stage", folder}).out, ContainsSubstring("staged"));
+  CHECK(animals.EpochJson({"--share", "50MB"})["share_bytes"] == 50'000'000);
+  CHECK_THAT(animals.Epoch({"--share", "50MB"}).out, ContainsSubstring("0 rows taken from others"));
+  CHECK(animals.Epoch({"--share", "0"}).exit_code == 2);
   CHECK(animals.Epoch({"--cache", "locked:3MB"}).exit_code == 2);
   CHECK(animals.Epoch({"--cache", "decoded:0"}).exit_code == 2);
   CHECK(animals.Epoch({"--cache", "everything"}).exit_code == 2);

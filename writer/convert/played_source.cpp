@@ -158,7 +158,7 @@ std::uint64_t MaxPayloadOf(std::uint64_t pixels, std::uint64_t file_bytes) {
   return std::min(kMaxPayloadBytes, std::max(file_bytes, pixels * kPixelBytes + kHeaderBytes));
 }
 
-// What is known of all images once the beginnings of their files were read.
+// The manifest's summary of all images, from the beginnings of their files.
 std::vector<ManifestImages> SurveyImages(const ConversionInput& input, const Probe& probe,
                                          unsigned threads, const PlayOptions& options,
                                          const std::stop_token& stop) {
@@ -336,7 +336,7 @@ std::vector<ManifestImages> ImagesFromJson(const json& in) {
 
 // --- The samples --------------------------------------------------------------------------------
 
-// What a row says of an image, as one number. Sides have 16 bits (kMaxImageSide).
+// The sides, channels and codec of an image, as one number. Sides have 16 bits (kMaxImageSide).
 std::uint64_t MadeImage(const FieldValue& image) {
   return std::uint64_t{image.width} << 48 | std::uint64_t{image.height} << 32 |
          std::uint64_t{image.channels} << 16 | static_cast<std::uint64_t>(image.codec);

@@ -412,7 +412,7 @@ class Repair {
   }
 
  private:
-  // What the repaired dataset takes over from the damaged one's manifest.
+  // The part of the damaged dataset's manifest that the repaired one takes over.
   Manifest Kept() const {
     if (damaged_.manifest) return *damaged_.manifest;
     Manifest rebuilt;

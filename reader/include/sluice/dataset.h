@@ -186,7 +186,7 @@ class Dataset {
   // field.
   const std::vector<std::uint64_t>& class_counts() const noexcept;
   const std::string& made_with() const noexcept;  // how the dataset was made, as JSON text
-  // What its maker says about it, such as its license: `--meta` of `sluice convert`.
+  // Metadata that its maker gave, such as its license: `--meta` of `sluice convert`.
   const std::map<std::string, std::string>& meta() const noexcept;
 
   // Compares the size and header of each shard's file with the manifest. Call it before work that

@@ -108,7 +108,7 @@ struct ShardOptions {
   std::uint32_t block_samples = 0;  // samples in a block; 0 chooses for about 512 KiB
   std::uint64_t seed = 0;           // of the permutation of the sources
   bool keep_order = false;  // true: sources in the order of their paths, false: permuted by `seed`
-  // What the dataset is to say about itself, such as its license, by name: Dataset::meta(). Edits
+  // Metadata of the dataset by name, such as its license: Dataset::meta(). Edits
   // keep it.
   std::map<std::string, std::string> meta = {};
 };

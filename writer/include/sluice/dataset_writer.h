@@ -38,7 +38,7 @@ struct DatasetWriterOptions {
   // show it; they are stored as they are given. Otherwise Add() refuses a turned picture that has
   // any, because they may lie off their objects.
   bool upright = false;
-  // What the dataset is to say about itself, such as its license, by name: Dataset::meta().
+  // Metadata of the dataset by name, such as its license: Dataset::meta().
   std::map<std::string, std::string> meta = {};
 };
 

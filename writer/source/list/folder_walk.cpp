@@ -189,7 +189,7 @@ FolderTree WalkFolder(const std::filesystem::path& root, const FolderWalkOptions
 
 LinksOut::LinksOut(const std::filesystem::path& folder, bool follow)
     : folder_(folder.empty() ? "." : folder) {
-  std::error_code ignored;  // whoever reads the folder reports what is wrong with it
+  std::error_code ignored;  // WalkFolder() reports what is wrong with it
   if (!follow) inside_ = std::filesystem::canonical(folder_, ignored);
 }
 

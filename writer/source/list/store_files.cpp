@@ -208,7 +208,7 @@ void StoreFiles::Await(const Fetch& fetch, const std::atomic<bool>* give_up) con
   if (give_up == nullptr) {
     shared_->changed.wait(lock, ended);
   } else {
-    // Whoever sets the flag wakes nobody.
+    // Setting the flag does not wake this thread, so it looks again and again.
     constexpr std::chrono::milliseconds kLookAgain(20);
     while (!shared_->changed.wait_for(lock, kLookAgain, ended))
       continue;
