@@ -27,6 +27,7 @@
 #include "bench/machine/meters.h"
 #include "bench/parts/upload.h"
 #include "bench/report/statistics.h"
+#include "format/disk/manifest.h"
 #include "reader/device/device_driver.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
