@@ -378,9 +378,8 @@ TEST_CASE("A table plays, and an index finds that it was changed") {
       "photos/cow/2.img,x,3.5,four\n";
   WriteAt(folder / "table.csv", AsBytes(rows));
   ConvertSource source = ConvertSource::Table(folder / "table.csv");
-  source.rows.columns = {{"label", ColumnType::kClass},
-                         {"score", ColumnType::kNumber},
-                         {"caption", ColumnType::kText}};
+  source.rows.columns = {
+      {"label", ColumnType::kClass}, {"score", ColumnType::kFloat}, {"caption", ColumnType::kText}};
   const Dataset stored = Converted(source, folder);
   PlayOptions options = Playing();
   options.index = folder / "table.index";
@@ -394,6 +393,10 @@ TEST_CASE("A table plays, and an index finds that it was changed") {
       CHECK(played[i].Copy("score") == stored[i].Copy("score"));
     }
   }
+  ConvertSource part = source;
+  part.split = {.end = 0.5, .by = "caption"};
+  CHECK_THAT(ErrorText([&] { PlaySource(part, options); }, ErrorCode::kExists),
+             ContainsSubstring("table.index"));
   WriteAt(folder / "table.csv", AsBytes(rows + "photos/ant/3.img,y,0,five\n"));
   CHECK_THAT(ErrorText([&] { PlaySource(source, options); }, ErrorCode::kExists),
              ContainsSubstring("table.csv"));

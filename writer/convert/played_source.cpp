@@ -264,7 +264,7 @@ class SourceWords {
     // Bits, so that the text has all digits.
     for (const double end : {source.split.begin, source.split.end})
       Add(std::bit_cast<std::uint64_t>(end));
-    Add(source.split.seed);
+    Add(source.split.seed, source.split.by);
   }
   std::string Digest() const { return ToHex(Hash128(AsBytes(text_))); }
 
