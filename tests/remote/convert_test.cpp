@@ -374,6 +374,7 @@ TEST_CASE("Conversions that are impossible with a bucket are refused with advice
   setenv("TMPDIR", (folder / "no-such-folder").c_str(), 1);
   try {
     Convert(folder.path(), "s3://bkt/x", SmallShards());
+    FAIL("Convert() needs no temporary folder");
   } catch (const Error& error) {
     CHECK_THAT(error.what(), ContainsSubstring("set TMPDIR"));
   }
