@@ -125,7 +125,7 @@ TEST_CASE("Loaders on several GPUs play at once, whatever the thread's GPU is") 
   CHECK(cuda_double::Alive() == 0);
 }
 
-TEST_CASE("Page-locked batches on the host need a card, and take nothing else of it") {
+TEST_CASE("Page-locked batches on the host need a card, and use nothing else of it") {
   cuda_double::Reset();
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));

@@ -245,8 +245,8 @@ TEST_CASE("Steps on a device give the same after a resume, and with samples left
 
   // When a sample is left out, other rows move together with their operations for the device.
   options.resume_from.reset();
-  host.transform.push_back(
-      OneHot{2, 0, {}, "target"});  // labels are 0, 1 and 2, but there are two classes
+  // Labels are 0, 1 and 2: the last is not one of two classes.
+  host.transform.push_back(OneHot{2, 0, {}, "target"});
   options.transform.push_back(OneHot{2, 0, {}, "target"});
   host.integrity.on_fault = options.integrity.on_fault = OnFault::kSkip;
   Loader host_skipping(dataset, host), skipping(dataset, options);

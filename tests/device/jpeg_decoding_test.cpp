@@ -185,7 +185,7 @@ TEST_CASE("Pictures of another form, or with a border, are left to the host") {
   CHECK_FALSE(parcel.Make(other_codec, Region::Whole(51, 40), 3));
 }
 
-TEST_CASE("Bits that are not a code break a row, also at the beginning of a block") {
+TEST_CASE("A row is broken if its bits are not a code, also at the beginning of a block") {
   std::vector<std::byte> file = Stored(MakePicture(8, 8, 1));
   // One block, with only ones in place of its first code; after 16 of them no bits are left.
   const std::byte start_of_scan[] = {std::byte{0xFF}, std::byte{0xDA}};

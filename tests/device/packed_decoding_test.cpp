@@ -83,8 +83,8 @@ TEST_CASE(
       const bool refused = host.Decode(payload, 3, region) != nullptr;
       CAPTURE(quality, round);
       if (images.broken(0)) {
-        // The device insists on an order that the host does not check; the host then decodes the
-        // picture again.
+        // The device also refuses large values that are listed in another order, which the host
+        // does not check. The host then decodes the picture again.
         packed::Coefficients all;
         REQUIRE((refused || packed::Unpack(damaged, all) != nullptr));
         ++(refused ? broken : only_here);

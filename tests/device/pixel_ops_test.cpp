@@ -126,7 +126,7 @@ TEST_CASE("A device blurs with the maximum number of weights") {
   CheckPixelOps<std::uint8_t>(blur, shape, false, 64, 1);
 }
 
-TEST_CASE("A device turns every hue as the host does") {
+TEST_CASE("A device rotates hues as the host does") {
   // All combinations of 18 values of red, 16 of green and 6 of blue.
   std::vector<std::uint8_t> pixels;
   for (int r = 0; r < 256; r += 15)

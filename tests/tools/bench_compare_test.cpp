@@ -296,7 +296,7 @@ TEST_CASE("a comparison in which sluice itself fails is a failure") {
 namespace {
 
 // The process id that a peer writes into a file; 0 until the whole line is written.
-pid_t NumberIn(const std::filesystem::path& path) {
+pid_t ProcessIdIn(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
   if (!std::getline(file, line) || file.eof()) return 0;
@@ -326,20 +326,20 @@ TEST_CASE("an interrupted comparison ends the running loader and its child proce
                    "--size", "32", "--quality-images", "0", "--rounds", "1"});
   bool sent = false;
   const Outcome outcome = running.Wait([&](const Outcome&) {
-    if (sent || NumberIn(folder / "parent") == 0) return;
+    if (sent || ProcessIdIn(folder / "parent") == 0) return;
     running.Signal(signal);
     sent = true;
   });
   REQUIRE(sent);
-  while (!HasEnded(NumberIn(folder / "parent"))) {
+  while (!HasEnded(ProcessIdIn(folder / "parent"))) {
   }
   if (signal == SIGKILL) {
-    kill(NumberIn(folder / "child"), SIGKILL);  // the killed command could not do it
+    kill(ProcessIdIn(folder / "child"), SIGKILL);  // the killed command could not do it
     return;
   }
   CHECK(outcome.exit_code == 130);
   CHECK_THAT(outcome.err, ContainsSubstring("interrupted"));
-  while (!HasEnded(NumberIn(folder / "child"))) {
+  while (!HasEnded(ProcessIdIn(folder / "child"))) {
   }
 }
 

@@ -307,7 +307,7 @@ TEST_CASE("options --html and --trace write a page and a trace of the last measu
   CHECK(animals.Epoch({"--trace", trace, "--threads", "1,2"}).exit_code == 2);
 }
 
-TEST_CASE("an interrupted bench ends with 130") {
+TEST_CASE("an interrupted sluice-bench epoch ends with 130") {
   const Animals animals;
   Running running(SLUICE_BENCH_COMMAND, {"epoch", animals.data(), "--step-ms", "20", "--batch-size",
                                          "1", "--epochs", "1000"});

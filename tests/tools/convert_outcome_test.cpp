@@ -166,7 +166,7 @@ TEST_CASE("option --on-error fail stops at a broken source and names it") {
   CHECK_THROWS_AS(Dataset::Open(folders.data), Error);
 }
 
-TEST_CASE("option --on-error skip is the default and can be given") {
+TEST_CASE("option --on-error skip, the default, is accepted") {
   const Folders folders;
   WriteClasses(folders.source, 3);
   WriteBytes(folders / "dog/broken.jpg", TruncatedJpeg());

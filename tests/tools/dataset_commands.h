@@ -18,9 +18,9 @@ struct DatasetCommand {
   };
 
   const char* program;
-  Words words;  // with the names above in place of paths
+  Words words;  // the command and its arguments, in which the names above stand for paths
 
-  // The words with these paths instead of the names.
+  // The words, with these paths instead of the names.
   Words With(const Paths& paths) const {
     Words with = words;
     for (std::string& word : with) {

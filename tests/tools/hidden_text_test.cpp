@@ -97,7 +97,7 @@ TEST_CASE("no command passes on text that controls a terminal or is hidden") {
   CheckNothingHidden(Sluice({kHidden}));
 }
 
-TEST_CASE("JSON has such text as escapes, and a parser reads the original names") {
+TEST_CASE("JSON escapes hidden text, and a parser reads the original names") {
   const TemporaryFolder folder;
   WriteWithHiddenText(folder / "data");
   const auto json = JsonOf(Sluice({"inspect", (folder / "data").string(), "--json"}));

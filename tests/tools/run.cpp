@@ -20,7 +20,7 @@ namespace sluice::test {
 namespace {
 
 // Turns the forked process into the program. Between fork and exec, only some calls are safe.
-[[noreturn]] void Become(char* const* words, char* const* environment, int in, int out, int err) {
+[[noreturn]] void Execute(char* const* words, char* const* environment, int in, int out, int err) {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
   sigset_t none;
@@ -99,7 +99,7 @@ Running::Running(const std::string& program, const Words& arguments, const RunOp
   }
   pid_ = fork();
   Check(pid_ >= 0, "fork");
-  if (pid_ == 0) Become(words.data(), environment.data(), in, out[1], err[1]);
+  if (pid_ == 0) Execute(words.data(), environment.data(), in, out[1], err[1]);
   if (in >= 0 && in != err[1]) close(in);
   close(out[1]);
   close(err[1]);

@@ -159,7 +159,7 @@ TEST_CASE("an interrupt ends each command at once, whatever request a server han
     objects = server.All();
   }
   const std::string url = "s3://bkt/data";
-  std::set<std::string> tried = {"cache", "repair"};  // these take no URL
+  std::set<std::string> tried = {"cache", "repair"};  // they take no URL
   int number = 0;
   for (const Words& command : {Words{"verify", url},
                                {"subset", url, "OUT", "--count", "1"},

@@ -17,7 +17,7 @@ namespace {
 
 // Gives work to a stream, or records it if the stream is being captured.
 template <class Action>
-cudaError_t Give(cudaStream_t stream, Action action) {
+cudaError_t Submit(cudaStream_t stream, Action action) {
   return Call(Kind::kUses, [&] {
     const Target target = TargetOf(stream);
     if (target.invalid) return cudaErrorStreamCaptureInvalidated;
@@ -51,26 +51,26 @@ int Release(int) {
 }
 int Push(CUctx_st* context) {
   if (world.unloaded) return kDeinitialized;
-  Mine().pushed.push_back(context);
+  ThisThread().pushed.push_back(context);
   return 0;
 }
 int Pop(CUctx_st** context) {
   if (world.unloaded) return kDeinitialized;
-  *context = const_cast<CUctx_st*>(Mine().pushed.back());
-  Mine().pushed.pop_back();
+  *context = const_cast<CUctx_st*>(ThisThread().pushed.back());
+  ThisThread().pushed.pop_back();
   return 0;
 }
 int GetCurrent(CUctx_st** context) {
   if (world.unloaded) return kDeinitialized;
   const std::lock_guard lock(world.mutex);
-  const bool some = Mine().bound || !Mine().pushed.empty();
+  const bool some = ThisThread().bound || !ThisThread().pushed.empty();
   *context = some ? const_cast<CUctx_st*>(CurrentContext()) : nullptr;
   return 0;
 }
 int GetContextDevice(int* device) {
   constexpr int kInvalidContext = 201;
   if (world.unloaded) return kDeinitialized;
-  if (!Mine().bound && Mine().pushed.empty()) return kInvalidContext;
+  if (!ThisThread().bound && ThisThread().pushed.empty()) return kInvalidContext;
   *device = CurrentDevice();
   return 0;
 }
@@ -85,10 +85,10 @@ int GetContextOf(cudaStream_t stream, CUctx_st** context) {
 extern "C" {
 
 cudaError_t cudaGetLastError() {
-  return std::exchange(Mine().last_error, cudaSuccess);
+  return std::exchange(ThisThread().last_error, cudaSuccess);
 }
 cudaError_t cudaPeekAtLastError() {
-  return Mine().last_error;
+  return ThisThread().last_error;
 }
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {
@@ -117,7 +117,7 @@ cudaError_t cudaSetDevice(int device) {
     const std::lock_guard lock(world.mutex);
     if (device < 0 || static_cast<std::size_t>(device) >= world.devices.size())
       return cudaErrorInvalidDevice;
-    ThreadState& mine = Mine();
+    ThreadState& mine = ThisThread();
     if (mine.pushed.empty()) {
       mine.device = device;
       mine.bound = true;
@@ -173,20 +173,20 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
   return Call(Kind::kUnsafe, [&] {
     *memory = DeviceOf(CurrentDevice()).AllocatePinned(bytes);
-    Own(world.memory, *memory, flags);
+    Register(world.memory, *memory, flags);
     return cudaSuccess;
   });
 }
 cudaError_t cudaFreeHost(void* memory) {
   return Call(Kind::kFrees, [&] {
-    DeviceOf(Disown(world.memory, memory)).FreePinned(static_cast<std::byte*>(memory));
+    DeviceOf(Unregister(world.memory, memory)).FreePinned(static_cast<std::byte*>(memory));
     return cudaSuccess;
   });
 }
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   return Call(Kind::kUnsafe, [&] {
     *memory = DeviceOf(CurrentDevice()).AllocateDevice(bytes);
-    Own(world.memory, *memory, 0);
+    Register(world.memory, *memory, 0);
     return cudaSuccess;
   });
 }
@@ -199,14 +199,14 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
 // Unlike on a GPU, memory is freed at once, even if streams use it.
 cudaError_t cudaFree(void* memory) {
   return Call(Kind::kFrees, [&] {
-    DeviceOf(Disown(world.memory, memory)).FreeDevice(static_cast<std::byte*>(memory));
+    DeviceOf(Unregister(world.memory, memory)).FreeDevice(static_cast<std::byte*>(memory));
     return cudaSuccess;
   });
 }
 // Unlike on a GPU, copies to the GPU must come from page-locked memory.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  return Give(stream, [=](const Target& target) {
+  return Submit(stream, [=](const Target& target) {
     if (kind == cudaMemcpyHostToDevice) {
       target.device().Copy(target.handle, static_cast<std::byte*>(to),
                            static_cast<const std::byte*>(from), bytes);
@@ -221,7 +221,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   return result == cudaSuccess ? cudaStreamSynchronize(nullptr) : result;
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
-  return Give(stream, [=](const Target& target) {
+  return Submit(stream, [=](const Target& target) {
     target.device().Run(target.handle, [=] { std::memset(memory, value, bytes); });
     return cudaSuccess;
   });
@@ -237,7 +237,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   return Call(Kind::kUnsafe, [&] {
     *stream = static_cast<cudaStream_t>(DeviceOf(CurrentDevice()).NewStream());
-    Own(world.streams, *stream, flags, priority);
+    Register(world.streams, *stream, flags, priority);
     return cudaSuccess;
   });
 }
@@ -250,7 +250,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
       const std::lock_guard lock(world.mutex);
       world.captures.erase(stream);
     }
-    DeviceOf(Disown(world.streams, stream)).FreeStream(stream);
+    DeviceOf(Unregister(world.streams, stream)).FreeStream(stream);
     return cudaSuccess;
   });
 }
@@ -280,7 +280,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   });
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  return Give(stream, [=](const Target& target) {
+  return Submit(stream, [=](const Target& target) {
     target.device().Run(target.handle, [=] { function(data); });
     return cudaSuccess;
   });
@@ -290,13 +290,13 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     SimulatedDevice& device = DeviceOf(CurrentDevice());
     const bool timed = (flags & cudaEventDisableTiming) == 0;
     *event = static_cast<cudaEvent_t>(timed ? device.NewTimedEvent() : device.NewEvent());
-    Own(world.events, *event, flags);
+    Register(world.events, *event, flags);
     return cudaSuccess;
   });
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return Call(Kind::kFrees, [&] {
-    DeviceOf(Disown(world.events, event)).FreeEvent(event);
+    DeviceOf(Unregister(world.events, event)).FreeEvent(event);
     return cudaSuccess;
   });
 }
@@ -342,7 +342,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return Call(Kind::kUses, [&] {
-    std::swap(*mode, Mine().mode);
+    std::swap(*mode, ThisThread().mode);
     return cudaSuccess;
   });
 }
@@ -410,10 +410,10 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t instance) {
   });
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t stream) {
-  return Give(stream, [](const Target&) { return cudaSuccess; });
+  return Submit(stream, [](const Target&) { return cudaSuccess; });
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream) {
-  return Give(stream, [work = instance->work](const Target& target) {
+  return Submit(stream, [work = instance->work](const Target& target) {
     {
       const std::lock_guard lock(world.mutex);
       ++world.launches;
@@ -428,13 +428,13 @@ int nvtxRangePushA(const char* message) {
   const std::lock_guard lock(world.mutex);
   world.ranges.insert(message);
   ++world.open_ranges;
-  return Mine().ranges++;
+  return ThisThread().ranges++;
 }
 int nvtxRangePop() {
   const std::lock_guard lock(world.mutex);
-  if (Mine().ranges == 0) std::abort();
+  if (ThisThread().ranges == 0) std::abort();
   --world.open_ranges;
-  return --Mine().ranges;
+  return --ThisThread().ranges;
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
@@ -446,7 +446,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
 }  // extern "C"
 
 cudaError_t LaunchOnGrid(dim3 grid, dim3 block, std::function<void()> kernel, cudaStream_t stream) {
-  const cudaError_t result = Give(stream, [=](const Target& target) {
+  const cudaError_t result = Submit(stream, [=](const Target& target) {
     if (target.owned.context->device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
     if (grid.x == 0 || grid.x > 0x7FFFFFFF || block.x == 0 || block.x > 1024)
       return cudaErrorInvalidConfiguration;

@@ -4,18 +4,18 @@ namespace cuda_double {
 
 World world;
 
-ThreadState& Mine() noexcept {
+ThreadState& ThisThread() noexcept {
   thread_local ThreadState state;
   return state;
 }
 
 int CurrentDevice() {
-  const ThreadState& mine = Mine();
+  const ThreadState& mine = ThisThread();
   return mine.pushed.empty() ? mine.device : mine.pushed.back()->device;
 }
 
 const CUctx_st* CurrentContext() {
-  const ThreadState& mine = Mine();
+  const ThreadState& mine = ThisThread();
   return mine.pushed.empty() ? &world.contexts[static_cast<std::size_t>(mine.device)]
                              : mine.pushed.back();
 }
@@ -25,7 +25,7 @@ namespace {
 // Whether a capture forbids this thread a call that the capture cannot contain. If so, the call
 // also invalidates the capture.
 bool ForbiddenByCapture() {
-  const cudaStreamCaptureMode mode = Mine().mode;
+  const cudaStreamCaptureMode mode = ThisThread().mode;
   if (mode == cudaStreamCaptureModeRelaxed) return false;
   bool forbidden = false;
   for (auto& entry : world.captures) {
@@ -55,7 +55,7 @@ cudaError_t Refusal(Kind kind) {
   if (world.devices.empty()) return cudaErrorNoDevice;
   if (kind == Kind::kPlain || kind == Kind::kDrops) return cudaSuccess;
   world.used.insert(CurrentDevice());
-  Mine().bound = Mine().bound || Mine().pushed.empty();
+  ThisThread().bound = ThisThread().bound || ThisThread().pushed.empty();
   if (kind == Kind::kUses || !ForbiddenByCapture()) return cudaSuccess;
   return cudaErrorStreamCaptureUnsupported;
 }
@@ -124,7 +124,7 @@ void InOrder::Order(void* first, void* then) const {
   target_.device().FreeEvent(event);
 }
 
-void Own(Handles& all, const void* handle, unsigned flags, int priority) {
+void Register(Handles& all, const void* handle, unsigned flags, int priority) {
   const std::lock_guard lock(world.mutex);
   all[handle] = {CurrentContext(), flags, priority, false};
 }
@@ -132,7 +132,7 @@ Owned OwnedOf(const Handles& all, const void* handle) {
   const std::lock_guard lock(world.mutex);
   return all.at(handle);
 }
-int Disown(Handles& all, const void* handle) {
+int Unregister(Handles& all, const void* handle) {
   const std::lock_guard lock(world.mutex);
   const int device = all.at(handle).context->device;
   all.erase(handle);
@@ -156,7 +156,7 @@ void Reset(int devices, sluice::SimulatedDevice::Before before) {
   world.calls = 0;
   world.launches = world.kernels = 0;
   world.fail_after = -1;
-  Mine() = {};
+  ThisThread() = {};
 }
 
 std::size_t Alive() {
@@ -168,11 +168,11 @@ std::size_t Alive() {
 }
 
 OwnContext::OwnContext(int device) {
-  Mine().pushed.push_back(new CUctx_st{device});
+  ThisThread().pushed.push_back(new CUctx_st{device});
 }
 OwnContext::~OwnContext() {
-  delete Mine().pushed.back();
-  Mine().pushed.pop_back();
+  delete ThisThread().pushed.back();
+  ThisThread().pushed.pop_back();
 }
 
 std::set<int> Contexts() {

@@ -93,7 +93,7 @@ struct ThreadState {
   std::vector<const CUctx_st*> pushed;
   int ranges = 0;  // NVTX ranges that the thread has begun and not ended
 };
-ThreadState& Mine() noexcept;
+ThreadState& ThisThread() noexcept;
 int CurrentDevice();
 const CUctx_st* CurrentContext();  // the context that a call works in; World::mutex must be held
 
@@ -113,7 +113,7 @@ cudaError_t Call(Kind kind, Action action) {
       result = cudaErrorInvalidValue;
     }
   }
-  if (result != cudaSuccess) Mine().last_error = result;
+  if (result != cudaSuccess) ThisThread().last_error = result;
   return result;
 }
 
@@ -147,8 +147,9 @@ class InOrder {
   std::vector<void*> others_;
 };
 
-void Own(Handles& all, const void* handle, unsigned flags, int priority = 0);
+// Notes that the calling thread's context owns a handle, looks its owner up, and forgets it.
+void Register(Handles& all, const void* handle, unsigned flags, int priority = 0);
 Owned OwnedOf(const Handles& all, const void* handle);
-int Disown(Handles& all, const void* handle);  // returns the device it belonged to
+int Unregister(Handles& all, const void* handle);  // returns the device it belonged to
 
 }  // namespace cuda_double
