@@ -1,4 +1,4 @@
-// sluice convert --split, and several folders at once.
+// sluice convert --split, --split-by and --split-folders, and several sources at once.
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -62,7 +62,7 @@ TEST_CASE("a split gives each part its share of every class, and every sample go
 
 namespace {
 
-// A table of 40 pictures of 8 senders, who sent 1 to 9 of them, of two classes.
+// A table of 40 pictures in two classes. Each of 8 senders sent 1 to 9 of them.
 struct SendersTable {
   TemporaryFolder folder;
   std::map<std::string, std::string> sender_of;  // by key
@@ -78,7 +78,7 @@ struct SendersTable {
         text += key + "," + (i % 2 == 0 ? "cat" : "dog") + "," + sender_of[key] + "\n";
       }
     }
-    text += "0.jpg,cat,\n";  // nobody knows whose picture it is
+    text += "0.jpg,cat,\n";  // a picture whose sender is unknown
     WriteBytes(folder / "source/table.csv", text);
   }
   std::string At(const std::string& name) const { return (folder / name).string(); }
@@ -114,9 +114,10 @@ TEST_CASE("a split by a column puts all rows of one value into one part") {
     values += here.size();
     const Dataset dataset = Dataset::Open(table.At(name));
     samples += dataset.size();
-    // Each end of a part lies within half of the largest sender of where it should.
+    // Senders are not divided, so each end of a part is off by at most half of the largest sender,
+    // 9 pictures.
     CHECK(std::abs(static_cast<double>(dataset.size()) - 40 * share) <= 9);
-    CHECK(dataset.schema().fields.size() == 2);  // the column is no field
+    CHECK(dataset.schema().fields.size() == 2);  // the column is not a field
     CHECK(dataset.schema().fields[1].classes == std::vector<std::string>{"cat", "dog"});
   }
   CHECK(samples == 40);
@@ -166,7 +167,7 @@ TEST_CASE("a split by a column needs the column, and values for each part") {
 TEST_CASE("Parquet files are split by a column, and rows that --group joins must agree in it") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
-  // write_parquet.py: the rows with an odd number are ants, the first three are not good.
+  // By write_parquet.py, rows with an odd number are ants, and "good" is false in the first three.
   REQUIRE(Sluice({"convert", SLUICE_GOLDENS "/plain.parquet", at("data"), "--field", "label=class",
                   "--split", "train=0.5,val=0.5", "--split-by", "good"})
               .exit_code == 0);
