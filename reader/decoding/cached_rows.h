@@ -1,13 +1,14 @@
-// A decoder thread's side of the cache of decoded pictures (LoaderOptions::keep): what it takes
-// from DecodedCache and puts there. Each thread has its own objects; they share the cache.
+// How a decoder thread uses the cache of decoded pictures (LoaderOptions::keep): CachedPicture
+// takes pictures from DecodedCache and puts them there, CachedRows does so with whole rows. Each
+// thread has its own objects; they share the cache.
 //
 // The cache keeps each sample's picture before its first random step. If only flips and turns are
 // random, that picture is the row as it is before they are applied, and batches are the same to the
-// byte as without keeping. Otherwise, it is the whole picture in the batch's channels, from which
-// each epoch takes its crop. Every sample is then decoded whole first, kept or not, so that batches
-// do not depend on which pictures had room. They differ from batches decoded without keeping, for
-// which a JPEG's components are resampled, and may be decoded at a reduced size. Raw payloads are
-// not kept: there is nothing to decode.
+// byte as without keeping. Otherwise, it is the whole picture, with the batch's number of channels,
+// from which each epoch takes its crop. Every sample is then decoded whole first, kept or not, so
+// that batches do not depend on which pictures had room. They differ from batches without keeping:
+// there, a JPEG may be decoded at a reduced size, and its components are resampled before they
+// become RGB. Raw payloads are not kept: there is nothing to decode.
 //
 // With DecodedPictures::function_is_deterministic the cache keeps whole rows instead, as the user's
 // sample_function left them: such a sample is neither read nor decoded again, and the function is
@@ -24,8 +25,10 @@
 
 namespace sluice {
 
-// Whether a sample's row is the same in all epochs, except for flips and turns: among the geometric
-// steps, only flips and turns at the end are random, and there are no views, sizes or schedule.
+// Whether the picture from which a sample's row is made is the same in all epochs. It is the row
+// before flips, turns, warps and steps that change pixels. True if there are no views, no schedule
+// and at most one output size, if no step draws a part of the picture, and if no step that crops or
+// scales follows a flip or turn.
 bool RowsAreFixed(const LoaderOptions& options);
 
 class CachedPicture {
@@ -47,7 +50,7 @@ class CachedPicture {
   }
   // Whether Decode() has made a picture to keep, so that its payload should be verified.
   bool pending() const noexcept { return pending_; }
-  // Keeps that picture. The caller has checked that its payload was whole when it was decoded.
+  // Puts that picture into the cache. The caller must have verified its payload.
   void Keep(std::uint64_t sample);
 
  private:
@@ -64,10 +67,10 @@ class CachedRows {
   // `cache` may be null: nothing is kept then.
   explicit CachedRows(DecodedCache* cache) noexcept : cache_(cache) {}
 
-  // Fills the row if its sample is kept; the row then has no file.
+  // If the row's sample is kept, fills the row, sets slot.files[row] to null, and returns true.
   bool Restore(Slot& slot, std::size_t row);
-  // Keeps the row, unless it was restored or the cache is full. Its sample must have been read
-  // whole.
+  // Puts the row into the cache, unless the cache is full, or slot.files[row] is null because the
+  // row came from this cache or another loader. The caller must have verified the row's bytes.
   void Keep(Slot& slot, std::size_t row);
 
  private:

@@ -23,7 +23,7 @@ class FaultLog {
 
   // Adds a fault. Sets `fault.times` itself.
   void Add(SampleFault fault);
-  // Notes that a sample was asked for whose whole shard cannot be opened.
+  // Notes that a sample was asked for, but that its shard cannot be opened.
   void AddShard(std::uint32_t shard, SampleFault fault);
   // Counts a fault of a shard that is in the log already. Returns false if the shard is not in the
   // log.
@@ -50,7 +50,8 @@ class FaultLog {
 
 // Chooses the sample that takes the place of one that cannot be read.
 //
-// The choice depends on the position alone, so that every rank, thread and resumed process agrees.
+// The choice depends only on epoch, position and attempt, so that every rank, thread and resumed
+// process agrees.
 // In the quasi-random order, the substitute comes from the position's lane, whose blocks are being
 // read anyway; later tries lie further and further away, so that one broken block or shard does not
 // use up all tries. An object is used by one thread.

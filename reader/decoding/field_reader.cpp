@@ -1,7 +1,7 @@
 // Reads all fields of a sample except its picture. Variable fields are checked and decompressed
 // into the row; other images go through the frame of the image that they belong to. Then key points
-// and boxes are moved by that frame. Points come first: a box of which nothing is left is dropped,
-// and its points and other entries with it.
+// and boxes are moved by that frame. Points come first, because a box that BoxRule drops takes its
+// points and its entries of other fields with it.
 #include "reader/decoding/field_reader.h"
 
 #include <algorithm>
@@ -173,7 +173,8 @@ ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_
   if (const ValueFault over = limits_->CheckImage(field.field, payload))
     return Fault(field.field, over.what, over.code);
   if (payload.pixel_type != field.pixels) {
-    return Fault(field.field, "the image has another pixel type than the rest of the field");
+    return Fault(field.field,
+                 "the image's pixel type differs from that of the field's other images");
   }
   if (verify_ && !block.Matches(payload.bytes, checksum)) {
     return Fault(field.field, "the image's checksum does not match: the shard is damaged");

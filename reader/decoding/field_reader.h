@@ -31,7 +31,8 @@ class FieldReader {
   ValueFault Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder,
                   bool verify);
 
-  // Decodes a mask, without mixing pixels. A border of one colour gets the value `fill`.
+  // Decodes a mask, without mixing pixels. Where other images get a border of one colour, the mask
+  // gets the value `fill`.
   Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
                     PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder);
 
@@ -45,7 +46,7 @@ class FieldReader {
 
  private:
   struct Picture {
-    std::uint32_t width = 0, height = 0;  // 0: the sample has none
+    std::uint32_t width = 0, height = 0;  // 0: the sample lacks this image
     Frame frame;
   };
 

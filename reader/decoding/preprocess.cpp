@@ -1,6 +1,6 @@
-// The row is made by the objects that make a loader's rows: Geometry finds the part of the picture,
-// RowWriter decodes it, changes its pixels and stores its numbers. There is no order, no ring of
-// slots and no reading of shards here.
+// Preprocess makes rows with the objects that make a loader's rows: Geometry finds the part of the
+// picture; RowWriter decodes it, changes its pixels and stores its numbers. There is no order, no
+// ring of slots and no reading of shards here.
 //
 // A call borrows a workspace, which is a decoder with all its memory, and gives it back. Rows()
 // adds a job, which lies on its own stack, to a list. The threads and the caller take images of the
@@ -29,7 +29,7 @@ struct Preprocess::State {
  public:
   // The images of one call of Rows().
   struct RowsJob {
-    std::span<const std::span<const std::byte>> files;  // or
+    std::span<const std::span<const std::byte>> files;  // empty if `images` are given
     std::span<const ImagePayload> images;
     std::byte* rows = nullptr;
     std::optional<std::chrono::steady_clock::time_point> deadline;
@@ -146,7 +146,8 @@ struct Preprocess::State {
     idle_.push_back(std::move(workspace));
   }
 
-  // Starts the threads, if they have not been started. With fewer than wanted, calls are slower.
+  // Starts the threads, if they have not been started. If the system allows fewer than wanted,
+  // calls are only slower.
   void StartThreads() REQUIRES(mutex_) {
     if (started_) return;
     started_ = true;
@@ -173,7 +174,7 @@ struct Preprocess::State {
       }
     }
   }
-  // Takes the job's next image, and makes its row without the mutex.
+  // Takes the job's next image, and makes its row with the mutex unlocked.
   void TakeOne(RowsJob& job, Workspace& workspace) REQUIRES(mutex_) {
     const std::size_t row = job.next++;
     if (job.next == job.size()) std::erase(jobs_, &job);
@@ -200,7 +201,7 @@ struct Preprocess::State {
     if (++job.done == job.size()) done_.NotifyAll();
   }
 
-  // Makes the row of an image, or of a file if that is null. Returns why it cannot be made.
+  // Makes the row of `image`, or of `file` if `image` is null. Returns why it cannot be made.
   std::optional<Error> Try(Workspace& workspace, const ImagePayload* image, Bytes file,
                            std::byte* row) const {
     try {
@@ -228,7 +229,7 @@ struct Preprocess::State {
                                           std::to_string(options_.max_pixels) + " of max_pixels");
     }
     if (image.pixel_type != PixelType::kUint8)
-      return Error(ErrorCode::kUnsupported, "the image has 16 bits a value; make them 8");
+      return Error(ErrorCode::kUnsupported, "the image has 16 bits a value; convert it to 8 bits");
     const Frame frame = geometry_.FrameFor(image.width, image.height, 0, 0);
     if (frame.region.width() != pipeline_.width || frame.region.height() != pipeline_.height) {
       return Error(ErrorCode::kInvalidArgument,

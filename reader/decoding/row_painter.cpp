@@ -86,7 +86,7 @@ Defect RowPainter::PaintViews(const ImagePayload& payload, PayloadDecoder& decod
   const bool decoded = from_ == From::kCache;
   const bool alone = views_.size() == 1 || decoded || cached_.whole(payload);
   const bool shared = !alone && SharedPart::Cheaper(payload, frames_, views_version_);
-  bool read_together = false;  // not before a view is left to the host
+  bool read_together = false;  // set when the first view is left to the host
   if (shared) {
     if (const Defect defect = shared_.Decode(decoder, payload, frames_, channels)) return defect;
   }

@@ -2,9 +2,10 @@
 // steps.
 //
 // The picture comes from one of three places: a device that has it already, the cache of decoded
-// pictures, or the payload. Several views of a JPEG are read together
-// (PayloadDecoder::DecodeViews), and of other pictures made from one decoding if that is cheaper
-// (SharedPart). Each decoder thread has one painter.
+// pictures, or the payload. A payload with several views is decoded in one of two ways. If it is
+// cheaper, all views are made from one decoding (SharedPart; not for JPEGs since version 2 of the
+// views). Otherwise, each view is decoded by itself (PayloadDecoder::DecodeViews, which reads the
+// shared rows of a JPEG only once). Each decoder thread has one painter.
 #pragma once
 
 #include <vector>
@@ -31,12 +32,13 @@ class RowPainter {
   // Bytes of memory that it takes at most, for pictures of that many pixels.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe, std::uint64_t pixels);
 
-  // Call these in this order for a row. Clear() forgets what a device was to paint there.
+  // For each row, call Clear(), FrameViews(), Find() and Paint(), in this order. Clear() takes back
+  // what a device was to paint in the row.
   void Clear(Slot& slot, std::size_t row) {
     if (device_ != nullptr) slot.device->TakeBack(row);
   }
-  // Works out what each view shows, and gives the row its sizes. False if the row has no room for
-  // them.
+  // Computes the frame of each view, and sets the sizes of the row's images. Returns false if the
+  // row has no room for these sizes.
   bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row);
   // Finds where the picture comes from.
   From Find(const ImagePayload& payload, Slot& slot, std::size_t row);
@@ -56,8 +58,7 @@ class RowPainter {
   // Whether Paint() makes, or has made, a picture for the cache, so that its payload must be
   // verified.
   bool keeps() const noexcept { return from_ == From::kPayload && cached_.pending(); }
-  // Puts that picture into the cache. The payload must be known to have been whole when it was
-  // decoded.
+  // Puts that picture into the cache. The caller must have verified its payload.
   void Keep(std::uint64_t sample) { cached_.Keep(sample); }
 
  private:

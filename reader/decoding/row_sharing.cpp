@@ -60,8 +60,9 @@ Json JsonOf(const V& value) {
   }
 }
 
-// These say which rows come, and when: a row is named by its position and its sample instead. Or
-// they come after the rows are made, or cannot be set together with LoaderOptions::share.
+// Whether the option changes no row's content. Such options decide which rows come, and when (a
+// row's name has its epoch, position and sample); or they apply after the rows are made; or they
+// cannot be set together with LoaderOptions::share.
 bool ChangesNoRow(const std::string& path) {
   return path.starts_with("order.") || path.starts_with("ranks.") ||
          path.starts_with("integrity.") || path.starts_with("diagnostics.") ||

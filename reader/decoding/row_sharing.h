@@ -1,10 +1,10 @@
 // LoaderOptions::share: a decoder thread takes rows from loaders of other processes, and hands them
 // its own.
 //
-// A thread that finds its row in the making waits for it, but not much longer than it would take to
-// make the row: the maker may have been stopped or killed. Rows are handed over once their bytes
-// are known to be right. What decides the content of a row is the store's identity, so loaders
-// that make other rows use other stores.
+// If another thread is already making the row, this thread waits for it, but only about four times
+// as long as it takes to make a row: the maker may have been stopped or killed. Rows are handed
+// over once their bytes are known to be right. A store is named after everything that a row's
+// content depends on, so loaders whose rows differ use different stores.
 #pragma once
 
 #include "reader/batch/batch_recipe.h"
@@ -25,15 +25,17 @@ class RowSharing {
   RowSharing(const RowSharing&) = delete;
   RowSharing& operator=(const RowSharing&) = delete;
 
-  // Fills the row if another loader has made it; the row then has no file.
+  // If another loader has made the row, fills it, sets slot.files[row] to null, and returns true.
+  // If not, this thread is to make the row; it usually gets a claim, which lets it hand the row
+  // over.
   bool Take(Slot& slot, std::size_t row);
-  // Hands over a row that was made after Take() returned false.
+  // Hands over a row that this thread has made, if it has a claim to it.
   void Put(Slot& slot, std::size_t row);
-  // Leaves all rows that were neither taken nor put to other loaders.
+  // Gives up the claims for which Put() was not called, so that other loaders can make these rows.
   void GiveUpAll() noexcept;
 
  private:
-  // Rows that this thread is to make for the store.
+  // A row that this thread is to make for the store.
   struct Claim {
     RowStore::RowName name;
     Clock::time_point since;
@@ -41,7 +43,7 @@ class RowSharing {
 
   RowStore* store_;
   std::vector<Claim> claims_;
-  double row_seconds_ = 0;  // that it takes to make a row
+  double row_seconds_ = 0;  // the mean time that it takes to make a row; 0: none made yet
 };
 
 }  // namespace sluice

@@ -3,8 +3,8 @@
 //
 // A row is taken from the cache of rows, or from another loader (RowSharing); or copied
 // (PlainCopy); or read (SampleReader), given its OneHot target, and passed to the user's
-// sample_function. At the end of a run, for rows of which no checksum was compared, the worker asks
-// once whether the files still held their bytes. A faulty row is left out, gets another sample
+// sample_function. If no checksum was compared for some row of a run, the worker checks at the end
+// of the run that no file was cut meanwhile. A faulty row is left out, gets another sample
 // (Substitutes), or fails the batch.
 #pragma once
 
@@ -27,16 +27,16 @@ class RowWorker {
   struct Outcome {
     std::size_t left_out = 0;           // rows marked kLeftOut
     std::size_t failed_row = SIZE_MAX;  // the first row that makes the batch fail
-    std::optional<Error> error;         // why that row makes it fail
-    DecodingCosts costs;                // DecodeOn::kAuto
+    std::optional<Error> error;         // why the batch fails
+    DecodingCosts costs;                // measured if DecodeOn::kAuto
   };
   // Fills rows begin .. end - 1. Stops early if the slot is abandoned or a row fails.
   Outcome Work(Slot& slot, std::size_t begin, std::size_t end);
 
   // Finishes a batch whose rows are done: closes it, mixes it, and calls the user's batch_function.
-  // Returns why the batch fails, if it does. If a device is still to decode pictures of the batch,
-  // does nothing, and CloseDecoded() finishes the batch later; but if a row was left out, the host
-  // decodes those pictures now.
+  // Returns why the batch fails, if it does. If a device has yet to decode pictures of the batch,
+  // does nothing: CloseDecoded() finishes the batch later. But if a row was left out, the host
+  // decodes these pictures now.
   std::optional<Error> Close(Slot& slot);
   // Finishes a batch after a device has decoded its pictures, except those of `refused` rows, which
   // the host decodes.
@@ -48,7 +48,7 @@ class RowWorker {
   // Bytes of memory that a worker's thread takes at most.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
-  // The payloads so far. Pixels of rows that were copied do not count.
+  // What was decoded so far. Copied rows count in `bytes`, but not in the two counts of pixels.
   SampleReader::Decoded decoded() const noexcept {
     SampleReader::Decoded decoded = reader_.decoded();
     if (plain_) decoded.bytes += plain_->payload_bytes();
@@ -56,7 +56,7 @@ class RowWorker {
   }
 
  private:
-  // Work() for the rows of one step.
+  // Work() for a part of the rows: at most PlainCopy::kMaxRows if rows can be copied, else all.
   bool WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome& outcome);
   // Whether the row was copied: there is nothing left to do for it.
   bool Copied(std::size_t row) const noexcept { return plain_ && plain_->Filled(row); }
@@ -79,8 +79,8 @@ class RowWorker {
   RowVerdict Failure(const Slot& slot, std::size_t row, ErrorCode code,
                      const std::string& what) const;
 
-  // Calls the user's function. Returns why it failed, if it did. `memory_kept`: it has kept the
-  // memory of the rows.
+  // Calls the user's function. Returns why it failed, if it did. Sets `memory_kept` to whether the
+  // function has kept the memory of the rows.
   template <class Rows>
   std::optional<Error> Call(const std::function<void(Rows&)>& function, const char* which,
                             Rows&& rows, bool& memory_kept);

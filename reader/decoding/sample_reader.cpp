@@ -235,7 +235,7 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
   if (const ValueFault over = dataset_.facts->LimitsOf(ref.shard).CheckImage(field.field, payload))
     return over;
   if (payload.pixel_type != field.pixels)
-    return {"the image has another pixel type than the rest of the field"};
+    return {"the image's pixel type differs from that of the field's other images"};
   // The layout relies on the sizes in the manifest. If a shard differs, its rows must not be
   // written beyond their place.
   if (!painter_.FrameViews(payload, slot, row))
@@ -246,7 +246,7 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
       sample.needs_picture = true;  // the fault ends this attempt, and Read() tries again
       return {"its kept picture cannot be read"};
     }
-    // A picture to be kept is always compared.
+    // The payload of a picture to be kept is always compared with its checksum.
     sample.unverified = !Verifies(sample, payload.codec == Codec::kRaw) && !painter_.keeps();
     if (!sample.unverified && !block.Matches(payload.bytes, checksum)) {
       return {

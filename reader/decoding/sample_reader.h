@@ -26,7 +26,7 @@
 
 namespace sluice {
 
-// The objects that a loader's decoder threads share. Each is null if its option is off.
+// The objects that a loader's decoder threads share. A pointer is null if its option is off.
 struct DecodingContext {
   DirectFiles* direct = nullptr;                                // LoaderOptions::storage = Direct
   ShardStage* stage = nullptr;                                  // LoaderOptions::stage
@@ -40,7 +40,7 @@ struct DecodingContext {
 // Whether a row was made, and if not, why.
 struct RowVerdict {
   std::shared_ptr<const Error> error = nullptr;  // null: the row was made
-  bool of_shard = false;  // whether the sample's whole shard cannot be opened
+  bool of_shard = false;  // whether the fault is that the shard cannot be opened
   // No checksum was compared, so only FileCheck finds a file that was cut meanwhile.
   bool unverified = false;
 
@@ -68,8 +68,8 @@ class SampleReader {
   RowVerdict Read(Slot& slot, std::size_t row);
   // Prefetches into the CPU's cache what Read() of that row will need, if that is known beforehand.
   void Prefetch(const Slot& slot, std::size_t row) const noexcept;
-  // If the row was read from a copy of its shard (LoaderOptions::stage), gives up the copy for the
-  // shard itself. Returns false if the row was not read from a copy.
+  // If the row was read from a copy of its shard (LoaderOptions::stage), rejects the copy, so that
+  // the shard itself is read next. Returns false if the row was not read from a copy.
   bool LeaveCopy(const Slot& slot, std::size_t row);
 
   // Empty if the key cannot be read.
@@ -119,7 +119,7 @@ class SampleReader {
   const SlotLayout& layout_;
   const DecodingContext context_;
   const Verify verify_;
-  DecodedCache* const pictures_;  // null: none are kept, or rows are
+  DecodedCache* const pictures_;  // null: nothing is kept, or whole rows are
   const std::size_t
       raw_bytes_;  // of a picture, if all are raw, of one size, and read from shards; else 0
   PayloadDecoder decoder_;

@@ -3,8 +3,8 @@
 //   {"sluice_pipeline": 1, "width": 224, "height": 224, "channels": 3, "layout": "nchw",
 //    "steps": [{"step": "ResizeShortSide", "side": 256, "choices": ["triangle"]}, ...]}
 //
-// A step has all of its parameters, by the names that its declaration lists them with (StepOf in
-// step.h), so that a default that changes in a later version changes no pipeline. Unknown members
+// Each step is written with all of its parameters, under the names of its declaration (StepOf in
+// step.h), so that a pipeline stays the same if a later version changes a default. Unknown members
 // are refused, because in a later version they may change rows. Numbers are checked against the
 // limits of the declaration, as everywhere.
 #include "reader/decoding/served_pipeline.h"
@@ -137,7 +137,7 @@ class ReadingStep final : public ParameterList {
     return value;
   }
   [[noreturn]] static void Refuse(const Json& value) {
-    RefusePipeline("has " + value.dump() + ", which cannot stand there");
+    RefusePipeline("has " + value.dump() + ", which is not allowed there");
   }
 
  private:
@@ -190,15 +190,15 @@ Transform StepFromJson(const Json& json) {
   std::optional<Transform> step;
   if (name.is_string())
     step = StepNamed(name.get<std::string>(), static_cast<const Transform*>(nullptr));
-  if (!step || ConcernsBatch(*step)) RefusePipeline("has " + name.dump() + " for a step");
+  if (!step || ConcernsBatch(*step)) RefusePipeline("has the unknown step " + name.dump());
   std::visit([&reading]<class Step>(Step& op) { StepOf<Step>::List(op, reading); }, *step);
   reading.End();
   CheckParameters(*step);
   return *std::move(step);
 }
 
-// Whether a step that changes pixels gives the same result for a picture each time. Its probability
-// is drawn first; what else it draws shows in its operations.
+// Whether a step that changes pixels gives the same result for a picture each time. `probability`
+// decides whether the step is applied; its other draws show in its operations.
 bool IsFixedPixelStep(const Transform& step) {
   const double probability = std::visit(
       [](const auto& op) {
@@ -215,7 +215,7 @@ bool IsFixedPixelStep(const Transform& step) {
     RandomStream draws(0, Purpose::kPixelTransform, position, DrawKind(step));
     PixelOps ops;
     DrawStep(step, shape, draws, ops);
-    // PixelOp has no gaps between its members.
+    // Bytes can be compared, because PixelOp has no padding.
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(ops.at);
     const std::vector<std::uint8_t> drawn(bytes, bytes + ops.count * sizeof(PixelOp));
     if (position == 0) first = drawn;
@@ -240,15 +240,15 @@ ServedPipeline ServedPipeline::Of(const BatchRecipe& recipe, std::uint64_t epoch
     refuse("it has a function of yours, which text cannot hold; make a Loader without it");
   if (!options.views.empty())
     refuse(
-        "it has several views, for which a picture is decoded in another way; make a Loader "
-        "without LoaderOptions::views");
+        "it has several views, for which pictures are decoded differently; make a Loader without "
+        "LoaderOptions::views");
   if (layout.image_sizes != ImageSizes::kEqual)
     refuse(
         "its rows differ in size; make a Loader with a step such as CenterCrop(224), and with "
         "image_sizes kEqual");
   if (options.keep && !RowsAreFixed(options))
     refuse(
-        "pictures that are kept between epochs are decoded in another way; make a Loader without "
+        "pictures that are kept between epochs are decoded differently; make a Loader without "
         "LoaderOptions::keep");
   const std::size_t stage = recipe.views[0].geometry.StageOf(epoch);
   ServedPipeline pipeline;
@@ -325,8 +325,8 @@ void ServedPipeline::RequireFixed() const {
     if (fixed) continue;
     throw Error(ErrorCode::kInvalidArgument,
                 "the pipeline has " + StepText(step) +
-                    ", which makes another row each time; take the pipeline of the validation's "
-                    "Loader");
+                    ", which makes a different row each time; use the pipeline of the Loader for "
+                    "validation");
   }
 }
 

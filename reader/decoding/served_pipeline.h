@@ -1,5 +1,6 @@
-// A pipeline as text: what makes an image into a row, and nothing of the dataset, its order or its
-// labels. Loader::PipelineText() writes it, Preprocess reads it.
+// A pipeline as text: the steps that make an image into a row, and the row's size and layout. The
+// text says nothing about a dataset, its order or its labels. Loader::PipelineText() writes it,
+// Preprocess reads it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct ServedPipeline {
   static ServedPipeline Parse(std::string_view text);
 
   std::string Text() const;
-  // Throws Error(kInvalidArgument), which names the step, if the same image gives different rows.
+  // Throws Error(kInvalidArgument), which names the step, if a step is random.
   void RequireFixed() const;
 };
 

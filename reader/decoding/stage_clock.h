@@ -1,5 +1,5 @@
-// The time that the threads of a stage have waited, including those that wait right now. Not
-// thread-safe: its owner guards it by a mutex.
+// The time that the threads of a stage have spent waiting; threads that wait right now count, too.
+// Not thread-safe: the clock's owner guards it by a mutex.
 #pragma once
 
 #include <chrono>

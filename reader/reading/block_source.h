@@ -1,5 +1,5 @@
 // The source of an epoch's blocks: the shards' mappings (MappedBlocks), memory read past the page
-// cache (DirectBlocks), an object store (RemoteBlocks), or files that are made samples of
+// cache (DirectBlocks), an object store (RemoteBlocks), or files from which samples are made
 // (SuppliedBlocks).
 //
 // For each batch the planner opens the blocks that the order announces, calls Use() for each row,
@@ -62,10 +62,9 @@ class BlockSource {
   // Whether rows keep their block's memory until they are decoded.
   virtual bool holds_blocks() const noexcept = 0;
 
-  // Suggest(): a block that a later batch will open may be read now, if that needs no memory of the
-  // process's own; no thread waits for it. MayTakeSuggestions(): whether suggestions are ever
-  // useful. TakesSuggestions(): whether they are useful now; suggesting data that is already in
-  // memory costs time for nothing.
+  // Suggest(): the source may begin to read a block that a later batch will open; no thread waits
+  // for it. MayTakeSuggestions(): whether suggestions are ever useful. TakesSuggestions(): whether
+  // they are useful now; to suggest data that is already in memory would only cost time.
   virtual bool MayTakeSuggestions() const noexcept { return false; }
   virtual bool TakesSuggestions() const noexcept { return false; }
   virtual void Suggest(std::uint64_t /*block*/) {}
@@ -114,7 +113,7 @@ class BlockSource {
 std::unique_ptr<BlockSource> MakeBlockSource(const BlockSource::Wanted& wanted,
                                              const LoaderOptions& options, DirectFiles* direct);
 
-// The most bytes that blocks take: of memory, of mappings, and of bookkeeping about them.
+// The most bytes that blocks take: their own memory, mappings, and bookkeeping about them.
 struct BlockSourceBytes {
   std::uint64_t memory = 0, mapped = 0, bookkeeping = 0;
   static BlockSourceBytes Of(const DatasetState& dataset, const LoaderOptions& options);

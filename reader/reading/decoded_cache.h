@@ -31,9 +31,9 @@ class PictureCache {
 
 class DecodedCache final : public PictureCache {
  public:
-  // A cache for `samples` pictures, of which it keeps `budget` bytes: in memory if `folder` is
-  // empty, else in an unnamed file in that folder, whose disk space is allocated at once. Throws
-  // Error(kIo), and Error(kLimit) if there is not enough memory.
+  // A cache for a dataset of `samples` samples. It keeps at most `budget` bytes of their pictures:
+  // in memory if `folder` is empty, otherwise in an unnamed file in that folder, whose disk space
+  // is allocated at once. Throws Error(kIo), and Error(kLimit) if there is not enough memory.
   DecodedCache(std::uint64_t samples, std::uint64_t budget, const std::filesystem::path& folder);
 
   bool Has(std::uint64_t sample) const noexcept override {
@@ -42,12 +42,13 @@ class DecodedCache final : public PictureCache {
   // The picture's bytes, in the cache or read into `scratch`. Empty if the picture is not kept, or
   // if the file no longer returns the bytes that were written.
   Bytes Get(std::uint64_t sample, std::vector<std::byte>& scratch) const;
+  // Keeps the picture, if the cache has room for it and does not have it yet.
   void Put(std::uint64_t sample, Bytes picture);
   bool full() const noexcept { return full_.load(std::memory_order_relaxed); }
 
   std::uint64_t kept() const noexcept { return kept_.load(std::memory_order_relaxed); }
   std::uint64_t kept_bytes() const noexcept { return kept_bytes_.load(std::memory_order_relaxed); }
-  // Bytes of memory that a cache takes. A file takes none of it.
+  // Bytes of memory that a cache takes. Pictures in a file take none.
   static std::uint64_t MemoryBytes(std::uint64_t samples, std::uint64_t budget, bool in_file) {
     return samples * sizeof(Entry) + (in_file ? 0 : budget);
   }

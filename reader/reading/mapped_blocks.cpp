@@ -179,7 +179,7 @@ void BlocksBehind::LetGo(std::uint64_t block) const {
 
 namespace {
 
-// Linux 5.14; older headers do not name it.
+// MADV_POPULATE_READ (Linux 5.14), which older headers lack.
 constexpr int kPopulateRead = 22;
 // The kernel locks the process's memory map during a whole call; short calls let other threads
 // through.
@@ -202,9 +202,9 @@ void InSteps(Bytes block, std::size_t step_bytes, Advise advise) {
     advise(const_cast<std::byte*>(data + done), std::min(step_bytes, bytes - done));
 }
 
-// Makes the kernel begin to read exactly these bytes. On a page fault it would also read the
-// surroundings, up to the device's read-ahead (8 MiB on some machines): blocks that are not needed
-// yet.
+// Makes the kernel begin to read exactly these bytes. On a page fault, it would also read blocks
+// around them that are not needed yet, as far as the device's read-ahead reaches (8 MiB on some
+// machines).
 void AskFor(Bytes block) {
   InSteps(block, kAskBytes,
           [](void* start, std::size_t bytes) { madvise(start, bytes, MADV_WILLNEED); });

@@ -22,10 +22,10 @@ namespace sluice {
 // Finds the blocks that the window has passed, and releases them as Mapped::behind says.
 //
 // A block is open from when the order announces it until all its rows of the epoch are planned. At
-// that time workers may still be decoding these rows. But a batch is planned only once its slot is
-// free again, so the batch that was planned one ring earlier has been delivered. So a block is
-// released one ring of batches after its last row was planned. If a thread touches it later (for a
-// substitute), the kernel reads it again.
+// that time workers may still be decoding these rows. But each batch needs a free slot of the ring:
+// once as many further batches as the ring has slots are planned, the batch of the block's last row
+// has been delivered. Then the block is released. If a thread touches it later (for a substitute),
+// the kernel reads it again.
 //
 // Used by the planner thread only.
 class BlocksBehind {
@@ -47,16 +47,16 @@ class BlocksBehind {
   void CloseAll();
   // Call this before reading from a shard.
   void PrepareShard(std::uint32_t shard, const ShardFile& file);
-  // Call it once the block has been read and mapped. The kernel has mapped its surroundings as
-  // well: releases the parts of them that no open block needs.
+  // Call it once the block has been read and mapped. The kernel has mapped the block's surroundings
+  // as well; unmaps them, up to the next blocks that are still needed.
   void Trim(std::uint64_t block) const;
 
  private:
   BlocksBehind(DatasetState& dataset, const LoaderOptions& options);
   void LetGo(std::uint64_t block) const;
   bool Needed(std::uint64_t block) const;
-  // A block's surroundings in its shard, up to the nearest needed block or, with `up_to_expected`,
-  // up to the nearest expected one.
+  // A block's surroundings in its shard, up to the nearest block that is needed or, with
+  // `up_to_expected`, that is needed or expected.
   struct Around {
     ShardUse shard;  // null: the shard is not mapped
     std::uint64_t begin = 0;
@@ -74,11 +74,9 @@ class BlocksBehind {
   std::vector<const ShardFile*> prepared_;
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
   std::unordered_set<std::uint64_t> expected_;             // for Behind::kDrop: in the page cache
-  // The blocks that the current batch has closed, those that earlier batches have closed (oldest
-  // first), and for each block the number of these lists that contain it.
-  std::vector<std::uint64_t> closed_;
-  std::deque<std::vector<std::uint64_t>> waiting_;
-  std::unordered_map<std::uint64_t, unsigned> waits_;
+  std::vector<std::uint64_t> closed_;                  // blocks that the current batch has closed
+  std::deque<std::vector<std::uint64_t>> waiting_;     // the same of earlier batches, oldest first
+  std::unordered_map<std::uint64_t, unsigned> waits_;  // block -> how many of these lists have it
 };
 
 // Reads blocks of mapped shards into the page cache and this process's page tables. If fields are

@@ -28,7 +28,7 @@ std::uint64_t NumberBehind(const std::string& path, const std::string& word,
   return missing;
 }
 
-std::uint64_t Machine() {
+std::uint64_t LeftOnMachine() {
   const std::uint64_t kilobytes = NumberBehind("/proc/meminfo", "MemAvailable:", kNoLimit / 1024);
   return kilobytes * 1024;
 }
@@ -72,7 +72,8 @@ std::uint64_t LeastLeft(const std::string& root, std::string path, const char* l
 }  // namespace
 
 std::uint64_t AvailableMemory() {
-  return std::min({Machine(), LeastLeft("/sys/fs/cgroup", GroupPath(""), "memory.max", "anon"),
+  return std::min({LeftOnMachine(),
+                   LeastLeft("/sys/fs/cgroup", GroupPath(""), "memory.max", "anon"),
                    LeastLeft("/sys/fs/cgroup/memory", GroupPath("memory"), "memory.limit_in_bytes",
                              "total_rss")});
 }

@@ -15,14 +15,14 @@
 
 namespace sluice {
 
-// The time at which the epoch opens each block, over all ranks, in samples since epoch 0;
-// UINT64_MAX if the epoch does not open it. Empty if the times cannot be known: with ranks that
-// deal whole shards, and with Shuffle::kRandom and the user's own batches, which need most blocks
-// many times. Walks the whole order. `options` must have been checked.
+// For each block, the time at which the epoch opens it: the number of samples that all ranks
+// together have played since epoch 0; UINT64_MAX if the epoch does not open it. Empty if ranks get
+// whole shards, and for Shuffle::kRandom and the user's own batches, which need most blocks many
+// times. Walks the whole order. `options` must have been checked.
 std::vector<std::uint64_t> NextUses(const DatasetShape& shape, const LoaderOptions& options,
                                     std::uint64_t epoch, StopFlag give_up);
 
-// Computes NextUses() on a thread of its own, so that no other thread waits for a walk through an
+// Computes NextUses() on a thread of its own, so that the caller can go on during a walk through an
 // epoch of millions of samples. Used by one thread.
 class NextUsesAhead {
  public:
@@ -45,7 +45,7 @@ class NextUsesAhead {
   // Returns once Find() is not null, or once `give_up` is set.
   void Await(StopFlag give_up) const;
 
-  // The most memory it takes.
+  // The most bytes of memory that it takes.
   static std::uint64_t MemoryBytes(const DatasetShape& shape) noexcept {
     return 3 * sizeof(std::uint64_t) * shape.blocks();
   }

@@ -33,9 +33,10 @@ class PageMap {
 };
 
 // For LoaderOptions::storage = Locked. Maps and reads every shard, and locks its pages in memory
-// until the last handle to the dataset is gone. Throws Error(kLimit), before it reads anything, if
-// the dataset does not fit into memory or into what this process may lock; Error(kIo) if a shard
-// cannot be read. With `pass_over`, passes over such a shard: each of its samples will fail later.
+// until the last handle to the dataset is gone. Throws Error(kLimit) if the dataset does not fit
+// into memory, if Sluice cannot keep all shards mapped (both before it reads anything), or if this
+// process may not lock so much memory. If a shard cannot be read, throws Error(kIo) or, with
+// `pass_over`, skips the shard: each of its samples will fail later.
 void LockInMemory(DatasetState& dataset, bool pass_over);
 
 }  // namespace sluice

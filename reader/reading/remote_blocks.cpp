@@ -126,8 +126,8 @@ void RemoteBlocks::EndBatch() {
   Begin();
 }
 
-// In steady playing, the open blocks fit. With lists whose rows are unknown, and with random order,
-// they may not.
+// Usually the open blocks fit. They may not fit in random order, and if it is unknown how many rows
+// a block has in the epoch (with a SampleList).
 void RemoteBlocks::MakeRoom() {
   const auto any = [](const std::shared_ptr<HeldBlock>&) { return true; };
   while (open_.bytes() > most_open_ && open_.size() > 1)
@@ -143,7 +143,7 @@ void RemoteBlocks::Begin() {
   remote_.Flush();
 }
 
-// Returns false if the block is not wanted any more.
+// Returns false if the give-up flag is set.
 bool RemoteBlocks::Start(Pending& pending) {
   const SampleRef first = dataset_.facts->shape.Row(pending.number, 0);
   try {

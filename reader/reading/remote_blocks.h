@@ -1,10 +1,10 @@
 // Blocks of a dataset in an object store, fetched ahead (format/remote/cache/remote_shards.h).
 //
 // A block is held from when the order announces it until all its rows of the epoch are planned; the
-// rows hold it until they are decoded. Requests begin in the order in which blocks are needed, with
-// a shard's frame before the shard's blocks. Enough bytes are requested at once to keep the link
-// busy, as the store has measured it. While the trainer plays, blocks of the next windows are
-// fetched, too, because lanes open their windows in bursts.
+// rows hold it until they are decoded. Requests begin in the order in which blocks are needed; the
+// frame of a shard (its header, directory and tail) comes before the shard's blocks. Enough bytes
+// are requested at once to keep the link busy, as the store has measured it. While the trainer
+// plays, blocks of the next windows are fetched, too, because lanes open their windows in bursts.
 //
 // A block is fetched whole, or without its payloads if no chosen field has any, or if all of its
 // pictures are kept decoded. (A field's payloads lie together, so ranges of some fields could be
@@ -65,7 +65,7 @@ class RemoteBlocks : public BlockSource {
                                                 const ShardUse& shard, std::uint32_t block);
 
  private:
-  // A block that was requested.
+  // A block that was opened, and has not been read yet.
   struct Pending {
     std::uint64_t number = 0;
     std::uint64_t urgency = 0;
@@ -75,7 +75,7 @@ class RemoteBlocks : public BlockSource {
     ShardParts::Held piece;
     std::uint64_t bytes = 0;
   };
-  // A block that was begun before its next use was known.
+  // A block whose request has begun before its next use was known.
   struct Unscheduled {
     std::uint64_t block = 0;
     std::uint32_t shard = 0;
@@ -95,13 +95,13 @@ class RemoteBlocks : public BlockSource {
 
   RemoteShards& remote_;
   const bool needs_payloads_;
-  const bool needs_others_;  // for a block whose pictures are all kept decoded
+  const bool needs_others_;  // the same for a block whose pictures are all kept decoded
   const std::uint64_t most_open_;
   const std::uint64_t most_ahead_;
   OpenBlocks open_;
   std::deque<Pending> pending_;  // in the order of the requests
   std::size_t next_ = 0;         // the index of the first request that has not begun
-  // Blocks of the next windows.
+  // A block of the next windows, requested early.
   struct Suggested {
     ShardParts::Held piece;
     std::uint64_t bytes = 0;
@@ -112,7 +112,7 @@ class RemoteBlocks : public BlockSource {
   std::optional<NextUsesAhead> next_uses_;
   NextUsesAhead::Uses uses_;  // null: not known yet
   std::vector<Unscheduled> unscheduled_;
-  std::uint64_t first_batch_ = 0;  // the last block opened for the epoch's first batch
+  std::uint64_t first_batch_ = 0;  // the value of opened_ after the epoch's first batch
 };
 
 }  // namespace sluice

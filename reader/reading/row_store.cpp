@@ -21,14 +21,15 @@ const std::string kNamePrefix = "sluice-rows-";
 constexpr std::uint64_t kHeaderBytes = 4096;
 constexpr Word kMagic = 0x31774f5265636c53;  // changes with the layout of the file
 constexpr unsigned kMostLoaders = 250;
-// A row that is played later than another one keeps its place from it for so long. After that, a
-// training that has begun anew may use the places of one that has ended.
+// For this long, a row keeps its place from rows that are played earlier. After that, a training
+// that has begun anew may use the places of one that has ended.
 constexpr Word kKeptSeconds = 30;
 constexpr int kMostTries = 500;
 constexpr std::chrono::milliseconds kBetweenTries{10};
 
 // The first word of a place, from its low bits on: 34 bits of the position, 20 of the epoch, 8 of
-// the maker's number, 2 of the state. So of two rows, that with the larger RowBits() comes later.
+// the maker's number, 2 of the state. So of two rows, the one with the larger RowBits() comes
+// later.
 constexpr unsigned kPositionBits = 34, kEpochBits = 20, kMakerBits = 8;
 constexpr unsigned kRowBits = kPositionBits + kEpochBits;
 enum State : Word { kEmpty = 0, kMaking = 1, kReady = 2 };
@@ -255,8 +256,8 @@ void RowStore::TakeNumber() {
     munmap(memory_.data(), memory_.size());
     throw Error(ErrorCode::kLimit, (folder_.path() / name_).string(),
                 std::to_string(kMostLoaders) +
-                    " loaders share it, which is the most; leave "
-                    "LoaderOptions::share empty for the others");
+                    " loaders already share it, and no more can; leave LoaderOptions::share empty "
+                    "for the others");
   }
   // An earlier loader of this number may have been killed while it made rows.
   for (std::uint64_t p = 0; p < places_; ++p) {

@@ -1,14 +1,14 @@
-// Finished rows that several loaders share, also those of other processes (LoaderOptions::share):
-// who needs a row first makes it, and the others copy it.
+// Finished rows that several loaders share, also across processes (LoaderOptions::share): the
+// loader that needs a row first makes it, and the others copy it.
 //
 // The store is a file in memory, divided into equal places. A row is named by its epoch, its
 // position there and its sample, and each position has one place. There are fewer places than
-// positions: a row stays until a row that is played later takes its place. The first word of a
-// place says which row it is for, and whether that row is there or is being made, and by whom.
+// positions, so a row stays until a row that is played later takes its place. The first word of a
+// place says which row the place is for, whether the row is there or is being made, and by whom.
 //
 // Any process may be killed at any time. Each loader holds a lock on a byte of the file, which the
-// kernel drops when its process ends, so that others see which makers are gone. A place whose maker
-// lives is never taken from it: nobody ever reads a row that two loaders have written to. A reader
+// kernel drops when its process ends, so that others see which makers are gone. As long as a maker
+// lives, nobody takes its place from it, so no row is ever written by two loaders. A reader
 // looks at the word before and after it copies, so it notices if the row was replaced meanwhile.
 #pragma once
 
@@ -38,8 +38,8 @@ class RowStore {
   enum class Found {
     kRow,        // the row was read
     kToMake,     // the caller is to make the row, and then calls Put() or GiveUp()
-    kBeingMade,  // another loader, or thread, is making it
-    kNotShared,  // its place is in use for another row
+    kBeingMade,  // another loader or thread is making it
+    kNotShared,  // the row cannot be shared: mostly because its place is in use for another row
   };
 
   // Copies the parts of a row out of its place, in the order in which they were put there.
@@ -67,16 +67,15 @@ class RowStore {
     std::span<Word> words_;
     bool whole_ = true;
   };
-  // The bytes that parts of that size take.
+  // The bytes of the store that a part of that size takes.
   static constexpr std::uint64_t PartBytes(std::uint64_t bytes) noexcept {
     return AlignUp(bytes, sizeof(Word));
   }
 
-  // Opens the store of that identity in the folder. If no loader uses it, makes it, with that many
-  // bytes; else it has the size that its maker gave it. `row_bytes`: of the largest row.
-  // `epoch_rows`:
-  // about how many positions an epoch has, so that rows of two epochs rarely meet in a place.
-  // Throws Error.
+  // Opens the store of that identity in the folder. If no loader uses it, makes a new one of
+  // `bytes` bytes; otherwise it keeps the size that its maker gave it. `row_bytes`: the size of the
+  // largest row. `epoch_rows`: about how many positions an epoch has, so that rows of two epochs
+  // rarely meet in a place. Throws Error.
   RowStore(const std::filesystem::path& folder, const Id128& identity, std::uint64_t bytes,
            std::uint64_t row_bytes, std::uint64_t epoch_rows);
   // The last loader that leaves removes the file.
@@ -84,8 +83,8 @@ class RowStore {
   RowStore(const RowStore&) = delete;
   RowStore& operator=(const RowStore&) = delete;
 
-  // `read(Reader&)` is called if the row is there. If the result is not kRow, what it has read may
-  // be of several rows.
+  // If the row is there, calls `read(Reader&)`, again if the row was replaced meanwhile. Use what
+  // it has read only if the result is kRow.
   template <class Read>
   Found Take(const RowName& name, const Read& read) {
     for (;;) {

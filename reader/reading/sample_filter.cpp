@@ -1,9 +1,9 @@
 // SampleList::Where(): calls the user's filter for every sample of a dataset, and keeps those for
 // which it returns true.
 //
-// Threads take shards from a counter; a shard's block is read only if the filter asks for a field
-// that lies in blocks, and then only the ranges of its fields. The result does not depend on the
-// number of threads: if the filter throws, the Error of the first sample for which it does is
+// Threads take shards from a counter. Blocks are read ahead only if the filter asks for a field
+// that lies in blocks, and then only the ranges of these fields. The result does not depend on the
+// number of threads: if the filter throws for several samples, the Error of the first one is
 // thrown.
 #include <algorithm>
 #include <atomic>

@@ -276,7 +276,8 @@ ShardStage::Outcome ShardStage::Do(const Task& task) {
   return Adopt(task.shard) ? Outcome::kCopied : Outcome::kFailed;
 }
 
-// Tries until the dataset's lock is held. Returns false if that will not happen.
+// Tries until the dataset's lock is held. Returns false if the stage ends before, or if the folder
+// is gone.
 bool ShardStage::EnterSoon() {
   while (!stopping_ && !entered_.load()) {
     try {

@@ -10,15 +10,16 @@
 //   STAGE/ID/.shard-00000.sluice.tmp  an unfinished copy, locked by the process that makes it
 //
 // Locks are flock's: the kernel releases them when a process dies, so that others can take over or
-// remove the files that it left. No thread waits for a lock; until it is free, shards are read
-// where they lie. Another user's file cannot decide what is overwritten
+// remove the files that it left. Until a lock is free, shards are read where they lie; only the
+// stage's thread waits. Another user's file cannot decide what is overwritten
 // (format/disk/shared_folder.h).
 //
 // A copy gets its final name once it has reached the disk. If the budget has no room, the stage
 // removes copies of datasets that no process reads, the least recently used dataset first; if that
-// is not enough, it copies no more. It never touches a folder of another form, nor one that holds
-// anything else. If a copy gives other samples than its original, the stage removes it and copies
-// once more. No failure here is an error: the shard is read where it lies.
+// is not enough, it does not copy the shard. It removes nothing from a subfolder whose name is not
+// an id, or that holds anything but copies and their lock. If a sample cannot be read from a copy,
+// the stage removes the copy and makes it once more. Once the stage is constructed, a failure is
+// not an error: the shard is read where it lies.
 #pragma once
 
 #include <deque>
@@ -34,18 +35,20 @@ namespace sluice {
 
 class ShardStage {
  public:
-  // `dataset` must outlive the stage, and must not be shared with another loader. Throws Error(kIo)
-  // if the folder cannot be created or written to.
+  // `dataset` must outlive the stage, and must not be shared with another loader. Throws Error: kIo
+  // if the folder cannot be created or written to, kInvalidArgument if it lies in the dataset's own
+  // folder.
   ShardStage(DatasetState& dataset, const std::filesystem::path& folder, std::uint64_t budget);
   ~ShardStage() { Close(); }
-  // Ends the stage's thread, and lets other processes remove the copies. Call it once, from one
-  // thread, when no thread calls Want() or Reject() any more.
+  // Ends the stage's thread, and lets other processes remove the copies. Call it when no thread
+  // calls Want() or Reject() any more. A second call does nothing.
   void Close();
 
   // Call it before reading from a shard. Only one thread may call it.
   void Want(std::uint32_t shard);
-  // Call it if a sample could not be read from that copy, but could be read from the original. From
-  // now on the shard is read from the original, and the copy is removed. Any thread may call it.
+  // Call it if a sample cannot be read from that copy. The shard is then read from the original,
+  // and the stage removes the copy. After the first rejection of a shard, the stage copies it
+  // again, and reads the new copy; after the second, it does not. Any thread may call it.
   void Reject(std::uint32_t shard, const ShardUse& copy);
 
   std::uint64_t staged() const noexcept { return staged_.load(std::memory_order_relaxed); }

@@ -1,10 +1,10 @@
-// Notices that another program overwrites a shard in place while it is played.
+// Notices if another program overwrites a shard in place while it is played.
 //
 // The new content has valid checksums of its own, so only the file's attributes can reveal it. The
-// watch examines each shard that batches use when an epoch first uses it, and then once in kBatches
-// batches, at the cost of one system call. Once a shard has changed, it is a fault. The first check
-// of an epoch runs at once; later checks run on a thread of the watch, so that no batch waits for a
-// file system. Only the planner thread calls this class.
+// watch examines a shard, by one system call, when a batch of an epoch first uses it, and then once
+// in kBatches batches. A shard that has changed counts as faulty from then on. The planner makes
+// the first check of an epoch itself; later checks run on a thread of the watch, so that no batch
+// waits for a file system. Only the planner thread calls this class.
 #pragma once
 
 #include <thread>

@@ -34,7 +34,7 @@ double Area(const Box& box) noexcept {
   return std::max(0.0, box.right - box.left) * std::max(0.0, box.bottom - box.top);
 }
 
-// The smallest box around the moved corners; a box whose corners are out of order stays empty.
+// The smallest box around the moved corners. A box whose corners are out of order becomes empty.
 Box Moved(const Box& box, const AffineMap& map) noexcept {
   if (!(box.left <= box.right && box.top <= box.bottom)) return {0, 0, 0, 0};
   const double x[4] = {map.X(box.left, box.top), map.X(box.right, box.top),

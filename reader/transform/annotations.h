@@ -1,9 +1,9 @@
 // Moves boxes and key points together with their picture, as a frame maps it.
 //
-// A frame is an affine map, and the part of the target that shows the picture (the rest is border).
-// Boxes are cut off at the edges of that part, and dropped by a rule; points are moved. If the
-// frame has a warp, a box is cut off like that before the warp, then replaced by the bounding box
-// of its warped corners, which is cut off at the edges of the target.
+// A frame gives an affine map and the part of the target that shows the picture; the rest of the
+// target is border. Boxes are cut off at the edges of that part, and dropped if BoxRule says so;
+// points are moved. If the frame has a warp, a box is cut off in the same way before the warp, then
+// replaced by the bounding box of its warped corners, which is cut off at the edges of the target.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +46,10 @@ struct Coordinates {
   Form form = Form::kCorners;  // boxes
   bool relative = false;       // in shares of the picture's width and height
 
-  // "xyxy-pixels" (also for ""), "xywh-pixels", "cxcywh-pixels", and the same with "-relative".
+  // "xyxy-pixels" ("" means the same), "xywh-pixels", "cxcywh-pixels"; or "-relative" for
+  // "-pixels".
   static std::optional<Coordinates> OfBoxes(std::string_view text);
-  // "pixels" (also for "" and "xy-pixels", "xyv-pixels"), and the same with "relative".
+  // "pixels" ("", "xy-pixels" and "xyv-pixels" mean the same); or "relative" for "pixels".
   static std::optional<Coordinates> OfPoints(std::string_view text);
 };
 
@@ -58,14 +59,14 @@ template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
               const BoxRule& rule, std::vector<std::uint8_t>& kept);
 
-// Points of `values` numbers (2, or 3 with a visibility at the end), `points` of them to an entry.
-// A point that is not shown keeps its moved place and gets visibility 0; one whose visibility is
-// already 0 is not changed. If the picture is mirrored, the points of each pair change places.
 struct PointShape {
-  std::size_t points = 1;
-  std::size_t values = 2;
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  std::size_t points = 1;  // of an entry
+  std::size_t values = 2;  // of a point: x and y; 3: a visibility at the end
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;  // left and right points, from 0
 };
+// Moves key points, in place. A moved point that is not shown gets visibility 0. A point whose
+// visibility is already 0 is not moved. If the picture is mirrored, the points of each pair change
+// places.
 template <class T>
 void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates& coordinates,
                const PointMap& map);

@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// In the order of torchvision's tables. Draws are indices into it: never change it.
+// In the order of torchvision's tables. Draws are indices into this list: never change its order.
 enum class AugmentKind : std::uint8_t {
   kIdentity,
   kShearX,
@@ -39,8 +39,9 @@ double AugmentMagnitude(AugmentKind kind, bool wide, std::uint32_t bin, std::uin
                         std::uint32_t width, std::uint32_t height) noexcept;
 // Whether the magnitude gets a random sign.
 bool AugmentHasSign(AugmentKind kind) noexcept;
-// Draws an operation; and, if AugmentHasSign(), the magnitude's sign.
+// Draws an operation.
 AugmentKind DrawAugment(RandomStream& draws) noexcept;
+// Draws a sign, always, and applies it if AugmentHasSign().
 double WithDrawnSign(AugmentKind kind, double magnitude, RandomStream& draws) noexcept;
 
 // Adds the pixel operations of `kind` for a picture of that shape (the pixels are not read): at

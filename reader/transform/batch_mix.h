@@ -29,7 +29,7 @@ void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
                std::vector<std::uint8_t>& saved);
 void CutImages(std::uint8_t* data, const ImageBatch& shape, const CutRectangle& cut,
                std::vector<std::uint8_t>& saved);
-// `rows` of `count` numbers each.
+// Mixes `rows` rows of `count` numbers each.
 void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lambda,
                 std::vector<std::uint8_t>& saved);
 
@@ -42,7 +42,7 @@ struct MixStep {
 // How the step mixes; empty for a step that does not mix batches.
 std::optional<MixStep> MixStepOf(const Transform& step) noexcept;
 // Draws for the batch whose first sample has that position, and mixes its images. Returns the share
-// that labels keep of their own, or nothing if the batch is not mixed.
+// of its own label that each sample keeps, or nothing if the batch is not mixed.
 std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position,
                                std::uint8_t* data, const ImageBatch& shape,
                                std::vector<std::uint8_t>& saved);

@@ -195,15 +195,15 @@ TEST_CASE("A pipeline's text that this version does not know wholly is refused")
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0].erase("side"); })),
              ContainsSubstring("lacks \"side\""));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["side"] = 0; })),
-             ContainsSubstring("has 0, which cannot stand there"));
+             ContainsSubstring("has 0, which is not allowed there"));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["side"] = 1e300; })),
-             ContainsSubstring("cannot stand there"));
+             ContainsSubstring("is not allowed there"));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["choices"] = {"cubic"}; })),
              ContainsSubstring("\"cubic\""));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) {
                j["steps"][0]["choices"] = {"area", "area"};
              })),
-             ContainsSubstring("cannot stand there"));
+             ContainsSubstring("is not allowed there"));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["step"] = "Sharpen"; })),
              ContainsSubstring("\"Sharpen\""));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["step"] = "MixUp"; })),
@@ -227,7 +227,7 @@ TEST_CASE("Random steps are refused, and steps whose result is fixed are accepte
   for (const char* const step :
        {"rrc:32", "crop:32", "center:32,flip", "center:32,invert:0.5", "center:32,jitter:0.1",
         "center:32,blur:5", "center:32,erase:1", "center:32,randaug", "center:32,translate:4"}) {
-    CHECK_THAT(refusal(step), ContainsSubstring("which makes another row each time"));
+    CHECK_THAT(refusal(step), ContainsSubstring("which makes a different row each time"));
   }
   CHECK_NOTHROW(Preprocess("center:32,invert:1,equalize:0,blur:5/1/1,jitter:0"));
 }

@@ -28,7 +28,7 @@ namespace sluice {
 
 namespace {
 
-// A quarter of the files that this process may open, at most 1024.
+// A quarter of the files that this process may open, but 4 to 1024.
 std::size_t MostOpen() noexcept {
   constexpr std::size_t kMost = 1024;
   rlimit limit{};

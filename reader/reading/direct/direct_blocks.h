@@ -111,7 +111,7 @@ class DirectBlocks : public BlockSource {
   bool holds_blocks() const noexcept override { return true; }
 
  private:
-  // A block that was requested.
+  // A block that was opened, and has not been read yet.
   struct Pending {
     std::uint64_t number = 0;
     std::shared_ptr<HeldBlock> held;

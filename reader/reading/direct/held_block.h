@@ -120,7 +120,7 @@ class HeldBlock {
   // The shard that the block was read from, if it was read.
   const ShardUse& shard() const noexcept { return shard_; }
 
-  // The first images of the block's samples are not read, because a cache has them (PictureCache).
+  // Notes that the samples' pictures are not read, because a cache has them (PictureCache).
   void LeaveOutImage() noexcept { lacks_image_ = true; }
   bool lacks_image() const noexcept { return lacks_image_; }
 
