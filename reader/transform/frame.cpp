@@ -38,8 +38,8 @@ void CropSpan(Span& span, std::int64_t offset, std::uint32_t extent, bool mirror
   span.at = static_cast<std::uint32_t>(begin - offset);
 }
 
-// Does what CropSpan() does, but the filter must not see pixels outside the crop, as if the picture
-// ended at the crop's edges.
+// Like CropSpan(), but the filter does not see pixels outside the crop, as if the picture ended at
+// the crop's edges.
 void CutSpan(Span& span, std::uint32_t offset, std::uint32_t extent, bool mirrored) {
   CropSpan(span, offset, extent, mirrored);
   const double begin = std::floor(span.start);

@@ -56,8 +56,8 @@ class Framing {
     return DrawsOf(StepOf<Step>::kDraws);
   }
   void Crop(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height);
-  // Crops, but the filter must not see pixels outside the crop, as if the picture ended at the
-  // crop's edges.
+  // Like Crop(), but the filter does not see pixels outside the crop, as if the picture ended at
+  // the crop's edges.
   void Cut(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height);
   void ResizeTo(std::uint32_t width, std::uint32_t height, Filter filter) noexcept;
   void SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) noexcept;
@@ -79,15 +79,15 @@ class Framing {
   std::uint16_t uses_[kMaxKinds] = {};  // steps of each kind so far
 };
 
-// The defaults of a geometric step's declaration. Its program is Take(step, framing). The size of
-// the result must not depend on draws. A step that draws must declare kDraws; unless it turns or
-// warps, it counts as a step that shows another part of the picture each time. Everything else that
-// a step may do to the frame is declared by the constants below; a test calls Take() to check that
-// each step keeps to its declaration.
+// The defaults of a geometric step's declaration. The step's function Take(step, framing) does the
+// work. The size of the result must not depend on draws. A step that draws must declare kDraws;
+// unless it turns or warps, it counts as a step that shows a different part of the picture each
+// time. Everything else that a step may do to the frame is declared by the constants below; a test
+// calls Take() to check that each step keeps to its declaration.
 struct GeometricStep : AnyStep {
   static constexpr StepKind kKind = StepKind::kGeometric;
   static constexpr const char* kRuns = "fused with decoding";
-  static constexpr bool kResizes = false;  // such a step cannot follow a border
+  static constexpr bool kResizes = false;  // cannot follow a step that may add a border
   static constexpr bool kTurns = false;  // only mirrors and turns; such a step can follow any other
   static constexpr bool kSwapsSides = false;  // may swap width and height, so these must be equal
   static constexpr bool kWarps = false;       // adds a second pass; a pipeline can have one

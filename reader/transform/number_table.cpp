@@ -26,8 +26,8 @@ std::string ListText(const std::vector<float>& numbers, double by = 1) {
   return "{" + text + "}";
 }
 
-// Refuses a mean or deviation that was probably written for pixels from 0 to 255, as other loaders
-// take them.
+// Refuses means or deviations that do not fit pixels from 0 to 1. If they fit pixels from 0 to 255,
+// as other loaders take them, says which numbers to write instead.
 [[noreturn]] void RefuseScale(const Normalize& op) {
   std::string what =
       "transform: Normalize takes numbers for pixels from 0 to 1: means from 0 to 1, and "

@@ -64,7 +64,7 @@ inline std::uint32_t Either(bool first, std::uint32_t a, std::uint32_t b) noexce
   return (a & mask) | (b & ~mask);
 }
 
-// The nearest float16, halves to even.
+// The nearest float16, ties to even.
 inline std::uint16_t HalfOf(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000U;
@@ -95,12 +95,12 @@ inline float OfHalf(std::uint16_t half) noexcept {
   return std::bit_cast<float>(sign | (Either(magnitude < 0x7C00U, finite, other)));
 }
 
-// The nearest bfloat16, halves to even.
+// The nearest bfloat16, ties to even.
 inline std::uint16_t BFloatOf(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t number = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
-  const bool is_none = (bits & 0x7FFFFFFFU) > 0x7F800000U;
-  return static_cast<std::uint16_t>(Either(is_none, bits >> 16 | 0x40U, number));
+  const bool is_nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+  return static_cast<std::uint16_t>(Either(is_nan, bits >> 16 | 0x40U, number));
 }
 inline float OfBFloat(std::uint16_t bits) noexcept {
   return std::bit_cast<float>(std::uint32_t{bits} << 16);

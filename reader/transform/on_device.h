@@ -1,7 +1,7 @@
 // Macros and small functions for code that runs on a GPU and on the CPU. SLUICE_ON_DEVICE marks a
 // function that is compiled for both. SLUICE_UNROLL marks a short loop, because a GPU keeps an
-// array in registers only if the loops over it are unrolled. The functions below have another
-// implementation on each side.
+// array in registers only if the loops over it are unrolled. The functions below are implemented
+// differently for the two.
 #pragma once
 
 #include <cstdint>

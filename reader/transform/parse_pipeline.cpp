@@ -1,8 +1,8 @@
 // From text to a pipeline: "random_resized_crop:224, horizontal_flip, normalize".
 //
 // The grammar of a step is the text form of its declaration (StepOf<Step>::kText), such as
-// "posterize:bits": its name, then the parameters that follow, each with the character before it;
-// what stands in brackets may be left out. Messages about a step that cannot be read print that
+// "posterize:bits". The form has the step's name, then its parameters, each with a separator before
+// it; parameters in brackets may be left out. Messages about a step that cannot be read print that
 // form, so grammar, parser and help cannot differ.
 #include <algorithm>
 #include <charconv>
@@ -22,7 +22,7 @@ namespace {
 // A step's text form, StepOf<Step>::kText, taken apart.
 struct StepForm {
   struct Place {
-    char before;  // the separator in front of it
+    char before;  // the separator
     std::string_view name;
   };
 
@@ -46,7 +46,7 @@ struct StepForm {
 
   std::string_view name;
   std::vector<Place> places;
-  std::vector<std::size_t> complete;  // how many places may be given
+  std::vector<std::size_t> complete;  // the counts of places with which the step is complete
 };
 
 // Collects the words that may follow the numbers: "[:area]". Sets each number to its maximum, so
@@ -115,7 +115,7 @@ class Typed {
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (text.find_first_not_of("0123456789.") != std::string_view::npos || error != std::errc() ||
         stop != end) {
-      Refuse("has \"" + std::string(text) + "\" for a number");
+      Refuse("has \"" + std::string(text) + "\" instead of a number");
     }
     return value;
   }
@@ -124,7 +124,7 @@ class Typed {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc() || stop != end)
-      Refuse("has \"" + std::string(text) + "\" for a whole number");
+      Refuse("has \"" + std::string(text) + "\" instead of a whole number");
     return value;
   }
 

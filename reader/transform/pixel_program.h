@@ -1,10 +1,11 @@
 // The steps of a pipeline that change pixels, checked and ready to run.
 //
 // All worker threads share a program; each has its own scratch memory. Draws are a function of
-// (seed, epoch, position, kind of step, number of steps of that kind before).
+// (seed, epoch, position, kind of step, number of earlier steps of that kind).
 //
-// A device (reader/device) can run the end of the pipeline, from where Run() stops: as many of the
-// last steps as it has room for, as operations that are drawn here, and then Normalize.
+// A device (reader/device) can run the end of the pipeline: as many of the last steps as fit into
+// kMaxDeviceOps operations, and then Normalize. Run() runs the earlier steps on the host; DrawOps()
+// draws the operations of the later ones for the device.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ class PixelProgram {
       : PixelProgram(StagesOf(pipeline), part) {}
 
   std::size_t stages() const noexcept { return stages_.size(); }  // by epoch, as Geometry's
-  // Whether no stage has a step that changes pixels.
+  // Whether no stage has Normalize or a step that changes pixels.
   bool empty() const noexcept;
   // Whether the host has nothing to do: pixels may then be decoded straight into a batch.
   bool idle(std::size_t stage = 0) const noexcept {
@@ -108,8 +109,8 @@ class PixelProgram {
   std::optional<NumberTable> numbers_;
 };
 
-// The programs that make one view of a sample's image: one for LoaderOptions::transform, and one
-// for each of LoaderOptions::views.
+// The programs that make one view of a sample's image: that of LoaderOptions::transform, or one of
+// LoaderOptions::views.
 struct ViewProgram {
   std::string name;  // empty for the first
   Geometry geometry;

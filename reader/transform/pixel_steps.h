@@ -26,14 +26,13 @@ struct StepScratch {
 // Runs operations of pixel_op.h on a picture, in place: in order, up to a kEnd or `count` of them.
 void RunPixelOps(const PixelOp* ops, std::size_t count, const Pixels& pixels, StepScratch& scratch);
 
-// The first function may be asked about any step.
-
-// Whether a step that changes pixels may also move them, so that no mask or box can follow.
+// Whether a step that changes pixels may also move them, so that no mask or box can follow. False
+// for all other steps.
 bool MayMovePixels(const Transform& step) noexcept;
 
 // The following functions are only for steps that change pixels.
 
-// Part of every draw's counter: never change it.
+// The number of the step's kind. It is part of every draw's counter: never change it.
 std::uint8_t DrawKind(const Transform& step) noexcept;
 // Throws Error(kInvalidArgument) if the step does not fit pictures of that size.
 void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t height);

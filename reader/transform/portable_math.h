@@ -1,6 +1,6 @@
 // exp, log, sine and cosine that give the same bits on every machine: IEEE additions,
-// multiplications and divisions in a fixed order, no library call. For random draws, which must not
-// differ between platforms.
+// multiplications and divisions in a fixed order, and only such library functions as have exact
+// results. For random draws, which must not differ between platforms.
 #pragma once
 
 #include <cmath>

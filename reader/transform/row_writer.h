@@ -16,11 +16,11 @@ namespace sluice {
 // pixels and stores its numbers. Each worker thread has one.
 class RowWriter {
  public:
-  // Where the row is in the epoch; seeds the steps' draws.
+  // Where the row is in the epoch. The steps' draws depend on it.
   struct Place {
     std::uint64_t draw_seed = 0;
     std::uint64_t position = 0;
-    std::size_t stage = 0;  // of the program, by epoch
+    std::size_t stage = 0;  // which of the program's lists of steps applies in this epoch
   };
 
   // `decode(region, target)` writes 8-bit pixels, and returns a Defect if it cannot.
@@ -38,8 +38,9 @@ class RowWriter {
     return nullptr;
   }
 
-  // Warps a mask, in the row's layout, by nearest pixels. `pick_nearest(region, data)` makes the
-  // mask as it is before the warp. Pixels outside get `fill`.
+  // Writes a mask into its row, in the row's layout. `pick_nearest(region, data)` makes the mask as
+  // it is before the warp, if the frame has one. The warp takes nearest pixels; pixels from outside
+  // the mask get `fill`.
   template <class PickNearest>
   void WriteMask(const PickNearest& pick_nearest, const Frame& frame, std::uint32_t value_bytes,
                  std::uint16_t fill, const PixelTarget& row) {
@@ -67,24 +68,24 @@ class RowWriter {
 struct DecodeCosts {
   double read = 0;    // entropy decoding, for each pixel of the rows that are needed
   double reduce = 0;  // inverse transform and resampling, for each pixel that one view shows
-  double whole = 0;   // inverse transform and colours at full size, for each pixel of the part
-  double sample = 0;  // resampling from the part's pixels, for each pixel that a view shows
+  double whole = 0;   // inverse transform and colours at full size, for each pixel of a shared part
+  double sample = 0;  // resampling of a shared part, for each pixel that one view shows
   static DecodeCosts Of(Codec codec) noexcept;
 };
 
 // Makes several views of a picture from one decoding of the part that all of them together need.
 //
 // A view decoded by itself reads only its own rows, over the picture's whole width, and at a
-// reduced size if possible. One decoding for all views reads each row once, at full size. The
-// cheaper way is estimated from the views' frames alone, because the two ways give other pixels
-// (most of all where one decodes at a reduced size), and batches must not depend on anything else.
-// JPEGs need none of this since version 2 of the views (kViewsVersion): PayloadDecoder::DecodeViews
-// reads shared rows once and gives each view the pixels that it has alone. Each worker thread has
-// one.
+// reduced size if possible. One decoding for all views reads each row once, at full size. The two
+// give different pixels, most of all where a view alone is decoded at a reduced size. Batches must
+// not depend on which is faster on a machine, so Cheaper() estimates that only from the codec, the
+// picture's width and the views' frames. Since version 2 of the views (kViewsVersion), JPEGs are
+// never decoded so: PayloadDecoder::DecodeViews reads shared rows once, and gives each view the
+// same pixels as if it were decoded by itself. Each worker thread has one SharedPart.
 class SharedPart {
  public:
-  // Whether to use one decoding for these frames of a picture of that size and codec, because it is
-  // cheaper. For JPEGs, only version 1 of the views does so.
+  // Whether one decoding for all these frames is cheaper. Always false for JPEGs since version 2 of
+  // the views.
   static bool Cheaper(const ImagePayload& payload, std::span<const Frame> frames,
                       std::uint32_t views_version) noexcept;
 

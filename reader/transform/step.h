@@ -3,8 +3,8 @@
 // ParsePipeline(), the programs that run, what may follow what, memory, and what
 // LoaderOptions::keep may keep.
 //
-// A new step is a struct in the public header of its kind, a declaration in steps/, and a program,
-// by its kind, below. It also goes into these files, where "equalize" shows how:
+// A new step needs a struct in the public header of its kind, a declaration in steps/, and a
+// program (described below, by kind). It also goes into these files, where "equalize" shows how:
 //   reader/include/sluice/transform.h     the variant Transform
 //   reader/include/sluice/pixel_transform.h  or the header of its kind
 //   reader/python/binding/steps.cpp
@@ -44,7 +44,7 @@
 //   BatchProgram (reader/batch/batch_program.h).
 // - NumberTable (number_table.h) is the program of Normalize, the only step for numbers.
 //
-// If Python has another name for a parameter than the member's, FILLED_BY in
+// If a parameter's name in Python differs from the member's, FILLED_BY in
 // tools/docs/python_reference.py says so.
 #pragma once
 

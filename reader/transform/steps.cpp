@@ -169,8 +169,7 @@ class Telling final : public ParameterList {
     if (!name.empty()) Add(std::string(before) + " \"" + name + "\"");
   }
 
-  // The text, without those parameters whose defaults are not described and that equal those of
-  // `usual`.
+  // The text. Leaves out parameters that are shown only if unusual, and that are as in `usual`.
   std::string TextBeside(const Telling& usual) const {
     std::string text;
     for (const Piece& piece : pieces_) {

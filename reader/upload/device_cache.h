@@ -3,8 +3,8 @@
 //
 // Nothing is ever evicted. A thread of its own fills the cache once, with the pictures in the order
 // in which they are stored, while the loader plays already; any thread finds them as soon as they
-// have arrived. A picture that is not of a form which a device decodes, or that cannot be read, is
-// passed over: the host decodes it, or finds its fault, when it is played.
+// have arrived. A picture that a device cannot decode, or that cannot be read, is skipped: the host
+// decodes it, or finds its fault, when it is played.
 #pragma once
 
 #include <atomic>
@@ -43,8 +43,8 @@ class DeviceCache final : public PictureCache {
   // StoredPicture::at is null if the picture has not arrived.
   StoredPicture Find(std::uint64_t sample) const noexcept;
 
-  // Put() and PutRaw() are for the thread that fills the cache. They pass over a picture for which
-  // there is no room. They throw what the driver throws.
+  // Put() and PutRaw() are for the thread that fills the cache. They skip a picture for which there
+  // is no room. They throw what the driver throws.
   void Put(std::uint64_t sample, const JpegForm& form, std::span<const JpegRow> rows,
            std::span<const std::uint32_t> words);
   void PutRaw(std::uint64_t sample, Bytes pixels);

@@ -197,7 +197,7 @@ TEST_CASE("an unreadable step is named with the arguments it takes") {
   CHECK_THAT(refusal("flip,jitter:1/1/1/1/1"),
              ContainsSubstring("\"jitter:1/1/1/1/1\"") &&
                  ContainsSubstring("takes jitter:brightness[/contrast[/saturation[/hue]]]"));
-  CHECK_THAT(refusal("short:3x4"), ContainsSubstring("\"3x4\" for a whole number"));
+  CHECK_THAT(refusal("short:3x4"), ContainsSubstring("\"3x4\" instead of a whole number"));
   CHECK_THAT(refusal("posterize:9"), ContainsSubstring("Posterize needs 1 <= bits <= 8"));
 }
 

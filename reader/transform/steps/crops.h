@@ -22,8 +22,8 @@ struct StepOf<CenterCrop> : GeometricStep {
   }
 
  private:
-  // As in torchvision: round((grid - crop) / 2), halves to even. If the grid is smaller, the
-  // smaller half of the padding comes first.
+  // As in torchvision: round((grid - crop) / 2), ties to even. If the grid is smaller, the side
+  // with less padding comes first.
   static std::int64_t Offset(std::uint32_t grid, std::uint32_t crop) {
     const std::int64_t room = std::int64_t{grid} - crop;
     if (room < 0) return -((-room) / 2);
