@@ -35,7 +35,8 @@ struct Picture {
   std::vector<std::uint8_t> rgb;
 };
 
-// Chooses a size of about 500x375: sometimes upright, square or wide.
+// Chooses a size: the longer side has about `long_side` pixels, and most pictures are 4:3. A
+// quarter of them are upright.
 void ChooseSize(Random& random, int long_side, Picture& picture) {
   constexpr std::array<float, 6> kRatios = {0.75F, 0.75F, 0.75F, 0.667F, 0.5625F, 1.0F};
   const float side = static_cast<float>(long_side) * random.Between(0.85F, 1.1F);
@@ -74,7 +75,7 @@ Picture MakePicture(std::size_t label, std::uint64_t seed, int long_side) {
   throw std::runtime_error(message.data());
 }
 
-// Encodes with libjpeg's memory destination, which allocates the buffer; the caller must free it.
+// Encodes with libjpeg's memory destination, which allocates a buffer; `output` frees it.
 std::vector<std::uint8_t> EncodeJpeg(const Picture& picture) {
   jpeg_compress_struct jpeg{};
   jpeg_error_mgr errors{};

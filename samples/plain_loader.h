@@ -35,7 +35,7 @@
 
 enum class PlainAugment {
   kRandomResizedCrop,  // and flip
-  kPaddedCrop,         // and flip: side x side out of the picture, mirrored in a border of 4 pixels
+  kPaddedCrop,         // and flip; crops from the picture with a mirrored border of 4 pixels
   kNone,               // resized only
 };
 
@@ -120,8 +120,8 @@ class PlainDecoder {
     }
   }
 
-  // Crops side x side pixels at (x, y). Outside, the picture is mirrored at its outermost pixels,
-  // which reaches less than a side far.
+  // Crops side x side pixels at (x, y). Outside the picture, its pixels are mirrored at the
+  // outermost ones. The crop may reach less than the picture's own side beyond it.
   void Cut(std::ptrdiff_t x, std::ptrdiff_t y, std::size_t side, bool flip, std::uint8_t* out) {
     for (std::size_t j = 0; j < side; ++j) {
       const std::size_t at_y = Mirrored(y + static_cast<std::ptrdiff_t>(j), height_);

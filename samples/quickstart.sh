@@ -1,9 +1,9 @@
 #!/bin/sh
 # From a fresh machine to an epoch of batches: samples/quickstart.sh [FOLDER]
 #
-# Installs missing packages, builds Sluice into build/release, converts FOLDER (with one sub-folder for each
-# class; without FOLDER, makes a folder of photos up), verifies the dataset, trains a small classifier from it
-# and measures epochs. All output lies under build/. Run the script again to resume.
+# Installs missing packages, builds Sluice into build/release, converts FOLDER, verifies the dataset, trains a
+# small classifier from it and measures epochs. FOLDER has one sub-folder for each class; without FOLDER, the
+# script draws 600 pictures. All output lies under build/. Run the script again to resume.
 set -eu
 usage() { printf '%s\n' "usage: samples/quickstart.sh [FOLDER]" >&2; exit 2; }
 [ $# -le 1 ] || usage

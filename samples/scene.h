@@ -50,8 +50,8 @@ inline Color FromHsv(float hue, float saturation, float value) {
   return {channel(0), channel(2.0F / 3), channel(1.0F / 3)};
 }
 
-// Rough ground in -1..1: octaves of smoothly interpolated lattice noise. Each octave has half the
-// wavelength of the one before, and `roughness` times its strength.
+// A rough surface, its values in -1..1: octaves of smoothly interpolated lattice noise. Each octave
+// has half the wavelength of the one before, and `roughness` times its strength.
 class Texture {
  public:
   Texture(Random& random, int width, int height, float wavelength, float roughness)
@@ -159,12 +159,12 @@ struct Placement {
   }
 };
 
-// Everything that is drawn once for each picture; At() then returns the colour of each pixel.
+// The random choices for one picture, made once; At() then computes the colour of each pixel.
 class Scene {
  public:
   Scene(Random& random, std::size_t label, int width, int height)
-      // land_ and skin_ are initialised with braces because these fix the order of their random
-      // draws; that of parentheses depends on the compiler.
+      // The braces of land_ and skin_ make their random draws from left to right. With parentheses,
+      // the order would depend on the compiler.
       : width_(static_cast<float>(width)),
         height_(static_cast<float>(height)),
         land_{random, width, height, width_ / random.Between(2, 5), random.Between(0.7F, 1)},
@@ -198,8 +198,8 @@ class Scene {
     const float land = land_.At(x, y), skin = skin_.At(x, y);
     Color color = Mix(sky_, haze_, std::clamp(py / horizon_, 0.0F, 1.0F));
     float bumps = land * relief_ * 0.4F;
-    // `depth`: pixels inside of the object, whose edge blends over a pixel; `texture`: its bumps at
-    // this pixel, in -1..1.
+    // `depth`: how many pixels inside the object this one lies (the edge blends over one pixel);
+    // `texture`: the object's bumps here, in -1..1.
     const auto cover = [&](Color with, float depth, float texture) {
       const float share = std::clamp(depth + 0.5F, 0.0F, 1.0F);
       color = Mix(color, with, share);

@@ -1,4 +1,5 @@
-// The source of train_cifar's batches: Sluice, or a plain loader of files to compare with.
+// The source of train_cifar's batches: Sluice, one epoch of it that is kept and played again, or a
+// plain loader of files to compare with.
 #pragma once
 
 #include <algorithm>

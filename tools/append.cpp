@@ -25,13 +25,13 @@ namespace {
 
 constexpr const char* kAppendDescription =
     "Adds samples to a dataset.\n\n"
-    "SOURCE is converted with the dataset's own options; its shards are added after the\n"
-    "others. The old manifest is kept under its id, so programs that have the dataset open\n"
-    "are not disturbed. SOURCE may only have classes of the dataset (if it has others,\n"
-    "convert it to another dataset, and merge). Run an interrupted command again to resume; a\n"
-    "command that was finished adds nothing a second time.\n\n"
+    "SOURCE is converted with the dataset's own options; the new shards follow the old ones.\n"
+    "The old manifest is kept under its id, so programs that have the dataset open are not\n"
+    "disturbed. Every class of SOURCE must be a class of the dataset; if not, convert SOURCE\n"
+    "to a dataset of its own, and merge the two. Run an interrupted command again to resume;\n"
+    "a command that was finished adds nothing a second time.\n\n"
     "With --repack, append then writes all samples, old and new, in a new random order into\n"
-    "new shards. The old shards stay for programs that read them. With --repack and without a\n"
+    "new shards. The old shards stay for programs that read them. With --repack but without\n"
     "SOURCE, append adds no samples and only writes the new order.\n";
 
 constexpr const char* kAppendExamples =
@@ -158,8 +158,7 @@ cli::Command AddAppendCommand(CLI::App& program) {
   cli::AddDeclared(*app, arguments->options.run, &RunOptions::on_error);
   app->add_flag("--repack", arguments->repack,
                 "after appending, write all samples in a new random order into new shards; needs "
-                "as much free "
-                "disk space as the dataset has");
+                "as much free disk space as the dataset takes");
   cli::AddDeclared(*app, *arguments,
                    option_list::Option("seed", &AppendArguments::seed, "seed of the new order"))
       ->needs("--repack");

@@ -1,5 +1,5 @@
-// `sluice cache`: lists the remote datasets of which a folder holds blocks, and removes those that
-// no process uses.
+// `sluice cache`: lists the remote datasets whose blocks a folder holds, and removes those that no
+// process uses.
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -18,9 +18,9 @@ namespace {
 
 constexpr const char* kCacheDescription =
     "Lists, or clears, a folder in which loaders keep blocks of remote datasets.\n\n"
-    "DIR is the folder of LoaderOptions::stage, for datasets at URLs. Prints for each dataset how "
-    "much of it is there and whether a process uses it. The dataset that was not used for the "
-    "longest time comes first.\n";
+    "DIR is the folder that LoaderOptions::stage names; blocks of datasets at URLs are kept there. "
+    "For each dataset, the command prints how much of it DIR holds, and whether a process uses it. "
+    "The least recently used dataset comes first.\n";
 
 constexpr const char* kCacheExamples =
     "\nExamples:\n"

@@ -8,21 +8,21 @@
 //   tests/tools/CMakeLists.txt            its own test
 //   tests/tools/usage_test.cpp
 //   tests/tools/url_test.cpp              whether it takes a URL or not
-//   tests/README.md                       what its test holds
-//   tests/tools/dataset_commands.h        this and the rest if it takes a dataset
+//   tests/README.md                       what its test checks
+//   tests/tools/dataset_commands.h        from here on: if it takes a dataset
 //   tests/tools/odd_dataset_test.cpp
 //   tests/interruption/no_memory_test.cpp
 //   tests/fuzz/fuzz_test.cpp              with its target; or command_targets.cpp, if it reads
 //   tests/fuzz/forged_targets.h
 //   tests/fuzz/forged_targets.cpp
 //   tests/fuzz/CMakeLists.txt
-//   writer/include/sluice/dataset_edit.h  this and the rest if it makes a dataset of others
+//   writer/include/sluice/dataset_edit.h  from here on: if it makes a dataset of others
 //   writer/CMakeLists.txt
 //   tests/tools/edit_test.cpp
 //   tests/format/read_every_command.py
 //   tests/interruption/edit_test.cpp
 //   tests/interruption/direct_test.cpp
-//   writer/include/sluice/convert_option_list.h  this and the rest if it declares options
+//   writer/include/sluice/convert_option_list.h  from here on: if it declares options
 //   tools/docs/options.cpp
 //   tools/docs/options.py
 //   tests/python/test_options.py

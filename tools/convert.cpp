@@ -33,20 +33,20 @@ using cli::UsageError;
 
 constexpr const char* kConvertDescription =
     "Compiles images into a dataset.\n\n"
-    "SOURCE is a folder with one folder per class (numbered in the order of their names;\n"
-    "images in nested folders belong to the top folder's class; a folder around all others\n"
-    "is not a class), or a folder of images without labels. If SOURCE holds train/, val/ and\n"
-    "the like, the command asks at a terminal whether to make a dataset of each, and elsewhere\n"
-    "refuses; --split-folders or --labels answer beforehand. Or it is one or more tar files\n"
-    "with WebDataset's names:\n"
-    "KEY.jpg with KEY.cls, KEY.txt, KEY.json and KEY.mask.png or KEY.seg.png; - is a tar file\n"
-    "from a pipe, which is stored next to DATASET during the conversion. Or it is one or more\n"
+    "SOURCE is a folder with one folder per class, or a folder of images without labels.\n"
+    "Classes are numbered in the order of their names. Images in nested folders belong to the\n"
+    "top folder's class; a folder around all others is not a class. If SOURCE holds train/,\n"
+    "val/ and the like, the command asks at a terminal whether to make a dataset of each, and\n"
+    "elsewhere refuses; --split-folders or --labels answer beforehand.\n\n"
+    "SOURCE may also be one or more tar files with WebDataset's names: KEY.jpg with KEY.cls,\n"
+    "KEY.txt, KEY.json and KEY.mask.png or KEY.seg.png. The SOURCE - is a tar file from a\n"
+    "pipe, which is stored next to DATASET during the conversion. Or SOURCE is one or more\n"
     "Parquet (as Hugging Face's), TFRecord, RecordIO or .beton (FFCV's) files. Or --table or\n"
     "--paths lists the images, or --coco, --voc or --yolo describes them.\n\n"
     "JPEG, PNG, BMP, PPM and TGA are recognised by content, and so are WebP, GIF, TIFF, AVIF,\n"
     "HEIF, JPEG XL and JPEG 2000 if the build found their libraries. Of several frames or\n"
     "pages, the first is taken. Hidden files, and files that are not images, are skipped and\n"
-    "counted; broken images, and files with an image's ending that hold no image, are left out\n"
+    "counted. Broken images, and files with an image's ending that hold no image, are left out\n"
     "and listed in DATASET/skipped.tsv.\n\n"
     "DATASET is created. To resume after an interruption, run the same command again. The\n"
     "result depends only on the sources and the options, never on --threads.\n";
@@ -73,10 +73,11 @@ constexpr const char* kConvertExamples =
 constexpr const char* kPlanDescription =
     "Plans a conversion that several processes or machines then make in parts.\n\n"
     "Takes what `sluice convert` takes, looks for the sources, decides which of them go to\n"
-    "which shard, and writes that into DATASET. Then run `sluice convert --part I/N DATASET`\n"
-    "for each I from 0 to N - 1, on any machines that have the sources and DATASET at the same\n"
-    "paths, and at last `sluice finish DATASET`. The dataset has the bytes that `sluice convert`\n"
-    "gives it, whatever N is. `sluice status DATASET` shows how far the conversion is.\n";
+    "which shard, and writes this plan into DATASET. Then run `sluice convert --part I/N\n"
+    "DATASET` for each I from 0 to N - 1, on any machines that have the sources and DATASET at\n"
+    "the same paths, and at last `sluice finish DATASET`. For every N, the dataset has the same\n"
+    "bytes as one that `sluice convert` makes alone. `sluice status DATASET` shows how far the\n"
+    "conversion is.\n";
 
 constexpr const char* kPlanExamples =
     "\n"
@@ -133,11 +134,10 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
   const auto add_quality = [&] {
     return AddOption(
         app, "--quality", "Q",
-        "JPEG quality, 1 to 100 (default 90); or keep: a JPEG keeps its coefficients, unless it is "
-        "resized, its colours change (CMYK, RGB-coded, grey without --channels 1, --icc convert), "
-        "Exif turns it at an incomplete block, or its sampling or steps are unusual; keep:Q "
-        "encodes "
-        "these at Q",
+        "JPEG quality, 1 to 100 (default 90). With keep, a JPEG keeps its coefficients, and is "
+        "encoded only if it is resized, its colours change (CMYK, RGB-coded, grey without "
+        "--channels 1, --icc convert), Exif turns it at an incomplete block, or its sampling or "
+        "steps are unusual; keep:Q encodes these JPEGs at quality Q",
         [&form](const std::string& text) { ParseQuality(text, form); });
   };
   cli::AddDeclared(app, form, {{"keep", nullptr}, {"quality", add_quality}});
@@ -156,9 +156,9 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
       ->group(group);
   app.add_flag("--split-folders", arguments.source.split_folders,
                "make a dataset of each split, with the same classes, in DATASET/train, DATASET/val "
-               "and so on. A split is a folder in SOURCE; or the files that share a split's name "
-               "(train-*.parquet) or folder; or, with --yolo or --voc, images/train with "
-               "labels/train")
+               "and so on. If SOURCE is a folder, each folder in it is a split; with --yolo or "
+               "--voc, images/train with labels/train is. If SOURCE is files, a split is those "
+               "whose names (train-*.parquet) or folders name the same split")
       ->excludes("--split")
       ->group(group);
   cli::AddDeclared(
@@ -171,8 +171,8 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
       ->group(group);
   cli::AddDeclared(app, arguments.options.shards);
   AddMetaOption(app, arguments.options.shards.meta,
-                "say something about the dataset, such as license=CC-BY-4.0; may be given several "
-                "times. `sluice inspect` shows it, and edits keep it");
+                "store a fact about the dataset, such as license=CC-BY-4.0; may be given several "
+                "times. `sluice inspect` shows it, and edits of the dataset keep it");
   app.get_option("--meta")->group(group);
   app.get_option("--keep-order")->excludes("--seed");
 }

@@ -1,6 +1,5 @@
-// The building blocks of the commands convert, plan, append, finish and status, in the order in
-// which a conversion needs them: a piped archive, the sources and datasets, the run, and its
-// report.
+// The building blocks of the commands convert, plan, append, finish and status: the datasets that a
+// command makes, the pictures that these share, the report, the run, and an archive from a pipe.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +21,7 @@
 
 namespace sluice {
 
-// One of the datasets that a single command makes, from a split or from several folders.
+// A dataset that a command makes: the only one, or one of several (of a split or several folders).
 struct ConvertPart {
   std::string name;  // of the folder inside of DATASET; empty: DATASET itself
   ConvertSource source;
@@ -70,7 +69,7 @@ void PrintShared(const SharedImages& shared, const std::string& folder, bool dry
 
 nlohmann::ordered_json SharedJson(const SharedImages& shared);
 
-// The summary of a conversion, as it is printed at its end.
+// What the report at the end of a conversion is made of.
 struct ConvertAccount {
   std::string dataset;
   ConvertOptions options;
@@ -111,10 +110,11 @@ struct PartArguments {
 // the exit code.
 int RunPart(const PartArguments& arguments);
 
-// An archive from a pipe, stored in a file because samples are read in another order and more than
-// once. The file lies in the folder `dataset` + ".spool" (for a dataset at a URL: in the folder for
-// temporary files) and is removed with this object. If the process is killed, the next process for
-// the same dataset removes the file.
+// An archive from a pipe, stored in a file because its samples are read more than once and not in
+// the order in which they arrive. The file lies in the folder `dataset` + ".spool" and is removed
+// with this object. If the process is killed, the next process for the same dataset removes the
+// file. For a dataset at a URL, the folder is among the temporary files and is named after the
+// process; if that is killed, the file stays.
 class PipedArchive {
  public:
   // Reads standard input to its end. Throws Error: kIo, kExists (the folder is not Sluice's),

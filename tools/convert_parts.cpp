@@ -1,10 +1,10 @@
 // One command, several datasets: finds the datasets that a command line makes, the source of each,
 // and the pictures that they share.
 //
-// Three things lead to several datasets: --split deals one source by fractions; --split-folders
-// takes the folders of one source (or files by their names) apart; and several folders on the
-// command line become a dataset each. In all of them a class must have the same number everywhere,
-// or a model that was trained on one part would be judged wrongly on another: so the classes of all
+// Three things lead to several datasets: --split divides one source by fractions; --split-folders
+// makes a dataset of each folder of one source, or groups files by their names; and several folders
+// on the command line become a dataset each. A class must have the same number in all of them, or a
+// model that was trained on one part would be judged wrongly on another: so the classes of all
 // parts are found first.
 #include <algorithm>
 #include <cstdio>
@@ -69,8 +69,9 @@ bool IsFileThere(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-// If the arguments name the root of a tree such as images/train, labels/train, returns them with
-// its folders images and labels instead, whose subfolders are the splits.
+// If --voc or --yolo names the root of a tree such as images/train and labels/train, returns the
+// arguments with images/ and labels/ in place of the root: the folders inside these two are the
+// splits. Otherwise returns the arguments unchanged.
 SourceArguments AboveSplits(SourceArguments arguments) {
   std::filesystem::path* const given = LabelFolder(arguments);
   if (given == nullptr) return arguments;
@@ -83,7 +84,7 @@ SourceArguments AboveSplits(SourceArguments arguments) {
   return arguments;
 }
 
-// The arguments with the folders inside the only source as their sources.
+// Returns the arguments with their only source replaced by the folders inside it.
 SourceArguments FoldersInside(const SourceArguments& arguments, std::vector<std::string>& warnings,
                               const std::stop_token& stop) {
   const std::filesystem::path root = arguments.places[0];
@@ -160,7 +161,7 @@ bool NamesClasses(const SourceArguments& arguments) {
 }
 
 // Gives each class the same number in all parts. `classes` holds the classes of each part. If they
-// differ, classes that the part with the most classes lacks follow that part's.
+// differ, the classes of the part with the most come first, and those that it lacks follow.
 void ShareClasses(std::vector<ConvertPart>& parts,
                   const std::vector<std::vector<std::string>>& classes) {
   std::vector<std::string> all =
@@ -301,7 +302,8 @@ std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
   const SourceArguments above = AboveSplits(arguments);
   std::vector<std::string> names =
       FindSplitFolders(above.places[0], {.follow_links = arguments.given.follow_links}, stop).names;
-  // Label files that are not laid out like this are for all of the images.
+  // If the label files are not in folders of the same names, they are for all images, and the
+  // folders are not splits.
   if (const std::filesystem::path* const labels = LabelFolder(above)) {
     std::erase_if(names,
                   [labels](const std::string& name) { return !IsFolderThere(*labels / name); });
@@ -357,10 +359,10 @@ PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, 
     part.source.split.seed = seed;
     parts.push_back(std::move(part));
   }
-  // A part that gets no samples is found now, not after the others have been converted. (A list
-  // that an earlier run left is read later; that run had passed this check.)
+  // Throws now if a part gets no samples, not after the others have been converted. (An empty list
+  // of paths stands for the list of an earlier run, which has passed this check.)
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    // By a column, any part may be without samples, not only the smallest one.
+    // If a column decides the part, any part may be empty, not only the smallest one.
     if (p != smallest && source.split.by.empty()) continue;
     if (!source.paths.empty() || source.kind != ConvertSource::Kind::kPaths) {
       FindClasses(parts[p].source, threads, stop);

@@ -105,8 +105,8 @@ bool IsStored(const ConvertAccount& account) {
   return !account.options.run.dry_run && !account.planned;
 }
 
-// Whether all images were converted by this run, so that its counts of shrunk and of encoded ones
-// are whole.
+// Whether this run converted all images, so that its counts of shrunk and of encoded images are
+// those of the dataset.
 bool IsOfOneRun(const ConvertAccount& account) {
   return IsStored(account) && account.found_done == 0;
 }

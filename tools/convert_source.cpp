@@ -58,7 +58,7 @@ BoxFormat ParseBoxes(const std::string& text, bool& relative) {
   return cli::ParseChoice<BoxFormat>(form, cli::ChoicesOf<BoxFormat>());
 }
 
-// The names of classes in the file, one a line.
+// Reads the names of classes from the file, one a line.
 std::vector<std::string> ReadClasses(const std::string& file, const std::stop_token& stop) {
   const std::string text = ReadAll(file, stop);
   std::vector<std::string> names = LinesOf(text);
@@ -118,9 +118,9 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
       "a folder of Pascal VOC's .xml files for the images in SOURCE: boxes with classes");
   add("--yolo", AnnotationFormat::kYolo, "DIR",
       "a folder of YOLO's .txt files for the images in SOURCE: boxes with classes, masks from "
-      "outlines, key points. The classes' names are those of --classes, or of classes.txt, "
-      "obj.names or a .yaml in the folder or up to two above it. For a tree SET with images/ and "
-      "labels/, give it twice: --yolo SET SET");
+      "outlines, key points. The classes' names come from --classes, or from a classes.txt, "
+      "obj.names or .yaml file in the folder or up to two levels above. If a folder SET holds "
+      "images/ and labels/, name SET as DIR and as SOURCE: --yolo SET SET");
   CLI::Option* const take =
       cli::AddOption(app, "--take", "PARTS",
                      "what to take from COCO's, VOC's or YOLO's files: boxes, masks, keypoints, "
@@ -149,9 +149,9 @@ CLI::Option* AddLabels(CLI::App& app, SourceArguments& arguments) {
                                               {"path", FolderLabels::kPath}});
   };
   return cli::AddOption(app, "--labels", "HOW",
-                        "the folder that is an image's class: top (the outermost), parent (the "
-                        "innermost), path (all of them); or none, as --no-labels. Default: top, "
-                        "unless SOURCE holds train/, val/ and the like",
+                        "which of the folders around an image name its class: top (the outermost), "
+                        "parent (the innermost) or path (all of them); or none, as --no-labels. "
+                        "Default: top; if SOURCE holds train/, val/ and the like, you must choose",
                         take)
       ->check(cli::Choices("none top parent path"));
 }
@@ -198,10 +198,11 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   const std::string group = "What is converted";
   app.add_option(
          "SOURCE", arguments.places,
-         "a folder of images, or its URL in an object store (s3://bucket/photos), or one or more "
-         "files that hold them (tar, Parquet, TFRecord, RecordIO, FFCV's .beton; - is a tar from "
-         "standard input), or several folders (each becomes DATASET/ITS-NAME, with the same "
-         "classes); then the DATASET, a folder to create, or a URL in a store")
+         "a folder of images, or its URL in an object store (s3://bucket/photos); or several "
+         "folders, each of which becomes a dataset DATASET/ITS-NAME, with the same classes; or one "
+         "or more files that hold images: tar, Parquet, TFRecord, RecordIO or FFCV's .beton (- is "
+         "a tar file from standard input). After the sources comes DATASET: a folder to create, or "
+         "a URL in a store")
       ->required()
       ->type_name("... DATASET");
   CLI::Option* const table =
@@ -212,31 +213,31 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   CLI::Option* const paths =
       app.add_option("--paths", arguments.paths,
                      "convert the files in this list, one a line (or separated by zero bytes), "
-                     "below SOURCE; - reads standard input. DATASET keeps the list: to resume, an "
-                     "empty list is enough")
+                     "below SOURCE; - reads standard input. DATASET keeps the list, so to resume, "
+                     "FILE may be empty")
           ->type_name("FILE");
   CLI::Option* const path_column =
       cli::AddDeclared(app, arguments.given.rows, &RowOptions::path_column);
   CLI::Option* const field =
       app.add_option(
              "--field", arguments.fields,
-             "a column of the table, or of Parquet, TFRecord, RecordIO or .beton files, as "
-             "COLUMN=TYPE[,name=FIELD][,classes=FILE], where FILE has the classes' names, one a "
-             "line; may be given several times. Types: class, classes (separated by , ; or |, or a "
-             "JSON list), classes:space (also by spaces), int, float, floats, "
-             "boxes:FORM, where FORM is xyxy (default), xywh or cxcywh, with -relative for "
-             "fractions of the sides (COLUMN may be four, joined by +: left+top+right+bottom); "
-             "box_classes, text, json, bytes, mask (a path). Default: label or class as class, "
-             "text or caption as text")
+             "store a column of the table, or of Parquet, TFRecord, RecordIO or .beton files. SPEC "
+             "is COLUMN=TYPE[,name=FIELD][,classes=FILE]; FILE has the classes' names, one a line. "
+             "May be given several times. Types: class; classes (separated by , ; or |, or a JSON "
+             "list); classes:space (also separated by spaces); int; float; floats; boxes:FORM; "
+             "box_classes; text; json; bytes; mask (a path). FORM is xyxy (default), xywh or "
+             "cxcywh, followed by -relative if the numbers are fractions of the sides; the four "
+             "numbers of a box may be in four columns, joined by +: left+top+right+bottom. "
+             "Default: a column named label or class is a class, one named text or caption a text")
           ->type_name("SPEC")
           ->allow_extra_args(false);
   CLI::Option* const classes =
       app.add_option(
              "--classes", arguments.classes,
-             "the names of classes 0, 1, ..., one a line (default: those in the sources, "
-             "in the order of their bytes). With columns (a table's or --field's), they are those "
-             "of the first column of type class, or if there is none, of the first of type "
-             "classes or box_classes")
+             "the names of classes 0, 1, ..., one a line (default: the names in the sources, "
+             "in the order of their bytes). If the sources have columns (a table's or --field's), "
+             "FILE names the classes of the first column of type class or, if there is none, of "
+             "the first of type classes or box_classes")
           ->type_name("FILE");
   LabelOptions& label = arguments.given.label;
   CLI::Option* const classes_of = cli::AddDeclared(app, label, &LabelOptions::classes_of);
@@ -244,8 +245,8 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   CLI::Option* const masks = cli::AddDeclared(app, arguments.given, &ConvertSource::mask_folder);
   CLI::Option* const upright = app.add_flag_callback(
       "--upright", [&arguments] { arguments.given.upright = true; },
-      "boxes, masks and key points were drawn on the upright image, after its Exif orientation "
-      "(the default; if it is given, there is no warning about images that are stored turned)");
+      "boxes, masks and key points were drawn on the image as its Exif orientation turns it. This "
+      "is the default; give --upright to have no warning about images that are stored turned");
   CLI::Option* const as_stored =
       app.add_flag_callback(
              "--as-stored", [&arguments] { arguments.given.upright = false; },
@@ -339,7 +340,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
                      [](const Column& column) { return column.type == ColumnType::kClass; });
     if (label != source.rows.columns.end() && !label->classes.empty()) {
       throw UsageError("--classes and --field " + label->column +
-                       "=class,classes=FILE name the classes of one column; give one of them");
+                       "=class,classes=FILE both name the classes of this column; give only one");
     }
     source.label.classes = ReadClasses(arguments.classes, stop);
   }

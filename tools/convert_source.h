@@ -20,8 +20,8 @@ struct SourceArguments {
   std::string paths;                // a file, or "-"
   std::vector<std::string> fields;  // as --field takes them
   std::string classes;              // a file
-  // The members of a ConvertSource that command-line flags set directly: its groups, its masks and
-  // how links are treated. label_files.path is empty if no label files are given.
+  // Holds the members that command-line flags set directly; MakeSource() copies them to the source.
+  // label_files.path is empty if no label files are given.
   ConvertSource given{std::filesystem::path()};
   bool split_folders = false;  // only for commands that make several datasets
 };

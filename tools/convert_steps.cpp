@@ -27,14 +27,14 @@ namespace {
 
 constexpr const char* kFinishDescription =
     "Makes a dataset of the parts that `sluice convert --part` has made.\n\n"
-    "DATASET is a folder that `sluice plan` has begun. Reads the tables of all shards, and writes "
-    "skipped.tsv and the manifest, after which the dataset is what `sluice convert` alone would "
-    "have made. If parts are missing, it names their shards and ends with 1.\n";
+    "DATASET is a folder that `sluice plan` has begun. The command reads the tables of all shards, "
+    "and writes skipped.tsv and the manifest; then the dataset is what `sluice convert` alone "
+    "would have made. If parts are missing, the command names their shards and exits with 1.\n";
 
 constexpr const char* kStatusDescription =
     "Shows how far a conversion in parts has come.\n\n"
-    "DATASET is a folder that `sluice plan` has begun. Looks only at the names and times of its "
-    "files, so it may run on any machine, at any time.\n";
+    "DATASET is a folder that `sluice plan` has begun. The command reads the plan there, and the "
+    "names, sizes and times of the files, so it may run on any machine, at any time.\n";
 
 struct StepArguments {
   std::string dataset;
@@ -226,7 +226,7 @@ int RunPart(const PartArguments& arguments) {
     }
     cli::PrintOut(text);
   }
-  return cli::kDone;  // a scheduler would repeat a part that returns another code
+  return cli::kDone;  // also if sources were left out: a scheduler would repeat the part
 }
 
 cli::Command AddFinishCommand(CLI::App& program) {

@@ -18,9 +18,10 @@ constexpr const char* kCopyDescription =
     "Copies a dataset to another place: a folder, or an object store.\n\n"
     "SOURCE and TARGET are folders or URLs (s3://bucket/prefix, gs://, https://; nothing can be "
     "written to a plain HTTP server). Shards come first and the manifest last. Every byte is "
-    "compared with its checksum before it is written; damage ends the copy. If it is interrupted, "
-    "run it again: shards that are there are read, compared with their checksums and, if they are "
-    "whole, not copied again. So the same command also repairs a copy that was damaged later.\n";
+    "compared with its checksum before it is written; damage ends the copy. Run an interrupted "
+    "command again to resume: shards that TARGET has already are read, compared with their "
+    "checksums and, if they are intact, not copied again. So the same command also repairs a copy "
+    "that was damaged later.\n";
 
 constexpr const char* kCopyExamples =
     "\nExamples:\n"
@@ -68,11 +69,11 @@ cli::Command AddCopyCommand(CLI::App& program) {
   const auto arguments = std::make_shared<CopyArguments>();
   cli::AddArgument(*app, "SOURCE", arguments->source, "folder or URL of the dataset");
   cli::AddArgument(*app, "TARGET", arguments->target, "folder or URL to copy it to");
-  cli::AddDeclared(*app, arguments->options,
-                   option_list::Option(
-                       "threads", &CopyOptions::threads,
-                       "shards copied at the same time; each takes as much memory as it is large",
-                       {.least = 1, .most = 1024}));
+  cli::AddDeclared(
+      *app, arguments->options,
+      option_list::Option("threads", &CopyOptions::threads,
+                          "shards copied at the same time; each takes its own size in memory",
+                          {.least = 1, .most = 1024}));
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kCopyExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunCopy(*arguments); }};

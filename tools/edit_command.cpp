@@ -26,7 +26,7 @@ void AddMetaOption(CLI::App& app, std::map<std::string, std::string>& meta, cons
     for (const std::string& text : texts) {
       const std::size_t at = text.find('=');
       if (at == std::string::npos || at == 0)
-        throw cli::UsageError("--meta: \"" + text + "\" is not a name, = and a value");
+        throw cli::UsageError("--meta: \"" + text + "\" is not NAME=VALUE");
       const std::string name = text.substr(0, at);
       if (!meta.emplace(name, text.substr(at + 1)).second)
         throw cli::UsageError("--meta: \"" + name + "\" is given twice");
@@ -39,8 +39,8 @@ void AddMetaOption(CLI::App& app, std::map<std::string, std::string>& meta, cons
 
 void AddDirectOption(CLI::App& app, bool& direct) {
   app.add_flag("--direct", direct,
-               "write shards past the page cache (O_DIRECT), so that other programs' files stay in "
-               "it; same bytes");
+               "write shards past the page cache (O_DIRECT), so that other programs' files stay "
+               "cached; the shards have the same bytes");
 }
 
 bool RunEdit(const EditOutput& output, const std::string& activity, const std::string& title,

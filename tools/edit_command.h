@@ -28,8 +28,8 @@ void AddOutputOptions(CLI::App& app, EditOutput& output);
 void AddMetaOption(CLI::App& app, std::map<std::string, std::string>& meta, const char* help);
 // The help of --meta for commands that make datasets from datasets.
 inline constexpr const char* kMetaHelp =
-    "say something else about the dataset, such as license=CC-BY-4.0; may be given several times. "
-    "NAME= removes a name. Without it, the new dataset says the same as its inputs";
+    "change a fact stored about the dataset, such as license=CC-BY-4.0; may be given several "
+    "times. NAME= removes NAME. The other facts are taken from the inputs";
 
 // Adds --direct, for commands that write shards.
 void AddDirectOption(CLI::App& app, bool& direct);
@@ -43,7 +43,7 @@ bool RunEdit(const EditOutput& output, const std::string& activity, const std::s
 // Prints the warnings to standard error, unless the output is JSON, which has them, or --quiet.
 void PrintWarnings(const EditOutput& output, const EditSummary& summary);
 
-// "data/new: 120 samples of 10 classes in 3 shards (2 linked), 12.1 MB"
+// "data/new: 120 samples of 10 classes in 3 shards (2 taken over unchanged), 12.1 MB"
 std::string MadeLine(const std::string& dataset, const EditSummary& summary);
 nlohmann::ordered_json MadeJson(const std::string& dataset, const EditSummary& summary);
 

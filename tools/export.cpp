@@ -44,12 +44,12 @@ constexpr const char* kExportDescription =
     "bytes, packed images as the JPEGs they were made from, raw pixels as PNG. Masks and further "
     "images go to folders with their fields' names, and so do bytes that are neither text nor "
     "JSON. If two keys would give the same file name, a number is added (x-1.jpg). "
-    "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other field, "
-    "with classes by name. FOLDER/classes/FIELD.txt has a field's classes in the order of their "
-    "numbers, and FOLDER/classes.txt those of the label: `sluice convert --table labels.csv "
-    "--classes classes.txt` reads both. If there are other fields than label and text, name all of "
-    "them: `--field label=class --field tags=classes,classes=classes/tags.txt`. Damaged samples "
-    "are left out and named.\n";
+    "FOLDER/labels.csv has a row for each sample: the path of its image, its key, and every other "
+    "field, with classes by name. FOLDER/classes/FIELD.txt has a field's classes in the order of "
+    "their numbers, and FOLDER/classes.txt has those of the label. `sluice convert --table "
+    "labels.csv --classes classes.txt` converts the samples again. If they have fields besides "
+    "label and text, name every field: `--field label=class --field "
+    "tags=classes,classes=classes/tags.txt`. Damaged samples are left out and named.\n";
 
 constexpr const char* kExportExamples =
     "\nExamples:\n"
@@ -306,7 +306,8 @@ class Export {
 
   // Nests a value's numbers in lists, as its shape says: boxes are lists of four numbers.
   static nlohmann::ordered_json Shaped(nlohmann::ordered_json values, const Field& field) {
-    // The number of lists on the outermost level follows from that of the numbers.
+    // An array's outermost extent is the list itself; for a variable field, the count of numbers
+    // gives the length of the outermost list.
     const std::size_t outer = field.kind == FieldKind::kVariable ? 0 : 1;
     for (std::size_t extent = field.shape.size(); extent > outer; --extent) {
       auto lists = nlohmann::ordered_json::array();
@@ -471,9 +472,9 @@ cli::Command AddExportCommand(CLI::App& program) {
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   cli::AddArgument(*app, "FOLDER", arguments->folder, "folder to create");
   app->add_flag("--no-formulas", arguments->no_formulas,
-                "for spreadsheets, which run a cell as a formula if it begins with = + - @, a tab "
-                "or a line's end: put a ' before such cells of labels.csv, except numbers; `sluice "
-                "convert` then reads the ' as a part of them");
+                "put a ' before each cell of labels.csv that a spreadsheet would run as a formula: "
+                "one that is not a number and begins with = + - @, a tab or a line break. `sluice "
+                "convert` then reads the ' as a part of the cell");
   cli::AddThreads(*app, arguments->threads);
   cli::AddDeclared(*app, arguments->limits);
   AddOutputOptions(*app, arguments->output);

@@ -181,8 +181,8 @@ std::string Numbered(const std::string& name, std::uint32_t number) {
   return number == 0 ? name : name + "-" + std::to_string(number);
 }
 
-// Finds the files that need a number. Names are kept as hashes, to save memory; if two names share
-// a hash, a file gets a number without need.
+// Finds the samples whose names need a number. Names are kept as hashes, to save memory; if two
+// names share a hash, a sample gets a number without need.
 class NumberChooser {
  public:
   explicit NumberChooser(const ExportSamples& samples) : samples_(samples) {}
@@ -200,10 +200,11 @@ class NumberChooser {
  private:
   using Hash = std::size_t;
 
+  // A name that several samples, or a sample and a folder, would have.
   struct Wanted {
-    std::optional<std::uint64_t> keeper;
-    bool by_ending = false;
-    std::uint32_t next = 1;  // number to try
+    std::optional<std::uint64_t> keeper;  // the sample that gets the name without a number
+    bool by_ending = false;               // `keeper` has its key's own ending
+    std::uint32_t next = 1;               // number to try
   };
 
   static Hash HashOf(const std::string& name) { return std::hash<std::string>()(Folded(name)); }
@@ -265,9 +266,9 @@ class NumberChooser {
 
   const ExportSamples& samples_;
   std::vector<Hash> names_;           // the hashes of all samples' names, sorted
-  std::unordered_set<Hash> folders_;  // folders with a file's name (without its ending)
+  std::unordered_set<Hash> folders_;  // folders such as "a.jpg", without the ending
   std::unordered_map<Hash, Wanted> wanted_;
-  std::unordered_set<Hash> numbered_;  // names that have got a number
+  std::unordered_set<Hash> numbered_;  // names with a number that are in use
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
 };
 

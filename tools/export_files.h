@@ -18,7 +18,7 @@ namespace sluice {
 
 // A new file of an export, in a folder that is created if needed. If the path exists already, that
 // is an error. The new file is removed again unless Close() succeeds, so that no incomplete file
-// stays. All throw Error(kIo).
+// stays. The constructor, Write() and Close() throw Error(kIo).
 class NewFile {
  public:
   explicit NewFile(const std::filesystem::path& path);
@@ -47,9 +47,9 @@ std::string CsvCell(const std::string& text);
 // number and begins with = + - @, a tab or a line break.
 std::string NoFormula(const std::string& text);
 
-// Class names as one text: "cat|dog". If a name would then be read as several names or as another
-// one, a JSON list instead. The types classes and box_classes of `sluice convert --field` read
-// both.
+// Class names as one text: "cat|dog". If a name would then be read as several names or as a
+// different one, the text is a JSON list instead. The types "classes" and "box_classes" of `sluice
+// convert --field` read both.
 std::string NamesCell(const std::vector<std::string>& names);
 
 // The samples to name. Samples whose key cannot be read (nullopt) get no name.

@@ -295,7 +295,7 @@ std::uint64_t FindKey(const Dataset& dataset, const std::string& key) {
   }
   throw Error(ErrorCode::kNotFound, dataset.path().string(),
               "has no sample with the key \"" + key +
-                  "\"; a key is the source's path relative to its folder");
+                  "\"; a sample's key is its file's path, relative to the folder converted");
 }
 
 int RunInspect(const InspectArguments& arguments) {

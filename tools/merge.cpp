@@ -71,8 +71,8 @@ cli::Command AddMergeCommand(CLI::App& program) {
       ->type_name("... NEW");
   cli::AddChoice(
       *app, "--duplicates", "WHAT",
-      "if two datasets have the same sample (key and content): refuse (default): say how many and "
-      "do nothing; keep: take it twice; drop: take it once",
+      "what to do if two datasets have the same sample (key and content). refuse (default): report "
+      "how many, and write nothing; keep: take it twice; drop: take it once",
       arguments->options.duplicates,
       {{"refuse", Duplicates::kRefuse}, {"keep", Duplicates::kKeep}, {"drop", Duplicates::kDrop}});
   AddMetaOption(*app, arguments->output.meta, kMetaHelp);

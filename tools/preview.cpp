@@ -53,7 +53,7 @@ struct PreviewPicture {
 struct Preview {
   std::vector<PreviewPicture> pictures;  // by label, then by number
   std::uint64_t probed = 0;  // samples that were examined, spread evenly over the dataset
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;  // width and height of each of them
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;  // width and height of their images
 };
 
 struct PreviewOptions {
@@ -62,7 +62,6 @@ struct PreviewOptions {
 };
 
 // Limits that keep a preview small.
-
 constexpr std::uint64_t kMaxProbed = 4096;
 constexpr std::size_t kCaptionBytes = 200;
 
@@ -96,7 +95,7 @@ PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
     picture.key = sample.key();
     const Schema& schema = dataset.schema();
     std::size_t label = schema.LabelField();
-    // A label of several numbers.
+    // Otherwise, the first label field with several numbers.
     if (label == Schema::kNone) label = schema.FindRole(Role::kLabel);
     if (label != Schema::kNone) ReadLabel(sample, schema.fields[label], picture);
     if (const std::size_t text = schema.FindRole(Role::kText); text != Schema::kNone) {
@@ -119,7 +118,8 @@ PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
   return picture;
 }
 
-// Takes one sample of each label in turn, until there are `count`.
+// Takes one sample of each label in turn, until there are `count`, and sorts them by label. If no
+// sample has a label, takes `count` of them at even distances.
 std::vector<PreviewPicture> Chosen(std::vector<PreviewPicture> looked, std::uint64_t count) {
   std::map<std::optional<std::int64_t>, std::vector<PreviewPicture>> by_label;
   const bool labelled = std::any_of(looked.begin(), looked.end(), [](const PreviewPicture& one) {
@@ -150,8 +150,8 @@ std::vector<PreviewPicture> Chosen(std::vector<PreviewPicture> looked, std::uint
   return chosen;
 }
 
-// Examines 4096 samples, spread evenly over the dataset (all samples of a smaller one), and chooses
-// as many of each class as there is room for. `on_progress`: pictures decoded, and in all.
+// Examines 4096 samples, spread evenly over the dataset (all samples of a smaller one), chooses
+// equally many of each class, and decodes these. Calls on_progress(pictures decoded, all pictures).
 Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
                     const std::function<void(std::uint64_t, std::uint64_t)>& on_progress) {
   Preview preview;

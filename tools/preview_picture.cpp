@@ -163,7 +163,7 @@ void Dot(Image& picture, std::int64_t x, std::int64_t y, const Colour& colour) {
   std::copy(colour.begin(), colour.end(), picture.pixels.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-// A coordinate on the thumbnail. A place outside becomes one just outside.
+// Scales a coordinate to the thumbnail. One outside the thumbnail becomes -1 or `side`.
 std::int64_t Placed(double place, double scale, std::uint32_t side) {
   const double at = std::floor(place * scale);
   if (std::isnan(at)) return -1;

@@ -1,4 +1,4 @@
-// `sluice repair`: makes a whole dataset of a damaged one, or rebuilds a lost manifest in place.
+// `sluice repair`: makes an intact dataset of a damaged one, or rebuilds a lost manifest in place.
 #include <memory>
 
 #include <sluice/shown_path.h>
@@ -14,11 +14,11 @@ namespace sluice {
 namespace {
 
 constexpr const char* kRepairDescription =
-    "Makes a whole dataset of a damaged one.\n\n"
-    "Shards without faults are hard-linked (or copied). From damaged shards, every sample whose "
-    "values are all whole is written to new ones, even if header, directory or tail are lost; lost "
-    "samples are listed. A lost manifest is rebuilt from the shards. The damaged dataset is not "
-    "changed.\n\n"
+    "Makes an intact dataset of a damaged one.\n\n"
+    "Shards without faults are hard-linked (or copied). From a damaged shard, every sample whose "
+    "values are all intact is written to a new shard, even if the header, the directory or the "
+    "tail is lost; lost samples are listed. A lost manifest is rebuilt from the shards. The "
+    "damaged dataset is not changed.\n\n"
     "Without NEW, only a lost manifest is rebuilt, in DATASET itself.\n";
 
 constexpr const char* kRepairExamples =

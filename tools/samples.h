@@ -56,7 +56,7 @@ class ReadableSamples {
  public:
   static constexpr std::size_t kMaxKept = 100;
 
-  // If a stop is requested, ends early with the shards examined until then.
+  // Throws Error(kState) if a stop was requested.
   ReadableSamples(const Dataset& dataset, const std::stop_token& stop);
 
   std::uint64_t size() const noexcept { return size_; }

@@ -1,20 +1,20 @@
 #!/bin/sh
 # Installs the system packages that are missing: tools/setup.sh [build|package|python|docs|test|ci|tidy|arm64|--libraries]
 #
-#   build  what building the libraries, commands and samples needs (the default)
-#   package that of build, and what making a .deb needs (tools/packaging/deb.cmake)
-#   python that of build, and what `pip install .` needs
-#   docs   that of build, and what making the site needs (tools/docs/build.sh)
-#   test   that of build, and what the tests need
-#   ci     that of test, the checker of .ci/run, and what some tests are skipped without
-#   tidy   that of build, and the checker of .ci/tidy
-#   arm64  that of test, a compiler for 64-bit Arm and an emulator, for .ci/arm64
+#   build    what building the libraries, commands and samples needs (the default)
+#   package  the set "build", and what making a .deb needs (tools/packaging/deb.cmake)
+#   python   the set "build", and what `pip install .` needs
+#   docs     the set "build", and what making the site needs (tools/docs/build.sh)
+#   test     the set "build", and what the tests need
+#   ci       the set "test", the checkers that .ci/run calls, and what some tests are skipped without
+#   tidy     the set "build", and the checker that .ci/tidy calls
+#   arm64    the set "test", a compiler for 64-bit Arm and an emulator, for .ci/arm64
 #
 # --libraries installs nothing: it prints the packages of the libraries that Sluice and its tests are
 # built with.
 #
-# For Debian 12 and 13 and Ubuntu 24.04 (by apt-get; says what it installs; asks sudo for root). Does nothing
-# where everything is there. SLUICE_SKIP_SETUP=1 leaves the system alone.
+# The script is for Debian 12 and 13 and Ubuntu 24.04. It calls apt-get, by sudo unless it runs as root, and says what
+# it installs. If nothing is missing, it does nothing. SLUICE_SKIP_SETUP=1 leaves the system alone.
 set -eu
 
 say() { printf '%s\n' "setup: $*"; }
@@ -37,7 +37,7 @@ if [ -r /etc/os-release ]; then
   # shellcheck source=/dev/null
   version=$(. /etc/os-release && printf %s "${VERSION_ID:-}")
 fi
-other_system() {  # other_system [LINE]: ends with what to install; LINE is how that system's installer does it
+other_system() {  # other_system [LINE]: fails, and says what to install; LINE is the command of that system's installer
   fail "this system ('$id') is neither Debian 12 or 13 nor Ubuntu 24.04, so nothing was installed.
 Install these by its own means, then run again with SLUICE_SKIP_SETUP=1:
   a C++20 compiler (g++ 12 or later), CMake 3.25 or later, Ninja, pkg-config;
@@ -48,8 +48,8 @@ Install these by its own means, then run again with SLUICE_SKIP_SETUP=1:
 On this system that should be (not tried):
   $1}"
 }
-# Fedora's and Alpine's installers take the names of pkg-config's modules, which the build asks for, too.
-modules() {  # modules BEFORE AFTER: each name between these
+# Fedora's and Alpine's installers take the names of pkg-config's modules, by which the build looks for libraries, too.
+modules() {  # modules BEFORE AFTER: prints each name between BEFORE and AFTER
   for module in libjpeg libturbojpeg libzstd libxxhash spng libexif CLI11 nlohmann_json liburing libwebp libwebpdemux \
     libtiff-4 libavif libheif libjxl libopenjp2 lcms2 libcurl libcrypto libpng; do
     printf ' %s' "$1$module$2"

@@ -36,10 +36,11 @@ namespace {
 
 constexpr const char* kStatsDescription =
     "Computes what a training needs to know.\n\n"
-    "Mean and standard deviation of each channel (over all pixels of all images, decoded whole; 0 "
-    "to 1), the distribution of sizes, and the number of samples of each class. With --json also "
-    "the dataset's digest, the range of each channel, and of every other field the number of "
-    "samples that have it, its range, mean and deviation, and its vocabulary with counts.\n";
+    "Prints the mean and standard deviation of each channel (from 0 to 1, over all pixels of all "
+    "images, decoded whole), the distribution of sizes, and the number of samples of each class. "
+    "With --json, also prints the dataset's digest, the range of each channel and, for every other "
+    "field, the number of samples that have it, its range, mean and deviation, and its vocabulary "
+    "with counts.\n";
 
 constexpr const char* kStatsExamples =
     "\nExamples:\n"
@@ -102,7 +103,7 @@ using Json = nlohmann::ordered_json;
 struct Found {
   Sums sums;
   unsigned channels = 0;
-  bool mixed = false;  // images of several kinds, which have no common mean
+  bool mixed = false;  // images differ in their number of channels, so they have no common mean
   double full = 255;   // the greatest possible value
   std::vector<std::uint32_t> widths, heights;
   std::set<std::uint64_t> left_out;  // samples whose image cannot be read
@@ -193,7 +194,7 @@ class Counting {
   Found found_;
 };
 
-// A field that is not an image, over all samples.
+// The figures of one field that is not an image, over all samples.
 class FieldCounting {
  public:
   explicit FieldCounting(const Field& field)
@@ -225,7 +226,7 @@ class FieldCounting {
       json["values"] = values_;
       json["not_finite"] = not_finite_;
       const auto count = static_cast<long double>(values_);
-      const long double mean = values_ > 0 ? sum_ / count : 0;  // counted from first_
+      const long double mean = values_ > 0 ? sum_ / count : 0;  // minus first_
       const long double variance = values_ > 0 ? squares_ / count - mean * mean : 0;
       const bool any = values_ > 0;
       const bool integers = IsInteger(field_.dtype);
@@ -277,9 +278,9 @@ class FieldCounting {
     return false;
   }
 
-  // [{"value", "count"}, ...], the most frequent first, and of equally frequent ones the
-  // smallest; classes are called by their names, in the order of their numbers. Null if there is
-  // none.
+  // [{"value", "count"}, ...], the most frequent first; equally frequent ones in ascending order.
+  // Classes are called by their names, and come in the order of their numbers. Null if the field
+  // has no vocabulary.
   Json Vocabulary() const {
     if (!is_vocabulary_) return {};
     Json json = Json::array();
@@ -307,7 +308,7 @@ class FieldCounting {
   const Field& field_;
   std::uint64_t samples_ = 0, values_ = 0, not_finite_ = 0;
   long double first_ = 0;              // the first value
-  long double sum_ = 0, squares_ = 0;  // of the differences from it
+  long double sum_ = 0, squares_ = 0;  // of the differences from first_
   double least_ = std::numeric_limits<double>::infinity(), most_ = -least_;
   std::int64_t least_integer_ = INT64_MAX, most_integer_ = INT64_MIN;  // of integers
   bool is_vocabulary_;

@@ -15,9 +15,9 @@ namespace sluice {
 namespace {
 
 constexpr const char* kSubsetDescription =
-    "Makes a dataset of some of another's samples.\n\n"
-    "Takes the samples that meet all conditions. They stay in their order, and classes keep their "
-    "numbers. Nothing is decoded.\n";
+    "Makes a dataset of some samples of another dataset.\n\n"
+    "Takes the samples that meet all conditions. Samples stay in their order, and classes keep "
+    "their numbers. Nothing is decoded.\n";
 
 constexpr const char* kSubsetExamples =
     "\nExamples:\n"

@@ -16,10 +16,10 @@ namespace sluice {
 namespace {
 
 constexpr const char* kTranscodeDescription =
-    "Makes a dataset of another's samples with the images in another form.\n\n"
-    "jpeg to packed and back gives the same JPEG bytes. raw stores the pixels that a reader would "
-    "decode. JPEGs are made from raw pixels with --quality. Images that cannot have the form stay "
-    "as they are and are counted. Masks and other fields are copied.\n";
+    "Makes a copy of a dataset with the images in a different form.\n\n"
+    "From jpeg to packed and back, the JPEG bytes stay the same. raw stores the pixels that a "
+    "reader would decode. JPEGs are made from raw pixels with --quality. Images that the form "
+    "cannot hold stay as they are and are counted. Masks and other fields are copied.\n";
 
 constexpr const char* kTranscodeExamples =
     "\nExamples:\n"

@@ -3,8 +3,8 @@
     RAY_ADDRESS=head:6379 python ray_convert.py 64 /data/photos /data/photos.sluice --image packed
 
 Plans on this machine, converts each part as a Ray task, and finishes on this machine. If a node is lost, Ray runs
-its part again on another. SOURCE and DATASET are on a file system that all nodes see, or URLs; the OPTIONs are those
-of `sluice plan`."""
+that node's parts again on others. SOURCE and DATASET are on a file system that all nodes see, or URLs; the OPTIONs are
+those of `sluice plan`."""
 
 import os
 import subprocess

@@ -3,8 +3,8 @@
     spark-submit --master spark://head:7077 spark_convert.py 64 /data/photos /data/photos.sluice --image packed
 
 Plans on this machine, converts each part as a Spark task, and finishes on this machine. If a worker is lost, Spark
-runs its part again on another. SOURCE and DATASET are on a file system that all workers see, or URLs; the OPTIONs are
-those of `sluice plan`."""
+runs that worker's parts again on others. SOURCE and DATASET are on a file system that all workers see, or URLs; the
+OPTIONs are those of `sluice plan`."""
 
 import os
 import subprocess

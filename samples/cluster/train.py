@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Trains a ResNet-18 on one or many machines: train.py DATASET [--epochs N] [--checkpoint FILE] [--stage DIR]
 
-A process for each GPU (or one without), started by torchrun, Open MPI or Slurm; README.md next to it has
-the commands. DATASET is a folder that every machine sees, or a URL (s3://bucket/dataset). If the
-checkpoint exists, the training resumes from it, also in the middle of an epoch and with any number of
+Torchrun, Open MPI or Slurm starts the processes, one for each GPU (without GPUs, they train on CPUs); README.md
+in this folder has the commands. DATASET is a folder that every machine sees, or a URL (s3://bucket/dataset). If
+the checkpoint exists, the training resumes from it, also in the middle of an epoch and with a different number of
 processes. Needs torch, torchvision and the package sluice.
 """
 
@@ -58,8 +58,8 @@ def main():
     parser.add_argument("--side", type=int, default=224)
     parser.add_argument("--checkpoint", type=pathlib.Path, help="a file that every machine sees")
     parser.add_argument("--every", type=int, default=500, help="steps between checkpoints")
-    parser.add_argument("--stage", help="a folder on a fast disk of each machine, which keeps what was read")
-    parser.add_argument("--stage-bytes", type=int, default=10**11, help="how many bytes may lie there")
+    parser.add_argument("--stage", help="a folder on a fast disk of each machine, to keep what was read")
+    parser.add_argument("--stage-bytes", type=int, default=10**11, help="the most bytes that --stage may keep")
     options = parser.parse_args()
 
     device = join()

@@ -1,6 +1,6 @@
 """Copies a dataset of LitData into one of Sluice: convert_litdata.py LITDATA_FOLDER DATASET
 
-Needs litdata. For samples {"image": bytes of a JPEG file, a PIL image, or a tensor of it, "label": int}.
+Needs litdata. Samples must be {"image": bytes of a JPEG file, a PIL image, or a tensor of pixels, "label": int}.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Copies a dataset of MosaicML Streaming into one of Sluice: convert_mds.py MDS_FOLDER DATASET
 
-Needs mosaicml-streaming. For columns "image" (jpeg, png, pil or bytes) and "label" (int).
+Needs mosaicml-streaming. The columns must be "image" (jpeg, png, pil or bytes) and "label" (int).
 """
 
 import sys
@@ -11,7 +11,7 @@ import sluice
 
 
 def stored(image):
-    """For a column "jpeg", the file, which is stored as it is. Other pictures are encoded."""
+    """Returns the file of a picture that came as a JPEG: Sluice stores its bytes. It encodes other pictures."""
     return image.fp.getvalue() if getattr(image, "format", None) == "JPEG" else image
 
 

@@ -1,12 +1,12 @@
 """Serves a trained model: python3 serve.py PIPELINE [MODEL] [--port 8000] [--host 127.0.0.1]
 
-PIPELINE is the file that the training wrote by `loader.pipeline()`, with the Loader of its validation; MODEL a model
-that `torch.jit.save` wrote. An image file of any kind, posted to /, is answered by JSON:
+PIPELINE is a file to which the training wrote the text of `loader.pipeline()`, called on its validation Loader. MODEL
+is a file that `torch.jit.save` wrote. The server answers an image file of any kind, posted to /, with JSON:
 
     curl --data-binary @photo.jpg http://127.0.0.1:8000/        {"class": 3, "scores": [...]}
 
-POST /row answers the row itself, as an .npy file, to compare it with the training's. There is no limit of requests and
-no encryption here: a program that the world can reach puts a web server in front.
+POST /row answers with the row that the model would get, as an .npy file, to compare it with the training's. The server
+neither limits requests nor encrypts: if the world can reach it, put a web server in front of it.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def make_server(preprocess, model=None, host="127.0.0.1", port=8000):
             if not length.isdecimal():
                 return self.answer(411, {"error": "send the image's size as Content-Length"})
             if int(length) > MAX_BYTES:
-                return self.answer(413, {"error": f"an image file may have {MAX_BYTES} bytes"})
+                return self.answer(413, {"error": f"an image file may have at most {MAX_BYTES} bytes"})
             try:
                 row = preprocess(self.rfile.read(int(length)))
             except sluice.Error as error:
@@ -42,7 +42,7 @@ def make_server(preprocess, model=None, host="127.0.0.1", port=8000):
                 numpy.save(file, row)
                 return self.send(200, "application/octet-stream", file.getvalue())
             if model is None:
-                return self.answer(404, {"error": "there is no model; POST /row answers the row"})
+                return self.answer(404, {"error": "there is no model; POST /row answers with the row"})
             self.answer(200, model(row))
 
         def answer(self, status, value):

@@ -47,7 +47,7 @@ def main():
     output = sluice.OutputOptions(layout=sluice.Layout.NCHW)
     normalize = sluice.Normalize(MEAN, DEVIATION)
     parts = [
-        # Not in a DataLoader: Lightning's checkpoints hold the place in an epoch only of the dataset itself.
+        # Lightning gets the datasets themselves: of a DataLoader, its checkpoints do not keep the place in an epoch.
         sluice.torch.IterableDataset(made[part], 32, transform=[*steps, normalize], output=output)
         for part, steps in (
             ("train", [sluice.RandomResizedCrop(options.side, scale=(0.35, 1)), sluice.HorizontalFlip()]),

@@ -1,10 +1,10 @@
-// Options of a command from their declarations (sluice/option_list.h). A declaration gives the
+// Adds options to a command from their declarations (sluice/option_list.h). A declaration gives the
 // option's flag, its text in --help with the accepted words and the default, and the way to read
 // its value.
 //
-//   cli::AddDeclared(app, options.shards);                     all of a group
-//   cli::AddDeclared(app, options.run, &RunOptions::threads);  one of them
-//   cli::AddDeclared(app, arguments, kOrderOptions);           those of a list of the command's own
+//   cli::AddDeclared(app, options.shards);                     all options of a group
+//   cli::AddDeclared(app, options.run, &RunOptions::threads);  one option of a group
+//   cli::AddDeclared(app, arguments, kOrderOptions);           all of a list of the command's own
 //   cli::AddDeclared(app, arguments, option_list::Option("seed", &Arguments::seed, "..."));
 #pragma once
 

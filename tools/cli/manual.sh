@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the manual pages of a program and of each of its commands. help2man makes them from --help:
-# manual.sh NAME FOLDER PROGRAM (or the words that start it).
+# Writes the manual pages of a program and of each of its commands into FOLDER: manual.sh NAME FOLDER PROGRAM...
+# PROGRAM... is the command line that starts the program. help2man makes the pages from --help.
 set -eu
 name=$1 folder=$2
 shift 2
@@ -9,8 +9,8 @@ mkdir -p "$folder"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# help2man names a page after the program that it runs and after --version, and takes lines that begin with "$"
-# for examples.
+# help2man takes a page's name from the program that it runs and from what --version prints, and shows lines that
+# begin with "$" as examples. So it runs a script that is named like the page and rewrites the program's output.
 page() {
   title=$name${1:+-$1}
   cat >"$scratch/$title" <<END

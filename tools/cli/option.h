@@ -26,7 +26,7 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name, const std::string
                        const std::string& description, Take take) {
   const auto parse = [name, take = std::move(take)](const std::string& text) {
     // A sentence may quote a part of the value. In a part of a URL, a secret is no longer
-    // recognized as one, so a sentence about a value with a secret is replaced as a whole.
+    // recognized as one, so if the value holds a secret, the whole sentence is replaced.
     const auto refuse = [&](const std::string& sentence) {
       const std::string shown = ShownText(text);
       throw UsageError(name + ": " +
@@ -63,7 +63,7 @@ inline CLI::Option* AddThreads(CLI::App& app, unsigned& threads,
                    });
 }
 
-// Adds a required argument, which is known by its place on the command line.
+// Adds a required positional argument.
 template <class Target>
 CLI::Option* AddArgument(CLI::App& app, const std::string& name, Target& target,
                          const std::string& description) {
@@ -111,8 +111,8 @@ inline bool IsComparable(CLI::App& app, const std::string& name) {
   }
 }
 
-// The text that stands for the option's value in --help, such as "N". (The parser appends the text
-// of its validators.)
+// The text that stands for the option's value in --help, such as "N". (CLI11 appends a ":" and the
+// descriptions of the option's validators to it.)
 inline std::string ValueName(const CLI::Option& option) {
   const std::string name = option.get_type_name();
   return name.substr(0, name.find(':'));

@@ -1,8 +1,8 @@
-// Prints text that others have chosen, and writes whole files.
+// Escapes text whose bytes come from files, prints it, and writes whole files.
 //
-// Text is decoded as UTF-8 one character at a time; runs of plain ASCII, which are nearly all of
-// it, are copied at once. A file is written under a temporary name in its own folder and renamed,
-// so that a full disk or a crash leaves the old content.
+// Text is decoded as UTF-8 one character at a time; runs of plain ASCII, of which most text
+// consists, are copied at once. A file is written under a temporary name in its own folder and
+// renamed, so that a full disk or a crash leaves the old content.
 #include "tools/cli/output.h"
 
 #include <algorithm>

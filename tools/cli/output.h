@@ -3,11 +3,13 @@
 //
 // Text that comes from files (keys, class names, messages) holds whatever bytes a file had. It must
 // not act as a terminal's command, be invisible, or change the order in which other text is read,
-// so all of it goes through Printable(), PrintableLines() or HtmlEscaped(). Their results are valid
-// UTF-8. Controls below U+0020 and bytes that are not UTF-8 become \xNN. U+007F to U+009F, the
-// separators of lines and paragraphs, and invisible characters (marks of direction, blanks without
-// width, Unicode's other ignorable characters) become \uNNNN; above U+FFFF in two parts, as JSON
-// writes them.
+// so all of it is escaped. PrintOut() and PrintJson() escape what they print; text for standard
+// error or for HTML goes through Printable(), PrintableLines() or HtmlEscaped() first.
+//
+// The results are valid UTF-8. Controls below U+0020 and bytes that are not UTF-8 become \xNN (in
+// JSON: \uNNNN and U+FFFD). U+007F to U+009F, the separators of lines and paragraphs, and invisible
+// characters (marks of direction, blanks without width, Unicode's other ignorable characters)
+// become \uNNNN; above U+FFFF in two parts, as JSON writes them.
 #pragma once
 
 #include <filesystem>
@@ -22,13 +24,13 @@ namespace sluice::cli {
 void PrintOut(std::string_view text);
 
 // Writes one JSON value, indented, and a line end. Bytes that are not UTF-8 (a key may hold any)
-// become U+FFFD; characters that Printable() escapes become JSON escapes here.
+// become U+FFFD; the characters that Printable() escapes become JSON's escapes.
 void PrintJson(const nlohmann::ordered_json& value);
 
-// `text` on one line: tabs and line feeds become \t and \n. Secrets in URLs are left out.
+// `text`, escaped, on one line: tabs and line feeds become \t and \n. Secrets in URLs are left out.
 std::string Printable(std::string_view text);
 
-// `text` with its tabs and line feeds.
+// `text`, escaped, except that tabs and line feeds stay. Secrets in URLs stay, too.
 std::string PrintableLines(std::string_view text);
 
 // PrintableLines() with HTML's characters escaped, for text and for attributes in either kind of
@@ -42,7 +44,7 @@ std::string Wrapped(std::string_view text, std::size_t columns);
 // begins with a space stays as it is.
 std::string WrappedParagraphs(std::string_view text, std::size_t columns);
 
-// The columns of --help, and of these the ones before the text about an option.
+// The width of --help in columns, and the column where the text about an option begins.
 inline constexpr std::size_t kHelpColumns = 88, kHelpIndent = 24;
 
 // Writes a file whole: an existing file keeps its content until the new one is complete, and no

@@ -2,8 +2,8 @@
 //
 // CLI11 parses; its help is formatted here. Whatever a command throws becomes one sentence on
 // standard error, without secrets, and with --json also an object on standard output. A shell's
-// script for completion has no knowledge of its own: at each press of the key it runs the program's
-// hidden command `complete`, which knows the options.
+// script for completion has no knowledge of its own: whenever the user asks for candidates, it runs
+// the program's hidden command `complete`, which knows the options.
 #include "tools/cli/program.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
     const std::string text = CLI::Formatter::make_help(app, std::move(name), mode) + "\n";
-    std::string compact;  // with several empty lines in a row made one
+    std::string compact;  // the text, with one empty line in place of several
     for (const char letter : text) {
       if (letter != '\n' || !compact.ends_with("\n\n")) compact += letter;
     }
@@ -136,7 +136,7 @@ const Command* Chosen(const std::vector<Command>& commands) {
   return nullptr;
 }
 
-// Options that were called otherwise in an earlier version.
+// Options that an earlier version called differently: the earlier name, and the name now.
 constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
     {"--ids", "--samples"},
     {"--mask-dir", "--mask-folder"},
@@ -165,7 +165,7 @@ bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, ch
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    PrintOut(program.help());  // the command's help, if the arguments name one
+    PrintOut(program.help());  // if the arguments name a command, that command's help
     exit_code = kDone;
     return false;
   } catch (const CLI::CallForVersion& version) {
@@ -196,8 +196,8 @@ bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, ch
   return true;
 }
 
-// In both scripts NAME stands for the program's name, and FUNCTION for the same name made valid as
-// a shell function's.
+// In both scripts, NAME stands for the program's name, and FUNCTION for the name of a shell
+// function: "_" and the program's name, with "_" for each "-".
 constexpr const char* kBash = R"(# Completion of NAME for bash.
 FUNCTION() {
   local line current=${COMP_WORDS[COMP_CWORD]}
@@ -260,7 +260,8 @@ std::string OptionsOf(const CLI::App& app) {
   return lines;
 }
 
-// The possible values of an option or a positional; empty if any value is possible.
+// The possible values of an option or a positional, one a line; ":files" or ":directories" if a
+// path completes it; empty if any value is possible.
 std::string ValuesOf(CLI::Option& option) {
   try {
     std::string words = option.get_validator(kChoices)->get_description();
@@ -326,8 +327,9 @@ Command AddCompletionCommand(CLI::App& program) {
           }};
 }
 
-// Adds `complete . WORD...`, which these scripts run. It prints the candidates for the last word,
-// one a line, each with a tab and a description; or a line ":files" or ":directories".
+// Adds `complete . WORD...`, which the completion scripts run. It prints the candidates for the
+// last word, one a line, an option or command with a tab and its description; or one line ":files"
+// or ":directories".
 Command AddCompleteCommand(CLI::App& program) {
   CLI::App* const app =
       program.add_subcommand("complete",
@@ -346,7 +348,7 @@ Command AddCompleteCommand(CLI::App& program) {
           }};
 }
 
-// Prints NoteUnmapped's line once for each dataset among the arguments that has something to note.
+// Prints what UnmappedNote() says about the arguments; a note that several arguments share, once.
 void NoteUnmapped(const CLI::App& program, const CLI::App& command) {
   const CLI::Option* const quiet = command.get_option_no_throw("--quiet");
   if (quiet != nullptr && quiet->count() > 0) return;

@@ -12,7 +12,7 @@
 
 namespace sluice::cli {
 
-// The text typed makes no sense here. Ends the program with ExitCode::kWrongUsage.
+// A word on the command line is wrong. Ends the program with ExitCode::kWrongUsage.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,8 +1,8 @@
 // Signals, input and progress.
 //
 // SIGINT and SIGTERM are blocked in all threads and read from a descriptor by one thread, so that
-// no code runs in a signal handler: the thread requests a stop, and whatever waits looks for it.
-// Reads of standard input therefore wait a tenth of a second at a time.
+// no code runs in a signal handler. That thread requests a stop; other threads check for the
+// request. To do so, a read of standard input waits a tenth of a second at a time.
 #include "tools/cli/terminal.h"
 
 #include <algorithm>

@@ -46,7 +46,8 @@ void ReadStandardInput(const std::stop_token& stop,
 // Whether a person can be asked: standard input and standard error are terminals.
 bool CanAsk();
 
-// Asks on standard error and reads a line. Only "y", "Y" and "yes" are a yes. Errors as above.
+// Asks on standard error and reads a line. Only "y", "Y" and "yes" mean yes. Throws like
+// ReadStandardInput().
 bool Ask(const std::string& question, const std::stop_token& stop);
 
 struct ProgressFigures {
@@ -79,7 +80,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // The activity that the next Update() shows. A new activity counts from its own beginning.
+  // Sets the activity that the next Update() shows. The rate of a new activity counts from that
+  // Update() on.
   void SetActivity(const std::string& activity);
   void Update(std::uint64_t done, std::uint64_t total, std::uint64_t bytes = 0);
   // Removes the line from the terminal, so that something else can be printed; the next Update()

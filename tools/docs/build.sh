@@ -7,8 +7,8 @@
 # build/docs-venv: --install only installs them; with --installed, the script installs nothing, and if a package
 # is missing, it skips the site (exit code 77).
 #
-# Links to sources lead to copies in the site, or, if SLUICE_REPOSITORY_URL is set, below that
-# ("https://host/owner/sluice/blob/main").
+# Links to sources lead to copies in the site. If SLUICE_REPOSITORY_URL is set, such as to
+# "https://host/owner/sluice/blob/main", they lead to the files below that address.
 set -eu
 install=yes only=no
 case ${1-} in

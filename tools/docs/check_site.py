@@ -1,5 +1,5 @@
 """check_site.py SITE: checks that the built site can be read without a network: pages and styles load nothing from
-elsewhere, and what they load is there. (MkDocs has checked where links lead.)"""
+elsewhere, and what pages load is there. (MkDocs has checked where links lead.)"""
 import sys
 from html.parser import HTMLParser
 from pathlib import Path

@@ -223,7 +223,8 @@ def escaped(text):
 
 
 class Pages:
-    """Writes the reference as pages. `source_link(file)` gives a source's page; `pages`: those that comments name."""
+    """Writes the reference as pages. `source_link(file)` gives the link to a source; `pages` are the paths of the
+    repository's pages, to which comments that name them are linked."""
 
     def __init__(self, reference, source_link, pages):
         self.reference, self.source_link = reference, source_link

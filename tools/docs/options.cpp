@@ -1,5 +1,6 @@
-// Prints the declared options of the loader and of conversions as JSON, for the site's page of
-// options: a list of groups. Groups inside another group follow it.
+// Prints the declared options of the loader, of conversions and their sources, and of transcoding
+// as JSON, for the site's page of options. Each is a list of groups; a group inside another one
+// follows it in the list.
 #include <iostream>
 #include <optional>
 #include <string>

@@ -66,7 +66,7 @@ class Pages:
                 self.write(name, self.page(name, text))
 
     def page(self, name, text):
-        """Writes a page of the repository in the site's form; `name` is its path."""
+        """Returns a page of the repository in the form that the site needs; `name` is its path."""
         def links(line):
             # A link's text may be code, so whole links are matched, and only their targets are changed.
             return LINK.sub(lambda link: f"{link[1]}({self.target(name, link[2])})", line)
@@ -84,7 +84,7 @@ class Pages:
         return "\n".join(spaced) + "\n"
 
     def target(self, page, target):
-        """The target in the site of a link of that page."""
+        """Returns where a link of `page` to `target` leads in the site."""
         path, mark, anchor = target.partition("#")
         if not path or re.match(r"[a-z]+:", target):
             return target

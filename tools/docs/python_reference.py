@@ -9,7 +9,7 @@ import griffe
 
 from commands import begun
 
-# (page, title, the C++ headers whose names it has, and names that exist only in Python).
+# (page, its title, (the C++ headers whose names the page has, and names that exist only in Python)).
 GROUPS = [
     ("loader", "Loader and batches", ("loader.h", "batch.h", "mixture.h", "sample_fault.h", "Epoch", "Array", "Ragged")),
     ("options", "Options of the loader", ("loader_options.h", "order.h", "rank.h", "transform.h")),
@@ -108,8 +108,8 @@ class Reference:
         return "", True
 
     def ways(self, owner, name):
-        """The C++ names that a member or a constructor's parameter may have: the same name; an enumerator's; the name
-        without underscores; the base class's; the member that such a parameter fills."""
+        """The C++ names that may correspond to a member or a constructor's parameter: the same name, an enumerator, the
+        name without underscores, a member of the base class, the member that FILLED_BY gives for the parameter."""
         yield f"{owner}::{name}"
         yield f"{owner}::k{name.replace('_', '')}"
         yield f"{owner}::{name.replace('_', '')}"
@@ -121,6 +121,7 @@ class Reference:
 
     @staticmethod
     def range_of(name):
+        """The C++ members that one parameter fills together: `min_scale` and `max_scale` for `scale`."""
         if name == "size":
             return ["width", "height", "side"]
         return [f"min_{name}", f"max_{name}", f"{name}_x", f"{name}_y"]
@@ -244,7 +245,7 @@ class Reference:
             out += ["```python"] + [self.signature(one, full) for one in start.overloads] + ["```", ""]
         text = self.prose(text, of_cpp)
         if is_enumeration(name, "StrEnum"):
-            text += ("" if text.endswith(".") else ".") + " Its words may be given instead of its members."
+            text += ("" if text.endswith(".") else ".") + " A member's word, a str, may be given instead of the member."
         out += [text, ""]
         if start is not None and start.is_function and start.docstring and start.docstring.value.strip():
             out += [self.prose(start.docstring.value, False), ""]

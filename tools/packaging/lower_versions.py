@@ -2,8 +2,9 @@
 
 A binary names a version for each symbol that it takes from a library, and the loader refuses the binary if the
 library lacks one of these versions. Some symbols got a new version although the former one still does all that is
-needed here. For those, listed below, this writes the former version's name in the place of the new one, in the
-table of needed versions (.gnu.version_r). A version is lowered only if every symbol that has it is in the list.
+needed here; FORMER lists them. In the table of needed versions (.gnu.version_r), this script replaces the name of the
+new version by that of the former. It lowers a version only if every symbol that the binary takes in this version is
+in the list.
 """
 
 import struct
@@ -11,7 +12,7 @@ import sys
 
 from elftools.elf.elffile import ELFFile
 
-# (version, the former one): the symbols that have the version, and what it changed
+# {(new version, former version): symbols with the new version}. The comments say what the new version changed.
 FORMER = {
     # No longer sets errno.
     ("GLIBC_2.35", "GLIBC_2.2.5"): {"hypot", "hypotf"},

@@ -2,8 +2,9 @@
 # Makes the files of a release: tools/packaging/release.sh [--wheels]
 #
 # build/release-files gets the sources, a .deb for this system, with --wheels the Python wheels, a list of the libraries
-# that went in (CycloneDX), and SHA256SUMS. It starts only if everything is committed, CHANGELOG.md has a heading for
-# the version (kLibraryVersion in sluice/version.h), and the tag vVERSION, if there is one, names this commit.
+# that went in (CycloneDX), and SHA256SUMS. The script refuses to start unless everything is committed, CHANGELOG.md has
+# a heading for the version (kLibraryVersion in sluice/version.h), and the tag vVERSION, if there is one, names this
+# commit.
 set -eu
 cd "$(dirname "$0")/../.."
 fail() { printf '%s\n' "release: $*" >&2; exit 1; }

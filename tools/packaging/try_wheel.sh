@@ -2,7 +2,8 @@
 # Installs a wheel in a virtual environment of its own, makes a dataset of a few pictures, and plays an epoch of it:
 #   tools/packaging/try_wheel.sh WHEEL [ROOT]
 #
-# In ROOT, the folder of another system, it runs as root by chroot. Python with venv is all that ROOT needs, no network:
+# ROOT is the folder of another system. With it, the script does all this inside ROOT, by chroot, for which it must run
+# as root. ROOT needs Python with venv, and no network:
 #   debootstrap --variant=minbase --include=python3-venv trixie ROOT
 # numpy is fetched here, for ROOT's Python.
 set -eu
@@ -16,7 +17,7 @@ place=$(mktemp -d "$root/tmp/try_wheel.XXXXXX")
 trap 'rm -rf "$place"' EXIT
 inside=${place#"$root"}  # as ROOT sees it
 
-# in_root COMMAND...: with ROOT's own /proc, gone when the command ends.
+# in_root COMMAND...: runs COMMAND in ROOT, with a /proc that is unmounted when the command ends.
 in_root() {
   if [ -z "$root" ]; then
     "$@"

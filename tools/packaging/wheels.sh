@@ -1,24 +1,25 @@
 #!/bin/sh
-# Builds wheels of the Python package that bring their libraries:
+# Builds wheels of the Python package that contain the libraries they need:
 #   tools/packaging/wheels.sh [--no-cuda] [--libraries PREFIX] [PYTHON...]
 #
-# One wheel for each interpreter; without any, for those found of CPython 3.10, 3.11 and 3.12 or later. The last is
-# for all later versions (stable ABI). The wheels are put into build/wheels; the last lines say what they hold.
-# try_wheel.sh installs one on a bare system. If nvcc is found here, the wheel can use GPUs (unless --no-cuda): it looks
-# for the driver when a loader asks for a device, and needs none until then.
+# Makes one wheel for each PYTHON. Without PYTHON, makes wheels for CPython 3.10, 3.11, and the first version found from
+# 3.12 on; the wheel for that version also runs on all later ones (stable ABI). The wheels are put into build/wheels;
+# the last lines of the output say what they hold. try_wheel.sh installs one on a bare system. If nvcc is found here,
+# the wheels can use GPUs (unless --no-cuda): they look for the driver when a loader asks for a device, not before.
 #
-# For Debian 12, where it makes manylinux_2_34 wheels; on a newer system, the tag is that of its glibc. Needs root or
-# sudo if packages are missing, the system's package servers, and PyPI. ccache is used if it is there.
+# The script is for Debian 12, where it makes manylinux_2_34 wheels; on a newer system, the tag names that system's
+# glibc. It needs root or sudo if packages are missing, the system's package servers, and PyPI. It uses ccache if that
+# is installed.
 #
 # The libraries are the distribution's. Three are built here, from the distribution's sources with its fixes: libavif and
 # libheif without encoders (x265, which Debian's libheif loads, is under the GPL and takes 16 MB), and libcurl for HTTP
 # alone, without Kerberos, LDAP and the like. The texts of all licences are in the wheel.
 #
 # The tag is the oldest glibc that can load a wheel. A file that is linked on glibc 2.34 or newer needs 2.34 at least,
-# because that version moved pthread_*, dl* and others into libc.so.6. Three newer symbols are lowered:
-# lower_versions.py. An older tag has to be linked on an older system, which lacks most of the libraries:
-# manylinux_2_28.Containerfile builds these, too, and then calls this script with --libraries. No one has run that file
-# yet.
+# because that version moved pthread_*, dl* and others into libc.so.6. lower_versions.py gives three symbols that are
+# newer still an older version. For an older tag, the wheel must be linked on an older system, which lacks most of the
+# libraries: manylinux_2_28.Containerfile builds these, too, and then calls this script with --libraries. No one has run
+# that file yet.
 set -eu
 cd "$(dirname "$0")/../.."
 fail() { printf '%s\n' "wheels: $*" >&2; exit 1; }
@@ -42,7 +43,7 @@ while :; do
   shift
 done
 
-# find_python VERSION: the path of one on the PATH or among pyenv's, or nothing.
+# find_python VERSION: prints the path of an interpreter on the PATH or among pyenv's, or nothing.
 find_python() {
   for found in "$(command -v "python$1")" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python; do
     ! "$found" -c "" 2>/dev/null || { printf %s "$found"; return; }
@@ -58,13 +59,14 @@ if [ $# = 0 ]; then
 fi
 mkdir -p "$work"
 
-# apt-get with lists of its own, of sources alone; the system's lists stay as they are.
+# apt_sources ARGUMENT...: apt-get with package lists of its own, which name sources only. The system's lists stay as
+# they are.
 apt_sources() {
   apt-get -q -o Dir::Etc::SourceList="$work/apt/sources.list" -o Dir::Etc::SourceParts=- -o Dir::State="$work/apt" \
     -o Dir::Cache="$work/apt" -o APT::Sandbox::User= -o Debug::NoLocking=1 "$@" </dev/null
 }
 
-# build_library NAME OPTIONS...: from the distribution's source, into $prefix.
+# build_library NAME OPTIONS...: builds a library from the distribution's source, and installs it into $prefix.
 build_library() {
   name=$1
   shift
@@ -91,7 +93,8 @@ if [ "$prefix" = "$work/libraries" ] && [ ! -e "$prefix/complete" ]; then
     sort -u >"$work/apt/sources.list"
   apt_sources update
   (cd "$work/source" && apt_sources source libheif curl)
-  # Some mirrors lack it. Then libavif comes as it is, with its encoders, which are a third of the wheel.
+  # Some mirrors lack libavif's source. Then the distribution's library is taken, with encoders that are a third of the
+  # wheel.
   (cd "$work/source" && apt_sources source libavif) ||
     say "The package server has no source of libavif: taking the distribution's library"
   if [ -n "$(find "$work/source" -maxdepth 1 -type d -name "libavif-*")" ]; then
@@ -103,15 +106,16 @@ if [ "$prefix" = "$work/libraries" ] && [ ! -e "$prefix/complete" ]; then
   build_library curl -DBUILD_CURL_EXE=OFF -DHTTP_ONLY=ON -DCURL_USE_OPENSSL=ON -DCURL_USE_LIBSSH2=OFF -DCURL_USE_LIBPSL=OFF \
     -DUSE_NGHTTP2=OFF -DUSE_LIBIDN2=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF -DENABLE_MANUAL=OFF \
     -DCURL_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt -DCURL_CA_PATH=/etc/ssl/certs
-  # For lower_versions.py. (libavif loads libgav1.)
+  # Copies of the distribution's libraries that lower_versions.py will change. (libavif loads libgav1.)
   find "/usr/lib/$(uname -m)-linux-gnu" \( -name "libjxl.so.*" -o -name "libgav1.so.*" \) -exec cp -Pt "$prefix/lib" {} +
   touch "$prefix/complete"
 fi
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}" CMAKE_PREFIX_PATH="$prefix"
-# (Its direct mode overlooks a header that a library built here puts before the distribution's.)
+# ccache's direct mode would overlook a header of a library built here that comes before the distribution's.
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_NODIRECT=1
 
-# add_licences FOLDER BINARY...: the texts of the libraries that BINARYs load, by the names of their packages.
+# add_licences FOLDER BINARY...: puts the licences of the libraries that BINARYs load into FOLDER, named after their
+# packages.
 add_licences() {
   folder=$1
   shift
