@@ -1,10 +1,10 @@
 // A batch, as a loader hands it over, and how to read its fields.
 //
-// It has every field that LoaderOptions::output.fields chooses. Images lie in the batch's slot, one
-// sample after another, all of one size (unless ImageSizes says otherwise). Fixed-shape arrays lie
-// there in the same way. Fields whose length varies (boxes, text, other bytes) come as the values
-// of all samples, one after another, with the offset of each sample. Everything stays valid as long
-// as a handle to the batch does.
+// A batch has every field that LoaderOptions::output.fields chooses. Images lie in the batch's
+// slot, one sample after another, all of one size (unless ImageSizes says otherwise). Fixed-shape
+// arrays lie there in the same way. Fields whose length varies (boxes, text, other bytes) come as
+// the values of all samples, one after another, with the offset of each sample. Everything stays
+// valid as long as a handle to the batch lives.
 //
 // With LoaderOptions::device, images and fixed-shape arrays are on that device: see
 // Batch::WaitOn().
@@ -61,7 +61,7 @@ enum class ElementType : std::uint8_t {
   kBFloat16,  // the upper half of a float32
 };
 
-// The ElementType of what Normalize makes.
+// The ElementType of the numbers that Normalize makes.
 constexpr ElementType ElementTypeOf(FloatType type) noexcept {
   switch (type) {
     case FloatType::kFloat32: return ElementType::kFloat32;
@@ -96,7 +96,8 @@ constexpr bool IsReadAs(ElementType type) noexcept {
                 "images are made of std::uint8_t, std::uint16_t or float");
   return type == ElementType::kFloat32;
 }
-// Throws Error(kInvalidArgument) that says what the images hold and how to get another type.
+// Throws an Error(kInvalidArgument) that names the images' type and says how to read it, or how to
+// get another type.
 // `field`: the image's name, empty if unknown.
 [[noreturn]] void RefuseValuesOf(ElementType type, std::string_view field = {});
 
@@ -140,7 +141,8 @@ struct VariableValues {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdangling-reference"
 #endif
-  // The elements of one sample, which live as long as the batch: longer than this value.
+  // The elements of one sample. The span is valid as long as the batch lives, even after this
+  // VariableValues is gone.
   std::span<const T> operator[](std::size_t sample) const {
     return values.subspan(static_cast<std::size_t>(offsets[sample]) * entry,
                           static_cast<std::size_t>(offsets[sample + 1] - offsets[sample]) * entry);
@@ -162,13 +164,13 @@ struct VariableBatch {
 struct Slot;  // private
 
 // A handle to one batch. Copies share the batch; its slot goes back to the loader when the last
-// copy is gone. A handle may outlive the epoch and the loader. Asking for a field that is not in
-// the batch, or as the wrong kind or type, throws Error(kInvalidArgument), which says how to ask
-// for it. Any thread may call any function.
+// copy is gone. A handle may outlive the epoch and the loader. Asking for a field that the batch
+// lacks, or for a field as the wrong kind or type, throws Error(kInvalidArgument); for a field that
+// the batch has, the message says how to ask for it. Any thread may call any function.
 class Batch {
  public:
   std::size_t size() const noexcept;     // samples
-  std::size_t valid() const noexcept;    // size() without the last rows that only fill up the batch
+  std::size_t valid() const noexcept;    // size() minus the last rows, which only fill up the batch
   std::uint64_t epoch() const noexcept;  // the epoch that the batch belongs to
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
 
@@ -221,10 +223,10 @@ class Batch {
   // not block. After the last handle to the batch is dropped, the slot is reused once all work
   // submitted so far to these streams has finished. The streams must live until the slot is reused.
   // A stream of another device is Error(kInvalidArgument); one being captured into a graph is
-  // Error(kState). A batch dropped during a capture keeps its slot until the capture ends; if a
-  // capturing thread asks for more batches than there are other slots, it gets Error(kState). (A
-  // default stream counts as captured while any stream that it waits for is being captured, by any
-  // thread.)
+  // Error(kState). A batch dropped during a capture keeps its slot until the capture ends; if the
+  // capturing thread asks for a batch when no other slot is free, it gets Error(kState).
+  // (A default stream counts as captured while any stream that it waits for is being captured, by
+  // any thread.)
   void WaitOn(DeviceStream stream) const;
   // Blocks the calling thread until the batch is on the device. It does not tell the loader which
   // streams read the batch: also call WaitOn() for each of them, or keep the batch until their work

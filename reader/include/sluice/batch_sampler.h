@@ -22,10 +22,10 @@ class BatchLists;  // private
 // call it, one at a time for each Loader; the call for an epoch comes while the last batch of the
 // previous epoch is planned.
 //
-// With W ranks, the lists are those of global batches: a list of n numbers is cut into runs of n /
-// W (rounded up), and rank r plays run r. So neighbours in a list mostly stay on one rank. If n
-// cannot be divided evenly, the last ranks fill up with the list's first samples
-// (SampleFlag::kFillsUp). A list has at most batch_size x W numbers.
+// With W ranks, each list is a global batch: its n numbers are cut into runs of n / W (rounded up),
+// and rank r plays run r. So neighbours in a list mostly stay on one rank. If n cannot be divided
+// evenly, the last ranks fill up with the list's first samples (SampleFlag::kFillsUp). A list has
+// at most batch_size x W numbers.
 class BatchSampler {
  public:
   // One list for each batch of an epoch: the numbers of the batch's samples in the dataset.

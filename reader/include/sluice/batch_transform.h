@@ -14,17 +14,17 @@
 
 namespace sluice {
 
-// A label of one integer makes the number of its class 1. A label of several integers (a
-// variable-length field, or an array) makes the number of each of its classes 1, for losses such as
-// binary cross-entropy: a class named twice counts once, and a sample without labels gets no 1. In
-// an array, -1 stands for no label. If the field follows an image (the classes of boxes), labels of
-// dropped boxes do not count.
+// Adds a field with one number for each class: 1 for the class that the label names, else 0. A
+// label of several integers (a variable-length field, or an array) names several classes, for
+// losses such as binary cross-entropy: a class named twice counts once, and a sample without labels
+// gets no 1. In an array, -1 stands for no label. If the field follows an image (the classes of
+// boxes), labels of dropped boxes do not count.
 struct OneHot {
   std::size_t classes = 0;  // 0: as many as the label field has class names; at most 65536
-  // Label smoothing (Szegedy et al. 2016), 0 to 1: the number of a class that the label names is
-  // 1 - smoothing + smoothing / classes, every other number is smoothing / classes. With one label
-  // the numbers add up to 1. With several, each number stands for itself, and they add up to more;
-  // without any, all are smoothing / classes.
+  // Label smoothing (Szegedy et al. 2016), 0 to 1. A class that the label names gets the number 1 -
+  // smoothing + smoothing / classes; every other class gets smoothing / classes. With one label,
+  // the numbers add up to 1; with several labels, to more. Without labels, all numbers are
+  // smoothing / classes.
   double smoothing = 0;
   // The label field, of one integer or several; empty: Schema::LabelField(), which has one integer.
   // A sample with a label that is not below `classes` is a fault: see

@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// A dataset of which blocks are in the folder.
+// A dataset of which the folder has blocks.
 struct CachedDataset {
   std::string id;              // Dataset::id()
   std::uint64_t bytes = 0;     // size of the dataset's blocks that are in the folder

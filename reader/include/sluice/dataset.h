@@ -105,7 +105,7 @@ struct ShardSummary {
   std::uint64_t samples = 0;        // samples in this shard
   std::uint64_t blocks = 0;         // blocks in this shard
   std::uint64_t bytes = 0;          // size of the shard's file
-  std::uint32_t block_samples = 0;  // samples in each block, of which the last may have fewer
+  std::uint32_t block_samples = 0;  // samples in each block; the last block may have fewer
 };
 
 // An image field over all samples, as the manifest describes it.
@@ -135,24 +135,24 @@ struct ShardFaults {
 //
 // Open() reads only manifest.json, so its cost does not grow with the number of samples. A shard is
 // mapped when one of its samples is first asked for, and stays mapped while any Dataset, Sample or
-// Loader made from it lives. A process may have only a limited number of mappings, so at most
-// 16,384 shards stay mapped: those used last, besides those that a Sample or batch needs. (If
-// Linux's vm.max_map_count is smaller than usual, a quarter of it; the environment variable
-// SLUICE_MAX_MAPPED_SHARDS sets another number.) A Dataset is a cheap handle; copies share the
-// mappings. Any number of threads may use one at once.
+// Loader made from it lives. A process may have only a limited number of mappings, so only the
+// shards used last stay mapped: 16,384 of them, but at most a quarter of Linux's vm.max_map_count;
+// the environment variable SLUICE_MAX_MAPPED_SHARDS sets another number. More stay mapped only
+// while Samples or batches need them. A Dataset is a cheap handle; copies share the mappings. Any
+// number of threads may use one at once.
 class Dataset {
  public:
-  // `path` is the dataset's folder, or the URL of one: s3://bucket/prefix, gs://, https:// or
-  // http:// (reader/README.md, "Remote datasets"); or a manifest in it: manifest.json, or an older
-  // one (manifest-ID.json), which is a dataset of its own. Errors: kNotFound;
-  // kUnfinished, with what to do; kCorrupt; kUnsupported for a version this build does not read. A
-  // Loader made from the Dataset keeps to the same limits. After a request on `stop`, every call
-  // that waits for the dataset's server, then or later, soon ends with Error(kState).
+  // `path` is the dataset's folder, or its URL: s3://bucket/prefix, gs://, https:// or http://
+  // (reader/README.md, "Remote datasets"). Or it is a manifest in that folder: manifest.json, or an
+  // older one (manifest-ID.json), which is a dataset of its own. Errors: kNotFound; kUnfinished,
+  // with what to do; kCorrupt; kUnsupported for a version that this build does not read. A Loader
+  // made from the Dataset keeps to the same limits. After a request on `stop`, every call that
+  // waits for the dataset's server, then or later, soon ends with Error(kState).
   static Dataset Open(const std::filesystem::path& path, const ReadLimits& limits = {},
                       const std::stop_token& stop = {});
-  // Samples that are made when they are asked for: those of a folder of images, a table or archives
-  // that PlaySource() (<sluice/play_source.h>, of the writer) has listed. A sample that cannot be
-  // made throws where it is used; in a Loader, it is a fault.
+  // Opens a source without a conversion: a folder of images, a table or archives that PlaySource()
+  // (<sluice/play_source.h>, of the writer) has listed. Each sample is made when it is asked for.
+  // The call that asks for a sample that cannot be made throws; in a Loader, the sample is a fault.
   static Dataset Open(std::shared_ptr<SampleSupply> samples, const ReadLimits& limits = {});
 
   std::uint64_t size() const noexcept;           // samples
@@ -160,17 +160,18 @@ class Dataset {
   // The number of the sample with that key (Sample::key()), the first if several have it; empty if
   // none has. The first call reads the keys of all samples, so it maps all shards and takes time in
   // proportion to the dataset. The Dataset and its copies then keep 16 bytes a sample (up to 48
-  // while the call reads). Further calls decompress one chunk of up to 4096 keys, unless it is one
-  // of the 64 read last.
+  // while the call reads); Error(kLimit) if there is not that much memory. A further call
+  // decompresses one chunk of up to 4096 keys, unless it is the chunk last read from its shard
+  // (kept for up to 64 shards).
   //
   // Shards that are missing or whose keys cannot be read are passed over: the sample found need not
   // be the first with that key, which may lie in such a shard. If no sample is found, each call
-  // tries those shards again, and throws the Error of the first that still cannot be read: its
-  // samples may have the key. Error(kLimit) if there is not that much memory.
+  // tries those shards again, and throws the Error of the first that still cannot be read, because
+  // its samples may have the key.
   std::optional<std::uint64_t> Find(std::string_view key) const;
 
-  // The values of a field of one number for each sample, by sample, in the field's element type.
-  // Error(kInvalidArgument) for another field; Error(kIo) as Sample::Copy().
+  // For a field with one number for each sample: the numbers of all samples, in the field's element
+  // type. Error(kInvalidArgument) for any other field; Error(kIo) as Sample::Copy().
   std::vector<std::byte> Column(std::string_view field) const;
 
   const Schema& schema() const noexcept;     // the fields of its samples

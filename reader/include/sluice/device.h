@@ -7,10 +7,10 @@
 //     Train<<<..., stream>>>(batch.image().data, batch.DeviceField<std::int32_t>("label").data);
 //   }
 //
-// Copies run in parallel with the trainer's work, on the loader's own streams. No host thread waits
-// for a batch's copy; the trainer's stream waits, by an event. When a batch is dropped, its slot is
-// reused once the work submitted so far to the batch's streams has finished, which the loader also
-// learns by an event.
+// Copies run in parallel with the trainer's work, on the loader's own streams. No thread of the
+// trainer blocks for a batch's copy; the trainer's stream waits for it, by an event. When a batch
+// is dropped, its slot is reused once the work submitted so far to the batch's streams has
+// finished; another event tells the loader so.
 #pragma once
 
 #include <cstddef>

@@ -12,25 +12,27 @@ struct DLManagedTensorVersioned;
 
 namespace sluice {
 
-// A field in host memory of up to this many bytes is copied into its tensor. The copy takes about
-// as long as making the tensor, and lets a label be kept without keeping the whole batch in memory.
+// A field in host memory that is not an image is copied into its tensor if it has at most this many
+// bytes. The copy takes about as long as making the tensor; with it, keeping a label does not keep
+// the whole batch in memory.
 inline constexpr std::size_t kCopiedTensorBytes = 65536;
 
 // Returns the batch's image (an empty name), another image, or a field, as a tensor. An image has
 // the shape samples x height x width x channels or samples x channels x height x width, by its
-// layout; a fixed-shape array has samples x its shape. Both are on the batch's device. A
-// variable-length or bytes field has the entries of all samples x the shape of one, and is in host
-// memory: OffsetsToDlpack() tells the samples apart.
+// layout; a fixed-shape array has samples x the field's shape. Both are on the batch's device. A
+// variable-length or bytes field has the entries of all samples x the shape of an entry, and is in
+// host memory; OffsetsToDlpack() says where each sample begins. With ImageSizes::kOwn, use
+// SampleToDlpack() for images.
 //
 // A tensor that is not a copy holds the batch until its deleter is called, by any thread. On a
-// device, work submitted to `stream` after this call waits until the batch is there; when the slot
-// may be reused, see Batch::WaitOn(). (DLPack's stream numbers 1 and 2 are valid here; its -1, for
-// no stream, is not.) The receiver may write to the tensor. Throws Error(kInvalidArgument) for a
-// field that is not in the batch.
+// device, work submitted to `stream` after this call waits until the batch is there;
+// Batch::WaitOn() says when the slot is reused. (DLPack's stream numbers 1 and 2 are valid here;
+// its -1, for no stream, is not.) The receiver may write to the tensor. Throws
+// Error(kInvalidArgument) for a field that is not in the batch.
 DLManagedTensorVersioned* ToDlpack(const Batch& batch, std::string_view field = {},
                                    DeviceStream stream = {});
 // One sample of an image field ({}: of Batch::image()): height x width x channels or channels x
-// height x width. In all else, it is like ToDlpack().
+// height x width. Otherwise like ToDlpack().
 DLManagedTensorVersioned* SampleToDlpack(const Batch& batch, std::string_view field,
                                          std::size_t sample, DeviceStream stream = {});
 // Where each sample begins in such a tensor of a variable-length or bytes field: int64, one more

@@ -1,7 +1,8 @@
 // Steps of a pipeline that move pixels: crops, resizes, flips and turns.
 //
-// All steps but RandomAffine are merged into one region of the picture, which is decoded and
-// resampled once, with the filter of the last resize. RandomAffine resamples the result once more.
+// All steps except RandomAffine are merged: together they choose one region of the picture, which
+// is decoded and resampled once, with the filter of the last resize. RandomAffine resamples the
+// result once more.
 #pragma once
 
 #include <array>
@@ -48,9 +49,9 @@ struct Resize {
   Resize& with_filter(Filter value) { return filter = value, *this; }
 };
 
-// Resizes so that the shorter side has `side` pixels, keeping the aspect ratio (the longer one is
-// rounded down, as torchvision does). Images of different shapes stay of different sizes: a crop
-// must follow.
+// Resizes so that the shorter side has `side` pixels, keeping the aspect ratio (the longer side is
+// rounded down, as in torchvision). Images of different aspect ratios still differ in size, so a
+// crop must follow unless LoaderOptions::output.image_sizes allows that.
 struct ResizeShortSide {
   std::uint32_t side = 256;  // pixels
   Filter filter = Filter::kTriangle;
@@ -68,8 +69,9 @@ struct CenterCrop {
 };
 
 // Takes the largest centred rectangle with the aspect ratio of width x height, multiplies its sides
-// by `ratio` (rounded down), and resizes that to width x height: FFCV's CenterCropRGBImageDecoder.
-// Rounds once and never leaves the image; ResizeShortSide and CenterCrop round twice.
+// by `ratio` (rounded down), and resizes this smaller rectangle to width x height: FFCV's
+// CenterCropRGBImageDecoder. Rounds once and never leaves the image; ResizeShortSide and CenterCrop
+// round twice.
 struct CenterResizedCrop {
   std::uint32_t width = 224, height = 224;  // pixels
   double ratio = 224.0 / 256;               // 0 < ratio <= 1
@@ -81,9 +83,9 @@ struct CenterResizedCrop {
   CenterResizedCrop& with_filter(Filter value) { return filter = value, *this; }
 };
 
-// Cuts width x height at a random place out of the image with a border of `padding` pixels. If even
-// that is smaller, more border is added, split at random between both ends. With Border::kReflect,
-// twice the padding must be less than either side.
+// Adds a border of `padding` pixels to the image, and cuts width x height out of it at a random
+// place. If the image with its border is too small, the border is widened, split at random between
+// both ends. With Border::kReflect, twice the padding must be less than `width` and `height`.
 struct RandomCrop {
   std::uint32_t width = 32, height = 32;  // pixels
   std::uint32_t padding = 0;              // pixels
@@ -97,8 +99,8 @@ struct RandomCrop {
 };
 
 // Moves the image along each axis by a whole number of pixels, -padding to padding, all equally
-// likely: FFCV's RandomTranslate. With Border::kReflect, twice the padding must be less than either
-// side.
+// likely: FFCV's RandomTranslate. With Border::kReflect, an image moves by less than half of its
+// own side, even if `padding` is more.
 struct RandomTranslate {
   std::uint32_t padding = 4;  // pixels
   Border border = Border::kConstant;
@@ -170,10 +172,11 @@ struct OutputSize {
   friend bool operator==(const OutputSize&, const OutputSize&) = default;
 };
 
-// For LoaderOptions::sizes: the side is `low` up to epoch `begin`, then grows linearly to `high` at
-// epoch `end`. It is rounded to a multiple of `multiple` (halves to an even one). FFCV's ImageNet
-// recipe grows from 160 to 192 in steps of 32. Throws Error(kInvalidArgument) for begin >= end,
-// sides of 0 or more than 65535, or a multiple of 0.
+// For LoaderOptions::sizes: the side is `low` up to epoch `begin`, then changes linearly to `high`
+// at epoch `end`. It is rounded to the nearest multiple of `multiple` (between two equally near
+// ones, to the even multiple). FFCV's ImageNet recipe grows from 160 to 192 in steps of 32. Throws
+// Error(kInvalidArgument) for begin >= end, for sides of 0 or more than 65535, for a multiple of 0,
+// and for a side that would be rounded to 0.
 std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, std::uint64_t begin,
                                          std::uint64_t end, std::uint32_t multiple = 32);
 

@@ -28,15 +28,15 @@ namespace sluice {
 
 struct LoaderState;  // private
 
-// Input iterator over the batches of an epoch. ++ drops its batch and waits for the next one. It
-// throws the Error of a sample in the next batch that cannot be read, and Error(kState) if the
-// consumer holds every slot.
+// Input iterator over the batches of an epoch. ++ drops the iterator's batch and waits for the next
+// one. It throws the Error of a sample in the next batch that cannot be read, Error(kState) if the
+// consumer holds every slot, and Error(kIo) after LoaderOptions::timeout.
 //
 // After ++ has thrown, the iterator holds no batch, but is not at its end: call ++ again to resume.
-// After an unreadable sample, it gives the batch after the failed one, or ends if that was the
-// last. After a lack of slots, it gives the same batch once others have been dropped. Without a
-// batch, * and -> throw Error(kState). begin() behaves likewise: after it has thrown, call it
-// again.
+// After an unreadable sample, that call gives the batch after the failed one, or ends the epoch if
+// the failed batch was the last. After a lack of slots, it gives the batch that was due, once other
+// batches have been dropped. Without a batch, * and -> throw Error(kState). begin() behaves
+// likewise: after it has thrown, call it again.
 //
 // All iterators of a range share its batches: each begin() and each ++, of any iterator, takes the
 // next batch, and no batch comes twice. One thread steps at a time. An iterator may move to another
@@ -85,9 +85,9 @@ class EpochRange {
   // Steps without an iterator, for callers that hold batches in their own way: the next batch, or
   // nothing at the end. Waits and throws like EpochIterator's ++; call it again to resume.
   std::optional<Batch> Next() const;
-  // Returns true as soon as Next(), or ++, would not wait (a batch is ready, or it would throw, or
-  // the range is over), and false if it still would after `most`. For callers that must look at
-  // something else meanwhile, such as a request to stop.
+  // Returns true as soon as Next() or ++ would return or throw without waiting (a batch is ready,
+  // or the range is over); returns false if they would still wait after `most`. For callers that
+  // must look at something else meanwhile, such as a request to stop.
   bool WaitFor(std::chrono::milliseconds most) const;
 
  private:
@@ -108,49 +108,51 @@ class EpochRange {
 //     for (const sluice::Batch& batch : loader.Epoch(epoch))
 //       Train(batch.image().data, batch.Field<std::int32_t>("label"));
 //
-// Batches are a pure function of (dataset, options except threads and prefetch, epoch), and come in
-// order. One thread at a time consumes (see EpochIterator); any thread may hold and drop Batch
-// handles. A Loader allocates its memory when it is made: see Loader::Memory().
+// Batches are a pure function of (dataset, options, epoch), and come in order; options about speed
+// and memory, such as `threads` and `ring`, do not change them. One thread at a time consumes (see
+// EpochIterator); any thread may hold and drop Batch handles. Loader::Memory() gives an upper bound
+// on the memory.
 class Loader {
  public:
   // Throws Error(kInvalidArgument) for options that do not fit the dataset, for instance images of
   // different sizes without a transform that makes them equal; Error(kLimit) if memory or threads
   // do not suffice.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
-  // Plays several datasets as one: see mixture.h. Error(kInvalidArgument) if their schemas or the
-  // options do not fit: datasets must lie in files, without `stage` and storage = Direct; with
-  // weights, without order.samples, order.batches, ranks.by_shards and Shuffle::kSequential, too.
+  // Plays several datasets as one: see mixture.h. Throws Error(kInvalidArgument) if their schemas
+  // do not fit each other, if a dataset does not lie in files that can be mapped, and for options
+  // that a mixture cannot have: `stage` and storage = Direct; with weights, also order.samples,
+  // order.batches, ranks.by_shards and Shuffle::kSequential.
   explicit Loader(const Mixture& mixture, LoaderOptions options = {});
   ~Loader();                  // waits until each thread has finished its current sample
   Loader(Loader&&) noexcept;  // the moved-from Loader may only be destroyed or assigned to
   Loader& operator=(Loader&&) noexcept;
 
   // Starts playing the epoch `epoch`. Ranges begun earlier end, also for a thread that waits in
-  // one. Consecutive epochs (n, n + 1, ...) flow into one another: the first batches of the next
-  // are decoded while the last ones of this are in use. After LoaderOptions::resume_from, the first
-  // call for its epoch plays the rest of that epoch.
+  // one. Consecutive epochs (n, n + 1, ...) flow into one another: the first batches of epoch n + 1
+  // are decoded while the last batches of epoch n are in use. With LoaderOptions::resume_from, the
+  // first call for its epoch plays the rest of that epoch.
   EpochRange Epoch(std::uint64_t epoch);
 
   // One row: what Epoch(epoch) has for that sample, but without MixUp, CutMix and batch_function,
   // which need a whole batch. Use it to look at augmentations. If the sample comes several times
   // (in a list), this is its first row. The calling thread decodes the row, with memory that only
-  // Row() uses, and with a state of its own if there is a thread_setup; other callers wait
-  // meanwhile. To find the sample's place it walks the epoch's order: about 20 ms for a million
-  // samples. The batch is on the host. Throws Error(kInvalidArgument) if the epoch does not have
-  // the sample, and the sample's own Error if it cannot be read, whatever on_fault says. Any
-  // thread, also while an epoch is played.
+  // Row() uses, and with an object that thread_setup, if it is set, makes for Row() alone; other
+  // callers wait meanwhile. To find the sample's place, Row() walks the epoch's order: about 20 ms
+  // for a million samples. The batch is on the host. Throws Error(kInvalidArgument) if the epoch
+  // does not have the sample, and the sample's own Error if it cannot be read, whatever on_fault
+  // says. Any thread may call this, also while an epoch is played.
   Batch Row(std::uint64_t sample, std::uint64_t epoch) const;
   // The steps that make an image into its row in that epoch, as JSON, with the size, the channels
   // and the layout of the row: for Preprocess (<sluice/preprocess.h>), with which a server makes
   // the rows that this loader makes. Throws Error(kInvalidArgument) if the rows depend on something
-  // that text cannot hold: your own functions, views, LoaderOptions::keep with random crops; and
-  // for masks, 16-bit images and images that differ in size.
+  // that the text cannot hold: your own functions, views, LoaderOptions::keep with random crops.
+  // Throws it for masks, 16-bit images and images that differ in size, too.
   std::string PipelineText(std::uint64_t epoch = 0) const;
 
   // Where the stream stands: after the last batch handed over; or at the start of the epoch, if
-  // Epoch() was called since; or where it was resumed. A batch that threw an Error counts as not
-  // played until a later one is handed over. At the end of an epoch, this is the start of the next.
-  // Any thread.
+  // Epoch() was called since; or, at first, at LoaderOptions::resume_from. A batch that threw an
+  // Error counts as not played until a later one is handed over. At the end of an epoch, the point
+  // is the start of the next epoch. Any thread may call this.
   ResumePoint State() const;
 
   // The number of batches that this rank gets in an epoch, LastBatch taken into account: the same
@@ -167,7 +169,7 @@ class Loader {
   // batch), and the shape and type of the result: lines of text for people.
   std::string Describe() const;
   LoaderMemory Memory() const;  // an upper bound on everything this loader allocates
-  // Counted since the first Epoch(). Any thread, at any time.
+  // Counted since the first Epoch(). Any thread may call this at any time.
   LoaderStats Stats() const;
   // The samples that could not be read so far, sorted by number; at most 10,000 of them are kept.
   std::vector<SampleFault> Faults() const;

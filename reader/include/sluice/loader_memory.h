@@ -17,14 +17,14 @@ struct LoaderMemory {
   std::uint64_t slots = 0;
   // Variable-length and bytes fields, for each chosen field: (1 + prefetch + hold) x batch_size x
   // (twice the field's largest value + 128 bytes). Twice, because a value is stored for its row and
-  // then joined with the others. The manifest has the largest values; if it is older and lacks
-  // them, they are read from the shards' tables. Values that the user's functions put there are not
-  // counted.
+  // then joined with the others. The sizes of the largest values come from the manifest; if an
+  // older manifest lacks them, they are read from the shards' tables. Fields that the user's
+  // functions make are not counted.
   std::uint64_t variable = 0;
   // The number of threads (with OnDevice::decode, plus one) x (2 MiB + 24 bytes for each pixel of
-  // (largest width + 32) x (largest height + 32) + the largest payload). It covers decoding the
-  // largest image from any kind of file, and steps that need a second buffer, several views, masks
-  // and mixing. Most loaders use a tenth of it.
+  // (largest width + 32) x (largest height + 32) + the largest payload). That suffices to decode
+  // the largest image from any kind of file, for steps that need a second buffer, several views,
+  // masks and mixing. Most loaders use a tenth of it.
   std::uint64_t scratch = 0;
   // The epoch's order, the shards' directories, the rows of the batches, the list of faults. For a
   // dataset at a URL, also buffers of up to 192 connections (36 MiB), and 100 bytes for each block;
@@ -34,19 +34,21 @@ struct LoaderMemory {
   // LoaderOptions::keep: 24 bytes a sample, plus DecodedPictures::bytes if pictures are kept in
   // memory.
   std::uint64_t kept = 0;
-  // LoaderOptions::device: memory of the device, not of the host. The slots are then page-locked.
-  // With OnDevice::images = kDevice it also counts the dataset's images.
+  // LoaderOptions::device: memory of the device, not of the host. With OnDevice::images = kDevice,
+  // this includes the dataset's images. (The slots' host memory is then page-locked.)
   std::uint64_t device = 0;
-  // OnDevice::images: page-locked memory of this machine, for the images or for those on their way
-  // to the device (8 MiB); also, for each sample, 24 bytes and 12 for each eight lines of the
-  // largest image (4 for each of three components).
+  // OnDevice::images: page-locked memory of the host, for all images (kPageLocked) or for those on
+  // their way to the device (8 MiB). Also, for each sample, 24 bytes, and 12 bytes for each eight
+  // lines of the largest image (4 for each of three components).
   std::uint64_t images = 0;
-  // A dataset at a URL: the blocks that are open, those that the ring's batches still need, those
-  // on their way or fetched for the next windows (twice Mapped::read_ahead_bytes, or 128 MiB), 64
-  // MiB that nobody needs, and the shards' directories. With a cache (LoaderOptions::stage), most
-  // of that is on disk. LoaderOptions::storage = Direct: the blocks counted as in `mapped`, plus
-  // one for each thread, each an eighth larger than the mean block. A source that is played without
-  // a conversion: what each thread takes for the largest file and the sample made of it.
+  // For a dataset at a URL, the blocks that are open; the blocks that the ring's batches still
+  // need; the blocks on their way or fetched for the next windows (twice Mapped::read_ahead_bytes;
+  // if that is empty, 256 MiB); 64 MiB of blocks kept after use; and the shards' directories. With
+  // a cache (LoaderOptions::stage), most of that is on disk.
+  // With LoaderOptions::storage = Direct, the window and the blocks of the ring's batches, as in
+  // `mapped`, plus one block for each thread, each an eighth larger than the mean block.
+  // For a source that is played without a conversion: for each thread, room for the largest file
+  // and the sample made of it.
   std::uint64_t blocks = 0;
   // The sum of the members above without `device`.
   std::uint64_t own() const noexcept {
@@ -58,10 +60,11 @@ struct LoaderMemory {
   // The blocks open for shuffling at once on this rank; for Shuffle::kSequential one block, for
   // Shuffle::kRandom the whole dataset.
   std::uint64_t window = 0;
-  // Pages mapped at once; 0 with LoaderOptions::storage = Direct. The window, and the blocks of the
-  // batches in the ring: under two windows if the window holds at least as many samples as the
-  // ring. If several ranks share the end of an epoch, the blocks of that end as well: one for each
-  // lane of all ranks if lanes have equal sizes. With Behind::kKeep, the whole dataset.
+  // Pages mapped at once; 0 with LoaderOptions::storage = Direct. With Behind::kKeep or
+  // Shuffle::kRandom, the whole dataset. Otherwise the window and the blocks of the batches in the
+  // ring: together at most two windows if the window holds at least as many samples as the ring and
+  // one more batch. If several ranks share the end of an epoch, also the blocks of that end: one
+  // for each lane of all ranks if all blocks have one size.
   std::uint64_t mapped = 0;
 };
 

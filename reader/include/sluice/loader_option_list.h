@@ -57,7 +57,7 @@ template <>
 inline constexpr auto WordsOf<DecodeOn> =
     Words("DecodeOn", "Where JPEGs and packed pictures are decoded", Word("host", DecodeOn::kHost),
           Word("device", DecodeOn::kDevice, "as far as it can"),
-          Word("auto", DecodeOn::kAuto, "shared between both by what is measured"));
+          Word("auto", DecodeOn::kAuto, "the loader shares them between both, as it measures"));
 
 template <>
 inline constexpr auto WordsOf<ImagesIn> =
@@ -135,8 +135,9 @@ inline constexpr auto OptionsOf<DecodedPictures> = Options<DecodedPictures>(
            {.least = 1, .form = NumberForm::kBytes}),
     Option("folder", &DecodedPictures::folder,
            "the folder, on a local disk, that keeps the pictures; empty: memory does"),
-    Option("function_is_deterministic", &DecodedPictures::function_is_deterministic,
-           "also keeps what sample_function made; the function must depend on its sample alone"));
+    Option(
+        "function_is_deterministic", &DecodedPictures::function_is_deterministic,
+        "keeps rows as sample_function left them; the function must depend on its sample alone"));
 
 template <>
 inline constexpr auto OptionsOf<Stage> =
@@ -150,7 +151,7 @@ inline constexpr auto OptionsOf<SharedRows> = Options<SharedRows>(
     "SharedRows", "Rows that several trainings on one machine share, so that each is decoded once",
     Option("bytes", &SharedRows::bytes, "the rows take this many bytes of memory, once for all",
            {.least = 1, .form = NumberForm::kBytes}),
-    Option("folder", &SharedRows::folder, "a folder in memory, by which they find one another"));
+    Option("folder", &SharedRows::folder, "the folder in memory that has the file of rows"));
 
 template <>
 inline constexpr auto OptionsOf<RingOptions> = Options<RingOptions>(
@@ -215,7 +216,7 @@ inline constexpr auto OptionsOf<DiagnosticsOptions> = Options<DiagnosticsOptions
     "DiagnosticsOptions", "For measurements",
     Option("trace", &DiagnosticsOptions::trace, "records what each thread does"),
     Option("repeat_first_batch", &DiagnosticsOptions::repeat_first_batch,
-           "every batch is the first one again, at no cost", Changes::kContent));
+           "hands over the first batch again and again, at no cost", Changes::kContent));
 
 template <>
 inline constexpr auto OptionsOf<LoaderOptions> = Options<LoaderOptions>(
@@ -233,7 +234,7 @@ inline constexpr auto OptionsOf<LoaderOptions> = Options<LoaderOptions>(
     Option("seed", &LoaderOptions::seed, "seed of the order and of every random step",
            {.changes = Changes::kOrder, .comparable = true}),
     Option("resume_from", &LoaderOptions::resume_from,
-           "the text of a loader's state, after which this one continues", Changes::kOrder),
+           "the text of a loader's state, from which this loader continues", Changes::kOrder),
     Option("device", &LoaderOptions::device, "where a batch's images and arrays are delivered"),
     Option("sample_function", &LoaderOptions::sample_function, "your own step for each sample",
            Changes::kContent),

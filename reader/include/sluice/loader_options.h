@@ -59,11 +59,12 @@ struct OrderOptions {
 struct RankOptions {
   // The number of this process among those that train together, from 0.
   unsigned rank = 0;
-  // The number of processes that train together; 1 is a process that trains alone. 0: this and
-  // `rank` come from the environment (Rank::FromEnvironment()).
+  // The number of processes that train together; 1 for a process that trains alone. 0: world_size
+  // and `rank` come from the environment (Rank::FromEnvironment()).
   unsigned world_size = 0;
   // All ranks get the same number of batches, of the same sizes. If the samples cannot be dealt
-  // evenly, even kKeep therefore fills up, as kPad does, by at most one sample a rank.
+  // evenly, the last batch of some ranks would be one row short: that row repeats a sample from the
+  // epoch's start, even with kKeep.
   LastBatch last_batch = LastBatch::kKeep;
   // Deals whole shards to ranks, anew in each epoch. Each rank orders its own shards. This suits
   // storage that is staged shard by shard. Batches then differ between world sizes. Ranks with
@@ -80,11 +81,9 @@ enum class Behind {
   kDrop,   // it leaves the page cache, too: for datasets larger than memory, next to other work
 };
 
-// LoaderOptions::storage: how shards are read. (A dataset at a URL is always Mapped: its blocks are
-// fetched into memory that is mapped like a file, and each is released once all of its samples are
-// decoded.) Batches are the same bytes either way.
-//
-// Mapped, through the page cache.
+// Shards are mapped, and read through the page cache. (A dataset at a URL is always Mapped: its
+// blocks are fetched into memory that is mapped like a file, and each is released once all of its
+// samples are decoded.)
 struct Mapped {
   Behind behind = Behind::kKeep;  // the fate of a block once its samples are decoded
   // How many bytes of blocks are being read at any time, 1 MiB to 1 GiB. Empty: 16 MiB, which the
@@ -94,19 +93,20 @@ struct Mapped {
   // arrive during one delay, at most 128 MiB.
   std::optional<std::uint64_t> read_ahead_bytes = {};
 };
-// Mapped. The loader's constructor reads all shards and locks them in memory for as long as the
-// Dataset lives. Error(kLimit) if they do not fit.
+// Shards are mapped, as with Mapped; the loader's constructor also reads all of them and locks them
+// in memory for as long as the Dataset lives. Error(kLimit) if they do not fit.
 struct Locked {};
-// Past the page cache (O_DIRECT), into the loader's own memory, which holds only the blocks that
-// are open. For data much larger than memory: its pages would push everything else out of the page
-// cache and still be gone before the next epoch. Uses io_uring if this build and the kernel have
-// it, else eight threads. If the file system refuses O_DIRECT, the same reads go through the page
-// cache and are dropped from it (LoaderStats::refused_shards). Not for Shuffle::kRandom, which
-// opens a block for each sample.
+// Shards are read past the page cache (O_DIRECT), into the loader's own memory, which holds only
+// the blocks that are open. For data much larger than memory: its pages would push everything else
+// out of the page cache and still be gone before the next epoch. Uses io_uring if this build and
+// the kernel have it, else eight threads. If the file system refuses O_DIRECT, the same reads go
+// through the page cache and are dropped from it (LoaderStats::refused_shards). Not for
+// Shuffle::kRandom, which opens a block for each sample.
 struct Direct {
   std::optional<std::uint64_t> read_ahead_bytes = {};  // as Mapped's
 };
-// How shards are read: one of the three above.
+// LoaderOptions::storage: how shards are read, in one of the three ways above. Batches are the same
+// bytes with each of them.
 using Storage = std::variant<Mapped, Locked, Direct>;
 
 // LoaderOptions::keep: decoded pictures are kept between epochs. The first ones are kept until
@@ -125,9 +125,9 @@ struct DecodedPictures {
   // A folder on a local disk; empty: in memory. The file there has no name and goes away with the
   // loader.
   std::string folder = {};
-  // You declare that sample_function is set, and that its effect on a sample depends on that sample
-  // alone: not on draws(), epoch() or position(), nor on anything else that changes. The loader
-  // cannot check that. If what you declare is wrong, later epochs repeat what the first one drew.
+  // Set it only with a sample_function whose effect on a sample depends on that sample alone: not
+  // on draws(), epoch() or position(), nor on anything else that changes. The loader cannot check
+  // that. With another function, later epochs repeat what the first one drew.
   bool function_is_deterministic = false;
 };
 
@@ -146,19 +146,22 @@ struct Stage {
 };
 
 // LoaderOptions::share: several trainings on one machine decode each row once. Loaders of one user
-// find one another by a file in memory, named after the dataset and all options that decide what a
-// row holds (the transform, the seed, `output`). Who needs a row first makes it, and the others
-// copy it; the bytes are the same as without. Their batch sizes, ranks and lists of samples may
-// differ, as far as the same sample comes at the same position of an epoch.
+// share rows by a file in memory, named after everything that a row's content depends on: the
+// dataset, its ReadLimits, and options such as the transform, the seed, `output` and
+// integrity.verify. The loader that needs a row first makes it, and the others copy it; the bytes
+// are the same as without `share`. Batch sizes, ranks and lists of samples may differ between the
+// loaders, but only a sample that has the same position in each loader's epoch is shared.
 //
-// Rows stay until later ones need their place, so trainings share as long as they are less than
-// `bytes` apart; one that is too far behind makes its rows itself. Nobody waits for another
-// training, except for a row that another one is just making. Loaders may come, go and be killed
-// at any time; the last one to leave removes the file, and after a kill the next loader does.
+// A row stays until a later row needs its place. So two trainings share rows as long as one is less
+// than `bytes` of rows ahead of the other; after that, the slower one makes its rows itself. A
+// training waits for another one only while the other is making a row that both need. Loaders may
+// come, go and be killed at any time. The last one to leave removes the file; if it was killed, the
+// next loader does.
 //
 // All images must have one size. Not for a source that is played without a conversion. Cannot be
-// combined with `keep`, sample_function, or steps or decoding on a device (on_device.steps = false,
-// or without steps that change pixels, works).
+// combined with `keep` or sample_function, and the host must do all decoding and steps: with a
+// `device`, leave on_device.decode at kHost, and set on_device.steps = false if the transform has
+// steps that change pixels.
 struct SharedRows {
   std::uint64_t bytes = 0;  // of the file, which the first loader makes; above 0
   // A folder in memory, in which the file lies. In a container, /dev/shm may be small.
@@ -169,16 +172,17 @@ struct SharedRows {
 struct RingOptions {
   // Batches decoded ahead of the one the consumer holds, 1 to 1024. The more there are, the better
   // the ring evens out slow samples. Empty: the loader begins with 2 (with 8 for batches of up to 4
-  // MiB that are copies of raw images). It raises the number, up to 8, if the ring is too short to
-  // even out slow samples and memory is left. It goes up to 32 if two conditions hold: the batches
-  // then take at most 128 MiB, and they use no memory outside of their slots. (Variable-length and
-  // bytes fields, Direct and datasets at URLs use such memory.) Page-locked memory is allocated
-  // once, so there the number is fixed: 4, or 6 if a device decodes (OnDevice::decode). A device
-  // that decodes works on several batches at once: on half of the slots (1 + prefetch + hold), at
-  // least 2 and at most 8.
+  // MiB that are copies of raw images). If the ring is too short to even out slow samples and
+  // memory is left, the loader raises the number up to 8. It raises the number further, up to 32,
+  // as long as these batches take at most 128 MiB, and if they use no memory outside of their
+  // slots. (Variable-length and bytes fields, Direct and datasets at URLs use such memory.)
+  // Page-locked memory is allocated once, so there the number is fixed: 4, or 6 if a device decodes
+  // (OnDevice::decode). A device that decodes works on several batches at once: on half of the
+  // slots (1 + prefetch + hold), at least 2 and at most 8.
   std::optional<std::size_t> prefetch = {};
-  // Further batches the consumer may hold at the same time, at most 1024. Asking for one more is
-  // Error(kState).
+  // Further batches that the consumer may hold at the same time, at most 1024. If the consumer
+  // holds more, fewer are decoded ahead; asking for a batch while it holds all slots (1 + prefetch
+  // + hold) throws Error(kState).
   std::size_t hold = 1;
   // Batches lie in page-locked (pinned) memory, from which a GPU can copy asynchronously. Without a
   // build with CUDA and a GPU: Error(kUnsupported).
@@ -189,21 +193,22 @@ struct RingOptions {
 struct OutputOptions {
   // The fields that batches hold; other fields are not read at all. If empty, batches hold all
   // fields that are not images, the image field that `image` chooses, and the image fields that
-  // follow that one (Field::follows). A mask comes only together with the image it follows.
+  // follow that one (Field::follows). A mask needs the image that it follows, unless the mask
+  // itself is the batch's `image`.
   std::vector<std::string> fields = {};
-  // The field that Batch::image() returns; empty: the first chosen image field that follows no
-  // other.
+  // The field that Batch::image() returns. Empty: the first chosen image field that follows no
+  // other, or else the first chosen image field.
   std::string image = {};
   Layout layout = Layout::kNHWC;  // the order of an image batch's dimensions
   // Whether the images of a batch may differ in size, and how the batch then holds them (ImageSizes
   // in batch.h). With kPadded and kOwn, all images of a batch may differ in size; a mask has the
-  // size of the image that it follows. Padding comes after all steps, to the right and below:
-  // zeros, and for masks what `mask_fill` says. Boxes and key points stay as they are. Each row of
-  // a slot has room for the largest image that the manifest and the transform allow. (With kOwn, if
-  // flips and quarter turns are the only geometric steps, it has room for ReadLimits::max_pixels if
-  // that is less.) All steps run on the host. kPadded and kOwn cannot be combined with MixUp,
-  // CutMix or DecodedPictures::function_is_deterministic. With kPadded, the size of a batch depends
-  // on which samples the rank has in it.
+  // size of the image that it follows. Padding is added after all steps, to the right and below:
+  // zeros, and for masks the value in `mask_fill`. Boxes and key points stay as they are. Each row
+  // of a slot has room for the largest image that the manifest and the transform allow; with kOwn
+  // and no geometric steps but flips and quarter turns, for at most ReadLimits::max_pixels. All
+  // steps run on the host. kPadded and kOwn cannot be combined with MixUp, CutMix or
+  // DecodedPictures::function_is_deterministic. With kPadded, the size of a batch depends on which
+  // samples the rank has in it.
   ImageSizes image_sizes = ImageSizes::kEqual;
   // 1 or 3: images are converted to grey or RGB. 0: images keep the channels that they are stored
   // with, and all must have the same number. Raw images of two or four channels come as they are
@@ -232,8 +237,8 @@ struct OutputOptions {
 
 // When a payload's checksum is compared.
 enum class Verify {
-  // kAlways for compressed payloads, whose decoding takes far longer; kFirstEpoch for raw ones,
-  // where comparing would take as long as copying.
+  // kAlways for compressed payloads, because decoding them takes far longer than comparing;
+  // kFirstEpoch for raw ones, because comparing takes as long as copying them.
   kAuto,
   kAlways,  // each payload's checksum is compared before it is decoded
   // Each payload's checksum is compared until it has matched once. If this Loader's first epoch is
@@ -271,9 +276,9 @@ enum class DecodeOn {
   // host only copies the compressed rows that an image needs. It decodes all other pictures itself;
   // both kinds may be in one batch. The bytes are the same.
   kDevice,
-  // As kDevice, but the device is offered only a share of the pictures, the last of each batch, and
-  // the host decodes the others. The loader begins with a half, measures which of the two waits,
-  // and moves the share until neither does (LoaderStats::device_share).
+  // As kDevice, but the device is offered only a share of each batch's pictures, the last ones; the
+  // host decodes the others. The share begins at one half. The loader measures which of the two
+  // waits, and changes the share until neither does (LoaderStats::device_share).
   kAuto,
 };
 
@@ -296,21 +301,21 @@ struct OnDevice {
   // True: the device also runs the steps that change pixels; Describe() says which. Their random
   // numbers are drawn on the host, and the bytes are the same. The device runs at most 256
   // operations a picture (a jitter counts 4, a RandAugment 5 for each of its operations, a blur up
-  // to 44): it runs the last steps that fit, and the host those before. If CutMix, MixUp or the
-  // user's functions come after them, the host runs all steps. A blur, AdjustSharpness and the
-  // augments need device memory for one or two more batches of pixels. False: the host runs the
-  // steps that change pixels, for a device without time to spare.
+  // to 44): it runs as many of the last steps as fit, and the host runs the earlier ones. With
+  // CutMix, MixUp or the user's functions, which come after these steps, the host runs all steps. A
+  // blur, AdjustSharpness and the augments need device memory for one or two more batches of
+  // pixels. False: the host runs the steps that change pixels, for a device without time to spare.
   bool steps = true;
   // kDevice and kAuto cannot be combined with LoaderOptions::keep, MixUp, CutMix, the user's
   // functions, or image_sizes other than kEqual: these need the pixels on the host. A batch is
   // delivered once the device has decoded it and has found no row broken. The host decodes again
   // what the device refuses. If a sample is left out (OnFault::kSkip), the host decodes its whole
-  // batch. For decoding, the device needs up to 256 MiB of its memory, or 1/32 of its free memory
+  // batch. For decoding, the device needs at most 256 MiB of its memory, or 1/32 of its free memory
   // if that is more. In addition, each slot needs 1.25 times the compressed size of its pictures.
   DecodeOn decode = DecodeOn::kHost;
-  // kDevice and kPageLocked need decode = kDevice, and cannot be combined with `stage`.
-  // Error(kLimit), with the sizes, if there is not enough free memory. LoaderStats::stored_pictures
-  // says how many have arrived.
+  // kDevice and kPageLocked need decode = kDevice, and cannot be combined with `stage`. If there is
+  // not enough free memory, Error(kLimit) gives the sizes. LoaderStats::stored_pictures says how
+  // many pictures have arrived.
   ImagesIn images = ImagesIn::kStorage;
 };
 
@@ -339,10 +344,11 @@ struct LoaderOptions {
   // Output sizes that change with the epoch; the first must be for epoch 0. Empty: as `transform`
   // says. Slots are large enough for the largest. See ProgressiveSizes().
   std::vector<OutputSize> sizes = {};
-  // Steps that change with the epoch: from each one's epoch on, its steps are applied instead of
-  // `transform`. Epochs begin with 1 and increase. Everything is checked when the loader is made.
-  // Normalize and OneHot must be the same in all of them; MixUp and CutMix may come and go. A step
-  // that stays draws the same numbers. See Ramp().
+  // Steps that change with the epoch: from ScheduledTransform::epoch on, that entry's steps replace
+  // those of `transform` and of earlier entries. The first entry's epoch is at least 1, and each
+  // entry's epoch is larger than that of the entry before. All entries are checked when the loader
+  // is made. Normalize and OneHot must be the same in `transform` and all entries; MixUp and CutMix
+  // may come and go. A step that stays draws the same numbers. See Ramp().
   std::vector<ScheduledTransform> schedule = {};
   std::uint64_t seed = 0;  // for the order and every random step
   // Continues from the point where Loader::State() was called. The dataset, the seed and the
@@ -358,7 +364,7 @@ struct LoaderOptions {
   // The user's own steps, after all others: see user_function.h.
   SampleFunction sample_function = {};
   BatchFunction batch_function = {};  // called when a batch is whole
-  // Each decoding thread calls this once, and hands what it returns to the two functions above.
+  // Each decoding thread calls this once. The two functions above get the returned object: state().
   ThreadSetup thread_setup = {};
 
   OrderOptions order = {};                   // which samples come, and in which order

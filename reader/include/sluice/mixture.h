@@ -13,12 +13,12 @@
 // lacks a field, its samples have no value in it: Batch::Has() is false. Texts and other bytes are
 // empty then. For all other fields, the options must say what such samples hold, or the mixture is
 // refused: LoaderOptions::output.absent (arrays hold this number, lists have no entries, further
-// images are black), and for masks output.mask_fill. The images that a batch is made of must be in
-// all datasets.
+// images are black), and for masks output.mask_fill. All datasets must have the image field that
+// Batch::image() returns.
 //
-// With weights, the loader plans an epoch when it is made, in 6 bytes for each
-// LoaderOptions::order.lanes samples of it (31 kB for a million). Memory() counts them;
-// Error(kLimit) if they do not fit.
+// With weights, the Loader's constructor plans an epoch. The plan takes 6 bytes for every
+// LoaderOptions::order.lanes samples of the epoch (31 kB for a million samples). Loader::Memory()
+// counts these bytes; Error(kLimit) if they do not fit.
 //
 // Samples are numbered through all datasets: those of the first, then those of the second, and so
 // on (Batch::samples(), SampleList, BatchSampler).
@@ -34,9 +34,9 @@ namespace sluice {
 
 // The whole that a weight is a share of.
 enum class MixtureShares {
-  // Weights are shares of the samples. A row of `lanes` consecutive samples, over all ranks, has
-  // each dataset's share to within a sample or two, so batches vary less than if each sample were
-  // drawn.
+  // Weights are shares of the samples. Of each `lanes` consecutive samples, over all ranks, each
+  // dataset has its share to within a sample or two, so batches vary less than if the dataset were
+  // drawn for each sample.
   kOfSamples,
   // Weights are shares of each batch of each rank: all batches have the same number of samples of
   // each dataset, and epochs are whole batches. The samples of a global batch do not depend on the
@@ -47,8 +47,8 @@ enum class MixtureShares {
 // How long an epoch with weights is.
 enum class MixtureLength {
   kFirst,  // until each sample of the first dataset has come once
-  // An epoch ends when one dataset has given as many samples as it has, so no dataset gives more
-  // than that. A dataset that begins again in the middle of an epoch may give a sample twice in it.
+  // Until one dataset has given as many samples as it has; the others have not given more than they
+  // have. (A dataset that begins again in the middle of an epoch may give a sample twice in it.)
   kShortest,
   kSamples,  // Mixture::samples
 };

@@ -22,8 +22,8 @@ namespace sluice {
 // checked when a Loader is made.
 Pipeline ParsePipeline(std::string_view text);
 
-// LoaderOptions::schedule as text: "80=rrc:224,flip;90=rrc:224" has other steps from epoch 80 on,
-// and others again from epoch 90 on. Throws as ParsePipeline() does.
+// LoaderOptions::schedule as text: "80=rrc:224,flip;90=rrc:224" changes the steps at epoch 80, and
+// again at epoch 90. Throws as ParsePipeline() does.
 std::vector<ScheduledTransform> ParseSchedule(std::string_view text);
 
 // The text forms of all steps.

@@ -86,7 +86,7 @@ struct AutoContrast {
   explicit AutoContrast(double p) : probability(p) {}
 };
 
-// Replaces each value by 255 minus it.
+// Replaces each value v by 255 - v.
 struct Invert {
   double probability = 1;  // of being applied, 0 to 1
   Invert() = default;
@@ -104,10 +104,10 @@ struct AdjustSharpness {
 };
 
 // Replaces a rectangle of random area and aspect ratio (Zhong et al. 2017; the rule of
-// torchvision's RandomErasing: ten tries). With a single ratio of 1 and a single scale it is
-// Cutout's square, except that it always lies inside the picture. It comes before Normalize;
-// torchvision's recipes have it after, filling with zeros. For the same result, set `value` to the
-// mean's colour.
+// torchvision's RandomErasing: ten tries). With a single ratio of 1 and a single scale, this is
+// Cutout's square, except that it always lies inside the picture. The step comes before Normalize.
+// In torchvision's recipes it comes after Normalize, and fills with zeros; for the same result, set
+// `value` to the colour that Normalize has as its mean.
 struct RandomErasing {
   double probability = 0.5;                       // of being applied, 0 to 1
   double min_scale = 0.02, max_scale = 0.33;      // share of the picture's area
@@ -124,9 +124,10 @@ struct RandomErasing {
   RandomErasing& with_noise() { return noise = true, *this; }
 };
 
-// Applies `operations` operations, each drawn evenly from fourteen, all of one magnitude (Cubuk et
-// al. 2020; with the table of magnitudes of torchvision's RandAugment). Some of them move pixels
-// (shears, translations, rotations), so no mask, boxes or key points may follow the image.
+// Applies `operations` operations, each drawn evenly from fourteen, all of the same magnitude
+// (Cubuk et al. 2020; with the table of magnitudes of torchvision's RandAugment). Some of the
+// fourteen move pixels (shears, translations, rotations), so no mask, boxes or key points may
+// follow the image.
 struct RandAugment {
   unsigned operations = 2;  // 0 to 16
   unsigned magnitude = 9;   // below `bins`

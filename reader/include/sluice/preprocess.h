@@ -31,12 +31,13 @@
 
 namespace sluice {
 
-// A function that reads an image file: ImageFileReader() makes one. One thread at a time calls it;
-// its result is valid until its next call, while the file's bytes are. What it throws must derive
-// from std::exception, and becomes the error of the row (kUnsupported, unless it is an Error).
+// A function that reads an image file: ImageFileReader() makes one. One thread at a time calls it.
+// Its result must stay valid until the next call, as long as the file's bytes are. An exception
+// that it throws must derive from std::exception; it becomes the error of the row (kUnsupported,
+// unless it is an Error).
 using ImageReader = std::function<ImagePayload(std::span<const std::byte> file)>;
 
-// Makes such a function, for images of that many channels and at most that many pixels.
+// Makes an ImageReader, for images of that many channels and at most that many pixels.
 using MakeImageReader = std::function<ImageReader(unsigned channels, std::uint64_t max_pixels)>;
 
 // The options of a Preprocess.
@@ -59,8 +60,8 @@ struct RowFault {
 };
 
 // Makes rows. Any number of threads may call it at once. It keeps the memory that its calls work
-// in: a call allocates nothing if as many calls have run at the same time before, with images as
-// large, and if its images are decoded, packed, or baseline JPEGs without Exif or XMP.
+// in. So a call allocates nothing if earlier calls had images as large, and as many of them ran at
+// the same time; and if its images are raw pixels, packed, or baseline JPEGs without Exif or XMP.
 class Preprocess {
  public:
   // `pipeline`: the JSON of Loader::PipelineText(); or a pipeline as ParsePipeline() reads it,
@@ -78,18 +79,19 @@ class Preprocess {
   std::string PipelineText() const;        // the pipeline as JSON, as Loader::PipelineText() has it
 
   // Makes the row of an image file, in the calling thread. Errors: kInvalidArgument (`row` does not
-  // have row_bytes(); or the pipeline does not change sizes, and this image has another), kCorrupt,
-  // kUnsupported, kLimit (max_pixels), kMemory, kState (PreprocessOptions::image_files is empty).
+  // have row_bytes(); or the pipeline does not resize, and this image has a different size),
+  // kCorrupt, kUnsupported, kLimit (max_pixels), kMemory, kState (PreprocessOptions::image_files is
+  // empty).
   void Row(std::span<const std::byte> file, std::span<std::byte> row) const;
   // The same for an image as a dataset stores it (Sample::Payload()), or for a decoded one: codec
   // kRaw, whose bytes are height x width x channels values of 8 bits.
   void Row(const ImagePayload& image, std::span<std::byte> row) const;
 
-  // Makes the rows of several files. `rows` has row_bytes() for each. The calling thread and those
-  // of this object divide the images among them. Returns the faults, sorted by row; rows with a
-  // fault are zeros. Once `within` has passed since the call, no thread begins another image; so
-  // the call takes at most `within` and the time of one image. Throws Error(kInvalidArgument) if
-  // `rows` has another size, and Error(kState) as above.
+  // Makes the rows of several files. `rows` has row_bytes() for each file. The calling thread and
+  // this object's threads divide the images among them. Returns the faults, sorted by row; rows
+  // with a fault are zeros. Once `within` has passed since the call, no thread begins another
+  // image; so the call takes at most `within` plus the time of one image. Throws
+  // Error(kInvalidArgument) if `rows` does not have that size, and Error(kState) as above.
   std::vector<RowFault> Rows(std::span<const std::span<const std::byte>> files,
                              std::span<std::byte> rows,
                              std::optional<std::chrono::microseconds> within = {}) const;

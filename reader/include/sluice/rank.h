@@ -12,13 +12,13 @@ struct Rank {
   // The environment variables it came from, such as "RANK, WORLD_SIZE"; empty if from none.
   std::string_view variables = {};
 
-  // Reads the variables that launchers set; {0, 1} if none is set. The first pair of which both
-  // are set counts, in this order: RANK and WORLD_SIZE (torchrun and others), OMPI_COMM_WORLD_RANK
-  // and _SIZE (Open MPI), PMI_RANK and PMI_SIZE (MPICH and its kin), SLURM_PROCID and
-  // SLURM_STEP_NUM_TASKS (srun; a batch script itself is not a rank). Throws
-  // Error(kInvalidArgument), which names the variables, if their values make no sense. If no pair
-  // is complete, it is also an error that RANK is set without WORLD_SIZE, or that a WORLD_SIZE
-  // other than 1 is set without RANK.
+  // Reads the variables that launchers set. These pairs are tried in turn: RANK and WORLD_SIZE
+  // (torchrun and others), OMPI_COMM_WORLD_RANK and _SIZE (Open MPI), PMI_RANK and PMI_SIZE (MPICH
+  // and its kin), SLURM_PROCID and SLURM_STEP_NUM_TASKS (srun; a batch script itself is not a
+  // rank). The first pair of which both variables are set counts; {0, 1} if there is none. Throws
+  // Error(kInvalidArgument), which names the variables, if their values make no sense; also, if no
+  // pair is complete, when RANK is set without WORLD_SIZE, or when a WORLD_SIZE other than 1 is set
+  // without RANK.
   static Rank FromEnvironment();
 
   // Ignores where they came from.

@@ -29,19 +29,20 @@ struct ResumePoint {
   Shuffle shuffle = Shuffle::kQuasiRandom;      // LoaderOptions::order.shuffle
   std::uint64_t seed = 0;                       // LoaderOptions::seed
   std::uint64_t lanes = 0;                      // kQuasiRandom; else 0
-  std::uint64_t window_blocks = 0;              // of a lane; kQuasiRandom, else 0
+  std::uint64_t window_blocks = 0;              // blocks in a lane's window; kQuasiRandom, else 0
   // LoaderOptions::ranks.by_shards: the number of ranks. Otherwise 0, because the number may
   // change.
   std::uint64_t shard_ranks = 0;
   // The digest of LoaderOptions::order.samples, or of a mixture with weights; "batches" with
-  // order.batches; empty for none of them.
+  // order.batches; otherwise empty.
   std::string list;
 
-  std::uint64_t epoch = 0;  // to resume in
-  // Samples of the epoch that are done, over all ranks; with LoaderOptions::order.batches, batches.
+  std::uint64_t epoch = 0;  // the epoch in which to resume
+  // How many samples of the epoch are done, over all ranks; with LoaderOptions::order.batches, how
+  // many batches.
   std::uint64_t position = 0;
-  // The version of several views (kViewsVersion), by which a loader that resumes continues. 1
-  // without views, and in points that an earlier version of Sluice saved.
+  // The rule for the pixels of several views (kViewsVersion). A loader that resumes keeps to the
+  // rule of its point. 1 without views, and in points that an earlier version of Sluice saved.
   std::uint32_t views_version = 1;
 
   // One line of printable ASCII without quotation marks, with a check value at its end.

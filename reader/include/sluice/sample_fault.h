@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// A sample that could not be read; or a shard that cannot be opened, with all of its samples.
+// A sample that could not be read; or a shard that could not be opened, with all of its samples.
 struct SampleFault {
   std::uint64_t sample = 0;  // the sample's number in the dataset; for a shard, of its first sample
   std::uint64_t samples = 1;  // for a shard, all of its samples

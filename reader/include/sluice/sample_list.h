@@ -1,8 +1,8 @@
-// The samples of an epoch, if it is not each sample once.
+// The samples of an epoch that is not simply each sample of the dataset once.
 //
 // Lists with random draws draw again each epoch, by the loader's seed: every thread, rank and
-// resumed process draws the same. Memory: 8 bytes for each sample in the list, twice that while it
-// is played; weights take 8 bytes for each sample of the dataset.
+// resumed process draws the same. A list takes 8 bytes for each of its samples, and twice that
+// while it is played; weights take 8 bytes for each sample of the dataset.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ using SampleFilter = std::function<bool(const Sample&)>;
 
 // The options of SampleList::Where().
 struct FilterOptions {
-  // Bytes and variable-length fields, and arrays of more than one element, that the filter looks
-  // at. They are read ahead in large pieces; fields not named here are read when the filter touches
-  // them. Keys and scalars need no naming: they are stored at the end of each shard, and no block
-  // is read for them.
+  // The bytes fields, variable-length fields and arrays of more than one element that the filter
+  // looks at. They are read ahead in large pieces; fields not named here are read when the filter
+  // touches them. Do not name scalars: scalars and keys are stored at the end of each shard, and no
+  // block is read for them.
   std::vector<std::string> fields;
   unsigned threads = 0;  // 0: one for each CPU this process may use
   // Called by one thread at a time with (samples asked about, samples in all); must not throw.
@@ -51,33 +51,33 @@ class SampleList {
   static SampleList Weighted(const std::vector<double>& weights, std::uint64_t count,
                              bool replacement);
 
-  // `per_class` samples of each class of a label field ({}: Schema::LabelField()). If a class has
-  // more samples, some of them are drawn. If it has fewer, all of them come as often as fits, and
-  // the rest of the `per_class` is drawn from them. Classes without samples are left out; so are
-  // samples whose label is not a class of the field, which a damaged dataset may have. Reads the
-  // directories of all shards.
+  // `per_class` samples of each class of a label field ({}: Schema::LabelField(), or else the first
+  // field of several labels). If a class has more samples, `per_class` of them are drawn. If it has
+  // fewer, each of them comes equally often, and the few that are then missing are drawn from them.
+  // Classes without samples are left out; so are samples whose label is not a class of the field,
+  // which a damaged dataset may have. Reads the directories of all shards.
   //
   // The field may also hold any number of classes (multi-label, the classes of boxes): int32 [n]. A
-  // sample then counts for each of its classes, so that an epoch may have more of one than was
-  // asked for, and samples without a class are left out. Reads the blocks of all shards.
+  // sample then counts for each of its classes, so an epoch may have more than `per_class` samples
+  // of a class; samples without a class are left out. This reads the blocks of all shards.
   static SampleList ClassBalanced(const Dataset& dataset, std::uint64_t per_class,
                                   const std::string& field = {});
 
   // The samples for which `keep` returns true, sorted by number. `keep` sees key and fields before
   // any image is decoded, and is not called after this returns. The result is a list like those of
   // Of(): batches are full, every rank has the same number of them, and a resume finds its place
-  // without looking at earlier samples. Shuffle::kQuasiRandom permutes the blocks with a sample
-  // left in them, deals them to lanes, and mixes the samples left in the open blocks: the window
-  // has the same number of blocks, so fewer samples. Shuffle::kSequential plays samples as stored.
-  // Whole blocks are read even if few samples of each are kept; if the kept samples are made a
-  // dataset of their own (`sluice subset`), less is read. Takes one bit of memory for each sample
-  // and 8 bytes for each that is kept. If `keep` throws, or a sample it asks for cannot be read,
-  // this throws an Error that names the sample: the first such sample, with any number of threads.
-  // (The filter may catch the Error itself and decide.)
+  // without looking at earlier samples. Shuffle::kQuasiRandom permutes the blocks in which a sample
+  // is kept, deals them to lanes, and mixes the kept samples of the open blocks. The window has as
+  // many blocks as without a filter, so it has fewer samples. Shuffle::kSequential plays samples as
+  // stored. Whole blocks are read even if few samples of each are kept; to read less, make a
+  // dataset of the kept samples (`sluice subset`). Takes one bit of memory for each sample and 8
+  // bytes for each kept sample. If `keep` throws, or a sample that it reads is damaged, this throws
+  // an Error that names the sample: the first such sample, with any number of threads. (The filter
+  // may catch the Error of a damaged sample itself, and decide.)
   static SampleList Where(const Dataset& dataset, const SampleFilter& keep,
                           const FilterOptions& options = {});
 
-  // Whether it is each sample of the dataset once.
+  // Whether this is each sample of the dataset once: the default list.
   bool all() const noexcept { return state_ == nullptr; }
   // Samples in an epoch; 0 for all().
   std::uint64_t size() const noexcept;

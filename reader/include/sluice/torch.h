@@ -13,8 +13,8 @@
 //
 // A tensor without a copy holds its batch: the batch's slot is reused when its last tensor is gone
 // and the streams that it was made for have finished with it. Such a batch counts as held: see
-// LoaderOptions::ring.hold. Values of up to kCopiedTensorBytes are copied instead, so that a label
-// that is kept does not keep all images of its batch.
+// LoaderOptions::ring.hold. Fields that are not images are copied instead if they have at most
+// kCopiedTensorBytes, so that a label that is kept does not keep all images of its batch.
 #pragma once
 
 #include <cstdint>

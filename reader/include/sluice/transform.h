@@ -44,20 +44,20 @@ using Transform =
 // Steps, applied in order.
 using Pipeline = std::vector<Transform>;
 
-// Steps that replace those before them from `epoch` on: see LoaderOptions::schedule.
+// Steps that replace the earlier ones from `epoch` on: see LoaderOptions::schedule.
 struct ScheduledTransform {
   std::uint64_t epoch = 0;  // the first with these steps
   Pipeline transform;       // as LoaderOptions::transform
 };
 
-// For LoaderOptions::schedule: steps whose strength grows linearly, from steps(0) before epoch
-// `begin` (set `transform` to steps(0)) to steps(1) from epoch `end` on. `steps` is called with a
-// share of 0 to 1 for each epoch between. Throws Error(kInvalidArgument) unless begin < end, and
-// for more than 65535 epochs between.
+// For LoaderOptions::schedule: steps whose strength grows linearly, from steps(0) up to epoch
+// `begin` to steps(1) from epoch `end` on. Ramp() calls `steps` once for each epoch from begin + 1
+// to end, with a share above 0 and up to 1; set LoaderOptions::transform to steps(0) yourself.
+// Throws Error(kInvalidArgument) unless begin < end, and if end - begin is more than 65535.
 std::vector<ScheduledTransform> Ramp(std::uint64_t begin, std::uint64_t end,
                                      const std::function<Pipeline(double share)>& steps);
 
-// One more picture of each sample's image: Batch::image(name). It has its own random choices.
+// One more view of each sample's image, in Batch::image(name). It has its own random choices.
 struct View {
   std::string name;               // for Batch::image()
   Pipeline transform;             // as LoaderOptions::transform, without OneHot, MixUp and CutMix

@@ -8,11 +8,12 @@
 //   options.output.made_fields = {sluice::Field::Array("weight", sluice::DType::kFloat32, {})};
 //
 // They run on the decoding threads, several at once, after the transform's steps: anything they
-// share must be thread-safe. The spans they get are valid until they return; those of a
-// variable-length field, until it is set; see also Keep(). An exception from a SampleFunction is a
-// fault of the sample, handled as LoaderOptions::integrity.on_fault says; one from a BatchFunction
-// is the batch's error. Functions should depend only on their argument and its draws(); then
-// batches stay the same for any number of threads and after a resume.
+// share must be thread-safe. The spans that a function gets are valid until it returns; the span of
+// a variable-length field, only until the function sets that field. See also Keep(). An exception
+// from a SampleFunction is a fault of the sample, handled as LoaderOptions::integrity.on_fault
+// says; one from a BatchFunction is the batch's error. Functions should depend only on their
+// argument and its draws(); then batches stay the same for any number of threads and after a
+// resume.
 #pragma once
 
 #include <any>
@@ -87,16 +88,18 @@ class MutableRows {
   // Writes height x width bytes for each row: 1 where the image (or view, or mask) lies outside its
   // picture, else 0. The map shows the result of all geometric steps together. It follows the rule
   // for masks (nearest pixel), so it is 1 wherever a mask has LoaderOptions::output.mask_fill.
-  // Pixels that Border::kReflect mirrors count as outside; so does all of an image that the sample
-  // lacks. For batches, it is the border before MixUp and CutMix. Error(kInvalidArgument) for a map
-  // of the wrong size, and after RandAugment and TrivialAugmentWide, which move pixels on their
-  // own.
+  // Pixels that Border::kReflect mirrors count as outside; so do all pixels of an image that the
+  // sample lacks. In a batch function, the map is that of before MixUp and CutMix. Throws
+  // Error(kInvalidArgument) for a map of the wrong size, for an image that went through RandAugment
+  // or TrivialAugmentWide, which move pixels on their own, and for several rows of images that
+  // differ in size.
   void WriteBorder(std::span<std::uint8_t> map, std::string_view field = {}) const;
 
-  // Keeps the memory that the spans lie in as long as the result lives, for a binding that cannot
-  // take back the spans that a function has kept. The step that would deliver the batch then throws
-  // Error(kState), whatever LoaderOptions::integrity.on_fault says, since the kept spans could
-  // still change the batch. The loader takes new memory for further batches.
+  // Keeps the memory of the spans alive as long as the result lives. It is for language bindings:
+  // in Python, a function may store an array that outlives the call, and the binding cannot make
+  // that array invalid. The step that would deliver the batch then throws Error(kState), whatever
+  // LoaderOptions::integrity.on_fault says, since the stored spans could still change the batch.
+  // The loader takes new memory for further batches.
   std::shared_ptr<const void> Keep();
 
   // Random numbers of this function's own, for this sample or batch.
@@ -147,11 +150,12 @@ class MutableRows {
 // One sample, after the transform's steps: the argument of a SampleFunction.
 class MutableSample : public MutableRows {
  public:
-  // As Sample::key(). Keys lie apart from the samples, compressed in chunks of up to 4096, and the
-  // 64 chunks read last are kept: in a shuffled epoch nearly every call reads and decompresses one,
-  // and one thread at a time does so. To look something up for each sample, use a table by index()
-  // instead; Dataset::Find() helps to make it. Throws Error if the key cannot be read, and
-  // Error(kLimit) if its chunk has more than 4 MiB: keys of over 1000 bytes each.
+  // As Sample::key(). Keys lie apart from the samples, compressed in chunks of up to 4096. Only the
+  // chunk last read from a shard is kept, for up to 64 shards. So in a shuffled epoch nearly every
+  // call reads and decompresses a chunk, and only one thread at a time does so. To look something
+  // up for each sample, use a table by index() instead; Dataset::Find() helps to make it. Throws
+  // Error if the key cannot be read, and Error(kLimit) if its chunk has more than 4 MiB (which
+  // takes keys of over 1000 bytes each).
   std::string key() const;
   std::uint64_t index() const noexcept;     // the sample's number in the dataset
   std::uint64_t position() const noexcept;  // the sample's position in the epoch
@@ -162,8 +166,8 @@ class MutableSample : public MutableRows {
     const std::vector<std::byte>& bytes = VariableBytes(name, TypeOf<T>());
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  // Whether the sample has a value in that field: see Batch::Has(). Made variable-length and bytes
-  // fields have a value as soon as it is set.
+  // Whether the sample has a value in that field: see Batch::Has(). A variable-length or bytes
+  // field of made_fields has a value once SetVariable() has been called.
   bool Has(std::string_view field) const;
   // Replaces the value by any number of whole entries. `values` may be a part of the present value.
   template <class T>
@@ -197,7 +201,8 @@ class MutableBatch : public MutableRows {
             bytes.entry};
   }
   bool Has(std::string_view field, std::size_t row) const;  // as Batch::Has()
-  // With ImageSizes::kOwn, these functions for all rows are refused: use those for one row.
+  // With ImageSizes::kOwn and several rows, ImageBytes(field) throws Error(kInvalidArgument), and
+  // shape(field) has no common size: use the functions for one row below.
   using MutableRows::ImageBytes;
   using MutableRows::shape;
   // The size, layout and type of one row's image.
@@ -217,10 +222,10 @@ class MutableBatch : public MutableRows {
 using SampleFunction = std::function<void(MutableSample&)>;
 // LoaderOptions::batch_function: called for each batch, by several threads at once.
 using BatchFunction = std::function<void(MutableBatch&)>;
-// Makes the object that a decoding thread's functions find as state<T>(): called once by each
-// thread, with its number from 0, before it decodes. The Loader's constructor waits for all of
-// them. The object is destroyed when the thread ends, with the loader. An exception is an Error
-// of the constructor.
+// Makes the object that a decoding thread's functions find as state<T>(). Each thread calls it
+// once, with the thread's number from 0, before it decodes. The Loader's constructor waits for all
+// of these calls; if one throws, the constructor throws Error. The object is destroyed when its
+// thread ends, with the loader.
 using ThreadSetup = std::function<std::any(unsigned thread)>;
 
 }  // namespace sluice

@@ -18,7 +18,7 @@ struct VerifyOptions {
   // decompressed, and every text and JSON text read.
   bool decode = false;
   unsigned threads = 0;  // 0: one for each CPU this process may use
-  // Pixels of a decoded image; a larger image is a fault.
+  // With `decode`, an image of more pixels is a fault, and is not decoded.
   std::uint64_t max_pixels = ReadLimits().max_pixels;
   // Called from one thread at a time with (samples checked, samples in all); must not throw.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
@@ -28,21 +28,22 @@ struct VerifyOptions {
 // Something that is wrong in a dataset.
 struct Fault {
   std::string shard;         // file name, or "manifest.json"
-  std::int64_t sample = -1;  // number in the dataset; -1 if the fault is not of a single sample
+  std::int64_t sample = -1;  // number in the dataset; -1 if no single sample has the fault
   std::string key;           // empty if it cannot be read
   std::string reason;        // a sentence for people
 };
 
 // The result of VerifyDataset().
 struct VerifyReport {
-  std::uint64_t samples = 0;  // checked
-  std::uint64_t bytes = 0;    // read
+  std::uint64_t samples = 0;  // samples that were checked
+  std::uint64_t bytes = 0;    // size of all shards' files, by the manifest
   std::vector<Fault> faults;  // in the order of the dataset
   bool stopped = false;       // VerifyOptions::stop ended it early
 };
 
-// Throws Error only if the manifest itself cannot be read, or if this process lacks memory or file
-// descriptors for the check; anything else wrong is a fault.
+// Checks the dataset at that path. Throws Error only if the manifest itself cannot be read, or if
+// this process lacks memory, mappings or file descriptors for the check; anything else that is
+// wrong is a fault in the report.
 VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOptions& options = {});
 
 }  // namespace sluice
