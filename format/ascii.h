@@ -26,8 +26,8 @@ inline std::string_view Trimmed(std::string_view text,
   return text;
 }
 
-// The whole text, read as a number by std::from_chars(), which also gets `base`; nullopt if the
-// text is not a number.
+// Parses the whole text as a number, with std::from_chars(), to which `base` is passed on. nullopt
+// if the text is not a number.
 template <class T, class... Base>
 std::optional<T> ParseNumber(std::string_view text, Base... base) noexcept {
   T number{};
@@ -47,7 +47,7 @@ std::optional<T> TakeNumber(std::string_view& text) noexcept {
   return number;
 }
 
-// Removes the first line from `text`, and returns it without its line end.
+// Removes the first line from `text`, and returns it without its '\n'. A '\r' before that stays.
 inline std::string_view TakeLine(std::string_view& text) noexcept {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);

@@ -27,7 +27,7 @@ unsigned AffinityCpus() noexcept {
   return 1;
 }
 
-// A quota in microseconds a period as whole CPUs, rounded up; 0: no limit.
+// The CPUs of a quota of CPU time in each period (both in microseconds), rounded up; 0: no limit.
 unsigned CpusOfQuota(double quota, double period) noexcept {
   if (quota <= 0 || period <= 0) return 0;
   return static_cast<unsigned>(std::clamp((quota + period - 1) / period, 1.0, 65536.0));

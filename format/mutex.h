@@ -1,5 +1,6 @@
-// A mutex for clang's -Wthread-safety, which checks the fields that it guards and the functions
-// that need it held. Other compilers see no annotations, only a std::mutex.
+// A mutex with annotations for clang's -Wthread-safety, which checks that the mutex is held
+// wherever a guarded field is used or a function that requires the mutex is called. Other compilers
+// see a std::mutex without annotations.
 #pragma once
 
 #include <chrono>
@@ -59,8 +60,8 @@ class SLUICE_ANNOTATE(scoped_lockable) MutexUnlock {
 
 class Condition {
  public:
-  // The mutex is held before and after the call, and released while it waits. May return without
-  // being notified.
+  // Call it with the mutex held. It releases the mutex while it waits, and holds the mutex again
+  // when it returns, which may be without a notification.
   void Wait(Mutex& mutex) REQUIRES(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);

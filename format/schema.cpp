@@ -51,7 +51,7 @@ std::string_view NameOf(Role role) noexcept {
 }
 
 std::uint64_t Field::elements() const noexcept {
-  // Schema::Validate() bounds it; saturates for shapes that have not been validated.
+  // Schema::Validate() bounds the product. It saturates for a shape that was not validated.
   std::uint64_t product = 1;
   for (const std::uint32_t extent : shape) {
     if (extent != 0 && product > UINT64_MAX / extent) return UINT64_MAX;
@@ -185,7 +185,7 @@ void ValidateField(const Schema& schema, const Field& field) {
     }
     if (!schema.fields[followed].follows.empty()) {
       Refuse(ErrorCode::kInvalidArgument, field,
-             "follows \"" + field.follows + "\", which follows a field itself");
+             "follows \"" + field.follows + "\", which itself follows a field");
     }
   }
 }

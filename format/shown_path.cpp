@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kAfterUrl = " \t\r\n\"`<>";
 // A message's punctuation after a URL is not part of it: "http://host/data?x: cannot be opened".
 constexpr std::string_view kPunctuation = ":,;.)";
-// After the apostrophe that closes a quotation, as in a printed list: ['http://host/a'].
+// An apostrophe before one of these closes a quotation, as in a printed list: ['http://host/a'].
 constexpr std::string_view kAfterQuote = ":,;.)]}";
 
 // An apostrophe may be part of a URL, but ends a URL that is within single quotes
@@ -26,7 +26,7 @@ std::size_t EndOfUrl(std::string_view text, bool quoted) {
   return end;
 }
 
-bool IsOfScheme(char c) {
+bool IsSchemeCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
          c == '-' || c == '.';
 }
@@ -34,7 +34,7 @@ bool IsOfScheme(char c) {
 // The scheme at the end of the text; empty if there is none.
 std::string_view SchemeAtEnd(std::string_view text) {
   std::size_t begin = text.size();
-  while (begin > 0 && IsOfScheme(text[begin - 1]))
+  while (begin > 0 && IsSchemeCharacter(text[begin - 1]))
     --begin;
   return text.substr(begin);
 }
@@ -101,7 +101,7 @@ std::string ShownText(std::string_view text) {
     std::size_t begin = colon + 1;
     while (begin < text.size() && text[begin] == '/')
       ++begin;
-    // Paths that were normalised have one slash.
+    // "s3:/bucket" is a URL, too: normalising a path drops one of its two slashes.
     const bool is_url = !scheme.empty() && (begin > colon + 2 || IsKnownScheme(scheme));
     shown += text.substr(0, begin);
     text.remove_prefix(begin);

@@ -1,10 +1,9 @@
 // A reader of XML for untrusted texts.
 //
-// It reads elements, text, CDATA sections, comments and instructions, the entities that every
-// document has, and characters by number. A document type could define other entities ("billion
-// laughs"), so it is refused or skipped, never obeyed. Nothing recurses, depth and names are
-// bounded, and an element's text is no longer than the document: memory and time are in proportion
-// to the text.
+// It reads elements, text, CDATA sections, comments, processing instructions, the five predefined
+// entities and numeric character references. A document type could define other entities ("billion
+// laughs"), so it is refused or skipped. Nothing recurses, depth and names are bounded, and an
+// element's text is no longer than the document, so memory and time are in proportion to the text.
 #include "format/xml.h"
 
 #include <algorithm>
@@ -50,17 +49,17 @@ std::string NumberedCharacter(std::string_view digits) {
 }
 
 // Removes the entity that `text` begins with ("&amp;", "&#233;", "&#xE9;"), and returns what it
-// stands for, in UTF-8. If the entity is not one that every document has, returns an empty string
-// and leaves `text` as it was.
+// stands for, in UTF-8. If the entity is neither predefined nor the number of a character, returns
+// an empty string and leaves `text` as it was.
 std::string TakeEntity(std::string_view& text) {
-  constexpr std::pair<std::string_view, char> kEveryDocuments[] = {
+  constexpr std::pair<std::string_view, char> kPredefined[] = {
       {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
   constexpr std::size_t kLongest = 12;
   const std::size_t end = text.substr(0, kLongest).find(';');
   if (end == std::string_view::npos || end < 2) return {};
   const std::string_view name = text.substr(1, end - 1);
   std::string meant = name[0] == '#' ? NumberedCharacter(name) : "";
-  for (const auto& [entity, c] : kEveryDocuments) {
+  for (const auto& [entity, c] : kPredefined) {
     if (name == entity) meant = c;
   }
   if (!meant.empty()) text.remove_prefix(end + 1);
@@ -114,8 +113,8 @@ class XmlReader {
     return true;
   }
 
-  // Skips `opening` and everything up to and including `closing`; `inside` is the text between
-  // them.
+  // Skips `opening` and everything up to and including `closing`; `inside` becomes the text between
+  // the two.
   bool Pass(std::string_view opening, std::string_view closing, std::string_view& inside) {
     const std::size_t begin = at_ + opening.size();
     const std::size_t end = xml_.find(closing, begin);

@@ -16,13 +16,13 @@ struct XmlRules {
 
 // Calls `each` at the end of every element, with its path from the root ("Error/Code") and the text
 // directly inside it. False if the text is not well formed or breaks the rules; `each` may have
-// been called before that. `fault`, if not null, then becomes what is wrong and where: "content
-// after the root element, at byte 12".
+// been called for elements before the fault. `fault`, if not null, then receives what is wrong and
+// where: "content after the root element, at byte 12".
 bool ReadXml(std::string_view xml,
              const std::function<void(std::string_view path, std::string&& text)>& each,
              const XmlRules& rules = {}, std::string* fault = nullptr);
 
-// `text` with the characters escaped that have a meaning in XML.
+// `text` with <, >, & and " escaped. Apostrophes stay, so do not put it between single quotes.
 std::string XmlEscaped(std::string_view text);
 
 }  // namespace sluice

@@ -102,8 +102,8 @@ class BlockView {
   Bytes Elements(const RowLayout& layout, std::uint32_t row, std::size_t field) const noexcept {
     return Row(row).subspan(layout.offset(field), layout.entry_bytes(field));
   }
-  // The payload of a bytes, variable or image field, bounds checked. An absent one, or
-  // one of a field that the layout lacks, has codec 0.
+  // The payload of a bytes, variable or image field, with its bounds checked. If it is absent, or
+  // if the layout lacks the field, its codec is 0.
   struct Payload {
     PayloadEntry entry;
     Bytes bytes;
@@ -114,8 +114,8 @@ class BlockView {
   static Defect CheckContentCodec(const Payload& payload) noexcept;
   Defect GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
                   ImagePayload& image, std::uint64_t& checksum) const noexcept;
-  // Whether a payload of this block has that checksum. If it does not match and came
-  // from an object store, it is fetched and compared once more.
+  // Whether a payload of this block has that checksum. If it does not and came from an object
+  // store, it is fetched and compared once more.
   bool Matches(Bytes payload, std::uint64_t checksum) const;
 
   // Checks what the format promises beyond checksums: payloads lie exactly where the rule puts

@@ -1,6 +1,7 @@
 // Files: reading whole ones, mapping them, and writing them so that a crash leaves either the old
-// state or the new one. Every failure is an Error that names the file: kNotFound, kMemory or kLimit
-// where a comment below says so, and otherwise kIo.
+// state or the new one. Every failure is an Error that names the file: kNotFound if the file or a
+// folder on the way to it does not exist, kMemory if the process lacks memory or mappings, another
+// code where a comment below names it, and otherwise kIo.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +45,6 @@ class FileHandle {
   int fd_ = -1;
 };
 
-// Throws Error(kNotFound) if the file does not exist.
 FileHandle OpenForReading(const std::filesystem::path& path);
 
 // The size of an open regular file; `path` is for messages, here and in ReadAt().
@@ -59,7 +59,7 @@ std::size_t ReadAt(const FileHandle& file, const std::filesystem::path& path, st
 void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
               std::vector<std::byte>& content);
 
-// Whether the kernel, when a page is touched, reads its neighbours too or that page alone.
+// What the kernel reads when a page is touched: its neighbours, too (kNormal), or that page alone.
 enum class MapAdvice { kNormal, kPageByPage };
 
 // Identifies a file, whichever of its names was used.
@@ -82,7 +82,8 @@ class MappedFile {
       : MappedFile(OpenForReading(path), path, advice) {}
   // An open file; `path`: the name it was opened by.
   MappedFile(const FileHandle& file, std::filesystem::path path, MapAdvice advice);
-  // Bytes that others have mapped, and keep mapped while this lives. They never change or shrink.
+  // Bytes that the caller has mapped, and keeps mapped while this lives. They count as never cut:
+  // BytesLeft() is their size, and WrittenAt() is nullopt.
   explicit MappedFile(Bytes mapped) noexcept : bytes_(mapped), mapped_here_(false) {}
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -97,8 +98,8 @@ class MappedFile {
   GuardedMapping guarded() const noexcept { return {bytes_, lost_.get()}; }
 
   // The present size of the file. If the file was removed or replaced since it was opened, returns
-  // the mapped size, because the mapping still has the old file. (Reading the last page of a file
-  // that was cut gives zeros without a signal.)
+  // the mapped size, because the mapping still has the old file. (A cut is not always noticed
+  // by its signal: the rest of the page in which the file now ends reads as zeros.)
   std::uint64_t BytesLeft() const noexcept;
 
   FileId id() const noexcept { return id_; }
@@ -130,7 +131,8 @@ class AtomicFile {
   // With `direct`, writes go past the page cache, in pieces of that buffer's size. The buffer must
   // outlive the file and serves one file at a time. Writes that the file system refuses go through
   // the page cache: see DirectBuffer::refused().
-  // `own`: a word for the temporary name, where several processes may write the same file at once.
+  // `own`: a part of the temporary name, to be different in each process if several may write the
+  // same file at once.
   explicit AtomicFile(std::filesystem::path path, DirectBuffer* direct = nullptr,
                       const std::string& own = {});
   ~AtomicFile();
@@ -183,13 +185,12 @@ inline std::filesystem::path AbsolutePath(const std::filesystem::path& path) {
 // The name that a file has until it is whole: "data/.shard-00000.sluice.tmp".
 //
 // It begins with a dot, as no name in a manifest does. So no shard can have such a name, and a file
-// that has one is unfinished, or was left by a process that was killed.
-
-// `own`: as for AtomicFile.
+// that has one is unfinished, or was left by a process that was killed. `own`: as for AtomicFile.
 std::filesystem::path TemporaryName(const std::filesystem::path& path, const std::string& own = {});
 
-// The name that a file under this temporary name is to get, such as "shard-00000.sluice", perhaps
-// with `own` after a dot. `name` has no folders. Empty for other names.
+// The name that a file gets in the place of its temporary name `name` (without folders), such as
+// "shard-00000.sluice". If the temporary name was made with `own`, then "." and `own` follow. Empty
+// if `name` is not a temporary name.
 std::string_view NameOfTemporary(std::string_view name) noexcept;
 
 // A buffer from which files are written past the page cache (O_DIRECT), reused from file to file.

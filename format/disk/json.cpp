@@ -45,7 +45,7 @@ std::string_view MemberText(std::string_view json, std::string_view name) {
         if (json[i] == '\\') ++i;
       if (depth != 1 || json.substr(start, i + 1 - start) != quoted) continue;
       const std::size_t colon = json.find_first_not_of(kSpace, i + 1);
-      if (colon != std::string_view::npos && json[colon] == ':')  // it is not a value
+      if (colon != std::string_view::npos && json[colon] == ':')  // a name, not a value
         begin = json.find_first_not_of(kSpace, colon + 1);
     } else if (c == '{' || c == '[') {
       ++depth;
@@ -73,8 +73,8 @@ void AddMembers(const std::string& members, json& object) {
   if (!members.empty()) object.update(json::parse(members));
 }
 
-// Follows the parser through a text, and ends it at the first fault. It keeps the values only if
-// `root` is there to hold them.
+// Receives what the parser finds in a text, and stops the parser at the first fault. Keeps the
+// values only if there is a `root` to hold them.
 class JsonReader : public json::json_sax_t {
  public:
   std::string fault;
@@ -150,7 +150,7 @@ class JsonReader : public json::json_sax_t {
     parent.push_back(std::move(value));
     return parent.back();
   }
-  // Hands the value that has just been completed on, if it is an element of the streamed list.
+  // Called after each complete value. If it is an element of the streamed list, hands it on.
   void Complete() {
     if (list_ == nullptr || open_.back() != list_) return;
     streamed_->take(list_->back());

@@ -16,14 +16,14 @@ namespace sluice {
 // Compact JSON with sorted member names: the same schema always gives the same text.
 std::string SchemaToJson(const Schema& schema);
 
-// Makes a schema of its text, or of the JSON in it, and validates it. Unknown members, and a role
-// that is not known, only go into Field::unknown; an unknown kind or dtype is Error(kUnsupported),
-// anything malformed Error(kCorrupt). `file` is for messages.
+// Makes a schema from its text, or from the parsed text, and validates it. Unknown members and
+// roles are kept in Field::unknown or Schema::unknown. Throws Error(kUnsupported) for an unknown
+// kind or dtype, Error(kCorrupt) for anything malformed. `file` is for messages.
 Schema SchemaFromJson(std::string_view text, const std::string& file);
 Schema SchemaFromParsed(const nlohmann::json& value, const std::string& file);
 
-// Whether objects and arrays nest more than `limit` deep. Call it before parsing: the parser
-// recurses, and a hostile manifest must not exhaust the stack. The text need not be valid.
+// Whether objects and arrays nest more than `limit` deep. The text need not be valid. For text that
+// nlohmann::json parses directly; JsonFault() and ParseJson() limit the depth themselves.
 bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept;
 
 // The first fault of a text by the rules for JSON in FORMAT.md, "Conventions", such as "is not JSON
@@ -31,24 +31,24 @@ bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept;
 // member name that stands twice in an object, and anything after a zero byte.
 std::string JsonFault(std::string_view text);
 
-// A member of the outermost object that is a list, too long to hold as JSON. ParseJson() hands its
-// elements to `take` one by one, in order, and leaves the list empty.
+// Names a list that is too long to hold as JSON: a member of the outermost object. ParseJson()
+// hands the list's elements to `take` one by one, in order, and leaves the list empty.
 struct StreamedList {
   std::string name;
   std::function<void(const nlohmann::json& element)> take;
 };
 
-// Parses the text once. If JsonFault() finds a fault in it, sets `fault` to the same, and returns a
-// value without meaning.
+// Parses the text, in one pass over it. If the text has a fault, sets `fault` to what JsonFault()
+// returns; the value returned then means nothing.
 nlohmann::json ParseJson(std::string_view text, std::string& fault,
                          const StreamedList& streamed = {});
 
-// The first fault of a value's content by its field's role, in the same form: text must be UTF-8,
-// and json a JSON text. Empty for all other roles.
+// Checks a value by its field's role: kText must be UTF-8, and kJson must be JSON. Returns the
+// first fault, worded as by JsonFault(); empty if there is none, and for all other roles.
 std::string RoleFault(Role role, std::string_view content);
 
-// The text of a member of the outermost object, as it stands in `json`, which has no fault. The
-// member's value is an object. Empty if there is no such member.
+// Finds a member of the outermost object, and returns its value's text as it stands in `json`.
+// Empty if there is no such member. `json` must have no fault, and the value must be an object.
 std::string_view MemberText(std::string_view json, std::string_view name);
 
 // The members of `object` that are not among `known`, as a JSON object; empty if all are known.

@@ -128,7 +128,7 @@ class ManifestCheck {
 
   const Manifest& manifest_;
   const std::string& file_;
-  std::uint64_t stored_bytes_ = 0;  // size of all shards
+  std::uint64_t stored_bytes_ = 0;  // size of all shards together
 };
 
 }  // namespace
@@ -387,7 +387,7 @@ class ShardList {
     try {
       shards_.push_back(ShardFromJson(entry));
     } catch (...) {
-      error_ = std::current_exception();  // what other members say comes first
+      error_ = std::current_exception();  // thrown by Done(): errors of other members come first
     }
   }
 
@@ -629,7 +629,7 @@ Manifest ReadManifest(const std::filesystem::path& of, Id128& id) {
                   "is not a dataset yet: the command or program that makes it has not finished. If "
                   "it was stopped, run it again");
     }
-    std::filesystem::path part;  // the first of those that `sluice convert --split` makes
+    std::filesystem::path part;  // the first dataset inside, as `sluice convert --split` makes them
     for (std::filesystem::directory_iterator inside(folder, ignored), end; inside != end;
          inside.increment(ignored)) {
       if (inside->is_directory(ignored) && (part.empty() || inside->path() < part) &&

@@ -92,8 +92,8 @@ struct Manifest {
   // Members that this version does not know, as a JSON object; usually empty.
   std::string unknown;
   std::vector<ManifestShard> shards;
-  // The text of the schema, if it was read and SchemaToJson() would write it otherwise. It is
-  // written again as long as it says what `schema` does.
+  // The text that the schema was read from, if SchemaToJson() would write another one. It is
+  // written again as long as it still describes `schema`.
   std::string schema_text = {};
 };
 
@@ -101,8 +101,8 @@ struct Manifest {
 void CheckMetadata(const Metadata& meta);
 // Sets the values of `changes`; a name whose value there is empty is removed.
 void ChangeMetadata(const Metadata& changes, Metadata& meta);
-// Adds to `manifest` the metadata and unknown members of `from` that it lacks, and the text of its
-// schema. Returns the names of metadata that both have with different values.
+// Adds to `manifest` the metadata and unknown members of `from` that `manifest` lacks, and, if both
+// schemas are equal, the schema's text. Returns the names of metadata whose values differ.
 std::vector<std::string> KeepMembers(const Manifest& from, Manifest& manifest);
 
 // The file's text; `id` gets the dataset's id.
@@ -111,8 +111,8 @@ std::string ManifestToJson(const Manifest& manifest, Id128& id);
 // Parses and checks: digest, version, limits, sums. Errors: kCorrupt, kUnsupported, kLimit.
 Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128& id);
 
-// Reads a dataset's manifest; `of` as for ManifestPlace::Of(). Errors as above, kNotFound, and
-// kUnfinished if a conversion into the folder was begun but not finished.
+// Reads a dataset's manifest; `of` as for ManifestPlace::Of(). Errors as above, kNotFound, kMemory,
+// kIo, and kUnfinished if a conversion into the folder was begun but not finished.
 Manifest ReadManifest(const std::filesystem::path& of, Id128& id);
 
 // Summaries of no samples: an entry for each field that HasValues().
@@ -124,11 +124,11 @@ struct SampleTotals {
   std::vector<ManifestValues> values;       // one for each field that HasValues()
   std::vector<std::uint64_t> class_counts;  // of Schema::ClassField()
 
-  // Counts a sample for its class, given its value of Schema::ClassField(). A number that is not a
-  // class's (in a damaged or forged dataset) is ignored.
+  // Counts a sample for its class, given its value of Schema::ClassField(). Ignores a number that
+  // no class has (in a damaged or forged dataset).
   void CountClass(const Field& field, Bytes element) noexcept;
-  // Adds the values of a block's samples, except those whose payload cannot be found. Returns null,
-  // or what is wrong with the first of these. The caller must hold a guard.
+  // Adds the values of a block's samples. Leaves out values whose payload cannot be found, and
+  // returns the defect of the first of them; null if there are none. The caller must hold a guard.
   Defect AddBlock(const BlockView& block, const RowLayout& layout, const Schema& schema) noexcept;
   void Add(const SampleTotals& other) noexcept;
 };

@@ -93,8 +93,8 @@ ShardFrame ShardFrame::Of(const ShardSchema& schema, const ManifestShard& entry)
   ShardFrame frame;
   const std::uint64_t header = AlignUp(sizeof(ShardHeader) + schema.text.size(), kPageBytes);
   frame.start = {ShardParts::kHeader, 0, std::min(header, entry.bytes)};
-  // The manifest's numbers are bounded, since they may be wrong: no shard has more samples or
-  // blocks than bytes.
+  // The manifest's numbers are bounded, since they may be wrong: no shard has more blocks than
+  // pages, or more samples than bytes.
   const std::uint64_t directory =
       DirectoryBytes(schema.schema, std::min(entry.blocks, entry.bytes / kPageBytes), kSections,
                      std::min(entry.samples, entry.bytes));
@@ -529,7 +529,7 @@ Defect ShardFile::VerifyPlacement() const {
   return nullptr;
 }
 
-// If the header is longer than expected, its schema has not come yet.
+// Brings the rest of a header that is longer than expected.
 void ShardFile::BringHeaderRest() {
   if (parts_ == nullptr || file_.bytes().size() < sizeof(ShardHeader)) return;
   const std::uint64_t bytes =
@@ -541,7 +541,7 @@ void ShardFile::BringHeaderRest() {
   opened_.push_back(parts_->Bring({ShardParts::kHeaderRest, there, frame_.start.bytes - there}));
 }
 
-// If the directory is longer than expected, its beginning has not come yet.
+// Brings the beginning of a directory that is longer than expected.
 void ShardFile::BringEndRest() {
   if (parts_ == nullptr || tail_.directory_offset >= frame_.end.offset) return;
   const std::uint64_t offset =

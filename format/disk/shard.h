@@ -1,6 +1,6 @@
 // A shard file's frame: header, sections, directory and tail (format/FORMAT.md, "Shards").
 //
-// ShardFile opens one for reading; the Build functions are for writers. Blocks are in block.h.
+// ShardFile opens a shard for reading; the Build functions are for writers. Blocks are in block.h.
 //
 // A new section gets its number in FORMAT.md, which assigns them. An edit that writes shards anew
 // drops the section unless writer/edit/ copies it. With more than four sections, kSections in
@@ -39,15 +39,15 @@
 
 namespace sluice {
 
-// A shard in an object store (format/remote), of which not all bytes are there.
+// A shard in an object store (format/remote), which is fetched in parts.
 //
-// It is mapped like a local shard, but a part of it reads as zeros until it is brought, and again
-// once nobody holds the part. Thread-safe.
+// It is mapped like a local shard, but a part's bytes are valid only from the end of its fetch on,
+// and as long as somebody holds the part. Thread-safe.
 class ShardParts {
  public:
-  // The header and the end are requested before anything is known of the shard. Each may turn out
-  // to be longer; then its rest is a separate part. A block has two parts: its header and table, up
-  // to a page's end, and its payloads.
+  // The header and the end are requested before their sizes are known. Each may turn out to be
+  // longer than requested; then its rest is a separate part. A block has two parts: its header and
+  // table, up to a page's end, and its payloads.
   enum PartNumber : std::uint64_t { kHeader, kHeaderRest, kSections, kEndRest, kEnd, kFirstBlock };
   static constexpr std::uint64_t FirstPartOf(std::uint64_t block) {
     return kFirstBlock + 2 * block;
@@ -66,7 +66,7 @@ class ShardParts {
     std::uint64_t bytes() const noexcept { return parts[0].bytes + parts[1].bytes; }
     std::uint64_t table_bytes() const noexcept { return parts[0].bytes; }
   };
-  // Keeps a part while it lives.
+  // Holds parts while it lives.
   using Held = std::shared_ptr<const void>;
 
   virtual ~ShardParts() = default;
@@ -77,9 +77,9 @@ class ShardParts {
   virtual Held Begin(std::span<const Part> parts) = 0;
   // Waits for all parts of `held`; throws the Error of one that failed.
   virtual void Await(const Held& held) = 0;
-  // Fetches bytes once more that failed a check; their parts must be held and brought. If the new
-  // bytes pass the check, they replace the old bytes; readers of other bytes notice nothing. False
-  // if the new bytes fail it too, or cannot be fetched.
+  // Call it after a range failed a check: fetches the range once more. Its parts must be held and
+  // brought. If the new bytes pass the check, they replace the old ones; readers of other bytes
+  // notice nothing. False if the new bytes fail the check, too, or cannot be fetched or written.
   virtual bool Mend(std::uint64_t offset, std::uint64_t bytes,
                     const std::function<bool(Bytes)>& passes) = 0;
 
@@ -171,7 +171,7 @@ std::vector<std::byte> BuildShardHeader(const Schema& schema, Id128 shard_id,
 std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t sections,
                              std::uint64_t samples) noexcept;
 
-// All of a shard that its end describes.
+// The content of a shard that its end describes.
 struct ShardContent {
   const ShardHeader& header;
   std::uint64_t offset = 0;  // of the directory, 64-byte aligned
@@ -184,7 +184,8 @@ struct ShardContent {
 std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardContent& content,
                                      Id128& digest);
 
-// Shared by all shards of a dataset and kept once, because there may be many class names.
+// A schema, and what ShardFile needs to know of it. All shards of a dataset share one, because
+// there may be many class names.
 struct ShardSchema {
   explicit ShardSchema(const Schema& of);
 
@@ -211,8 +212,8 @@ struct ShardExpectation {
 };
 
 // The bytes that opening a shard reads first: its first and its last whole pages, estimated from
-// the manifest. Nearly always they have header, directory and tail. The end's bytes are 0 if the
-// start is the whole shard.
+// the manifest. Nearly always they contain the whole header, directory and tail. `end` has 0 bytes
+// if `start` is the whole shard.
 struct ShardFrame {
   static ShardFrame Of(const ShardSchema& schema, const ManifestShard& entry);
 
@@ -228,8 +229,8 @@ struct ShardFrame {
 // payloads, hold a Guard() meanwhile and ask Lost() afterwards.
 class ShardFile {
  public:
-  // `schema`: the dataset's; a shard with another schema is refused. Errors: kNotFound, kIo,
-  // kCorrupt, kUnsupported.
+  // `schema`: the dataset's; a shard with another schema is refused. Errors: kNotFound, kMemory,
+  // kIo, kCorrupt, kUnsupported.
   ShardFile(const std::filesystem::path& path, const Schema& schema,
             const ShardExpectation& expect = {}, MapAdvice advice = MapAdvice::kNormal)
       : ShardFile(MappedFile(path, advice), path.string(),
@@ -271,7 +272,7 @@ class ShardFile {
   // EndIsThere().
   bool WholeSoFar() const noexcept { return EndIsThere() && !file_.LostAny(); }
   // Whether a byte of the range lies after the file's present end. Asks the file system. The size
-  // of a file without a name cannot be asked for: for it, returns true for every range once
+  // of a file that has lost its name cannot be asked for; then returns true for every range once
   // EndIsThere() is false.
   bool CutBefore(Bytes range) const noexcept;
   FileId file() const noexcept { return file_.id(); }
@@ -289,8 +290,8 @@ class ShardFile {
 
   std::uint64_t first_block_offset() const noexcept { return header_.header_bytes; }
 
-  // Reads the schema out of a shard's header, for a dataset without a manifest, and its text into
-  // `text`, if that is given.
+  // Returns the schema in a shard's header, for a dataset without a manifest. `text`, if not null,
+  // receives the schema's text.
   static Schema ReadSchema(const std::filesystem::path& path, std::string* text = nullptr);
 
   const BlockEntry& block_entry(std::uint32_t block) const noexcept { return blocks_[block]; }
@@ -315,13 +316,13 @@ class ShardFile {
     if ((word >> (block % 64) & 1) == 0) return nullptr;
     return file_.bytes().data() + blocks_[block].offset;
   }
-  // Fetches bytes of this shard that failed a check once more from its object store, since they may
-  // have been damaged in the transfer. False if they fail again, or if the shard is a file.
+  // Call it after bytes of this shard failed a check, since they may have been damaged in the
+  // transfer: ShardParts::Mend(). False if the shard is a file.
   bool Mended(Bytes range, const std::function<bool(Bytes)>& passes) const;
   // Null if the shard is a file, whose blocks are always there.
   const std::shared_ptr<ShardParts>& parts() const noexcept { return parts_; }
-  // The parts of a block to bring by parts(). They leave out what the frame already has: perhaps
-  // the whole block.
+  // The parts of a block, for parts()->Begin(). They leave out bytes that the frame already has,
+  // which may be the whole block.
   ShardParts::Block BlockParts(std::uint32_t block) const noexcept;
 
   // The key of a sample of this shard. Throws Error(kCorrupt).

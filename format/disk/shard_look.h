@@ -17,11 +17,12 @@
 
 namespace sluice {
 
-// Why the file in the folder cannot be the manifest's shard (kNotFound, kIo, kCorrupt,
-// kUnsupported); nullopt if it can be.
+// Why the file in the folder cannot be the manifest's shard (kNotFound, kMemory, kIo, kCorrupt);
+// nullopt if it can be. A shard of another format version passes: opening it reports the version.
 std::optional<Error> LookAtShard(const std::filesystem::path& folder, const ManifestShard& shard);
 
-// All shards of a dataset. A faulty shard is one fault, however many samples the manifest gives it.
+// The result for all shards of a dataset. A faulty shard is one fault, however many samples the
+// manifest gives it.
 struct ShardsLook {
   static constexpr std::size_t kMaxKept = 100;
 

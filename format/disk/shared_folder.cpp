@@ -23,8 +23,9 @@ bool IsOurs(const struct stat& info) noexcept {
   return info.st_uid == geteuid() || info.st_uid == 0;
 }
 
-// In a container without privileges, files of the host's root have this owner. A folder that a user
-// has named may belong to it: the files in the folder are checked on their own.
+// Whether the owner is the overflow user, to whom files of the host's root belong in a container
+// without privileges. A folder that the user has named may belong to it, because the files in the
+// folder are checked one by one.
 bool IsOfUnknown(const struct stat& info) noexcept {
   constexpr uid_t kOverflow = 65534;  // user_namespaces(7)
   return info.st_uid == kOverflow;
@@ -131,7 +132,7 @@ void SharedFolder::Check(const FileHandle& file, const std::string& name, bool f
 FileHandle SharedFolder::OpenChecked(const std::string& name, int flags, mode_t mode) const {
   // O_NONBLOCK: opening a named pipe would wait.
   const int how = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  // With O_CREAT, Linux may refuse a file of another user's though its mode allows it
+  // With O_CREAT, Linux may refuse to open another user's file although its mode allows that
   // (fs.protected_regular).
   FileHandle file(openat(folder_.get(), name.c_str(), how & ~O_CREAT));
   if (!file && errno == ENOENT && (flags & O_CREAT) != 0)

@@ -23,14 +23,14 @@ namespace sluice {
 
 class SharedFolder {
  public:
-  // A folder that this user has named: made with its parents if it is missing; links on the way to
-  // it are followed. Throws Error(kIo).
+  // Opens a folder that this user has named, and makes it with its parents if it is missing. Links
+  // on the way to it are followed. Throws Error.
   static SharedFolder Make(const std::filesystem::path& path);
   // Like Make(), for a folder that must exist. Throws Error, with kNotFound if it does not.
   static SharedFolder Open(const std::filesystem::path& path);
 
-  // Files and folders in it, by their names there. These throw Error if the name is a link, is not
-  // of the kind asked for, or belongs to somebody else.
+  // These open files and folders in this folder, by their names there. They throw Error if the name
+  // is a link, is not of the kind asked for, or belongs to somebody else.
 
   SharedFolder MakeFolder(const std::string& name) const;
   SharedFolder OpenFolder(const std::string& name) const;

@@ -1,4 +1,5 @@
-// Errors of the operating system, with errno, and of memory: they say nothing about the data.
+// Errors of the operating system, with their errno, and the error for lack of memory. IsShortage()
+// and SaysDataIsLost() tell whether the process, or the data, is at fault.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +22,13 @@ class SystemError : public Error {
   int number_;
 };
 
-// "There is not enough memory". The error is made when the program begins, so that using it takes
-// no memory: for the outermost handler of a thread, which cannot throw.
+// The error for lack of memory. It is made when the program begins, and using it takes no memory,
+// so it suits the outermost handler of a thread, which must not throw.
 const Error& OutOfMemory() noexcept;
 
-// Detects that an allocation has failed in this thread since the watch was made, also inside a
-// library that only reports a failure: malloc() then sets errno, and calls that succeed do not
-// reset it.
+// Detects whether an allocation has failed in this thread since the watch was made, also inside a
+// library that does not say why it failed. It watches errno: malloc() sets it when it fails, and
+// calls that succeed do not reset it.
 class AllocationWatch {
  public:
   AllocationWatch() noexcept : before_(std::exchange(errno, 0)) {}
@@ -42,8 +43,8 @@ class AllocationWatch {
   const int before_;
 };
 
-// Whether an Error says that this process lacks memory, mappings or descriptors. The file that
-// could not be read may be whole.
+// Whether an Error says that this process lacks memory, mappings or descriptors, or that a call may
+// be repeated (EAGAIN, EINTR). The file that could not be read may be whole.
 bool IsShortage(const Error& error) noexcept;
 
 // Whether an Error of reading a file says that the file is gone or damaged. False for faults that

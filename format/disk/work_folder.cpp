@@ -24,8 +24,8 @@ constexpr std::string_view kMarkText =
 
 [[noreturn]] void Refuse(const fs::path& folder) {
   throw Error(ErrorCode::kExists, folder.string(),
-              "Sluice needs this name for a folder of its own, but finds a folder that it did not "
-              "make, and changed nothing in it; move or rename that folder");
+              "Sluice needs this name for a folder of its own, but something that it did not make "
+              "has the name; nothing was changed; move or rename it");
 }
 
 [[noreturn]] void Fail(const fs::path& path, const char* what, int error_number) {
@@ -33,8 +33,8 @@ constexpr std::string_view kMarkText =
               std::string(what) + ": " + SystemErrorText(error_number));
 }
 
-// Opens the mark. A symbolic link in its place is not ours, whatever it leads to: then errno is
-// ELOOP.
+// Opens the mark. Sets errno to ELOOP if a symbolic link or a special file has its name: such a
+// mark is not ours.
 FileHandle OpenMark(const fs::path& mark, int flags) {
   FileHandle file(open(mark.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666));
   struct stat about {};

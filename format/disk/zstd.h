@@ -11,8 +11,7 @@ namespace sluice {
 // libzstd.
 std::vector<std::byte> ZstdCompress(Bytes content, int level = 3);
 
-// The content's size as the frame declares it, or nullopt if it does not, or the frame is
-// malformed.
+// The size of its content that the frame declares; nullopt if it declares none or is malformed.
 std::optional<std::uint64_t> ZstdContentBytes(Bytes frame) noexcept;
 
 // False unless `frame` is exactly one whole frame whose content fills `content` exactly. Throws
@@ -20,7 +19,7 @@ std::optional<std::uint64_t> ZstdContentBytes(Bytes frame) noexcept;
 bool ZstdDecompress(Bytes frame, std::span<std::byte> content);
 
 // Like ZstdDecompress(), but appends to `content`; false if the frame's content is not `bytes`
-// long. Takes memory as the frame gives bytes, not for all `bytes` in advance.
+// long. Its memory grows with the bytes that were decompressed; `bytes` may be a false claim.
 bool ZstdAppend(Bytes frame, std::uint64_t bytes, std::vector<std::byte>& content);
 
 // The library's version, such as "1.5.4".

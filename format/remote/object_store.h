@@ -2,8 +2,8 @@
 // that fetches them.
 //
 // An object is named by its path below the URL ("manifest.json"). Implementations: an S3-compatible
-// service or a plain HTTP server (only in builds with libcurl), and a local folder, for tests and
-// simulated stores. A dataset's objects never change while it is used: a shard that was replaced is
+// service or a plain HTTP server (only in builds with libcurl), and a local folder (local_store.h
+// says when). A dataset's objects never change while it is used: a shard that was replaced is
 // an Error, never a mixture of two.
 //
 // A new member of Counts also goes into these files, where "\.repeated\b" shows how:
@@ -34,7 +34,7 @@ struct ObjectInfo {
   std::uint64_t bytes = 0;
   std::string etag;  // identifies this content; empty if the server gives no etag
   // When the object was written, in seconds since 1970; 0 if the server does not say or was not
-  // asked. Head() and Read() ask.
+  // asked. Head(), Get() and Read() ask.
   std::int64_t changed = 0;
 };
 
@@ -63,7 +63,7 @@ struct RangeRead {
 // (timeouts, truncated bodies, busy servers) are retried inside, up to the store's own deadline. A
 // network's Error(kIo) is a SystemError (format/disk/system_error.h), by which SaysDataIsLost()
 // distinguishes it from lost data; code that copies an Error by value loses that information. A
-// range past an object's end is Error(kCorrupt).
+// range past an object's end is Error(kCorrupt); in a local folder, it is Error(kIo).
 class ObjectStore {
  public:
   // Cancels all reads without calling their functions. Must not be called from a read's own
@@ -80,7 +80,7 @@ class ObjectStore {
   // Throws Error(kNotFound) if it is missing.
   virtual ObjectInfo Head(std::string_view object) = 0;
 
-  // Any thread: soon ends the calls and reads of all threads, now and from now on, with
+  // Any thread: soon ends the calls and reads of all threads, and all later ones, with
   // Error(kState). Requests that clean up (removing the parts of an upload, Remove()) are still
   // sent once, with a short timeout. For a process that must stop while a server does not answer.
   virtual void StopCalls() {}
@@ -125,8 +125,8 @@ class ObjectStore {
 };
 
 // Opens the store at the URL, with credentials and settings from the environment, as other tools
-// for object storage find them. Sends nothing yet. Throws Error(kInvalidArgument) for a URL that
-// cannot be one, Error(kUnsupported) in a build without libcurl.
+// for object storage find them. Sends nothing yet. Throws Error(kInvalidArgument) for an
+// invalid URL, Error(kUnsupported) in a build without libcurl.
 std::shared_ptr<ObjectStore> OpenStore(std::string_view url);
 
 }  // namespace sluice

@@ -16,8 +16,8 @@ Manifest ReadManifest(ObjectStore& store, Id128& id, const std::string& name = k
 ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest,
                         const std::stop_token& stop = {});
 
-// Makes an error of its own from the store's error for a shard's bytes. (A copy would share its
-// text, which two threads must not do.) For a missing shard, adds what to do.
+// An Error with the code, file, place and sentence of the store's error for a shard's bytes. For a
+// missing shard, adds what to do. The result is not a SystemError, even if `error` is one.
 Error ShardError(const Error& error);
 
 }  // namespace sluice

@@ -46,8 +46,8 @@
 
 namespace sluice {
 
-// How a payload is stored. The numbers are on disk: see format/FORMAT.md, "Codecs". (The codecs of
-// whole images that a writer can be asked for, --image and ImageCodec, are called forms.)
+// How a payload is stored. The numbers are on disk: see format/FORMAT.md, "Codecs". (A codec of
+// images that a user can choose, by --image or ImageCodec, is also called a form.)
 enum class Codec : std::uint16_t {
   kAbsent = 0,  // the sample has no value in this field
   kRaw = 1,     // the bytes themselves; for images, rows of interleaved pixels without padding
@@ -91,10 +91,10 @@ struct ImagePayload {
   std::span<const std::byte> bytes;  // as `codec` stores them
 };
 
-// Returns the JPEG file of a payload. A payload of codec kJpeg is one already. One of codec kPacked
-// gives its coefficients as a baseline file without metadata, which equals, to the byte, the JPEG
-// that was packed, if a conversion wrote the payload. Throws Error(kUnsupported) for another codec,
-// Error(kCorrupt) for a payload that is broken.
+// Returns a payload as a JPEG file. A payload of codec kJpeg is one already. The coefficients of a
+// kPacked payload become a baseline file without metadata; if a conversion wrote the payload, the
+// file equals, byte for byte, the JPEG that was packed. Throws Error(kUnsupported) for another
+// codec, Error(kCorrupt) for a payload that is broken.
 std::vector<std::byte> JpegFileOf(const ImagePayload& payload);
 
 // Decoded pixels, height x width x channels, rows without padding; 16-bit samples are

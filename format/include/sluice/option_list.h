@@ -95,7 +95,7 @@ enum class NumberForm {
 
 // Everything about an option except its name, its member and its help.
 struct OptionFacts {
-  // The range of a number, both ends included. (An option may also be std::nullopt.)
+  // The range of a number, both ends included. (An empty std::optional is always in range.)
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();  // the greatest
   NumberForm form = NumberForm::kPlain;                   // how people write it
@@ -104,7 +104,7 @@ struct OptionFacts {
   bool comparable = false;
   // On command lines. The flag, if it is not the name with hyphens ("--max-side" for max_side).
   const char* flag = nullptr;
-  const char* value = "N";     // what stands for the value in --help, unless words do
+  const char* value = "N";     // the value's placeholder in --help, unless its words are shown
   const char* zero = nullptr;  // the word to give instead of 0: "none"
 };
 
@@ -131,7 +131,7 @@ struct OptionList {
   const char* help;                     // what its options are about
   std::tuple<Option<T, V>...> options;  // one for each member
 };
-// An OptionList, for OptionsOf<T>.
+// Makes an OptionList, for OptionsOf<T>.
 template <class T, class... V>
 constexpr OptionList<T, V...> Options(const char* name, const char* help, Option<T, V>... options) {
   return {name, help, {options...}};
@@ -194,8 +194,8 @@ void ForEachOption(T& options, F&& f, const std::string& group = {}) {
   });
 }
 
-// The number in an option's value: in an optional that has one; of a duration, its count. nullopt
-// if the value is not a number.
+// An option's value as a number. Of a std::optional, takes the value inside; of a duration, the
+// count. nullopt if there is no number.
 template <class V>
 std::optional<double> NumberIn(const V& value) {
   if constexpr (requires { value.has_value(); }) {

@@ -64,7 +64,7 @@ std::size_t SizeOf(DType type) noexcept;       // bytes of one element
 bool IsInteger(DType type) noexcept;           // whether it is one of the integer types
 std::string_view NameOf(DType type) noexcept;  // "int8" ... "float64"
 
-// The DType of a C++ type; refused at compile time for any other.
+// The DType of a C++ type. A type that has none does not compile.
 template <class T>
 constexpr DType DTypeOf() noexcept {
   if constexpr (std::is_same_v<T, std::int8_t>) {
@@ -128,7 +128,8 @@ struct Field {
 
   // Elements of one sample (kArray) or of one entry along the first extent (kVariable).
   std::uint64_t elements() const noexcept;
-  // A label of one integer that numbers `classes`: each value must be the number of one of them.
+  // Whether this is a label of one integer and has `classes`: then each value must be the number of
+  // a class.
   bool numbers_classes() const noexcept;
 
   // An image field of role kImage.
@@ -153,12 +154,12 @@ struct Field {
 // format/FORMAT.md, "Schema", for its text form and its limits.
 struct Schema {
   std::vector<Field> fields;  // in their order on disk
-  std::string unknown = {};   // as Field::unknown, of the schema
+  std::string unknown = {};   // like Field::unknown, for the schema's own JSON text
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);  // no such field
   // Index of the field of that name, or kNone.
   std::size_t Find(std::string_view name) const noexcept;
-  // Index of the first field of that role (and kind), or kNone.
+  // Index of the first field of that role, or kNone.
   std::size_t FindRole(Role role) const noexcept;
   // Index of the field whose classes a dataset counts (Dataset::class_counts()): the first that
   // numbers_classes(), or kNone.
@@ -166,8 +167,8 @@ struct Schema {
   // Index of the label to use if none is named: ClassField(), else the first integer scalar of role
   // label, or kNone.
   std::size_t LabelField() const noexcept;
-  // Throws Error(kInvalidArgument or kLimit) if names repeat, a reference is dangling, or a limit
-  // of FORMAT.md is exceeded.
+  // Throws Error(kInvalidArgument or kLimit) if names repeat, a field's kind does not fit its role
+  // or shape, a field follows one that it cannot follow, or a limit of FORMAT.md is exceeded.
   void Validate() const;
 
   // Compares the fields.

@@ -15,7 +15,8 @@ namespace sluice {
 // The files of a dataset's subfolder, which is named by the dataset's id.
 inline constexpr const char* kCacheData = "data";     // the shards, one after another; sparse
 inline constexpr const char* kCacheTable = "pieces";  // which pieces are there
-// The lock. Each process that uses the dataset holds it, shared.
+// The dataset's lock. Each process that uses the dataset holds it, shared. (The cache's own lock
+// has the same name, in the cache's folder.)
 inline constexpr const char* kCacheLock = "lock";
 inline constexpr char kCacheMagic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'P', 'C'};
 inline constexpr std::uint32_t kCacheVersion = 2;
@@ -50,8 +51,8 @@ struct CacheEntry {
 std::vector<CacheEntry> EntriesOfCache(const std::filesystem::path& root);
 
 // Removes datasets that no process uses, the least recently used first, until all datasets but
-// `own` take at most `most` bytes. Returns the bytes that those then take. Never touches a folder
-// that has another form, holds anything else, or belongs to another user.
+// `own` take at most `most` bytes. Returns the bytes that all but `own` then take. Never touches a
+// folder that is not named by an id, holds any other file, or belongs to another user.
 std::uint64_t TrimCache(const CacheLock& lock, const std::string& own, std::uint64_t most);
 
 }  // namespace sluice

@@ -14,7 +14,8 @@ namespace sluice {
 
 namespace {
 
-constexpr std::uint64_t kPiecesForEach = 64;
+// The table is scanned so seldom that this many of its pieces come on each search.
+constexpr std::uint64_t kPiecesPerSearch = 64;
 // The heap keeps the latest 16th of the pieces, and 4096 more. Far fewer are evicted before the
 // next scan of the table, but pieces in use are among the latest, too.
 constexpr std::uint64_t kShareKept = 16;
@@ -33,7 +34,7 @@ void EvictionOrder::Add(std::uint64_t piece) {
 
 void EvictionOrder::Begin() {
   looked_ = false;
-  if (begun_++ % (pieces_ / kPiecesForEach + 1) == 0) LookAtAll();
+  if (begun_++ % (pieces_ / kPiecesPerSearch + 1) == 0) LookAtAll();
 }
 
 std::optional<std::uint64_t> EvictionOrder::TakeLatest(std::uint64_t than) {

@@ -37,9 +37,9 @@ class EvictionOrder {
 
   // Call it before each search for a piece to evict.
   void Begin();
-  // Returns the piece needed last, if that is later than `than`. It is not returned again before it
-  // is added again or the table is scanned again. If the piece cannot be evicted now, call this
-  // once more for another one.
+  // Returns the piece needed last, if that is later than `than`. Does not return the same piece
+  // again until it is added again or the table is scanned. If the piece cannot be evicted now, call
+  // this once more for another one.
   std::optional<std::uint64_t> TakeLatest(std::uint64_t than);
 
  private:
@@ -112,10 +112,10 @@ class CacheRoom {
   std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // piece -> hash
   std::atomic<std::uint64_t> room_;                        // bytes that this dataset may use
   std::atomic<std::uint64_t> at_once_ = 0;                 // the largest single reservation
-  std::uint64_t others_use_ = 0;
-  std::uint64_t since_look_ =
-      UINT64_MAX -
-      1;  // reservations since others were examined; large, so that the first one examines them
+  std::uint64_t others_use_ = 0;  // bytes of the other datasets, when they were last examined
+  // Reservations since the other datasets were examined. Large, so that the first one examines
+  // them.
+  std::uint64_t since_look_ = UINT64_MAX - 1;
 };
 
 }  // namespace sluice

@@ -4,9 +4,10 @@
 //
 //    Begin() -> kReading ---- its bytes come ----> kThere -> Release() -> idle, or in the cache
 //       |          \--- the store fails ----> kFailed, tried again by the next Begin()
+//       |-> kThere      it is idle, or lies in the cache and this process knows its hash
 //       |-> kWaiting    another process has its lock in the cache and may be fetching it
 //       `-> kToCompare  it lies in the cache, and this process has not compared its hash yet: then
-//                       kThere, or kReading if the hash differs
+//                       kComparing, then kThere; if the hash differs, it is fetched again
 //
 // Neighbouring pieces become one request. The store's thread writes the request's bytes to their
 // place as they arrive. A piece that the cache has no room for lies in memory over its place (an
@@ -43,7 +44,7 @@ constexpr std::chrono::milliseconds kGiveUpPoll{20};
 constexpr std::chrono::seconds kStrangersLock{1};
 
 // Whether the disk is full, or another process keeps the cache locked: then the cache is bypassed.
-bool PlaysPast(const SystemError& error) {
+bool BypassesCache(const SystemError& error) {
   return error.number() == ENOSPC || error.number() == EDQUOT || error.number() == EWOULDBLOCK;
 }
 
@@ -120,7 +121,7 @@ void RemoteShards::MakeData(const std::string& id, const std::optional<BlockCach
       room_.emplace(*cache, id, *data_);
       return;
     } catch (const SystemError& error) {
-      if (!PlaysPast(error)) throw;  // otherwise everything bypasses the cache
+      if (!BypassesCache(error)) throw;  // otherwise everything bypasses the cache
     }
   }
   data_ = std::make_unique<SparseData>(bytes, pieces, idle_bytes_ / 2);
@@ -136,7 +137,7 @@ RemoteShards::~RemoteShards() {
     store_->Cancel(fetch->ticket);
   const MutexLock lock(mutex_);
   for (const auto& [piece, live] : live_) {
-    // This is for pieces being fetched: the kernel would release their locks, but not their room.
+    // The kernel releases the locks of pieces that were being fetched, but not their room.
     if (room_ && live.state == Live::State::kReading && !live.overlay) room_->GiveBack(live.bytes);
   }
 }
@@ -164,11 +165,13 @@ std::uint64_t RemoteShards::PieceOf(std::uint32_t shard, const ShardParts::Part&
 }
 
 void RemoteShards::SetNextUse(std::uint64_t piece, std::uint64_t next_use) {
+  // The piece with the largest value is evicted first. A piece with an unknown next use gets a
+  // value above those of all others, and a smaller one the later it is used, so that the least
+  // recently used of these pieces is evicted first.
   constexpr std::uint64_t kOfUnknown = std::uint64_t{3} << 62;
-  constexpr std::uint64_t kLatest = std::uint64_t{1} << 63;
-  // Pieces with an unknown next use are evicted first, the least recently used before others.
+  constexpr std::uint64_t kAboveKnown = std::uint64_t{1} << 63;
   const std::uint64_t value =
-      next_use == kUnknown ? kOfUnknown - ++tick_ : std::min(next_use, kLatest - 2) + 1;
+      next_use == kUnknown ? kOfUnknown - ++tick_ : std::min(next_use, kAboveKnown - 2) + 1;
   data_->next_use(piece).store(value, std::memory_order_relaxed);
 }
 
@@ -206,7 +209,8 @@ RemoteShards::Held RemoteShards::Begin(std::uint32_t shard, std::span<const Shar
     }
     ++live.holders;
     hold->pieces.push_back(piece);
-    // A shard's frame is small, and needed for each of its blocks, so its next use is not set.
+    // A shard's frame (header, sections, directory, tail) is small, and needed for each of its
+    // blocks. Its next use stays 0, so that it is evicted last.
     if (part.number >= ShardParts::kFirstBlock) SetNextUse(piece, plan.next_use);
     if (fresh || live.state == Live::State::kFailed) Start(piece, live);
   }
@@ -222,10 +226,12 @@ void RemoteShards::Start(std::uint64_t piece, Live& live) {
   }
   if (room_) {
     const Cached cached = TakeFromCache(piece, live);
-    if (cached == Cached::kYes) return;
-    const auto* const all = &live_;  // the mutex is held until Reserve() returns
+    if (cached == Cached::kComes) return;
+    // A pointer, since the analysis of mutexes does not see that the lambda runs with the mutex
+    // held.
+    const auto* const all = &live_;
     const auto in_use = [all](std::uint64_t other) { return all->count(other) > 0; };
-    if (cached == Cached::kPast || !room_->Reserve(piece, live.offset, live.bytes, in_use)) {
+    if (cached == Cached::kBypassed || !room_->Reserve(piece, live.offset, live.bytes, in_use)) {
       data_->Lock(piece, SparseData::Hold::kNone);
       live.overlay = data_->Overlay(live.offset, live.bytes);
       counts_.past_cache_bytes += live.bytes;
@@ -256,10 +262,10 @@ RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live
   if (live.state != Live::State::kWaiting) live.waiting_since = now;
   live.state = Live::State::kWaiting;
   const bool looks_there = find().has_value();
-  if (!looks_there && !data_->writable()) return Cached::kPast;
+  if (!looks_there && !data_->writable()) return Cached::kBypassed;
   if (!data_->Lock(piece, looks_there ? Lock::kShared : Lock::kExclusive)) {
     const bool in_vain = now - live.waiting_since > kStrangersLock;
-    return in_vain && data_->IsLockedShared(piece) ? Cached::kPast : Cached::kYes;
+    return in_vain && data_->IsLockedShared(piece) ? Cached::kBypassed : Cached::kComes;
   }
   if (const auto found = find()) {
     if (!looks_there) data_->Lock(piece, Lock::kShared);
@@ -272,11 +278,11 @@ RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live
       madvise(const_cast<std::byte*>(data_->bytes().data()) + page, live.offset + live.bytes - page,
               MADV_WILLNEED);
     }
-    return Cached::kYes;
+    return Cached::kComes;
   }
   if (looks_there) {  // evicted meanwhile
     data_->Lock(piece, Lock::kNone);
-    return Cached::kYes;
+    return Cached::kComes;
   }
   if (const auto old = data_->Find(piece)) {
     room_->GiveBack(old->bytes);
@@ -285,7 +291,7 @@ RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live
     data_->next_use(piece).store(next_use, std::memory_order_relaxed);
   }
   live.distrusted = false;
-  return Cached::kNo;
+  return Cached::kMissing;
 }
 
 void RemoteShards::TrimIdle() {
@@ -352,8 +358,9 @@ void RemoteShards::Compare(std::uint64_t piece, Live& live) {
     room_->See(piece, hash);
     counts_.from_cache_bytes += live.bytes;
   } else {
-    // The machine has crashed, or the disk fails, so the piece is fetched again. The mapping has a
-    // new page in place of each page that the disk could not read.
+    // The machine has crashed, or the disk fails, so the piece is fetched again. Where the disk
+    // could not read a page, the guard has put one of zeros into the mapping; this maps the file
+    // again.
     data_->EndOverlay(live.offset, live.bytes);
     data_->Lock(piece, SparseData::Hold::kNone);
     live.distrusted = true;
@@ -514,7 +521,9 @@ void RemoteShards::Arrived(std::uint64_t piece, bool unwritten, std::uint64_t ha
   changed_.NotifyAll();
 }
 
-// Handles a piece whose bytes the disk, or memory, refused: reads it into memory instead.
+// Called for a piece whose bytes have come, but could not be written to the cache's disk (or to the
+// file in memory, if there is no cache). With a cache, gives the piece memory of its own, into
+// which it is fetched again. Otherwise, or if nobody holds the piece, it fails.
 void RemoteShards::ReadPastDisk(std::uint64_t piece, Live& live) {
   if (room_ && data_->Overlay(live.offset, live.bytes)) {
     live.overlay = true;

@@ -6,11 +6,11 @@
 // future is evicted first (Belady's rule). Pieces with an unknown next use are evicted before all
 // others, the least recently used first.
 //
-// Without a cache, everything lies in memory: pieces that are held or being fetched, and `idle`
-// bytes more. Blocks come and go in bursts, so memory for the most bytes ever held at once stays
-// allocated until nothing is held. With a cache (CACHE.md), pieces lie on disk and stay for later
-// processes. A piece that the cache has no room for, because everything there is needed sooner or
-// the disk is full, lies in memory while it is held. Thread-safe.
+// Without a cache, everything lies in memory: pieces that are held or being fetched, and
+// `idle_bytes` more. Blocks come and go in bursts, so memory for the most bytes ever held at once
+// stays allocated until nothing is held. With a cache (CACHE.md), pieces lie on disk and stay for
+// later processes. A piece that the cache has no room for, because everything there is needed
+// sooner or the disk is full, lies in memory while it is held. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -59,7 +59,7 @@ struct PieceFetch {
 
 class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
  public:
-  // Bytes of pieces that stay in memory although they are not held.
+  // Without a cache: the bytes of memory that stay allocated although no held piece uses them.
   static constexpr std::uint64_t kIdleBytes = std::uint64_t{64} << 20;
   // The next use of a piece, if it is unknown.
   static constexpr std::uint64_t kUnknown = UINT64_MAX;
@@ -98,9 +98,9 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
 
   struct Counts {
     std::uint64_t fetched_bytes = 0;  // bytes of pieces that this object fetched
-    std::uint64_t fetched = 0;        // pieces
+    std::uint64_t fetched = 0;        // number of these pieces
     std::uint64_t from_cache_bytes = 0;
-    std::uint64_t past_cache_bytes = 0;  // bytes that did not fit into the cache
+    std::uint64_t past_cache_bytes = 0;  // bytes that bypass the cache: no room, or no access
     std::uint64_t in_flight_bytes = 0;
   };
   Counts counts() const;
@@ -133,7 +133,7 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
     std::uint64_t offset = 0;  // in the mapping of all shards
     std::uint64_t bytes = 0;
     std::uint64_t urgency = 0;
-    bool overlay = false;     // lies in its own memory
+    bool overlay = false;     // whether it lies in memory over its place in the cache
     bool distrusted = false;  // whether its bytes in the cache failed the comparison
     std::chrono::steady_clock::time_point waiting_since;
     std::shared_ptr<const Error> error;
@@ -145,9 +145,9 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   std::uint64_t PieceOf(std::uint32_t shard, const ShardParts::Part& part) const;
   void Start(std::uint64_t piece, Live& live) REQUIRES(mutex_);
   enum class Cached {
-    kYes,   // the piece is there, or another process is about to fetch it
-    kNo,    // this process has locked the piece, and fetches it
-    kPast,  // this process fetches the piece for itself, past the cache
+    kComes,     // the piece is there, or is to be waited for: see live.state
+    kMissing,   // this process has locked the piece, and must fetch it
+    kBypassed,  // this process must fetch the piece for itself, past the cache
   };
   Cached TakeFromCache(std::uint64_t piece, Live& live) REQUIRES(mutex_);
   void Forget(std::uint64_t piece) REQUIRES(mutex_);

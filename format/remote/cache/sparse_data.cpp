@@ -28,8 +28,9 @@
 
 namespace sluice {
 
-// A range to which pages were moved becomes a mapping of its own, and so does the range that they
-// left. The kernel allows a process 65,530 mappings, and merges fresh ones with their neighbours.
+// Returns pages to the system. Moving pages splits the mapping: the range that they came to, and
+// the range that they left, become mappings of their own, of which a process may have 65,530. So a
+// large range is mapped anew, because the kernel merges fresh mappings with their neighbours.
 void SparePages::Drop(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   std::byte* const at = mapping_ + offset;
   const bool fresh =
@@ -158,10 +159,11 @@ void SetSize(const FileHandle& file, std::uint64_t bytes, const fs::path& name) 
   if (ftruncate(file.get(), static_cast<off_t>(bytes)) == 0) return;
   const int number = errno;
   if (number == EFBIG || number == EINVAL) {
-    throw SystemError(ErrorCode::kLimit, name.string(),
-                      "the file system has no files as large as the dataset; use another one, such "
-                      "as XFS",
-                      number);
+    throw SystemError(
+        ErrorCode::kLimit, name.string(),
+        "the file system cannot have a file as large as the dataset; use another, such "
+        "as XFS",
+        number);
   }
   Fail(name, "cannot be made", number);
 }
@@ -265,7 +267,7 @@ bool SparseData::OpenForReading(const std::string& id) {
   } catch (const Error&) {
     return false;
   }
-  // A process with the right to write there could evict only pieces that this process has not
+  // If this fails, a process that may write there can evict pieces, but none that this process has
   // locked.
   flock(in_use_.get(), LOCK_SH | LOCK_NB);
   writable_ = false;

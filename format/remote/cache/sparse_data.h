@@ -80,13 +80,14 @@ class SparseData {
 
   Bytes bytes() const noexcept { return {data_, bytes_}; }
   bool shared() const noexcept { return !folder_.empty(); }
-  // If false, only Find() and Lock(kShared) work on pieces.
+  // If false, pieces can be found, locked shared and overlaid, but not fetched into their place or
+  // dropped.
   bool writable() const noexcept { return writable_; }
   // The cache's folder. Call it only if the data lies in one.
   const SharedFolder& root() const noexcept { return *root_; }
   std::uint64_t pieces() const noexcept { return pieces_; }
 
-  // A piece that is there: its offset, and the hash of its bytes.
+  // A piece that is there: its place, and the hash of its bytes.
   struct Piece {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;

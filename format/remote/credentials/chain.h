@@ -39,8 +39,8 @@ std::map<std::string, std::string> ChosenProfile(const Environment& environment)
 // but gives no credentials.
 Credentials FindCredentials(const CredentialSearch& search);
 
-// Like FindCredentials(), for services other than Amazon's: searches only sources 1 and 3, since
-// the others' credentials are for Amazon.
+// Like FindCredentials(), for services other than Amazon's: searches only source 1, and source 3
+// without its role, since the other sources give credentials for Amazon.
 Credentials FindStaticCredentials(const CredentialSearch& search);
 
 // The single sources. They return nullopt if they do not exist. (For chain.cpp and tests.)

@@ -1,5 +1,5 @@
-// Decides, in one place, what an answer means, as a Verdict: whether, when and where to ask again,
-// and what an error would say.
+// Decides, in one place, what an answer means. A Verdict says whether, when and where to ask again,
+// and has the text of the error if there is one.
 //
 // This file has the verdicts that all servers share: no answer at all, a busy server, and the
 // answer to a range request, which must be the requested range of the same object as before.
@@ -174,7 +174,8 @@ Verdict JudgeRangeAnswer(const HttpReply& reply, const WantedRange& wanted) {
   if (range->total && *range->total < end) return TooShortVerdict(*range->total, end);
   if (range->first != wanted.offset || range->last != end - 1 ||
       (reply.length && *reply.length != wanted.bytes)) {
-    return MakeVerdict(Kind::kAgain, EPROTO, "the server sent other bytes than those asked for");
+    return MakeVerdict(Kind::kAgain, EPROTO,
+                       "the server sent bytes of a range that was not requested");
   }
   return {};
 }

@@ -23,12 +23,14 @@ struct HttpRequest {
   std::string url;                   // may carry secrets in its query: not for messages
   std::vector<std::string> headers;  // "name: value"
   Bytes body;                        // must live until the request ends
-  bool direct = false;               // bypasses all proxies: only for addresses of this machine
+  // Bypasses all proxies: for addresses of this machine, and for the cloud's link-local addresses,
+  // which only this machine can reach (169.254.169.254).
+  bool direct = false;
   // Do not use a kept connection. If curl finds such a connection closed, it sends the request
   // again by itself, and the caller never learns that the first one may have been served.
   bool fresh_connection = false;
   bool tidies_up = false;  // sent also after HttpLoop::StopCalls()
-  // Time limits for connecting, and for a pause without any byte; 0: the loop's own.
+  // Time limits for connecting, and for less than 1 KiB a second; 0: the loop's own.
   std::chrono::milliseconds connect_timeout{0};
   std::chrono::milliseconds stall_timeout{0};
 };
@@ -40,13 +42,13 @@ enum class HttpFailure {
   kNotReached,   // connection refused, no route, or no answer to connecting
   kCertificate,  // the server's certificate is not accepted
   kTls,          // another failure of TLS
-  kTimeout,      // no byte for too long
+  kTimeout,      // less than 1 KiB a second for too long
   kCut,          // the connection ended before the answer did
   kBadUrl,       // curl cannot parse the URL
   kNotHttp,      // the reply is not HTTP/1, or its headers are too long
   kTooLong,      // the body exceeds the limit
   kRefusedByUs,  // the receiver refused the body
-  kStopped,      // the store is being closed
+  kStopped,      // Stop() or StopCalls() has ended the call
   kOther,
 };
 
@@ -71,8 +73,9 @@ struct HttpReply {
 // Functions for a transfer, called on the loop's thread. `end` is called exactly once, as the last
 // one, unless the transfer is aborted.
 struct HttpReceiver {
-  // Called after the headers and before the body's first byte. If it returns true, `body` is called
-  // with the body; otherwise the body is collected in the reply, up to `collect` bytes.
+  // Called after the headers, before the first byte of a body; not for a reply without a body. If
+  // it returns true, `body` is called with the body; otherwise the body is collected in the reply,
+  // up to `collect` bytes.
   std::function<bool(const HttpReply&)> head;
   std::function<bool(Bytes)> body;  // false ends the transfer with kRefusedByUs
   std::function<void(HttpReply&&)> end;
@@ -95,7 +98,7 @@ struct Verdict {
   Kind kind = Kind::kGood;
   // The Error to throw; unused for kGood.
   ErrorCode code = ErrorCode::kIo;
-  int number = 0;  // errno's, for kIo: distinguishes a temporary failure from lost data
+  int number = 0;  // an errno, for kIo: distinguishes a temporary failure from lost data
   std::string sentence;
   bool no_contact = false;            // whether the server was not even reached
   std::chrono::milliseconds wait{0};  // the minimum, as the server asked
@@ -105,7 +108,7 @@ struct Verdict {
   [[noreturn]] void Throw(const std::string& shown_url) const;
 };
 
-// An error for which asking again does not help. `number` is errno's, for kIo.
+// An error for which asking again does not help. `number`: an errno, for kIo.
 Verdict FinalVerdict(ErrorCode code, int number, std::string sentence);
 
 // Judges a reply that is not complete. `server` is the name by which the user knows the server.

@@ -69,7 +69,7 @@ class HttpTransfer {
   bool linked_ = false;
   bool muted_ = false;
   std::size_t header_bytes_ = 0;  // received
-  bool head_told_ = false;
+  bool body_began_ = false;
   bool streamed_ = false;
   bool too_long_ = false;
   bool no_memory_ = false;
@@ -112,8 +112,8 @@ HttpFailure FailureOf(CURLcode code) {
   }
 }
 
-// The callers on the loop's thread may not throw into curl, so this must not run out of memory
-// half-way through a request.
+// Throws std::bad_alloc if curl lacks memory, so that no request is sent with some of its options
+// missing.
 template <class Value>
 void SetOption(CURL* handle, CURLoption option, Value value) {
   const CURLcode result = curl_easy_setopt(handle, option, value);
@@ -261,8 +261,8 @@ void HttpTransfer::Header(std::string_view line) {
 }
 
 bool HttpTransfer::Body(Bytes bytes) {
-  if (!head_told_) {
-    head_told_ = true;
+  if (!body_began_) {
+    body_began_ = true;
     ReadTimes();
     streamed_ = receiver_.head && receiver_.head(reply_);
     if (muted_) return false;
@@ -290,11 +290,11 @@ void HttpTransfer::ReadTimes() {
 }
 
 void HttpTransfer::Finish(CURLcode result) {
-  if (!head_told_) ReadTimes();
+  if (!body_began_) ReadTimes();
   reply_.failure = FailureOf(result);
   if (reply_.failure == HttpFailure::kTimeout && !Connected())
     reply_.failure = HttpFailure::kNotReached;
-  // This version of curl reports too many headers as a receive error.
+  // Some versions of curl report too many headers as a receive error.
   if (result == CURLE_RECV_ERROR && header_bytes_ > kMaxReplyHeaderBytes)
     reply_.failure = HttpFailure::kNotHttp;
   if (result == CURLE_WRITE_ERROR) {

@@ -2,8 +2,8 @@
 // transfers; connections are kept for later transfers.
 //
 // Functions that only this thread may call say so, and need no lock. Certificates are checked
-// against the system's authorities, or against those of AWS_CA_BUNDLE, CURL_CA_BUNDLE,
-// SSL_CERT_FILE or SSL_CERT_DIR, whichever is set first in this list. Proxies come from http_proxy,
+// against the system's authorities, or against those of the first of AWS_CA_BUNDLE, CURL_CA_BUNDLE,
+// SSL_CERT_FILE and SSL_CERT_DIR that is set. Proxies come from http_proxy,
 // https_proxy, all_proxy and no_proxy. A redirect is an answer like any other: it is not followed.
 //
 // A child made by fork() has no such thread: Post() and Call() throw Error(kState) there, and
@@ -45,8 +45,8 @@ class HttpLoop {
   HttpReply Call(const HttpRequest& request, std::size_t limit);
   // Any thread but the loop's: waits for `time`, or until Stop(). Returns false if stopped.
   bool Sleep(std::chrono::milliseconds time);
-  // Any thread: ends Call() and Sleep() of all threads, now and from now on. The destructor does
-  // this, too.
+  // Any thread: ends the running Call() and Sleep() of all threads, and all later ones. The
+  // destructor does this, too.
   void Stop();
   // Any thread: like Stop(), but requests that tidy up are still sent. No-op in a child made by
   // fork().

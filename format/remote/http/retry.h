@@ -27,13 +27,14 @@ struct RetrySettings {
   std::chrono::milliseconds longest_wait{10'000};
   // The longest time without a byte of progress, repeats included.
   std::chrono::milliseconds timeout{120'000};
-  // Replaces `timeout` as long as the server has never answered, so that a wrong name or address
-  // soon becomes an error. During an outage, the longest time without a byte.
+  // Replaces `timeout` if the server cannot be reached and has never answered, so that a wrong name
+  // or address soon becomes an error. During an outage, it also limits the time for connecting and
+  // the time without a byte.
   std::chrono::milliseconds first_contact{4'000};
 };
 
 // A period in which a store fails. It begins when a request has used up its time. It ends when a
-// request is answered in full, or at the latest after the same time again. Thread-safe.
+// request is answered in full, or at the latest after RetrySettings::timeout. Thread-safe.
 class Outage {
  public:
   using Clock = std::chrono::steady_clock;

@@ -34,14 +34,14 @@ struct StoreUrl {
 // Throws Error(kInvalidArgument), whose message has neither user information nor query.
 StoreUrl ParseStoreUrl(std::string_view url);
 
-// The parts of "http://host:80/path?query" that a connection is made to.
+// "http://host:80/path?query", split into the server and the rest.
 struct HttpOrigin {
   std::string origin;  // "http://host": lower case, without the scheme's own port
   std::string host;    // "host" or "host:8080": the value of the Host header
   std::string rest;    // "/path?query", or empty
 };
 // Throws Error(kInvalidArgument) if the text is not an http or https URL, or has user information.
-// The message begins with `what`: "AWS_ENDPOINT_URL".
+// The message begins with `what`, such as "AWS_ENDPOINT_URL".
 HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what);
 
 }  // namespace sluice

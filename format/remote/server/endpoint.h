@@ -50,7 +50,7 @@ struct StoreCall {
   bool whole_bucket = false;                        // not about one object
   std::map<std::string, std::string> query = {};    // decoded
   std::map<std::string, std::string> headers = {};  // names in lower case
-  bool only_once = false;  // serving it twice has another result than serving it once
+  bool only_once = false;  // serving it twice has a different result from serving it once
   Bytes body = {};         // must live until the request ends
 };
 
@@ -65,7 +65,7 @@ class Endpoint {
   }
 
   virtual HttpRequest Form(const StoreCall& call, const Credentials& credentials) const = 0;
-  // Judges any reply. What it learns from one reply (the bucket's region), it uses from then on.
+  // Judges any reply. If a reply names the bucket's region, later requests use that region.
   virtual Verdict Judge(const StoreCall& call, const Credentials& credentials,
                         const HttpReply& reply) = 0;
 };

@@ -196,7 +196,7 @@ bool RangeReads::OnBody(Ticket ticket, HttpLoop::Ticket transfer, Bytes bytes) {
   if (bytes.size() > reading->read.bytes - reading->given) {
     attempt->verdict.kind = Verdict::Kind::kAgain;
     attempt->verdict.number = EPROTO;
-    attempt->verdict.sentence = "the server sent more bytes than those asked for";
+    attempt->verdict.sentence = "the server sent more bytes than were requested";
     return false;
   }
   if (!attempt->got && reading->given == 0) {

@@ -51,7 +51,7 @@ class RangeReads {
     HttpLoop::Ticket transfer = 0;
     Clock::time_point begun;
     Credentials credentials;
-    Verdict verdict;    // of the reply's head; kGood while nothing is wrong
+    Verdict verdict;    // on the reply so far; kGood while nothing is wrong
     bool got = false;   // whether a byte of the range has come
     bool ends = false;  // whether it ends so soon that another request may be sent already
     ObjectInfo info;    // from the reply's head
@@ -107,7 +107,7 @@ class RangeReads {
   unsigned active_ = 0;  // attempts under way
   unsigned ending_ = 0;  // of these, the attempts that end soon
   bool ticking_ = false;
-  bool all_in_use_ = false;       // since the window began, all connections were in use
+  bool all_in_use_ = false;       // whether all connections were in use since the window began
   bool for_credentials_ = false;  // all readings wait for new credentials
   bool given_up_ = false;
   bool closed_ = false;

@@ -176,7 +176,7 @@ ObjectInfo RemoteStore::HeadByRange(const std::string& object) {
 std::uint64_t RemoteStore::Read(RangeRead read) {
   if (read.bytes == 0 || read.offset + read.bytes < read.offset) {
     throw Error(ErrorCode::kInvalidArgument, endpoint_->Shown(read.object),
-                "an empty range, or one past all sizes");
+                "the range to read is empty, or ends above 2^64");
   }
   const std::uint64_t ticket = ++last_ticket_;
   const auto shared = std::make_shared<RangeRead>(std::move(read));
@@ -251,8 +251,8 @@ std::vector<std::string> RemoteStore::ListFolder(std::string_view folder, const 
   return folders;
 }
 
-// Lists the objects below the prefix. With `folders`, does not list those in folders there, but
-// adds the folders.
+// Lists all objects below the prefix. With `folders`, lists only the objects directly below it, and
+// adds the folders there.
 void RemoteStore::ListPages(std::string_view prefix, const Each& each,
                             std::vector<std::string>* folders) {
   const S3Endpoint& s3 = Writable("does not list its files");
@@ -324,9 +324,8 @@ std::string RemoteStore::BeginUpload(const std::string& object) {
     if (path == "InitiateMultipartUploadResult/UploadId") upload = std::move(text);
   });
   if (!read || upload.empty()) {
-    throw Error(
-        ErrorCode::kUnsupported, endpoint_->Shown(object),
-        "the server's answer to a begun upload in parts is not S3's; check AWS_ENDPOINT_URL");
+    throw Error(ErrorCode::kUnsupported, endpoint_->Shown(object),
+                "the server does not begin an upload in parts as S3 does; check AWS_ENDPOINT_URL");
   }
   return upload;
 }

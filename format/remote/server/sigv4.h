@@ -22,7 +22,7 @@ Sha256Digest HmacSha256(Bytes key, Bytes content);
 
 struct SignedRequest {
   std::string method;
-  std::string path;                          // of any bytes, decoded; begins with /
+  std::string path;                          // any bytes, decoded; begins with /
   std::map<std::string, std::string> query;  // decoded
   // Lower-case names; all headers are signed, including `host`. Values have no spaces at either
   // end.
