@@ -1,6 +1,6 @@
 // Datasets that a program writes sample by sample, without a plan: samples go to shards in the
 // order they come. Unless the options set block_samples, the first samples wait in memory until
-// they show how many of them make a block of about 512 KiB.
+// their sizes show how many samples make a block of about 512 KiB.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -56,8 +56,8 @@ void SetContent(std::string_view field, Bytes content, bool compress, FieldValue
 }
 
 // Throws unless the file's whole picture is there. A baseline file that has its end marker, as most
-// do, is not read further. If the marker is missing, all data is read. A file that only libjpeg
-// reads is decoded, as readers will decode it.
+// do, is not read further. If the marker is missing, all data is read. A file that our own decoder
+// does not read is decoded whole by libjpeg, as readers will do.
 void RequireWhole(const JpegFile& file, const JpegInfo& info) {
   if (!file.ended) JpegSource(file).ReadCoefficients();
   baseline::BlockReader reader(kernels::Chosen());
@@ -204,8 +204,10 @@ void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> fi
     JpegSource source(jpeg);
     turned = !source.orientation().identity();
     if (!turned) {
+      // A file that has its end marker is stored as it is. Otherwise, TakeJpeg() has added the marker
+      // to jpeg.bytes.
       const bool marked = file.size() >= jpeg.bytes.size() &&
-                          std::ranges::equal(file.first(jpeg.bytes.size()), jpeg.bytes);
+                                   std::ranges::equal(file.first(jpeg.bytes.size()), jpeg.bytes);
       SetContent(name, marked ? file : jpeg.bytes, false, value);
       value.codec = Codec::kJpeg;
       value.SetSize(info.width, info.height, info.channels);
@@ -286,7 +288,7 @@ void SampleBuilder::SetText(std::string_view name, std::string_view text, bool c
 
 namespace {
 
-constexpr std::size_t kSurveyedSamples = 1024;  // at most, to choose the samples of a block
+constexpr std::size_t kSurveyedSamples = 1024;  // the most that wait in memory
 
 void CheckOptions(const DatasetWriterOptions& options) {
   if (options.shard_bytes < kMinShardBytes || options.shard_bytes > kMaxShardBytes) {
@@ -332,7 +334,7 @@ struct DatasetWriter::State {
   void CloseShard();
 
   std::filesystem::path folder;
-  std::optional<NewFolder> made_in;  // until it is finished
+  std::optional<NewFolder> made_in;  // null after Finish()
   std::shared_ptr<const Schema> schema;
   RowLayout layout;
   std::uint64_t header_bytes;
@@ -371,13 +373,11 @@ void DatasetWriter::State::Check(const SampleBuilder::State& sample) const {
     const Field& field = schema->fields[f];
     if (field.follows.empty() || sample.sample.fields[f].bytes.empty()) continue;
     if (!sample.turned[schema->Find(field.follows)]) continue;
-    refuse(
-        "Exif turns its picture in field \"" + field.follows +
-        "\", which is stored upright, and field \"" + field.name + "\" belongs to it; if \"" +
-        field.name +
-        "\" was drawn on the upright picture, set DatasetWriterOptions::upright = true; if on the "
-        "picture as its file stores it, turn the field's values, too, or remove the orientation "
-        "from the file");
+    refuse("Exif turns its picture in field \"" + field.follows + "\" upright; field \"" +
+           field.name +
+           "\" belongs to this picture. If it was drawn on the upright picture, set "
+           "DatasetWriterOptions::upright = true. If it was drawn on the picture as the file "
+           "stores it, turn the field's values, too, or remove the orientation from the file");
   }
   try {
     CheckLimits(sample.sample, *schema, layout, header_bytes);
@@ -387,7 +387,8 @@ void DatasetWriter::State::Check(const SampleBuilder::State& sample) const {
   }
 }
 
-// Samples of the same size as the first ones make blocks of about 512 KiB.
+// Chooses block_samples so that samples of the mean size so far make blocks of about 512 KiB. Then
+// stores the samples that waited.
 void DatasetWriter::State::SettleBlockSamples() {
   const std::uint64_t mean = surveyed.empty() ? 1 : surveyed_bytes / surveyed.size();
   block_samples = AutomaticBlockSamples(mean);

@@ -80,7 +80,7 @@ TEST_CASE("a folder that holds all the others is not a class") {
     folders.Add(key);
   const ConvertSummary summary = folders.Run();
   CHECK(summary.classes == Strings{"cat", "dog"});
-  CHECK(Mentions(summary.warnings, "set/set/ holds all images, so it is no class;"));
+  CHECK(Mentions(summary.warnings, "set/set/ holds all images, so it is not a class;"));
   CHECK(ReadDataset(folders.data).Keys() == Strings{"set/set/cat/1.jpg", "set/set/dog/deep/1.jpg"});
   const ClassFolders own;  // an image of its own makes it a class
   own.Add("set/cat/1.jpg");
@@ -110,7 +110,7 @@ TEST_CASE("classes that differ in how their letters are composed give a warning"
   const ConvertSummary summary = folders.Run();
   CHECK(summary.classes.size() == 3);
   REQUIRE(summary.warnings.size() == 1);
-  CHECK(Mentions(summary.warnings, "two classes are called caf\xc3\xa9: the accents of one"));
+  CHECK(Mentions(summary.warnings, "two classes are called caf\xc3\xa9: one name has accented"));
 }
 
 TEST_CASE("folders inside a class folder give a warning that names them") {

@@ -21,8 +21,8 @@ class Conversion {
              const PlanPart& part = {});
 
   // Finds the part's shards that an earlier run, or another process, has finished, except those
-  // whose sources changed since. Throws Error(kExists) if other shards have appeared, or if the
-  // dataset is finished and its sources changed.
+  // whose sources changed since. Throws Error(kExists) if a manifest in the folder names shards of
+  // another plan, or if the dataset is finished and its sources changed.
   void Resume(unsigned threads);
   // The part's shards that still have to be made.
   std::vector<std::uint32_t> Missing() const;

@@ -48,7 +48,8 @@ class DatasetFolder {
   std::optional<std::string> plan_;
 };
 
-// The folder's manifest; nullopt if it is missing or cannot be read.
+// The folder's manifest; nullopt if it is missing or damaged. Throws Error(kExists) if the manifest
+// names a shard like one of a conversion's other files, and what reading throws.
 std::optional<Manifest> FindManifest(const std::filesystem::path& folder, Id128& id);
 
 // Removes a conversion's files under temporary names: unfinished files, and temporary names that
@@ -62,8 +63,8 @@ void RemovePlanned(const std::filesystem::path& folder);
 void RemoveEmptyShardNotes(const std::filesystem::path& folder);
 
 // Locks a folder for this process until the handle or the process ends. Throws Error(kState) if
-// another process holds the lock. If the file system cannot lock a folder, it stays
-// unlocked. `shared`: together with other processes that ask for a shared lock.
+// another process holds the lock. If the file system cannot lock a folder, it stays unlocked.
+// `shared`: together with other processes that ask for a shared lock.
 FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
 
 // The folder of a new dataset that no plan describes, locked while it is made. Until it is finished
@@ -71,7 +72,8 @@ FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
 // what was left and begins again.
 class NewFolder {
  public:
-  // Creates the folder if needed. Throws Error, with kExists if it holds anything else.
+  // Creates the folder if needed. Throws Error, with kExists if it holds anything but what an
+  // interrupted call has left.
   explicit NewFolder(const std::filesystem::path& folder);
   // Without Finish() or Keep(), removes what is in the folder, and the folder unless it existed
   // before.

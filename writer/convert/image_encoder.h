@@ -53,12 +53,12 @@ class ImageEncoder {
   // `options` must outlive the encoder.
   explicit ImageEncoder(const ConvertOptions& options) : options_(options) {}
 
-  // Sets the first field of `outcome.sample`, and what the outcome says of images. Throws an Error
-  // whose sentence() says what is wrong with the file, without naming it. May change `file`.
+  // Sets the first field of `outcome.sample`, and the outcome's members about images. Throws an
+  // Error whose sentence() says what is wrong with the file, without naming it. May change `file`.
   void Encode(std::vector<std::byte>& file, Outcome& outcome);
-  // From now on, a JPEG whose coefficients would be kept is taken with its own bytes, without
-  // restart markers and without a look at its coefficients: for samples that are played once and
-  // not stored. Its pixels are the same.
+  // From now on, a JPEG whose coefficients would be kept is returned with its own bytes: no restart
+  // markers are added, and its coefficients are not checked. This is for samples that are played
+  // once and not stored. The pixels are the same.
   void TakeJpegsAsTheyAre() noexcept { as_they_are_ = true; }
   // The placement of the image that was encoded last.
   const Placement& placement() const noexcept { return placement_; }
@@ -71,11 +71,11 @@ class ImageEncoder {
     if (on_step) on_step(step);
   }
   void EncodeFromJpeg(std::vector<std::byte>& content, Outcome& outcome);
-  // False if the file must be made another one.
+  // False if the file cannot be taken as it is.
   bool TakeAsItIs(Bytes file, Outcome& outcome);
   // False if the coefficients cannot be kept.
   bool KeepCoefficients(const JpegFile& file, const JpegSource& source, Outcome& outcome);
-  // False if the picture must be decoded.
+  // False if the picture must be decoded to pixels.
   bool Recode(const JpegFile& file, const JpegSource& source, Outcome& outcome);
   bool TakesCutShort() const noexcept { return options_.form.truncated != Truncated::kRefuse; }
   void EncodeFromPixels(ImageKind kind, Bytes file, Outcome& outcome);

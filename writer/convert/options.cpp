@@ -73,7 +73,7 @@ void CheckOptions(const ConvertOptions& options) {
   CheckGeometry(options.geometry, options.form.image);
   CheckMetadata(options.shards.meta);
   Require(!options.form.keep || options.form.image != ImageCodec::kRaw,
-          "quality keep needs JPEG files; raw pixels have no quality");
+          "quality keep stores JPEGs, so `image` must be jpeg or packed, not raw");
   Require(options.form.channels != 2, "channels must be 1 (grey) or 3 (RGB)");
   if (options.form.icc == IccProfiles::kConvert && !CanConvertProfiles()) {
     throw Error(

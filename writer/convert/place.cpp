@@ -57,7 +57,7 @@ class StorePlace final : public ConversionPlace {
 
  private:
   void ThrowShown(const Error& error) const override;
-  // Names and sizes of its objects.
+  // Names and sizes of the store's objects.
   std::map<std::string, std::uint64_t> List() const;
   bool Bring(const char* name, std::uint64_t limit) const;
   void Put(const char* name) const;

@@ -1,7 +1,6 @@
 // The plan is JSON; its digest covers all that the bytes of the dataset depend on. The list of
-// sources is a file of its own next to it, in zstd frames with checksums. WritePlannedSources() and
-// ReadPlannedSources() must mirror each other; each statement of the list is checked before it is
-// used.
+// sources is a file of its own next to it, in zstd frames with checksums. WriteList() and
+// ReadList() must mirror each other; ReadList() checks each value before it is used.
 #include "writer/convert/plan.h"
 
 #include <algorithm>
@@ -47,7 +46,8 @@ constexpr unsigned kPlanVersion = 1;
 // Less than the format's maximum, because sizes vary: a shard planned for the maximum itself would
 // be split half the time.
 constexpr std::uint64_t kMaxPlannedBytes = 115'000'000;
-// The bytes of directory, keys' frame and tail that are not counted per sample.
+// The bytes at the end of a shard (directory, beginning of the keys, tail) that are not counted per
+// sample.
 constexpr std::uint64_t kShardEndBytes = 16'384;
 
 // Computes the digest of a list of sources in chained runs, so that memory holds no second copy of
@@ -147,7 +147,7 @@ std::string SourceDifference(const json& then, const Plan& plan) {
   const auto both = [&](const char* name, const std::string& what) {
     return then.value(name, json()).dump() + what + " then and " + now.at(name).dump() + " now";
   };
-  if (!then.is_object()) return "none are named";
+  if (!then.is_object()) return "the earlier plan names none";
   if (differ("count")) return both("count", " images were found");
   if (differ("classes")) return both("classes", " classes were found");
   if (differ("bytes")) return "the images had " + both("bytes", " bytes");
@@ -169,7 +169,7 @@ std::string SourceDifference(const json& then, const Plan& plan) {
     what = "other options: " + FirstDifference(then.value("options", json()), now.at("options"));
   } else if (then.value("sources", json()) != now.at("sources")) {
     what = "other sources: " + SourceDifference(then.value("sources", json()), plan);
-    how += "; a finished dataset takes more images by append";
+    how += "; `sluice append` adds images to a finished dataset";
   } else {
     what =
         "other libraries: " + FirstDifference(then.value("libraries", json()), now.at("libraries"));

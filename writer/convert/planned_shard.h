@@ -32,8 +32,8 @@ struct NotedPositions {
 struct Origin {
   std::uint32_t shard = 0;  // number of the planned shard
   std::uint32_t part = 0;
-  bool last =
-      false;  // whether it is the planned shard's last part; only that one has the members below
+  // Whether it is the planned shard's last part; only that part's origin has the members below.
+  bool last = false;
   // Positions of the plan's order that gave no sample of the planned shard, and why.
   std::vector<std::pair<std::uint64_t, std::string>> left_out;
   // Positions of samples that were taken although their files end early, and how they end.
@@ -45,8 +45,8 @@ struct Origin {
   std::uint64_t profiles_converted = 0;
   std::uint64_t channels_dropped = 0;
   std::uint64_t smaller = 0;   // samples smaller than the target
-  NotedPositions turned = {};  // of ConvertSummary::turned
-  NotedPositions dim = {};     // of ConvertSummary::dim
+  NotedPositions turned = {};  // as ConvertSummary::turned
+  NotedPositions dim = {};     // as ConvertSummary::dim
 };
 
 std::string OriginToJson(const Origin& origin);
@@ -108,7 +108,8 @@ std::optional<MadeShard> FindDoneShard(const Plan& plan, const Schema& schema,
 // Whether a file has the name of this planned shard, whatever it holds.
 bool IsShardNamed(const std::filesystem::path& folder, std::uint32_t shard);
 
-// Writes a note that this shard is done and has no file, for others that work on the same plan.
+// Writes a note that this shard is done and has no file, for other processes that work on the same
+// plan.
 void LeaveEmptyShard(const std::filesystem::path& folder, const Plan& plan, const MadeShard& made,
                      const std::string& own);
 bool IsEmptyShardName(const std::string& name);

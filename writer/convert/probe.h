@@ -19,8 +19,8 @@ struct Probe {
   // they end early.
   std::vector<LeftOut> left_out;
   std::vector<LeftOut> truncated;
-  NotedPositions turned;  // of ConvertSummary::turned
-  NotedPositions dim;     // of ConvertSummary::dim
+  NotedPositions turned;  // as ConvertSummary::turned
+  NotedPositions dim;     // as ConvertSummary::dim
   // Outcomes of the order's first samples, as many as there is room for: they need not be made
   // again.
   std::vector<std::optional<Outcome>> outcomes;

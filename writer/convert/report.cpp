@@ -170,15 +170,17 @@ void AddGrowth(const ConvertOptions& options, ConvertSummary& summary) {
                              ", or fewer pixels (--max-side, --short-side)");
 }
 
-// Warns of two classes whose names look alike, as those of folders from a Mac and from elsewhere.
+// Warns of two classes whose names look alike, such as names of folders from a Mac and from another
+// system.
 void AddAlikeClasses(ConvertSummary& summary) {
   std::map<std::string, const std::string*> names;
   for (const std::string& name : summary.classes) {
     const auto [first, is_new] = names.emplace(Decomposed(name), &name);
     if (is_new) continue;
-    summary.warnings.push_back("two classes are called " + name +
-                               ": the accents of one are parts of its letters, and those of the "
-                               "other follow them, as on a Mac; rename one to make them one class");
+    summary.warnings.push_back(
+        "two classes are called " + name +
+        ": one name has accented letters as single characters, the other as letters followed by "
+        "accents, as Macs write them; rename one to make them one class");
     return;
   }
 }

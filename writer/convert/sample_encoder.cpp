@@ -101,11 +101,11 @@ Placement SampleEncoder::AnnotatedPlacement() const {
   return sources_.DrawnUpright() ? images.placement().Upright() : images.placement();
 }
 
-std::string SampleEncoder::OtherWay(std::uint32_t width, std::uint32_t height) const {
+std::string SampleEncoder::OrientationAdvice(std::uint32_t width, std::uint32_t height) const {
   const Placement placement = AnnotatedPlacement();
-  const bool other = images.placement().orientation.transposed &&
-                     width == placement.stored_height && height == placement.stored_width;
-  if (!other) return {};
+  const bool exchanged = images.placement().orientation.transposed &&
+                         width == placement.stored_height && height == placement.stored_width;
+  if (!exchanged) return {};
   return sources_.DrawnUpright() ? "; its file stores it in that size: if annotations were drawn "
                                    "on it so, convert with --as-stored"
                                  : "; it has that size upright: convert with --upright";
@@ -120,7 +120,7 @@ void SampleEncoder::CheckDescribed(const Source& source) const {
   throw Error(ErrorCode::kCorrupt, "has " +
                                        SizeText(placement.stored_width, placement.stored_height) +
                                        " pixels, but its label file describes " +
-                                       SizeText(width, height) + OtherWay(width, height));
+                                       SizeText(width, height) + OrientationAdvice(width, height));
 }
 
 void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
@@ -181,7 +181,7 @@ void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue
     throw Error(ErrorCode::kCorrupt, "its mask is " + SizeText(mask.width, mask.height) +
                                          " and the image " +
                                          SizeText(placement.stored_width, placement.stored_height) +
-                                         OtherWay(mask.width, mask.height));
+                                         OrientationAdvice(mask.width, mask.height));
   }
   StoreMask(std::move(mask), value);
 }

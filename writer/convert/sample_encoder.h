@@ -45,9 +45,10 @@ class SampleEncoder {
   void CheckDescribed(const Source& source) const;
   // The placement that annotations refer to.
   Placement AnnotatedPlacement() const;
-  // The end of a sentence about annotations for an image of another size: the option that would
-  // make the size right, if there is one.
-  std::string OtherWay(std::uint32_t width, std::uint32_t height) const;
+  // The end of an error about annotations that describe another size than the image's: names the
+  // option (--as-stored, --upright) under which the sizes agree. Empty if the sizes agree under
+  // neither.
+  std::string OrientationAdvice(std::uint32_t width, std::uint32_t height) const;
 
   const SourceList& sources_;
   const ConvertOptions& options_;

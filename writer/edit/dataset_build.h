@@ -35,8 +35,8 @@ class DatasetBuild {
   // manifest and its totals.
   void Link(const std::filesystem::path& shard, FinishedShard survey);
 
-  // Like Link(), for a shard in an object store; all of its blocks must have been brought and found
-  // whole.
+  // Like Link(), for a shard in an object store; all of its blocks must have been downloaded and
+  // found whole.
   void Copy(const ShardFile& shard, FinishedShard survey);
 
   // Begins a new shard with that id and that many samples per block, for the samples that follow.
@@ -126,7 +126,7 @@ class NewManifest {
   std::optional<DirectBuffer> direct_;
 };
 
-// A dataset that this process alone changes, in a folder without a slash at its end.
+// A dataset that this process alone changes. `stored.folder` has no slash at its end.
 struct LockedDataset {
   // Removes what killed commands have left in the folder. Throws Error; kInvalidArgument for an
   // older manifest.

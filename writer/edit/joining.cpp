@@ -74,8 +74,8 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
     const bool mapped = HasNumberedClasses(theirs) && HasNumberedClasses(ours);
     if (mapped) same.classes = ours.classes;
     if (same != ours) {
-      refuse("field " + std::to_string(f) + " (\"" + ours.name + "\" there, \"" + theirs.name +
-             "\" here) differs");
+      refuse("field " + std::to_string(f) + " (\"" + ours.name + "\" in those, \"" + theirs.name +
+             "\" in this one) differs");
     }
     if (!mapped) continue;
     std::unordered_map<std::string, std::int64_t>

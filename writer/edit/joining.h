@@ -17,11 +17,11 @@ using LabelMaps = std::vector<std::vector<std::int64_t>>;
 
 // Adds to `merged` the classes of `other`'s labels that it lacks, and returns the new numbers of
 // `other`'s classes. If the schemas differ in anything else, throws Error(kInvalidArgument) that
-// names the difference; `name` is the other dataset's.
+// names the difference. `name`: of the dataset with the schema `other`, for the message.
 LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged);
 
-// Writes the new class numbers into a sample. A number that is not a class stays; if it would
-// thereby become one of the merged classes, that is Error(kCorrupt). `own`: the schema of the
+// Writes the new class numbers into a sample. A number that is not a class of `own` stays as it is;
+// if it is a number of a class of `merged`, throws Error(kCorrupt). `own`: the schema of the
 // sample's dataset, to which the maps belong. Throws Error(kUnsupported) for labels that cannot be
 // mapped. Errors name neither file nor sample.
 void MapLabels(const Schema& own, const Schema& merged, const LabelMaps& maps,
@@ -36,15 +36,15 @@ struct SharedSamples {
   // For each dataset, in order, the numbers of its samples that an earlier dataset also has.
   std::vector<std::vector<std::uint64_t>> again;
   std::uint64_t count = 0;      // samples in `again`
-  std::uint64_t same_keys = 0;  // samples with a key of an earlier dataset, but other content
+  std::uint64_t same_keys = 0;  // samples with a key of an earlier dataset, but different content
   std::string key;              // of the first sample in `again`
   std::size_t dataset = 0;      // of that sample
 };
 
-// Finds samples that several datasets have. Contents are the same if their entries in the blocks'
-// tables are: elements, and for payloads size, codec, checksum and, for images, shape. Payloads are
-// read only for labels that must be mapped. Takes some dozen bytes of memory for each sample.
-// `maps` map the classes of `datasets` to those of `schema`.
+// Finds samples that several datasets have. Two contents count as the same if their entries in the
+// blocks' tables are equal: the elements of array fields; the size, codec and checksum of payloads;
+// the shape of images. Payloads are read only for labels that must be mapped. Takes some dozen
+// bytes of memory for each sample. `maps` map the classes of `datasets` to those of `schema`.
 SharedSamples FindSharedSamples(const std::vector<StoredDataset>& datasets,
                                 const std::vector<LabelMaps>& maps, const Schema& schema,
                                 const std::stop_token& stop);

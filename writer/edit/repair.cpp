@@ -323,7 +323,7 @@ Damaged LookAt(const ManifestPlace& place) {
       throw Error(ErrorCode::kUnfinished, folder.string(),
                   "its conversion was not finished, or its manifest.json is lost; run the same "
                   "`sluice convert` command again, which completes it either way, or remove "
-                  "plan.json to repair from the shards there are");
+                  "plan.json to repair the dataset from the shards that exist");
     }
     const bool lost = error.code() != ErrorCode::kUnsupported && SaysDataIsLost(error);
     if (!lost || place.is_old()) throw;
@@ -360,8 +360,9 @@ class Repair {
     report_.manifest_rebuilt = !damaged_.manifest;
     if (damaged_.manifest || !HoldsOldManifest(folder_)) return;
     report_.made.warnings.emplace_back(
-        "the dataset was appended to or repacked (manifest-ID.json lies beside it), and all shards "
-        "in its folder were taken: if `sluice append --repack` had replaced some, their samples "
+        "the dataset was appended to or repacked (its folder holds a manifest-ID.json), and all "
+        "shards in the folder were taken: if `sluice append --repack` had replaced some, their "
+        "samples "
         "come twice");
   }
 
@@ -440,7 +441,7 @@ class Repair {
     }
     if (const std::optional<std::size_t> other = OtherIn(s)) {
       if (IdOf(*other) == IdOf(s)) {
-        return LoseShard(s, "its samples: this file is a copy of " + damaged_.files[*other], build);
+        return LoseShard(s, "this file is a copy of " + damaged_.files[*other], build);
       }
       // Files were swapped: the samples planned for the other shard are in this file.
       planned = damaged_.manifest->shards[*other].samples;
@@ -464,7 +465,7 @@ class Repair {
     ++report_.shards_mended;
   }
 
-  // nullopt if a sample, a key or the frame of the shard is damaged.
+  // nullopt if a sample, a key or the shard's header, directory or tail is damaged.
   std::optional<FinishedShard> SurveyIfWhole(std::size_t s) {
     ShardExpectation expect;
     if (damaged_.manifest) {

@@ -37,8 +37,9 @@ struct StoredDataset {
 // Ends early when asked to stop.
 void RequireShards(const StoredDataset& dataset, const std::stop_token& stop);
 
-// Reads every byte of a shard, and compares it with its checksum, or with zero where padding must
-// be. Throws Error: kCorrupt for the first that differs, ThrowStopped(), what reading throws.
+// Reads every byte of a shard, and compares it with its checksum, or padding with zero. Throws
+// Error(kCorrupt) for the first fault, ThrowStopped()'s after a stop request, and what reading
+// throws.
 void RequireWhole(const ShardFile& shard, const std::stop_token& stop = {});
 
 // Copies a row of a block as it is stored, and compares its payloads with their checksums. The key

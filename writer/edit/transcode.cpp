@@ -126,7 +126,8 @@ class Transcoding {
     images_ = left_ = 0;  // the probes are transcoded again, and counted then
     DatasetBuild build(out, manifest.name, manifest.schema, manifest.samples, hooks_);
     build.Keep(manifest);
-    // The numbers are part of the shards' ids, so they never change.
+    // The values of these options are part of the shards' ids, so enumerators must keep their
+    // values.
     std::string form = "transcode";
     for (const int option :
          {static_cast<int>(options_.image), options_.quality,
@@ -147,7 +148,7 @@ class Transcoding {
         RunInOrder(static_cast<unsigned>(transcoders_.size()), shard.samples(), hooks_.stop, change,
                    add);
       } catch (const Error& error) {
-        // Reports to the hooks, which throw a better Error.
+        // Throws an Error that says more.
         if (error.code() == ErrorCode::kState) build.Skip(0);
         throw;
       }

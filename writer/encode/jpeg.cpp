@@ -382,7 +382,7 @@ int TransformOf(Orientation orientation) noexcept {
   return TJXOP_NONE;
 }
 
-// Turns a file without decoding it; nullopt if the blocks at an edge are not whole.
+// Turns a file without decoding it; nullopt if that fails, as when blocks at an edge are not whole.
 std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) {
   const AllocationWatch memory;
   const std::unique_ptr<void, int (*)(void*)> handle(tjInitTransform(), &tjDestroy);

@@ -59,8 +59,8 @@ std::optional<FieldValue> KeepJpeg(const JpegFile& file, const JpegSource& sourc
 class JpegRecoder {
  public:
   // Recodes an upright picture of that size. False if the picture must be decoded to pixels
-  // instead: if only libjpeg reads the file, or it is broken; if recoding does not make the
-  // components of the result; or if baseline has no code for a coefficient.
+  // instead: if only libjpeg reads the file, or it is broken; if recoding cannot give the
+  // components the sizes that the result needs; or if baseline has no code for a coefficient.
   bool Take(Bytes file, std::uint32_t width, std::uint32_t height, const ConvertOptions& options);
 
   // Call it once after Take() returned true. Sets `value` to the picture in the form that

@@ -1,7 +1,7 @@
 // FitGeometry() finds, for the upright picture, which part is taken and which size it gets.
-// StoredPartOf() turns this part into intervals on the axes of the stored picture, so that pixels
-// are mirrored while they are resampled, and only the result is transposed and padded. The same
-// geometry is applied to boxes, key points and masks.
+// StoredPartOf() turns this part into intervals on the axes of the file's picture (as its rows are
+// stored, before it is turned upright). So pixels are mirrored while they are resampled, and only
+// the result is transposed and padded. The same geometry is applied to boxes, key points and masks.
 #include "writer/fit/fit.h"
 
 #include <algorithm>
@@ -97,7 +97,7 @@ std::uint32_t DecodeReduction(const FittedGeometry& geometry) noexcept {
 namespace {
 
 // The interval [start, start + length) of the upright picture, expressed on the parallel axis of
-// the stored picture. `full` is that axis' size.
+// the file's picture. `full` is that axis' size.
 Axis StoredAxis(double start, double length, std::uint32_t out, bool mirrored, std::uint32_t full) {
   Axis axis;
   axis.start = mirrored ? full - start - length : start;
@@ -139,8 +139,8 @@ Picture Padded(const Picture& in, const FittedGeometry& geometry) {
 
 StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
                         Orientation orientation, const FittedGeometry& geometry) {
-  // part.x is an interval on the stored picture's x axis. If the picture is transposed, that axis
-  // runs along the upright picture's y axis.
+  // part.x is an interval on the x axis of the file's picture. If the picture is transposed, that
+  // axis runs along the upright picture's y axis.
   const bool turned = orientation.transposed;
   StoredPart part;
   part.x = StoredAxis(

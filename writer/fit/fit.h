@@ -1,5 +1,5 @@
-// Makes the stored picture from the source's: which part becomes which size (FitGeometry), the
-// pixels (FitPicture, JpegFitter), and the boxes, key points and masks that follow them
+// Makes the dataset's picture from the source's: which part becomes which size (FitGeometry), the
+// pixels (FitPicture, JpegFitter), and the boxes, key points and masks that belong to the picture
 // (Placement).
 //
 // All sizes are those of the upright picture, after its orientation is applied. A scaled side is
@@ -50,7 +50,7 @@ inline bool IsShrunk(const FittedGeometry& geometry) noexcept {
 // resampling decides the result.
 std::uint32_t DecodeReduction(const FittedGeometry& geometry) noexcept;
 
-// Maps the pixels of a picture's file to the stored pixels.
+// Maps pixels of a picture's file, as its rows are stored, to pixels of the dataset's picture.
 struct Placement {
   std::uint32_t stored_width = 0;  // size of the file's picture, as its rows are stored
   std::uint32_t stored_height = 0;
@@ -74,8 +74,9 @@ struct Placement {
 Picture FitPicture(Picture picture, std::uint32_t reduction, const Placement& placement,
                    Resampler& resampler);
 
-// The part of a stored picture that a geometry takes, along the stored axes and in full-size
-// pixels, and the number of pixels it becomes along them.
+// The part that a geometry takes of a file's picture, before that is turned upright: along the axes
+// of the file's rows and columns, in full-size pixels; and the number of pixels that it gets on
+// each axis.
 struct StoredPart {
   Axis x, y;
 };
@@ -100,9 +101,9 @@ Picture GreyToRgb(const Picture& grey);
 class JpegFitter {
  public:
   // `file` holds the bytes that `source` was made from; `geometry` is in the upright orientation.
-  // Grey files give grey. With `ycc420` the picture may have that form. Throws what
-  // JpegSource::Decode() throws, for damage anywhere in the picture, including outside the part
-  // that the geometry takes. `source` cannot be used afterwards.
+  // Grey files give grey. With `ycc420` the result may be in that form (Picture::ycc420). Throws
+  // what JpegSource::Decode() throws, for damage anywhere in the picture, including outside the
+  // part that the geometry takes. `source` cannot be used afterwards.
   Picture Fit(JpegSource& source, Bytes file, const ColorRules& rules,
               const FittedGeometry& geometry, bool ycc420);
 
@@ -117,7 +118,7 @@ class JpegFitter {
 };
 
 struct FittedBoxes {
-  std::vector<float> corners;      // left, top, right, bottom, in pixels of what is stored
+  std::vector<float> corners;      // left, top, right, bottom, in pixels of the dataset's picture
   std::vector<std::size_t> taken;  // indices of the source's boxes that were kept
 };
 
@@ -127,8 +128,8 @@ struct FittedBoxes {
 FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Placement& placement);
 
 // `points`: x, y, visibility of each point, changed in place. With `relative`, x and y are
-// fractions of the placement's width and height. A point outside the stored picture gets visibility
-// 0. A point that has visibility 0 already has no position, and keeps its numbers.
+// fractions of the placement's width and height. A point outside of the part that is taken gets
+// visibility 0. A point that already has visibility 0 has no position, and keeps its numbers.
 void FitPoints(std::span<float> points, bool relative, const Placement& placement);
 
 // `mask` has the size of the placement's file. Values in the padding of the image are 0.

@@ -57,7 +57,7 @@ struct Layout {
   std::string outer;
   std::optional<std::string> yolo;       // a folder with images/ and labels/, with '/' at its end
   std::optional<std::string> direct;     // the first image in the root
-  std::optional<std::string> in_folder;  // the first one elsewhere
+  std::optional<std::string> in_folder;  // the first image in a folder
   // The classes' numbers by their names, which are those of folders below `outer`.
   std::map<std::string, std::int32_t> classes;
   // Each top folder that holds images: whether any of them lies in a sub-folder of it.
@@ -109,7 +109,8 @@ Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLa
     nested = nested || key.find('/', slash + 1) != std::string::npos;
     layout.classes.emplace(ClassOf(key, labels), 0);
   }
-  // A folder without images is a class as well, unless it only holds other folders.
+  // Folders without images are classes as well: for top (and auto), every outermost folder; for
+  // parent and path, every folder that holds no folder.
   const bool top = labels == FolderLabels::kAuto || labels == FolderLabels::kTop;
   for (auto folder = tree.folders.begin(); folder != tree.folders.end(); ++folder) {
     const auto inside = tree.folders.lower_bound(*folder + "/");
@@ -125,8 +126,9 @@ Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLa
   return layout;
 }
 
-// Whether the layout has a single folder, with folders in it. If all images lie in these inner
-// folders, the single folder is not a class, unless the caller says so.
+// Whether the layout has a single top folder that may hold the classes instead of being one: an
+// image lies deeper in it, and the caller has not named it as a class. (If an image also lies
+// directly in it, ListOf() still takes it as a class.)
 bool HasOuterFolder(const ConvertSource& source, const SourceList& list, const Layout& layout) {
   const bool one = source.label.store && source.label.folders == FolderLabels::kAuto &&
                    !layout.direct && layout.top.size() == 1 && layout.classes.size() == 1;
@@ -238,8 +240,8 @@ void NumberClasses(const ConvertSource& source, const Layout& layout, SourceList
 void WarnOfInnerFolders(const Layout& layout, SourceList& list) {
   if (!layout.outer.empty()) {
     list.warnings.push_back(ToUtf8(layout.outer) +
-                            " holds all images, so it is no class; those are the folders in it "
-                            "(--labels top makes it the class)");
+                            " holds all images, so it is not a class; the folders in it are the "
+                            "classes (--labels top makes the outermost folder the class)");
   }
   std::map<std::string, std::string> inner;  // the first in each top folder
   for (const Source& source : list.sources) {
@@ -273,8 +275,8 @@ void WarnOfBackslashes(SourceList& list) {
   list.warnings.push_back(
       std::to_string(count) + (count == 1 ? " image has" : " images have") +
       " a \\ in the name, such as " + ToUtf8(first->key) +
-      ": a zip from Windows, probably, that was unpacked without its folders; unpack it with "
-      "`unzip` or `7z x`, which make them, because folders are classes");
+      ": a zip from Windows, probably, that was unpacked without its folders; unpack it again with "
+      "`unzip` or `7z x`, which keep the folders, because the folders are the classes");
 }
 
 SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree, unsigned threads,
@@ -401,14 +403,16 @@ void CheckSource(const ConvertSource& source) {
   require(source.kind != Kind::kArchives || source.mask_folder.empty(),
           "mask_folder is for image files; an archive has its masks inside, as KEY.mask.png");
   require(source.kind == Kind::kTable || !source.rows.group,
-          "group needs a table, and none was given");
+          "rows.group (--group) needs a table as the source");
   require(source.kind != Kind::kAnnotations || source.label.store,
-          "label files are given, but labels are not to be stored");
+          "label files are given, but label.store is false (--no-labels)");
   require(source.kind == Kind::kTable || source.kind == Kind::kArchives ||
               (source.rows.columns.empty() && source.rows.path_column.empty()),
-          "columns need a table, and none was given");
+          "rows.columns and rows.path_column (--field, --path-column) need a table, or Parquet, "
+          "TFRecord, RecordIO or .beton files as the source");
   require(source.split.by.empty() || source.kind == Kind::kTable || source.kind == Kind::kArchives,
-          "a split by a column needs a table, and none was given");
+          "split.by (--split-by) needs a table, or Parquet, TFRecord, RecordIO or .beton files as "
+          "the source");
   require(source.split.begin >= 0 && source.split.begin < source.split.end && source.split.end <= 1,
           "a part of a split must lie between 0 and 1 and not be empty");
   require(source.kind != Kind::kAnnotations ||
@@ -417,23 +421,26 @@ void CheckSource(const ConvertSource& source) {
           "YOLO's labels are for images in a folder; bring them to a local disk");
   const bool named = !source.label.classes.empty() || !source.label.classes_of.empty();
   require(source.label.store || !(named || source.label.numbers),
-          "classes are given, but labels are not to be stored");
+          "classes are given (label.classes, label.classes_of or label.numbers), but label.store "
+          "is false (--no-labels)");
   require(source.label.classes.empty() || source.label.classes_of.empty(),
-          "both classes and classes_of (a dataset to take the classes from) are given; give one");
-  require(
-      !source.label.numbers || !named,
-      "numbers takes the classes' numbers from the folders' names, and classes are given; leave "
-      "out one of them");
+          "both label.classes and label.classes_of (a dataset to take the classes from) are given; "
+          "give one");
+  require(!source.label.numbers || !named,
+          "label.numbers (--numbers) takes the classes' numbers from the folders' names, so it "
+          "excludes label.classes and label.classes_of, which number the classes, too");
   require(!source.label.numbers || source.kind == Kind::kFolder || source.kind == Kind::kPaths,
-          "folders' names as the classes' numbers need a folder or a list of paths as the source; "
-          "whole numbers in tables and archives are the classes' numbers anyway");
+          "label.numbers (--numbers) needs a folder or a list of paths as the source; whole "
+          "numbers in tables and archives are the classes' numbers anyway");
   require(source.label.folders == FolderLabels::kAuto || source.kind == Kind::kFolder ||
               source.kind == Kind::kPaths,
-          "labels from folders' names need a folder or a list of paths as the source");
+          "label.folders (--labels top, parent or path) needs a folder or a list of paths as the "
+          "source");
   for (const Column& column : source.rows.columns) {
     const bool label = FieldOfColumn(column, false).role == Role::kLabel;
-    require(source.label.store || !label, "the column \"" + ToUtf8(column.column) +
-                                              "\" holds classes, but labels are not to be stored");
+    require(source.label.store || !label,
+            "the column \"" + ToUtf8(column.column) +
+                "\" holds classes, but label.store is false (--no-labels)");
   }
   std::set<std::string> names;
   for (const std::string& name : source.label.classes) {

@@ -1,9 +1,10 @@
 // Converting images into a dataset: what `sluice convert` does, as a function.
 //
-// The images lie in a folder, or are named by a table or a list, or lie in tar archives: see
-// convert_source.h. The result is a folder with shards, skipped.tsv, plan.json and, written last,
-// manifest.json. The bytes of the shards and of the manifest depend on the sources and the options
-// alone: not on threads, times, host names or where the folders lie.
+// The images lie in a folder, are named by a table, a list or label files, or lie inside of
+// archives (tar, Parquet, TFRecord, RecordIO, .beton): see convert_source.h. The result is a folder
+// with shards, skipped.tsv, plan.json and, written last, manifest.json. The bytes of the shards and
+// of the manifest depend on the sources and the options alone: not on threads, times, host names or
+// where the folders lie.
 #pragma once
 
 #include <array>
@@ -62,7 +63,7 @@ enum class Truncated {
 // found.
 enum class SourceCheck {
   kSizes,    // by sizes alone: a file replaced by one of the same size is not noticed
-  kTimes,    // sources that changed since are converted again, in memory, and compared
+  kTimes,    // sources whose times are later than the conversion's are converted again and compared
   kContent,  // all sources are converted again and compared
 };
 
@@ -98,7 +99,7 @@ struct FormOptions {
   unsigned channels = 3;                        // 3: RGB, 1: grey
   std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, under what is transparent
   IccProfiles icc = IccProfiles::kDrop;                      // how to treat colour profiles
-  Truncated truncated = Truncated::kRefuse;                  // images that end early, in every form
+  Truncated truncated = Truncated::kRefuse;                  // how to treat images that end early
 };
 
 // ConvertOptions::shards: how samples lie in the dataset, and what it says about itself.
@@ -191,16 +192,16 @@ struct ConvertSummary {
   std::uint64_t reencoded = 0;       // JPEGs that this call stored with other coefficients
   std::uint64_t boxes_dropped = 0;   // boxes of which nothing is left in the stored image
   // Images with an embedded colour profile that had no effect: because of the options, or because
-  // it is broken or not about the image's kind of values.
+  // the profile is broken or made for another kind of colours.
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;  // images whose colours were brought to sRGB
-  // JPEG 2000 images with channels that are neither colours nor, by the file, opacity.
+  // JPEG 2000 images with channels that the file declares neither as colours nor as opacity.
   std::uint64_t channels_dropped = 0;
   // Images that are smaller than ConvertOptions::geometry.short_side and stay so, and images that
   // were smaller than `size` and were enlarged.
   std::uint64_t smaller = 0;
   // Images that are turned or mirrored by their orientation and have boxes, masks or key points.
-  // ConvertSource::upright says what these were drawn on; if it does not, a warning names them.
+  // If ConvertSource::upright is not set, a warning names some of them.
   SomeImages turned;
   // Images of more than 8 bits a value whose greatest value is below a quarter of the range, as in
   // 16-bit files that hold 12 bits: 8 bits keep hardly any of it. Also a warning.
@@ -234,9 +235,10 @@ struct ConvertHooks {
 //
 // Sources may have changed since an earlier run made samples from them (ConvertOptions::run.check):
 // shards of an unfinished conversion that hold such samples are made again, with a warning; a
-// finished dataset that holds any is refused with Error(kExists), which names some. A source is
-// compared if its file was written, copied or moved after the conversion began. If it still gives
-// the same sample, it did not change. A dataset at a URL is not compared with its sources.
+// finished dataset that holds any is refused with Error(kExists), which names some. By default, a
+// source is compared if its file was written, copied or moved after the conversion began; a source
+// that still gives the same sample counts as unchanged. A dataset at a URL is not compared with its
+// sources.
 //
 // The classes of a folder are its sub-folders, numbered in the order of their names' bytes; files
 // deeper in a sub-folder belong to the same class. If a single sub-folder holds all others, the
@@ -268,9 +270,9 @@ struct ConvertHooks {
 // An AVIF or HEIF that ends early is never taken in part, and a mask that ends early is always
 // refused.
 //
-// Memory: at most (threads x (the largest source, decoded four times) + 128 MiB of finished samples
-// + one block, twice), about 100 bytes for each source, the values of a table, and with `direct` a
-// MiB.
+// Memory, at most the sum of: four times the largest decoded source for each thread; 128 MiB of
+// finished samples; two copies of one block; about 100 bytes for each source; the values of a
+// table; with `direct`, 1 MiB.
 //
 // Errors: kInvalidArgument (an option, the folder's layout, a column that is not there, `dataset`
 // inside `source`), kNotFound (no such source, no image in it), kExists, kState (stopped, or
@@ -300,7 +302,7 @@ struct SplitFolderOptions {
 // The splits that FindSplitFolders() found.
 struct SplitFolders {
   std::vector<std::string> names;     // sorted
-  std::vector<std::string> warnings;  // links that were not followed, images in none of them
+  std::vector<std::string> warnings;  // links that were not followed, images outside of the folders
 };
 
 // The folders directly below `root` that hold images, if they look like the parts of a split and
@@ -321,8 +323,7 @@ std::string SplitOfFile(const std::filesystem::path& file);
 struct SourcePart {
   std::string name;               // such as "train"
   ConvertSource source;           // what is converted
-  std::filesystem::path dataset;  // its target; read only for the list of paths that a plan there
-                                  // keeps
+  std::filesystem::path dataset;  // its target; only the list of paths in a plan there is read
 };
 
 // A source that holds the same bytes as one of another part.
@@ -333,8 +334,8 @@ struct SharedImage {
 
 // Groups of sources that hold the same bytes and are not all of one part: images that would be both
 // trained and tested on. They are also listed in the file `list` (group, part, path, class,
-// separated by tabs), unless `list` is empty. Reads only files whose size a file of another part
-// has as well. Errors as of Convert().
+// separated by tabs), unless `list` is empty. Reads a file only if a file of another part has the
+// same size. Errors as of Convert().
 std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourcePart>& parts,
                                                        const std::filesystem::path& list = {},
                                                        unsigned threads = 0,

@@ -21,8 +21,8 @@
 // A new enumeration is bound in reader/python/binding/convert.cpp; a new group is named in
 // tests/python/test_options.py.
 //
-// The plan of a conversion holds every option that is not Changes::kSpeed: with another value, it
-// is another conversion.
+// The plan of a conversion holds every option that is not Changes::kSpeed: a different value of
+// such an option makes a different conversion.
 #pragma once
 
 #include <sluice/convert.h>
@@ -103,7 +103,9 @@ inline constexpr auto WordsOf<AnnotationFormat> =
 template <>
 inline constexpr auto WordsOf<FolderLabels> =
     Words("FolderLabels", "Which folder of an image is its class",
-          Word("auto", FolderLabels::kAuto, "the outermost, unless the folders look like a split"),
+          Word("auto", FolderLabels::kAuto,
+               "the outermost below any folder that holds all others; an error if the folders look "
+               "like a split"),
           Word("top", FolderLabels::kTop, "the outermost"),
           Word("parent", FolderLabels::kParent, "the innermost, by its own name"),
           Word("path", FolderLabels::kPath, "all of them, as a path"));
@@ -130,13 +132,13 @@ inline constexpr auto OptionsOf<FormOptions> = Options<FormOptions>(
     Option("quality", &FormOptions::quality, "JPEG quality, 1 to 100",
            {.least = 1, .most = 100, .changes = Changes::kContent, .value = "Q"}),
     Option("keep", &FormOptions::keep,
-           "a JPEG keeps its coefficients; quality is for JPEGs that are resized, whose colours "
-           "change, that Exif turns at an incomplete block, or that baseline JPEG cannot code",
+           "JPEGs keep their coefficients. Only these are encoded anew, at `quality`: JPEGs that "
+           "are resized, whose colours change, that Exif turns at an incomplete block, of unusual "
+           "sampling, or that baseline JPEG cannot code",
            Changes::kContent),
     Option("restart_rows", &FormOptions::restart_rows,
-           "rows of blocks between JPEG restart markers, or none; with them, a reader can skip "
-           "what a crop "
-           "leaves out",
+           "MCU rows between JPEG restart markers, or none. With restart markers, a reader can "
+           "skip rows that a crop leaves out",
            {.most = 65535, .changes = Changes::kContent, .zero = "none"}),
     Option("subsampling", &FormOptions::subsampling, "resolution of the colours",
            {.changes = Changes::kContent, .value = "S"}),
@@ -170,8 +172,8 @@ inline constexpr auto OptionsOf<ShardOptions> = Options<ShardOptions>(
     Option("keep_order", &ShardOptions::keep_order,
            "store the samples in the order of their paths, not permuted", Changes::kOrder),
     Option("meta", &ShardOptions::meta,
-           "what the dataset is to say about itself, such as its license: names with values, which "
-           "`sluice inspect` shows and edits keep",
+           "metadata of the dataset, such as its license: names with values. `sluice inspect` "
+           "shows them, and edits keep them",
            Changes::kContent));
 
 template <>
@@ -184,16 +186,16 @@ inline constexpr auto OptionsOf<RunOptions> = Options<RunOptions>(
            "refuse larger images before memory is taken for them",
            {.least = 1, .most = 1 << 28, .form = NumberForm::kCount, .changes = Changes::kContent}),
     Option("dry_run", &RunOptions::dry_run, "look at the sources, plan and count; write nothing"),
-    Option(
-        "find_duplicates", &RunOptions::find_duplicates,
-        "write DATASET/duplicates.tsv, a list of sources that have the same bytes, also of those "
-        "in different parts; all of them are converted"),
+    Option("find_duplicates", &RunOptions::find_duplicates,
+           "write DATASET/duplicates.tsv, a list of sources that have the same bytes, also across "
+           "the parts of a split; all of them are converted"),
     Option("direct", &RunOptions::direct,
            "write shards past the page cache (O_DIRECT), so that other programs' files stay in it; "
            "same bytes"),
-    Option("check", &RunOptions::check,
-           "which sources a repeated command compares with the samples that it made of them before",
-           {.value = "WHAT"}));
+    Option(
+        "check", &RunOptions::check,
+        "which sources a repeated command converts again, to compare them with the stored samples",
+        {.value = "WHAT"}));
 
 template <>
 inline constexpr auto OptionsOf<ConvertOptions> = Options<ConvertOptions>(
@@ -206,13 +208,13 @@ inline constexpr auto OptionsOf<ConvertOptions> = Options<ConvertOptions>(
 template <>
 inline constexpr auto OptionsOf<Column> = Options<Column>(
     "Column", "A column of a table, and the field that it becomes",
-    Option("column", &Column::column, "its heading, or the member's name"),
+    Option("column", &Column::column, "the column's heading, or the member's name"),
     Option("type", &Column::type, "the kind of field that it becomes"),
     Option("field", &Column::field, "the field's name; empty: the column's name"),
     Option("boxes", &Column::boxes, "the four numbers of a box"),
     Option("relative", &Column::relative, "boxes are fractions of the image's sides"),
     Option("at_spaces", &Column::at_spaces, "spaces separate classes, too"),
-    Option("classes", &Column::classes, "the names of its classes 0, 1, ..."));
+    Option("classes", &Column::classes, "the names of the column's classes 0, 1, ..."));
 
 template <>
 inline constexpr auto OptionsOf<RowOptions> = Options<RowOptions>(
@@ -266,7 +268,8 @@ inline constexpr auto OptionsOf<SplitPart> = Options<SplitPart>(
     Option("seed", &SplitPart::seed, "seed of the split"),
     Option("by", &SplitPart::by,
            "rows with the same value in this column (a patient, a sender) all go to the same part; "
-           "parts then have their shares of the rows as nearly as that allows, not of each class",
+           "each part then gets its share of all rows, as nearly as that allows, but not its share "
+           "of each class",
            {.flag = "--split-by", .value = "COLUMN"}));
 
 template <>
@@ -274,7 +277,7 @@ inline constexpr auto OptionsOf<ConvertSource> = Options<ConvertSource>(
     "ConvertSource",
     "What is converted: a folder (with one sub-folder for each class, or images directly), a "
     "table, a list of paths, archives, Parquet, TFRecord, RecordIO or .beton files, or images with "
-    "label files. Its attributes say which rows, labels and part of it are taken.",
+    "label files. The attributes say which rows, labels and part of the source are taken.",
     Option("kind", &ConvertSource::kind, "where the samples are"),
     Option("root", &ConvertSource::root, "the folder that paths and keys are relative to"),
     Option("table", &ConvertSource::table, "the table's file"),
@@ -292,10 +295,9 @@ inline constexpr auto OptionsOf<ConvertSource> = Options<ConvertSource>(
            "whether boxes, masks and key points were drawn on the upright image (true), or on the "
            "image as its file stores it, without its Exif orientation (false). Not set: true, with "
            "a warning if an image that is stored turned has any of these"),
-    Option(
-        "follow_links", &ConvertSource::follow_links,
-        "also follow symbolic links that lead out of SOURCE (default: skip them; a line says how "
-        "many)"));
+    Option("follow_links", &ConvertSource::follow_links,
+           "also follow symbolic links that lead out of SOURCE (default: skip them, and warn of "
+           "their number)"));
 
 template <>
 inline constexpr auto OptionsOf<TranscodeOptions> = Options<TranscodeOptions>(
@@ -304,7 +306,7 @@ inline constexpr auto OptionsOf<TranscodeOptions> = Options<TranscodeOptions>(
     Option("quality", &TranscodeOptions::quality, "quality of JPEGs made from pixels, 1 to 100",
            {.least = 1, .most = 100, .value = "Q"}),
     Option("restart_rows", &TranscodeOptions::restart_rows,
-           "rows of blocks between the restart markers of JPEGs made from pixels, or none",
+           "MCU rows between the restart markers of JPEGs made from pixels, or none",
            {.most = 65535, .zero = "none"}),
     Option("subsampling", &TranscodeOptions::subsampling, "colours of JPEGs made from pixels",
            {.value = "S"}),

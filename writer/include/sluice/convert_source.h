@@ -22,8 +22,8 @@ enum class ColumnType {
   kClasses,  // any number of classes, separated by comma, semicolon or bar: int32 [n], role label
   kInt,      // a whole number: int64
   kFloat,    // a number: float32
-  kFloats,   // numbers, the same count in each row: float32 of that shape; from a file with types
-             // of its own (.beton), its type and shape
+  kFloats,   // numbers, the same count in each row: float32 of that shape; a .beton file gives its
+             // own type and shape
   kBoxes,    // any number of boxes, four numbers each: float32 [n, 4]
   kBoxClasses,  // a class for each box of the first kBoxes column: int32 [n], role label
   kText,        // UTF-8
@@ -42,12 +42,12 @@ enum class BoxFormat {
 
 // A column of a table that becomes a field of the dataset.
 struct Column {
-  std::string column;  // its heading, or the member's name; for boxes also four, joined by "+"
+  std::string column;  // its heading or member name; kBoxes: one, or four joined by "+"
   ColumnType type = ColumnType::kText;  // the kind of field that it becomes
   std::string field = {};               // name of the dataset's field; empty: the column's
   BoxFormat boxes = BoxFormat::kXyxy;   // what a box's four numbers are
   bool relative = false;   // boxes: numbers are fractions of the image's width and height
-  bool at_spaces = false;  // kClasses: spaces separate, too
+  bool at_spaces = false;  // kClasses: spaces separate classes, too
   // Of the three types with classes: names of classes 0, 1, ...; empty:
   // ConvertSource::label.classes, or those that occur.
   std::vector<std::string> classes = {};
@@ -72,17 +72,17 @@ enum class AnnotationFormat {
   kYolo,  // YOLO's texts: a folder with a file for each image, at the image's path
 };
 
-// The folders of images and of label files in a whole tree of a format, side by side.
+// The names of two folders that lie next to each other in a dataset of a label format.
 struct LabelTree {
   const char* images = "";  // such as "JPEGImages"; empty for COCO, whose labels are one file
   const char* labels = "";  // such as "Annotations"; empty for COCO
 };
-// The names that a format's own tools give these folders.
+// The names that the format's own tools use.
 LabelTree TreeOf(AnnotationFormat format) noexcept;
 
 // The parts of label files to take, if they are there.
 struct AnnotationParts {
-  bool boxes = true;      // fields "boxes" and "classes", and "crowd" or "difficult" if one is
+  bool boxes = true;      // fields "boxes" and "classes"; "crowd" or "difficult" if any box has it
   bool masks = true;      // a field "mask": each pixel has its class's number + 1, or 0
   bool keypoints = true;  // a field "keypoints": x, y and visibility of each point of each box
   bool captions = true;   // a field "captions": a JSON list of texts
@@ -90,18 +90,18 @@ struct AnnotationParts {
 
 // ConvertSource::rows: how the rows of a table, or the records of archives, become samples.
 struct RowOptions {
-  // The column of paths; of archives, the column of images. Empty: of a table, the first that
-  // exists of path, file, filename, file_name, image, key. (A further column "key" has the samples'
-  // keys.)
+  // A table's column of paths, or the column of images in Parquet, TFRecord and .beton files.
+  // Empty: for a table, the first that exists of path, file, filename, file_name, image, key. (If
+  // the table also has another column named key, that has the samples' keys.)
   std::string path_column = {};
-  // The columns to take. Empty: one named label or class as kClass, text or caption as kText.
+  // The columns to take. Empty: "label" or "class" as kClass, and "text" or "caption" as kText.
   std::vector<Column> columns = {};
   // A table: rows of the same path make one sample. Boxes and classes of all its rows are joined in
   // the table's order; other columns must have the same value in each row.
   bool group = false;
 };
 
-// ConvertSource::label_files: of Kind::kAnnotations.
+// ConvertSource::label_files: the label files of a source of Kind::kAnnotations.
 struct LabelFiles {
   AnnotationFormat format = AnnotationFormat::kCoco;  // their format
   std::filesystem::path path = {};                    // the file or the folder
@@ -118,8 +118,9 @@ struct SplitPart {
   std::uint64_t seed = 0;  // of the order
   // Of a table, or of archives with columns: all rows that have the same value in this column (such
   // as a patient's number) go to the same part, whatever their class. The values are put in an
-  // order that depends only on `seed` and the value; each goes to the part in which the middle of
-  // its rows lies. Rows without a value are left out. Empty: each row by itself.
+  // order that depends only on `seed` and the value, each with all of its rows; a value goes to the
+  // part in which the middle of its rows lies. Rows without a value are left out. Empty: each row
+  // by itself.
   std::string by = {};
 };
 
@@ -152,14 +153,15 @@ struct ConvertSource {
     kAnnotations,  // Annotated()
   };
 
-  // A folder with one sub-folder for each class, or with images directly: no labels. See `label`.
+  // A folder with one sub-folder for each class, or with images directly in it (no labels). See
+  // `label`.
   ConvertSource(std::filesystem::path folder)  // NOLINT: a path is a source
       : kind(Kind::kFolder), root(std::move(folder)) {}
   // A table with a row for each sample: `file` ends in .csv, .tsv (both with a line of headings) or
   // .jsonl (an object a line).
   static ConvertSource Table(std::filesystem::path file);
-  // Paths below `root`; classes as in a folder that holds only them. If there are no paths, the
-  // paths are those that an earlier run has left in the dataset's plan.
+  // Paths below `root`; classes as in a folder that holds only them. If `paths` is empty, the list
+  // that an earlier run has left in the dataset's plan is taken.
   static ConvertSource Paths(std::vector<std::string> paths, std::filesystem::path root);
   // Tar archives in WebDataset's naming: members KEY.EXTENSION that follow each other make the
   // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png or seg.png (mask).
@@ -178,7 +180,7 @@ struct ConvertSource {
   Kind kind;  // the kind of sources
   // The folder that paths and keys are relative to. Empty, for a table: the table's own folder. It
   // may be the URL of a folder in an object store ("s3://bucket/photos"), but not for archives and
-  // YOLO's labels. Its settings and credentials come from the environment.
+  // YOLO's labels. The store's settings and credentials come from the environment.
   std::filesystem::path root;
 
   // Of these three, `kind` selects the one that is used.
@@ -205,13 +207,14 @@ struct ConvertSource {
 
   // Also takes files that symbolic links lead to outside of `root`, of the folder of label files or
   // of `mask_folder`, whether a scan finds them or a list, table or label file names them. Links to
-  // places inside the folder are always followed, by a scan each once; the folder itself may be a
-  // link.
+  // places inside of the folder are always followed (a scan reads each place once); the folder
+  // itself may be a link.
   bool follow_links = false;
 };
 
-// The source that a path alone means: a table, by its ending (IsTableName); archives, for any other
-// file; else a folder, or the URL of one. It need not exist.
+// The source that a path alone means: a table, if it is a file whose name ends like one
+// (IsTableName()); archives, if it is any other file; otherwise a folder, or the URL of one, which
+// need not exist.
 ConvertSource SourceAt(const std::filesystem::path& place);
 
 }  // namespace sluice

@@ -12,7 +12,7 @@
 // same versions of Sluice and its libraries.
 //
 // The dataset may be the URL of a folder in an object store ("s3://bucket/dataset"): a worker makes
-// its shards in a folder of its own for temporary files, three at most at a time, and uploads them.
+// its shards in a temporary folder of its own, at most three at a time, and uploads them.
 #pragma once
 
 #include <chrono>
@@ -58,7 +58,7 @@ ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem
 // Makes the part's missing shards. Waits for no other process, and removes only what it has begun
 // itself. Any number of processes may be at work in the folder. Errors: kInvalidArgument (the
 // part), kNotFound (no plan), kExists (a dataset of another plan, or another version of Sluice or
-// of a library), kState (stopped, or a command at work has locked the folder for itself), kCorrupt
+// of a library), kState (stopped, or another command has locked the folder for itself), kCorrupt
 // (the plan is damaged, or with OnError::kFail a source), kIo, kLimit.
 PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart& part,
                            const PartOptions& options = {}, const ConvertHooks& hooks = {});
@@ -98,7 +98,7 @@ struct ConversionStatus {
 ConversionStatus StatusOfConversion(const std::filesystem::path& dataset,
                                     const std::stop_token& stop = {});
 
-// "0-4, 7, 9-12": numbers in order, at most `most` runs of them.
+// "0-4, 7, 9-12": sorted numbers as runs. After `most` runs, " and N more" stands for the rest.
 std::string NumberRuns(const std::vector<std::uint64_t>& numbers, std::size_t most = 16);
 
 }  // namespace sluice

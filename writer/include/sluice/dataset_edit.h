@@ -1,18 +1,21 @@
-// Datasets made from datasets: merging, taking a part, appending, repairing, and changing the form
-// of the images. Only the last of these decodes anything: payloads are copied as they are stored.
-// Each payload is compared with its checksum on the way, and so is every other byte of a shard that
-// is linked. The new dataset has the metadata of its inputs, and the members of their manifests
-// that this version does not know; where inputs differ, it has those of the first.
+// Datasets made from datasets: merging, taking a part, changing the form of the images, repairing,
+// appending, and repacking. Stored payloads are copied as they are; only TranscodeDataset() decodes
+// images. Each payload is compared with its checksum on the way, and so is every other byte of a
+// shard that is linked. The new dataset has the metadata of its inputs, and the members of their
+// manifests that this version does not know; where inputs differ, the first input that has a value
+// counts.
 //
 // An input may be a folder, a URL, or an older manifest (manifest-ID.json) in either.
 //
-// Every function except AppendToDataset() and RepackDataset() writes a new folder, which may exist
-// if it is empty, and leaves its inputs as they are. A call that fails (a full disk, say) or is
-// stopped removes what it has written, and can be repeated. A call that is killed leaves a folder
-// without a manifest, which readers refuse; the next call of any of these functions with that
-// folder empties it and starts from the beginning. All look at each input shard's size and header
-// before they begin. Errors: kExists (the folder holds something else), kNotFound, kIo, kCorrupt
-// (an input that is damaged, with the place), kInvalidArgument, kState (stopped).
+// Every function writes a new folder, which may exist if it is empty, and leaves its inputs as they
+// are. The exceptions are AppendToDataset(), RepackDataset(), and RepairDataset() without `out`. A
+// call that fails (a full disk, say) or is stopped removes what it has written, and can be
+// repeated. A call that is killed leaves a folder without a manifest, which readers refuse; the
+// next call of any of these functions with that folder empties it and starts from the beginning.
+// MergeDatasets(), SubsetDataset(), TranscodeDataset() and RepackDataset() check the size and
+// header of each input shard before they begin. Errors: kExists (the folder holds something else),
+// kNotFound, kIo, kCorrupt (an input that is damaged, with the place), kInvalidArgument, kState
+// (stopped).
 #pragma once
 
 #include <cstdint>
@@ -67,7 +70,7 @@ struct MergeOptions {
 struct MergeSummary {
   EditSummary made;              // the new dataset
   std::uint64_t duplicates = 0;  // samples that an earlier input also has
-  std::uint64_t same_keys = 0;   // with an earlier sample's key but other content; all are taken
+  std::uint64_t same_keys = 0;  // samples with an earlier sample's key but other content; all taken
 };
 
 // Makes a dataset of all samples of `inputs` (at least one), in that order. Fields must agree in
@@ -164,15 +167,15 @@ struct AppendSummary {
 // Error(kExists) if that name belongs to something that Sluice did not make. Call it again to
 // resume after an interruption; a finished call, repeated, adds nothing. `threads`, `on_error`,
 // `direct`, `check` and `meta` (as EditHooks::meta) are taken from `options`; if the dataset does
-// not say how it was converted, all options are taken from there, with a warning.
+// not say how it was converted, all are taken from `options`, with a warning.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
 // Puts all samples of a dataset, those that were added included, in a new random order (which
 // depends on the dataset and the seed alone): into new shards, which a new manifest names. The old
 // manifest stays as manifest-ID.json and so do its shards; programs that have the dataset open are
-// not disturbed. Nothing is decoded. The shards are made in `dataset` + ".repack", as above; an
-// interrupted call leaves the dataset as it was.
+// not disturbed. Nothing is decoded. The shards are made in `dataset` + ".repack", which is treated
+// like ".append" above; an interrupted call leaves the dataset as it was.
 EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed = 0,
                           const EditHooks& hooks = {});
 

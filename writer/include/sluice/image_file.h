@@ -14,9 +14,9 @@ namespace sluice {
 // PreprocessOptions::image_files. It returns the image as a conversion with `keep` and no resizing
 // stores it: a JPEG with its own coefficients, and everything else as raw pixels of `channels`
 // channels (1 or 3; grey files may have 1), on a white background, without regard to colour
-// profiles. One thread at a time may call the function; what it returns is valid until its next
-// call, and as long as the file's bytes. A baseline JPEG that nothing turns is neither copied nor
-// decoded.
+// profiles. One thread at a time may call the function; the result is valid until the next call,
+// and only as long as the file's bytes are. A baseline JPEG that nothing turns is neither copied
+// nor decoded.
 //
 // The function throws an Error that does not name the file: kUnsupported for a kind that this build
 // does not read, kCorrupt for a broken file or one that is cut short, kLimit for an image of more

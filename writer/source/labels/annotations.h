@@ -99,9 +99,9 @@ struct YoloNames {
 // tests.
 YoloNames ParseYoloYaml(std::string_view text);
 
-// Reads the label files and looks at the images, on `threads` threads. The list gets a field for
-// each requested AnnotationPart that the label files have. Errors: those of the files; kNotFound
-// (no image).
+// Reads the label files and looks at the images, on `threads` threads. The list gets fields for
+// each part in AnnotationParts that is requested and that the label files have. Errors: those of
+// the files; kNotFound (no image).
 SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
                            const ConvertHooks& hooks);
 

@@ -134,7 +134,7 @@ class ElementEvents : public nlohmann::json_sax<json> {
   std::string list_;
   json element_;
   std::vector<json*> open_;  // from the element to the innermost value that is still open
-  json* member_ = nullptr;   // of the innermost object, the member that is being read
+  json* member_ = nullptr;   // the member of the innermost object that is being read
 };
 
 // For a file {"a": [x, y, ...], "b": [...], ...}: calls visit("a", x), visit("a", y), ... in the
@@ -433,7 +433,7 @@ class CocoFile {
             known->second.name + " and " + category.name + "; give each category an id of its own");
   }
 
-  // Unless names come from elsewhere, classes are ordered by their categories' ids.
+  // Without ConvertSource::label.classes, classes are in the order of their categories' ids.
   void NumberCategories() {
     std::vector<std::string> names = source_.label.classes;
     std::set<std::string> seen;

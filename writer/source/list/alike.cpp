@@ -1,5 +1,5 @@
-// The table names composed letters by their accent, each after its base letter. It is taken from
-// Unicode, for the scripts whose names occur in both forms: Macs decompose names, most other
+// The table lists composed letters by their accent, each after its base letter. The entries are
+// from Unicode, for the scripts whose names occur in both forms: Macs decompose names, most other
 // systems compose them. Korean syllables are computed. A letter with two accents is decomposed
 // twice.
 #include "writer/source/list/alike.h"

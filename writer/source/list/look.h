@@ -16,7 +16,7 @@ namespace sluice {
 struct Look {
   Sniffed sniffed;
   std::uint64_t bytes = 0;
-  std::int64_t changed = 0;  // of an object in a store: when, in seconds since 1970; 0: unknown
+  std::int64_t changed = 0;  // when an object in a store changed, in seconds since 1970; 0: unknown
   std::string trouble;       // why it cannot be read
 };
 
@@ -35,8 +35,9 @@ void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
 // Whether files of images have this ending, such as "jpg" or "JPG".
 bool IsImageEnding(std::string_view ending);
 
-// Whether a file with this look can be converted. If not, adds it with the reason to
-// list.passed_over if neither its content nor its name is an image's, otherwise to list.broken.
+// Whether a file with this look can be converted. If so, adds its kind to list.kinds. If not, adds
+// the file with the reason to list.passed_over if it can be read and neither its content nor its
+// name is an image's, otherwise to list.broken.
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
 
 // Throws Error(kNotFound) if there is nothing to convert; `place` is where images were looked for.

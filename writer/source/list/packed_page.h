@@ -24,12 +24,12 @@ enum class PageCodec : std::uint8_t {
 
 inline constexpr std::uint32_t kRecordIoMagic = 0xced7230a;
 
-// A page holds several sources; their extents count from its unpacked beginning.
+// A page may hold several sources; their extents count from its unpacked beginning.
 struct PackedPage {
   std::uint64_t archive = 0;  // of SourceList::archives
   std::uint64_t offset = 0;
-  std::uint64_t stored = 0;
-  std::uint64_t plain = 0;  // bytes
+  std::uint64_t stored = 0;  // bytes in the archive
+  std::uint64_t plain = 0;   // bytes once unpacked
   PageCodec codec = PageCodec::kNone;
   std::uint32_t width = 0;  // kPixels
 };

@@ -51,10 +51,11 @@ class SameNames {
 
   // If `key` does not exist below the root, sets `key` and `look` to the image that is meant:
   // - the only image whose path differs in case or in how its letters are composed (AlikeFiles), or
-  //   that has a further ending or another one, unless the list names that image itself; if there
+  //   that has a further or a different ending, unless the list names that image itself; if there
   //   are several, `look.trouble` names two of them;
   // - "images/a.jpg" as seen from a folder above, if the root is such a folder "images";
-  // - one of these two, if the path has "\" between the folders, as on Windows.
+  // - if the path has "\" between the folders, as on Windows: the image at the path with "/", or one
+  //   that these two rules find for it.
   void Resolve(std::string& key, Look& look);
 
   // As TakenForOthers::Report().

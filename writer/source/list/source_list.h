@@ -39,7 +39,7 @@ struct Source {
   // The image's size according to its label file, which must be right; 0: not given.
   std::uint16_t described_width = 0, described_height = 0;
   std::string sample_key = {};    // the sample's key, if a table gives another one
-  std::int64_t changed = 0;       // as Look::changed, of the image and its masks, the latest
+  std::int64_t changed = 0;       // as Look::changed: the latest of the image and its masks
   std::uint64_t split_value = 0;  // the digest of its value in SplitPart::by, if that is set
 
   const std::string& KeyOfSample() const noexcept { return sample_key.empty() ? key : sample_key; }
@@ -116,8 +116,8 @@ struct SourceList {
   // Sets the root, and opens the store if it is a URL. Reads end soon after a stop request. Throws
   // Error.
   void SetRoot(const std::filesystem::path& place, const std::stop_token& stop);
-  // Sets the archives and their names: "0.tar", or with as many of its folders as tell it from
-  // others, "train/0.tar".
+  // Sets the archives and their names: "0.tar" or, if several archives have this name, with as many
+  // folders as tell them apart, "train/0.tar".
   void SetArchives(std::vector<std::filesystem::path> files);
   Schema MakeSchema() const;
   std::optional<Bytes> Value(std::size_t source, std::size_t field) const {
@@ -164,7 +164,7 @@ struct UnpackedPage {
 // The first bytes of a source's image, `most` of them or all. Throws as ReadImageFile().
 void ReadImageStart(const SourceList& list, std::size_t source, std::uint64_t most,
                     std::vector<std::byte>& content, UnpackedPage& page);
-// False if the source has none.
+// Reads a source's mask. False if the source has none.
 bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
                   std::vector<std::byte>& content, const std::atomic<bool>* give_up = nullptr);
 // Reads a value of kElements or kText. False if the source has none.

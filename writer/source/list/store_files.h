@@ -54,9 +54,10 @@ class StoreFiles {
 
   // The source that is read as the n-th; nullptr: it is not read.
   using Wanted = std::function<const Source*(std::uint64_t)>;
-  // While it lives, the sources wanted(0), wanted(1), ..., `count` of them, are read in about this
-  // order. Up to 64 MiB of them, or a single larger one, are fetched before Read() asks for them.
-  // Only one Ahead may live at a time. Does nothing for a list without a store.
+  // Announces that the sources wanted(0), wanted(1), ..., `count` of them, will be read in about
+  // this order. While this object lives, up to 64 MiB of them, or a single larger one, are fetched
+  // before Read() asks for them. Only one Ahead may live at a time. Does nothing for a list without
+  // a store.
   class Ahead {
    public:
     Ahead(const SourceList& list, std::uint64_t count, Wanted wanted);

@@ -2,8 +2,8 @@
 //
 // A file is a header, the descriptions of the fields, a table of samples, pages of payloads, and a
 // table of each payload's position and size. Images stored as JPEG are used as they are; raw pixels
-// are read as a PPM whose header is made here. Arrays, bytes and JSON are located, and read here
-// only for columns that need numbers, such as boxes.
+// are read as a PPM whose header is made here. Of arrays, bytes and JSON only the position is noted
+// (Extent); they are read here only for columns that need numbers, such as boxes.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -343,7 +343,7 @@ class BetonRows final : public ImageRows {
   Extent ExtentAt(std::uint64_t offset, std::uint64_t bytes) const {
     if (offset < data_begin_ || !Inside(offset, bytes, data_end_)) {
       throw Error(ErrorCode::kCorrupt,
-                  "its image's position is outside the file, which is damaged or cut short");
+                  "a value's position is outside the file, which is damaged or cut short");
     }
     return {offset, bytes, archive_};
   }

@@ -15,7 +15,8 @@
 
 namespace sluice {
 
-// The rows of one file. Values that can be large are located instead of read.
+// The rows of one file. Of values that can be large, Get() gives the position (an Extent), not the
+// content.
 class ImageRows : public Cells {
  public:
   // The file is source.archives[archive].

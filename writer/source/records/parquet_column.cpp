@@ -219,8 +219,8 @@ void ParquetColumn::Load(std::uint64_t offset, std::uint64_t stored, std::uint64
   if (!compressed) return;
   const std::vector<std::byte> packed = std::move(content);
   content.clear();
-  // Snappy makes fewer than 32 bytes of one. If zstd makes more, memory is taken as the bytes come,
-  // because the size in the page's head may be wrong.
+  // Snappy unpacks each byte to fewer than 32. If zstd makes more, memory is taken as the bytes
+  // come, because the size in the page's head may be wrong.
   const bool usual = plain / 32 <= stored;
   if (usual) content.resize(plain);
   if (usual ? !UnpackPage({.codec = chunk_.codec}, packed, content)

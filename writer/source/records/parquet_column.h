@@ -15,7 +15,7 @@ struct ParquetValue {
   double number = 0;                           // kFloat, kDouble
   Bytes bytes;                                 // kBytes that are read; valid until the next row
   Extent extent;                               // kBytes that are located instead of read
-  std::array<std::byte, kSniffBytes> start{};  // of those, the first bytes
+  std::array<std::byte, kSniffBytes> start{};  // the first bytes of `extent`
   bool missing = false;                        // an entry of a list that is null
 };
 

@@ -283,7 +283,7 @@ class FooterReader {
       file_.rows += group.rows;
     }
     if (rows_ < 0 || static_cast<std::uint64_t>(rows_) != file_.rows) {
-      Fail("its groups do not have its number of rows");
+      Fail("the rows of its groups do not add up to its number of rows");
     }
   }
 

@@ -130,7 +130,8 @@ struct ParquetFile {
 };
 
 // Errors: kNotFound, kIo, kCorrupt (damaged, or cut short), kUnsupported (encrypted, or compressed
-// in another way), kLimit (a footer of more than 64 MiB, 4096 columns, more rows than bytes).
+// with a codec that Sluice does not read), kLimit (a footer of more than 64 MiB, more than 4096
+// columns, or more rows than bytes).
 ParquetFile OpenParquet(const std::filesystem::path& path);
 
 }  // namespace sluice
