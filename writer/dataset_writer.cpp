@@ -204,10 +204,10 @@ void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> fi
     JpegSource source(jpeg);
     turned = !source.orientation().identity();
     if (!turned) {
-      // A file that has its end marker is stored as it is. Otherwise, TakeJpeg() has added the marker
-      // to jpeg.bytes.
+      // A file that has its end marker is stored as it is. Otherwise, TakeJpeg() has added the
+      // marker to jpeg.bytes.
       const bool marked = file.size() >= jpeg.bytes.size() &&
-                                   std::ranges::equal(file.first(jpeg.bytes.size()), jpeg.bytes);
+                          std::ranges::equal(file.first(jpeg.bytes.size()), jpeg.bytes);
       SetContent(name, marked ? file : jpeg.bytes, false, value);
       value.codec = Codec::kJpeg;
       value.SetSize(info.width, info.height, info.channels);

@@ -386,8 +386,9 @@ TEST_CASE("with group, an image is left out if one of its rows is unusable") {
   CHECK(summary.samples == 1);
   REQUIRE(summary.skipped.size() == 2);
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("line 3: column bbox: a box has four"));
-  CHECK_THAT(summary.skipped[1].reason,
-             ContainsSubstring("line 5: column site has one value, but in line 4 it is another"));
+  CHECK_THAT(
+      summary.skipped[1].reason,
+      ContainsSubstring("line 5: column site has another value than in line 4 for the same image"));
 }
 
 TEST_CASE(
@@ -417,7 +418,7 @@ TEST_CASE(
                     {{"bbox", ColumnType::kBoxes}, {"text", ColumnType::kText}}));
   REQUIRE(summary.warnings.size() == 2);
   CHECK_THAT(summary.warnings[0],
-             ContainsSubstring("becomes a sample (--group makes one of them)"));
+             ContainsSubstring("becomes a sample (--group makes one sample of all)"));
   CHECK_THAT(summary.warnings[1], ContainsSubstring("is not UTF-8"));
 }
 

@@ -362,8 +362,7 @@ class Repair {
     report_.made.warnings.emplace_back(
         "the dataset was appended to or repacked (its folder holds a manifest-ID.json), and all "
         "shards in the folder were taken: if `sluice append --repack` had replaced some, their "
-        "samples "
-        "come twice");
+        "samples come twice");
   }
 
   RepairReport Into(const std::filesystem::path& out) {

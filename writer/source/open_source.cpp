@@ -427,11 +427,11 @@ void CheckSource(const ConvertSource& source) {
           "both label.classes and label.classes_of (a dataset to take the classes from) are given; "
           "give one");
   require(!source.label.numbers || !named,
-          "label.numbers (--numbers) takes the classes' numbers from the folders' names, so it "
-          "excludes label.classes and label.classes_of, which number the classes, too");
+          "label.numbers takes the classes' numbers from the folders' names, so it excludes "
+          "label.classes and label.classes_of, which number the classes, too");
   require(!source.label.numbers || source.kind == Kind::kFolder || source.kind == Kind::kPaths,
-          "label.numbers (--numbers) needs a folder or a list of paths as the source; whole "
-          "numbers in tables and archives are the classes' numbers anyway");
+          "label.numbers needs a folder or a list of paths as the source; whole numbers in tables "
+          "and archives are the classes' numbers anyway");
   require(source.label.folders == FolderLabels::kAuto || source.kind == Kind::kFolder ||
               source.kind == Kind::kPaths,
           "label.folders (--labels top, parent or path) needs a folder or a list of paths as the "

@@ -1,10 +1,10 @@
 // Converting images into a dataset: what `sluice convert` does, as a function.
 //
 // The images lie in a folder, are named by a table, a list or label files, or lie inside of
-// archives (tar, Parquet, TFRecord, RecordIO, .beton): see convert_source.h. The result is a folder
-// with shards, skipped.tsv, plan.json and, written last, manifest.json. The bytes of the shards and
-// of the manifest depend on the sources and the options alone: not on threads, times, host names or
-// where the folders lie.
+// archives (tar, Parquet and others): see convert_source.h. The result is a folder with shards,
+// skipped.tsv, plan.json and, written last, manifest.json. The bytes of the shards and of the
+// manifest depend on the sources and the options alone: not on threads, times, host names or where
+// the folders lie.
 #pragma once
 
 #include <array>

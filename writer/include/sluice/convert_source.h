@@ -13,9 +13,9 @@
 
 namespace sluice {
 
-// The kind of field that a table's column becomes. If a row has no value (an empty cell, null, no
-// such member), the sample's field is absent if it is a variable, text, JSON or mask field; for
-// other kinds, the row is left out.
+// The kind of field that a table's column becomes. A row without a value (an empty cell, null, no
+// such member) is left out if the type is kClass, kInt, kFloat or kFloats. For other types, the
+// field is absent from the sample.
 enum class ColumnType {
   kClass,  // one class: int32 of role label. Names are numbered in the order of their bytes; if all
            // rows have whole numbers, these are the classes' numbers
@@ -92,7 +92,7 @@ struct AnnotationParts {
 struct RowOptions {
   // A table's column of paths, or the column of images in Parquet, TFRecord and .beton files.
   // Empty: for a table, the first that exists of path, file, filename, file_name, image, key. (If
-  // the table also has another column named key, that has the samples' keys.)
+  // another column is named key, it gives the samples' keys, unless `columns` takes it.)
   std::string path_column = {};
   // The columns to take. Empty: "label" or "class" as kClass, and "text" or "caption" as kText.
   std::vector<Column> columns = {};

@@ -204,9 +204,9 @@ BmpSource::BmpSource(Bytes file) : file_(file) {
 
 // Some programs forget the palette when they compute where the pixels begin. Other readers then
 // decode the palette as pixels (Pillow, ImageMagick) or refuse the file (browsers). Here, if the
-// file is exactly as long as the palette followed by the pixels, it is read so. Otherwise the
-// palette is taken to be shorter than the header says, as some programs write it, unless the offset
-// leaves no room for even one colour.
+// file is exactly as long as the palette followed by the pixels, the pixels are read after the
+// palette. Otherwise the palette is taken to be shorter than the header says, as some programs
+// write it, unless the offset leaves no room for even one colour.
 void BmpSource::PlacePixels(std::size_t palette_at, std::size_t palette_end) {
   if (pixels_at_ >= palette_end) return;
   const bool none = pixels_at_ < palette_at + 3;  // there is not even one colour before the pixels

@@ -1,7 +1,8 @@
 // The primary picture of a HEIF file (HEIC), by libheif, which crops, rotates and mirrors it as the
 // file's own properties say.
 //
-// Exif's orientation repeats them for other programs and is ignored (ISO/IEC 23008-12, Annex A).
+// Exif's orientation repeats these properties for other programs and is ignored (ISO/IEC 23008-12,
+// Annex A).
 #include <algorithm>
 #include <memory>
 #include <vector>

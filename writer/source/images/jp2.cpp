@@ -111,8 +111,8 @@ class CodestreamReader {
   void ReadSize(Bytes body) {
     if (body.size() < 36) return;
     const auto word = [&](std::size_t i) { return BigEndian(body, 2 + 4 * i, 4); };
-    // Named as lengths on the reference grid: the picture's right, bottom, left and top edges, a
-    // tile's width and height, and where the first tile begins.
+    // Lengths on the reference grid: the picture's right, bottom, left and top edges, a tile's
+    // width and height, and where the first tile begins.
     const std::uint64_t across = word(0), down = word(1), left = word(2), top = word(3);
     const std::uint64_t tile_across = word(4), tile_down = word(5), from_x = word(6),
                         from_y = word(7);
@@ -147,7 +147,7 @@ class CodestreamReader {
   // the whole picture were one tile.
   void CheckBlocks(bool own_precincts, Bytes body) const {
     const auto levels = static_cast<std::uint32_t>(BigEndian(body, 0, 1));
-    // Refused elsewhere, for its size.
+    // Such pictures are refused elsewhere.
     if (levels > kMaxJp2Levels || Pixels() == kMaxJp2Pixels) return;
     const std::uint64_t across = BigEndian(body, 1, 1) % 16 + 2;
     const std::uint64_t down = BigEndian(body, 2, 1) % 16 + 2;

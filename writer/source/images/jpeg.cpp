@@ -70,13 +70,13 @@ constexpr bool IsSequential(unsigned frame) noexcept {
 
 struct End {
   std::size_t at = 0;   // end of the picture's data, where the end marker is or should be
-  bool marked = false;  // there is an end marker, or another that can only follow a whole picture
+  bool marked = false;  // an end marker, or another marker that can only follow a whole picture
 };
 
 // Where the data of a file without an end marker ends. Zeros at the end are dropped, with two
-// exceptions: a zero after 0xFF, which makes it data, and a single zero, which is the last coded
-// byte. If several zeros were kept, they could hide a missing block: the usual code for "end of
-// block" in chroma is two zero bits.
+// exceptions: a zero after 0xFF (the two stand for one byte of data), and a single zero, which is
+// the last coded byte. If several zeros were kept, they could hide a missing block: the usual code
+// for "end of block" in chroma is two zero bits.
 End EndOfData(Bytes file) noexcept {
   std::size_t size = WithoutZeros(file).size();
   if (size > 0 && size < file.size() && file[size - 1] == std::byte{0xFF}) ++size;

@@ -32,8 +32,8 @@ struct JpegFile {
 // on what follows the damage.
 JpegFile TakeJpeg(std::vector<std::byte>& content);
 
-// The bytes that TakeJpeg() makes of a file, where they are a part of it and its orientation does
-// not turn it; nullopt for all other files. Takes memory only if the file has Exif or XMP.
+// The bytes that TakeJpeg() would make of the file, if they are a part of the file and its
+// orientation does not turn it; otherwise nullopt. Takes memory only if the file has Exif or XMP.
 std::optional<Bytes> UprightPicture(Bytes file);
 
 // Turns libjpeg's errors, at which it leaves its functions by longjmp, into exceptions.

@@ -40,7 +40,7 @@ unsigned ExifOrientation(Bytes exif) {
   return value >= 1 && value <= 8 ? value : 0;
 }
 
-// XMP has it as an attribute (tiff:Orientation="6") or an element
+// XMP has the orientation as an attribute (tiff:Orientation="6") or an element
 // (<tiff:Orientation>6</tiff:Orientation>).
 unsigned XmpOrientation(Bytes xmp) {
   constexpr std::string_view kName = "tiff:Orientation";

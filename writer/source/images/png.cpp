@@ -49,7 +49,7 @@ class PngFile {
   void Check(int result) const;
 
  private:
-  // The file without what is hidden, and how far it has been read.
+  // The file without the hidden chunks, and how far it has been read.
   struct Pieces {
     std::vector<Bytes> runs;
     std::size_t at = 0;
@@ -65,7 +65,7 @@ class PngFile {
   bool has_profile_ = false;
 };
 
-// For profiles: a hostile one may inflate to gigabytes.
+// Limits because of profiles: a hostile profile may inflate to gigabytes.
 constexpr std::size_t kMaxChunkBytes = 8 << 20;
 constexpr std::size_t kMaxChunksBytes = 32 << 20;
 

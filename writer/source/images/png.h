@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// Values as the file stores them: palette indices, or grey values; those of 1, 2 or 4 bits go up to
-// 1, 3 or 15. Rows without padding; 16-bit values native-endian.
+// Values as the file stores them: palette indices, grey values or colours. Values of 1, 2 or 4 bits
+// go up to 1, 3 or 15. Rows have no padding; 16-bit values are native-endian.
 struct MaskPicture {
   std::uint32_t width = 0;
   std::uint32_t height = 0;

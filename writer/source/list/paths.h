@@ -54,8 +54,8 @@ class SameNames {
   //   that has a further or a different ending, unless the list names that image itself; if there
   //   are several, `look.trouble` names two of them;
   // - "images/a.jpg" as seen from a folder above, if the root is such a folder "images";
-  // - if the path has "\" between the folders, as on Windows: the image at the path with "/", or one
-  //   that these two rules find for it.
+  // - if the path has backslashes between the folders, as on Windows: the image at the path with
+  //   slashes, or one that these two rules find for that path.
   void Resolve(std::string& key, Look& look);
 
   // As TakenForOthers::Report().

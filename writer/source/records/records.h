@@ -62,8 +62,8 @@ SourceList ReadArchives(const ConvertSource& source, unsigned threads, const std
 // Reads the files of `source` (Kind::kArchives). The image is ConvertSource::rows.path_column if
 // given. Otherwise it is the column that Hugging Face's metadata describes as images, or a struct
 // with `bytes`, or a column of bytes with a usual name, or the only column of bytes. Reads plain
-// and dictionary encoding, pages of versions 1 and 2, and columns that are not compressed, or by
-// Snappy or zstd.
+// and dictionary encoding, pages of versions 1 and 2, and columns that are uncompressed or
+// compressed with Snappy or zstd.
 //
 // Errors: those of parquet_file.h, parquet_column.h and image_rows.h.
 SourceList ReadParquet(const ConvertSource& source, const std::stop_token& stop);

@@ -1,10 +1,10 @@
 // Tables: comma-separated or tab-separated values, or a JSON object a line.
 //
 // TableReader gives one row after another, as texts or JSON values. Tables come from strangers, so
-// it takes time in proportion to the text, whatever its content: an open quote, for example, must
-// not make it read the rest of the file at each row. ReadTable() makes samples of the rows: it
-// finds the columns, looks at each path's image, and leaves out rows that lack something, listed
-// with their line.
+// TableReader takes time in proportion to the text, whatever the text is: an open quote, for
+// example, must not make it read the rest of the file at each row. ReadTable() makes samples of the
+// rows: it finds the columns, looks at each path's image, and leaves out rows that lack something,
+// listed with their line.
 #include "writer/source/records/table.h"
 
 #include <algorithm>
@@ -329,7 +329,7 @@ class TableScan {
     RequireImages(source_.table, list_);
     const bool boxes = std::any_of(list_.fields.begin(), list_.fields.end(),
                                    [](const auto& field) { return field.feed == Feed::kBoxes; });
-    WarnOfRepeats(list_, boxes ? " (--group makes one of them)" : "");
+    WarnOfRepeats(list_, boxes ? " (--group makes one sample of all)" : "");
     if (!reader_.is_utf8()) {
       list_.warnings.push_back(
           "the table is not UTF-8: bytes of other encodings become \\xe9 and the "
@@ -413,17 +413,17 @@ class TableScan {
       return;
     }
     Group& group = groups_[known->second];
-    const std::string begun = ", but in line " + std::to_string(group.line) + " it is another";
+    const std::string begun =
+        " has another value than in line " + std::to_string(group.line) + " for the same image";
     if (row.sample_key != group.row.sample_key) {
-      throw Error(ErrorCode::kCorrupt, "the key is one" + begun);
+      throw Error(ErrorCode::kCorrupt, "the key" + begun);
     }
     if (row.split_value != group.row.split_value) {
-      throw Error(ErrorCode::kCorrupt,
-                  "column " + ToUtf8(source_.split.by) + " has one value" + begun);
+      throw Error(ErrorCode::kCorrupt, "column " + ToUtf8(source_.split.by) + begun);
     }
     const std::string column = fields_.Join(group.values, values, row.label == group.row.label);
     if (!column.empty()) {
-      throw Error(ErrorCode::kCorrupt, "column " + column + " has one value" + begun);
+      throw Error(ErrorCode::kCorrupt, "column " + column + begun);
     }
   }
 
@@ -530,7 +530,7 @@ class TableScan {
   RowFields fields_;
   std::string path_column_;
   std::string key_column_;  // "" if the paths are the keys
-  // Read without errors; their files have not been looked at yet.
+  // The rows that were read without errors; their files have not been looked at yet.
   std::vector<Source> sources_;
   std::vector<std::uint64_t> lines_;
   SourceValues rows_;

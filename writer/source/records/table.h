@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-// Error(kCorrupt): a row that cannot be read at all, though those after it can.
+// Error(kCorrupt): a row cannot be read at all, but later rows can.
 struct UnusableRow : Error {
   using Error::Error;
 };

@@ -403,7 +403,7 @@ class ArchiveScan {
   Scanned scanned_;
   IgnoredFiles ignored_;
   std::map<std::string, TarMember, std::less<>> targets_;  // of hard links, by name
-  bool resolving_ = false;                                 // the targets are located
+  bool resolving_ = false;                                 // targets_ has their positions
 };
 
 // The fields that at least one sample with an image has, and the part that each comes from.

@@ -2,8 +2,8 @@
 //
 // A file is a list of records: length, its checksum, content, its checksum. The content is a
 // protocol buffer, and little of it is read: Message walks over its fields through a Window onto
-// the file, and large values are only located. The columns are the features of the first thousand
-// examples. A record's checksum is verified when its image is read (PageCodec::kChecked).
+// the file, and notes only the position of large values. The columns are the features of the first
+// thousand examples. A record's checksum is verified when its image is read (PageCodec::kChecked).
 #include <algorithm>
 #include <map>
 
@@ -21,7 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-// The limit for a feature whose values are read. An image is only located, and may be larger.
+// The limit for a feature whose values are read. Of an image only the position is noted; it may be
+// larger.
 constexpr std::uint64_t kMaxFeatureBytes = 16 << 20;
 constexpr std::uint64_t kLookedAt = 1000;  // examples that are searched for columns
 
