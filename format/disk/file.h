@@ -199,8 +199,8 @@ class DirectBuffer {
  public:
   // The alignment of addresses, offsets and sizes: no file system needs more than a page.
   static constexpr std::size_t kAlignment = 4096;
-  // The size of a write: large enough for a disk's full speed, and small enough that the encoding
-  // threads find room for their work meanwhile.
+  // The size of a write: large enough for a disk's full speed, and so small that, while it lasts,
+  // encoding threads do not have to wait for room for their output.
   static constexpr std::size_t kBytes = 1 << 20;
 
   std::span<std::byte> memory() const noexcept { return {memory_.get(), kBytes}; }

@@ -1,7 +1,7 @@
 // Decodes payloads of every codec to pixels.
 //
-// A PayloadDecoder turns one payload into one image of a batch. It needs a single pass, which
-// touches only what the region needs. Each worker thread owns one; it keeps its memory from image
+// A PayloadDecoder turns one payload into one image of a batch, in a single pass, which touches
+// only what the region needs. Each worker thread owns a decoder, which keeps its memory from image
 // to image. Nothing here throws on bad payloads: the returned Defect says what is wrong.
 #pragma once
 
@@ -47,8 +47,8 @@ struct Region {
   std::uint32_t height() const noexcept { return transpose ? x.target : y.target; }
   bool bordered() const noexcept { return x.out != x.target || y.out != y.target; }
 
-  // Upright(): the region without mirroring and transposing. TurnOf(): the mirroring and
-  // transposing that is then left to do, for a picture of that size.
+  // Upright(): the region without mirroring and transposing. TurnOf(): a region that does only
+  // these two, to a whole picture of that size.
   Region Upright() const noexcept {
     Region region = *this;
     region.flip = region.flip_y = region.transpose = false;
@@ -78,14 +78,14 @@ enum class PixelOrder { kInterleaved, kPlanar };  // HWC, CHW
 
 struct PixelTarget {
   std::uint8_t* data = nullptr;  // the region's width x height x channels values, packed
-  std::uint32_t channels = 0;    // 1 or 3: converted to that; or the payload's own count
+  std::uint32_t channels = 0;    // 1 or 3, to which pixels are converted; or the payload's own
   PixelOrder order = PixelOrder::kInterleaved;
   // The target is read so late that no cache holds it any more, so writes may bypass the caches.
   bool read_later = false;
 };
 
 // How much quality a decoder gives up for speed. The default is for a reader. A converter asks for
-// more: it makes its pictures once and they are looked at many times.
+// more quality: it makes its pictures once, and they are read many times.
 struct DecodePolicy {
   // The least number of samples that a transform at a reduced size leaves for each output pixel and
   // axis. With 1, the transform does nearly all of the filtering if it fits; with 2, the triangle

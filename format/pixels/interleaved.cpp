@@ -11,7 +11,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kTile = 16;      // side of the blocks that a transposition works in
-constexpr std::size_t kLineStep = 32;  // bytes of a sum of lines that are made at a time
+constexpr std::size_t kLineStep = 32;  // bytes that a sum of lines makes at a time
 
 // Grows the buffer if needed; never gives memory back.
 std::uint8_t* Room(std::vector<std::uint8_t>& bytes, std::size_t size) {

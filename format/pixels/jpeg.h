@@ -24,7 +24,7 @@ struct JpegPart {
   std::uint32_t width = 0, height = 0;
 };
 
-// The wanted rectangle, in pixels of the full size, and the wanted reduction (may be above 1). The
+// The wanted rectangle, in pixels of the full size, and the wanted reduction (1, 2, 4 or 8). The
 // part that is returned covers the rectangle as far as the picture does.
 struct JpegWindow {
   std::uint32_t left = 0, top = 0, width = 0, height = 0;
@@ -60,7 +60,7 @@ class JpegPlanes {
 
   enum class Outcome {
     kDecoded,
-    kOtherColours,  // not grey or Y Cb Cr, or its sampling factors are not whole
+    kOtherColours,  // not grey or Y Cb Cr, or sampled at ratios that are not whole numbers
     kBroken,        // defect() says why
   };
   Outcome Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,

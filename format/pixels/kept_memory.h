@@ -14,7 +14,7 @@ void MakeRoom(std::size_t size, std::vector<Value>& memory) {
   memory.resize(size);
 }
 
-// Frees more than 16 MiB: a picture so large may never come again.
+// Frees the memory if it is more than 16 MiB: a picture so large may never come again.
 template <class Value>
 void FreeLarge(std::vector<Value>& memory) noexcept {
   constexpr std::size_t kMaxKept = std::size_t{16} << 20;

@@ -1,8 +1,8 @@
 // libjpeg-turbo's decompression object with its errors trapped, for the decoders built on it.
 //
-// libjpeg reports an error by longjmp: call `setjmp(object.trap.jump)` first, with no object that
-// has a destructor between it and the calls into libjpeg. Warnings after which libjpeg would make
-// up pixels are errors here.
+// libjpeg reports an error by longjmp. So call `setjmp(object.trap.jump)` first, and make no object
+// with a destructor between that call and the calls into libjpeg. Warnings after which libjpeg
+// would make up pixels are errors here.
 #pragma once
 
 #include <csetjmp>

@@ -14,8 +14,8 @@ inline std::uint32_t LineOf(const Region& region, std::uint32_t row) noexcept {
 }
 
 // Fills the border of a target that is not transposed yet and whose border is zero. The border
-// reflects what the region shows (again and again if it is wider than that) or gets the region's
-// colour, which is for 8-bit values. A region that shows nothing reflects nothing.
+// reflects the picture (repeatedly, if the border is wider than the picture), or gets the region's
+// colour if values have 8 bits. Otherwise, and if there is no picture to reflect, it stays zero.
 void FillBorder(const Region& region, const PixelTarget& target, std::size_t value_bytes) noexcept;
 
 // Writes the transpose of a picture of width x height pixels. The picture has the target's layout;
@@ -25,7 +25,7 @@ void TransposePixels(const std::uint8_t* picture, std::uint32_t width, std::uint
 
 // Same result as `count` calls of memcpy, each of `bytes` bytes from `in` to `out`, which both
 // advance by their strides. If the processor can, the writes go to memory past the caches. Worth it
-// for targets that are read much later: memcpy first reads the lines it writes into the cache.
+// for targets that are read much later: memcpy loads each cache line before it overwrites it.
 void StreamLines(const std::uint8_t* in, std::size_t in_stride, std::size_t bytes,
                  std::size_t count, std::uint8_t* out, std::size_t out_stride) noexcept;
 

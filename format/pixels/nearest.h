@@ -36,7 +36,7 @@ class NearestSampler {
   void SampleUpright(const MaskView& mask, const Region& region, PixelOrder order,
                      std::uint8_t* target);
   std::vector<std::uint32_t> columns_;
-  std::vector<std::uint8_t> upright_;  // before its rows become columns
+  std::vector<std::uint8_t> upright_;  // a target before its rows become columns
 };
 
 }  // namespace sluice

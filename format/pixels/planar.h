@@ -1,5 +1,5 @@
-// Resamples a picture's components, each at its own resolution, straight to the output's size; only
-// there are they converted to RGB.
+// Resamples each component of a picture from its own resolution straight to the output's size. The
+// components are converted to RGB only at that size.
 //
 // The filters are those of axis.h. In a component of half the size, all positions are halved (its
 // samples lie centred on the pixels they stand for, as JFIF says). Both passes are sums of lines
@@ -66,7 +66,7 @@ class PlanarResampler {
                 const PixelTarget& target);
 
   const kernels::Kernels& set_;
-  AxisWeights x_[3];  // by component; Cr has its own only if Cb's do not fit
+  AxisWeights x_[3];  // by component; Cr's are used only if Cb's do not fit it
   AxisWeights y_[3];
   std::vector<std::uint8_t> columns_;
   Lines lines_[3];

@@ -19,7 +19,7 @@ inline constexpr std::size_t kCoefficients = 64;
 // zigzag order.
 class McuRow {
  public:
-  // `header` is laid out.
+  // `header`: its sizes are derived (DeriveSizes()).
   explicit McuRow(const Header& header) noexcept;
 
   // Blocks, and values, of an MCU.
@@ -58,7 +58,7 @@ class McuRow {
 };
 
 // The numbers by which forward transforms divide.
-
+//
 // A step q, of 255 at most, lies in [2^b, 2^(b + 1)). The reciprocal is 2^(15 + b) / q, rounded up.
 // The two multiplications give x * reciprocal / 2^(18 + b), which for x below 2^14 has the same
 // whole part as x / 8q.
@@ -78,7 +78,7 @@ inline kernels::ForwardSteps MakeForwardSteps(const std::int16_t* quant) noexcep
 // the values that libjpeg-turbo's accurate integer transform gives.
 class RowTransform {
  public:
-  // `header` is laid out and has the components' steps.
+  // `header`: its sizes are derived, and it has the components' steps.
   RowTransform(const kernels::Kernels& set, const Header& header);
 
   // Samples of a component's line in whole blocks, and the lines of a row of MCUs.
@@ -112,11 +112,12 @@ class RowTransform {
   std::vector<std::int16_t> blocks_;
 };
 
-// Writes a baseline JPEG with the standard's Huffman tables from rows of MCUs (McuRow): the
-// bytes that libjpeg-turbo makes of the same coefficients.
+// Writes a baseline JPEG with the standard's Huffman tables from rows of MCUs (McuRow): the same
+// bytes as libjpeg-turbo writes for these coefficients.
 class FileWriter {
  public:
-  // `header` is laid out; it has the component ids, steps and restart interval to write.
+  // `header`: its sizes are derived, and it has the component ids, steps and restart interval to
+  // write.
   FileWriter(const kernels::Kernels& set, const Header& header);
 
   // The next row of MCUs. Its coefficients must be ones that baseline has codes for: DC from -1024

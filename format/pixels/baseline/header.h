@@ -1,4 +1,4 @@
-// The header of a baseline JPEG: everything up to the first entropy-coded byte, both ways.
+// Parses and writes the header of a baseline JPEG: everything up to the first entropy-coded byte.
 //
 // Accepts only what the decoder in this folder can decode: baseline or extended sequential Huffman
 // coding, 8 bits, grey or Y Cb Cr in one interleaved scan, chroma at full size or halved in either

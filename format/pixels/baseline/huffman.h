@@ -14,8 +14,8 @@ using DcEntry = std::uint32_t;
 
 inline constexpr int kDcBits = 10;
 
-// An AC symbol with its value, low to high: bits to consume (8), coefficients to advance by (8),
-// value (16, signed).
+// An AC symbol with its value. From the low bits up: number of bits to consume (8 bits), number of
+// coefficients to advance by (8 bits), value (16 bits, signed).
 using Entry = std::uint32_t;
 
 inline constexpr int kSkipBits = 12;
@@ -40,11 +40,11 @@ inline constexpr std::uint32_t kEndOfBlock = 128;
 // The result of a look-up of kPairBits bits: two AC symbols with their values, or one symbol. The
 // last bits of a lone symbol's value may come after the bits looked up; they are its late bits.
 //
-// From the low bits up: bits of both symbols (8), advance of the first (8) and of the second (8),
-// the second's value (8), the first's value (16), the position of its late bits (8) and their
-// number (8). The position is that of their lowest bit in the 64-bit word whose top kPairBits bits
-// were looked up; bit 0 is the lowest. A value is the sum of the number stored here and its late
-// bits.
+// From the low bits up, with the width of each part in brackets: number of bits of both symbols
+// (8), advance of the first (8) and of the second (8), the second's value (8), the first's value
+// (16), the position of its late bits (8) and their number (8). The position is that of their
+// lowest bit in the 64-bit word whose top kPairBits bits were looked up; bit 0 is the lowest. A
+// value is the sum of the number stored here and its late bits.
 //
 // If there is no second symbol, its advance is 0: write the second value before the first, which
 // then overwrites it. The number of bits to consume comes lowest, because the next look-up waits
@@ -182,7 +182,7 @@ inline constexpr std::int32_t kMaxSmall = 127;
 inline constexpr std::size_t kEndWord = 0, kNoWord = 1, kZerosWord = 15;
 // Differences of DC coefficients, from -2047 to 2047: here is the word of difference 0.
 inline constexpr std::size_t kDifferenceWords = 4096 + 2048;
-// AC coefficients of any size, by run * 16 + size category: zeros where the value's bits go.
+// AC coefficients of any size, by run * 16 + size category, with zeros where the value's bits go.
 inline constexpr std::size_t kLargeWords = 8192;
 inline constexpr std::size_t kCodingWords = kLargeWords + 256;
 

@@ -25,8 +25,8 @@ class Recoder {
   // Call it once after Begin(). Fills every block of the target that holds pixels; all coefficients
   // have baseline codes. `places`: where each component's blocks go; `natural`: their order.
   //
-  // False, with the blocks of no use, if the file is broken or has coefficients that baseline has
-  // no codes for at the new steps.
+  // False if the file is broken, or if the new steps lead to coefficients that baseline has no
+  // codes for; the blocks are then of no use.
   bool Recode(const kernels::BlockPlaces* places, bool natural);
 
  private:

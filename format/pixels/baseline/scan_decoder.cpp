@@ -67,8 +67,8 @@ bool ScanDecoder::FindTables() {
   return true;
 }
 
-// Makes the look-ups for decoding one segment after another; `skips`: MCUs are left out, or all but
-// the DC coefficients of a component.
+// Makes the look-ups for decoding one segment after another. `skips`: whether MCUs are left out, or
+// of a component all but the DC coefficients.
 void ScanDecoder::FindLookUps(bool skips) {
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     for (const std::size_t kind : {0, 1}) {

@@ -22,14 +22,15 @@
 
 namespace sluice::baseline {
 
-// The part of a baseline JPEG that a region needs: which MCUs, and at which size.
+// The part of a component that a region needs, and at which size.
 struct ComponentWindow {
-  ComponentAxis x, y;                   // in its samples, after the reduction
+  ComponentAxis x, y;                   // in the component's samples, after the reduction
   std::uint32_t size_log2 = 3;          // a block becomes 8, 4, 2 or 1 samples square
   std::uint32_t left = 0, top = 0;      // the window's corner, and
   std::uint32_t width = 0, height = 0;  // its size, in samples
 };
 
+// The MCUs of a baseline JPEG that a region needs.
 struct McuWindow {
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;
   ComponentWindow component[3];
@@ -55,9 +56,9 @@ class ScanDecoder {
   bool Decode(bool all, kernels::SegmentJob& job);
 
   // Decodes what several windows of the picture need, each to the planes of its own job, and reads
-  // the MCUs that they share once. `job`: one that covers them all; its planes are not used. Each
-  // gets what Decode() alone would give it. False if the coded data is broken, or has no restart
-  // markers or unusual Huffman tables; then try each alone.
+  // the MCUs that windows share only once. `job`: covers all windows; its planes are not used. Each
+  // window gets what Decode() would give it. False if the coded data is broken, lacks restart
+  // markers, or has unusual Huffman tables; then decode each window by itself.
   bool DecodeViews(std::span<const kernels::SegmentJob> views, kernels::SegmentJob& job);
 
   // After a scan was decoded whole: whether nothing but an end-of-image marker follows it.
@@ -67,8 +68,8 @@ class ScanDecoder {
   struct CachedTable {
     HuffmanSpec spec;
     HuffmanTable table;
-    bool valid = false;                      // its codes are made
-    bool look_ups = false, skips = false;    // its look-ups are made; its skips
+    bool valid = false;                      // whether its codes are made
+    bool look_ups = false, skips = false;    // whether its look-ups, and its skips, are made
     std::size_t standard = kStandardTables;  // StandardNumber()
   };
 
@@ -106,8 +107,8 @@ class BlockReader {
   // Reads the blocks that hold pixels to each component's places. `natural`: in that order instead
   // of zigzag order.
   bool Read(const kernels::BlockPlaces* places, bool natural);
-  // Calls `use` with each row of MCUs (McuRow), whole, from the top, until it returns false,
-  // which is returned.
+  // Calls `use` with each whole row of MCUs (McuRow), from the top. If `use` returns false, stops
+  // and returns false.
   bool ReadRows(const std::function<bool(const std::int16_t*)>& use);
 
  private:

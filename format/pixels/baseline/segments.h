@@ -44,7 +44,7 @@ class Segments {
 struct WantedSegment {
   std::uint32_t number = 0;                   // among all segments
   std::uint32_t first_mcu = 0, last_mcu = 0;  // those to decode: [first, last)
-  bool whole = false;                         // to the segment's end
+  bool whole = false;                         // whether these reach the segment's end
 };
 
 // The segments of a scan, between its restart markers, that a region needs.
@@ -67,7 +67,7 @@ class WantedSegments {
   const kernels::SegmentJob& job_;
   std::uint64_t mcus_, interval_;
   bool all_;
-  std::uint64_t begin_ = 0, end_ = 0;  // segments that are looked at
+  std::uint64_t begin_ = 0, end_ = 0;  // the segments to look at: [begin, end)
   std::uint64_t next_ = 0;
 };
 

@@ -50,8 +50,8 @@ enum BlockTable : std::uint8_t {
   kLongCodes,  // after kLongPrefix ones; then back to kRest
   kBlockTables
 };
-// If kRest does not hold a code that begins with that many ones (codes of 11 bits and more), a
-// look-up there consumes only these ones.
+// If a code begins with that many ones and kRest does not hold it (codes of 11 bits and more), a
+// look-up in kRest consumes only these ones.
 inline constexpr std::uint32_t kLongPrefix = 7;
 
 struct StrandTable {
@@ -61,7 +61,7 @@ struct StrandTable {
   bool wanted = false;  // false: zeros for all but DC coefficients
   BlockTable place = kFirst;
 
-  // How many ones before the bits looked up were consumed already. Always inlined, see huffman.h.
+  // How many ones of the code were consumed before this look-up. Always inlined, see huffman.h.
   [[gnu::always_inline]] std::uint32_t prefix() const noexcept {
     return place == kLongCodes ? kLongPrefix : 0;
   }
@@ -153,8 +153,8 @@ class StrandTableMaker {
 // Keeps tables from picture to picture; one thread at a time.
 class OwnTables {
  public:
-  // Whether a scan of that many bytes is worth making them: that takes about 40 us, and decoding
-  // from three places then saves about 3.3 us a kilobyte.
+  // Whether a scan of that many bytes is worth making tables for: making them takes about 40 us,
+  // and decoding from three places then saves about 3.3 us a kilobyte.
   static bool Pay(std::size_t size) noexcept { return size >= std::size_t{12} << 10; }
 
   // The Huffman tables of a component.
@@ -165,7 +165,7 @@ class OwnTables {
   void Find(const Codes* codes, std::uint32_t components, StrandTables* tables);
 
  private:
-  // Tables are made in half the time that they take for kStrandBits.
+  // One bit less than kStrandBits halves the time in which tables are made.
   static constexpr std::uint32_t kBits = kStrandBits - 1;
   static constexpr std::size_t kMax = 3;
   struct Store {

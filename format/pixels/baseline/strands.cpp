@@ -27,14 +27,13 @@ std::uint64_t PositionOf(const Strand& strand, const std::uint8_t* bytes) noexce
 
 namespace {
 
-// Whether a segment of `size` bytes is used up, as in DecodeSegment(): the bits left of the last
-// byte are filling, but a whole byte means that codes were missing.
+// Whether a segment of `size` bytes is used up, as in DecodeSegment(): bits that are left of the
+// last byte are filling, but a whole byte that is left means that codes were missing.
 bool IsUsedUp(std::size_t size, std::uint64_t position) noexcept {
   return size * 8 - position < 8;
 }
 
-// Whether a view's blocks become as large as the job's. A transform clears only the coefficients
-// that it needs, so one to a smaller size may leave others behind.
+// Whether a view's blocks become as large as the job's.
 bool HasSizesOf(const SegmentJob& job, const SegmentJob& view) noexcept {
   for (std::uint32_t c = 0; c < job.components; ++c) {
     if (job.component[c].size_log2 != view.component[c].size_log2) return false;
@@ -252,8 +251,8 @@ void SplitSegment::Begin(std::size_t i, std::uint64_t position) {
 }
 
 // Begins the next parts, and returns their number: one if little is left, or else one for each
-// strand. Further rounds of as many parts follow if so many are needed to keep each within
-// kPartBlocks.
+// strand. If parts would then have more than kPartBlocks, makes them shorter, and leaves bits for
+// further rounds.
 std::size_t SplitSegment::Divide() {
   const std::uint64_t bits_left = job_->size * 8 - position_;
   const std::uint64_t max_part_bits = mcu_bits_ * (kPartBlocks / tables_.mcu_blocks());
@@ -316,8 +315,8 @@ bool SplitSegment::EndsPart(std::size_t i, std::size_t parts) {
   return true;
 }
 
-// The strand hit invalid codes. Drops its blocks and guesses further on; false once it was in step
-// (the data is broken there) or its part is used up.
+// Called if the strand has met invalid codes: drops its blocks and guesses a later position. False
+// if the strand was in step before (then the data is broken), or if its part is used up.
 bool SplitSegment::StartAgain(std::size_t i) {
   Part& part = part_[place_[i]];
   Drop(part, part.mcus, part.mcus + part.run);

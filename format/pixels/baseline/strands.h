@@ -79,13 +79,13 @@ class RunTables {
   std::uint32_t unseen_ = 0;  // Strand::unseen
 };
 
-// Segments between restart markers, each strand its own. Keeps its memory from picture to picture;
-// one thread at a time.
+// Decodes the segments between restart markers, one segment in each strand. Keeps its memory from
+// picture to picture; one thread at a time.
 class Strands {
  public:
   // Decodes all wanted segments. `tables`: those of each component. False if a segment is missing
-  // or broken. `views`: jobs whose windows lie in the job's window. If there are any, the samples
-  // go to their planes alone, and each of them gets what it would get by itself.
+  // or broken. `views`: jobs whose windows lie in the job's window. If there are any, samples go
+  // only to the planes of the views, and each view gets what it would get by itself.
   bool Decode(const kernels::Kernels& set, const kernels::SegmentJob& job,
               std::span<const kernels::SegmentJob> views, const StrandTables* tables,
               WantedSegments& wanted, Segments& segments);
@@ -131,22 +131,22 @@ class Strands {
   RunTables wanted_, skipped_;
 };
 
-// One long segment, from three places. Keeps its memory from picture to picture; one thread at a
-// time.
+// Decodes one long segment from three places at once. Keeps its memory from picture to picture; one
+// thread at a time.
 class SplitSegment {
  public:
   // Whether a segment of that many bytes is long enough. Shorter ones take only microseconds.
   static bool Pays(std::size_t size) noexcept { return size >= 4096; }
 
   // Decodes the job's segment, every MCU of which must be wanted. `tables`: those of each
-  // component. False if it is broken.
+  // component. False if the segment is broken.
   bool Decode(const kernels::Kernels& set, const kernels::SegmentJob& job,
               const StrandTables* tables);
 
  private:
   static constexpr std::uint32_t kPartBlocks = 384;        // about how many blocks a part has
   static constexpr std::uint32_t kRoom = 2 * kPartBlocks;  // the most blocks of a part that wait
-  // The first MCUs of a part, each of which is noted: after them the strand is likely to be in
+  // Each of this many first MCUs of a part is noted: after them, the strand is likely to be in
   // step.
   static constexpr std::size_t kFirstMcus = 8;
 
@@ -196,7 +196,7 @@ class SplitSegment {
   std::uint64_t position_ = 0;                 // in bits: all before it is decoded
   std::uint32_t mcu_ = 0;
   std::uint32_t dc_[3] = {};
-  std::uint64_t mcu_bits_ = 0;  // of an MCU, by the last round
+  std::uint64_t mcu_bits_ = 0;  // mean bits of an MCU in the last round
 };
 
 }  // namespace sluice::baseline

@@ -60,7 +60,7 @@ SLUICE_INLINE void ForwardTransform(const ForwardRow& row, const std::uint8_t* s
   Transpose8(v);
   ForwardPass<V, false>(v);
   for (std::size_t y = 0; y < 8; ++y) {
-    // The nearest quotient, halves away from zero.
+    // The nearest quotient, ties away from zero.
     const V size = Absolute(v[y]) + V::LoadTwice(steps.half + y * 8);
     const V scaled = MultiplyHigh(size, V::LoadTwice(steps.reciprocal + y * 8));
     v[y] = WithSign(MultiplyHigh(scaled, V::LoadTwice(steps.scale + y * 8)), v[y]);
@@ -94,7 +94,7 @@ inline void TransformRow(const ForwardRow& row) {
 // These are plain loops, which the compiler vectorises: __restrict tells it that lines do not
 // overlap.
 
-// JFIF 1.02: the weights in 1/65536; Y rounded to the nearest, the others with halves towards zero.
+// JFIF 1.02: the weights in 1/65536; rounded to the nearest, ties up for Y and down for the others.
 inline void LineToYcc(const std::uint8_t* rgb, std::size_t stride, std::size_t count,
                       std::uint8_t* __restrict y, std::uint8_t* __restrict cb,
                       std::uint8_t* __restrict cr) {

@@ -51,9 +51,9 @@ struct ComponentJob {
   std::uint32_t size_log2 = 3;         // a block becomes 8, 4, 2 or 1 samples square
 };
 
-// Turns one JPEG's quantised coefficients into another's, in zigzag order: into the nearest, halves
-// away from zero. Most lanes are unsigned 16-bit numbers; they are stored as signed numbers,
-// because vectors are loaded from these.
+// The numbers that turn one JPEG's quantised coefficients into the nearest ones of another JPEG,
+// ties away from zero, in zigzag order. Most lanes are unsigned 16-bit numbers; they are stored as
+// signed numbers, because vectors are loaded from these.
 struct NewSteps {
   // Magnitudes above this cannot be stored in the other file, or are not computed exactly.
   alignas(32) std::int16_t most[64] = {};
@@ -105,9 +105,9 @@ struct Strand {
   std::uint64_t bits = 1;            // what is known of the stream from `in` on; 1: nothing
   const std::uint8_t* in = nullptr;  // unstuffed, with kSlack bytes after `limit`
   std::int16_t* out = nullptr;       // zeros; see baseline::kBlockBytes
-  const baseline::StrandTable* const* next = nullptr;  // each block's tables, then the halt
+  const baseline::StrandTable* const* next = nullptr;  // each block's tables, then StrandHalt()
   const std::int16_t* end = nullptr;                   // of the run; a block of zeros follows
-  const std::uint8_t* limit = nullptr;                 // the last that `in` may become
+  const std::uint8_t* limit = nullptr;                 // the last address that `in` may get
   // Bits that a look-up does not see; the same for all strands that run together.
   std::uint32_t unseen = 64 - baseline::kStrandBits;
 };
@@ -145,7 +145,7 @@ struct WeightJob : WeightRule {
 };
 
 // A weighted sum of lines: out[i] = (sum over t of (lines[t * stride + i] * 256 * weights[t] >> 16)
-// + taps / 2 + 128) >> 8, saturating; of more than kManyTaps taps, (sum over t of lines[...] *
+// + taps / 2 + 128) >> 8, saturating; with more than kManyTaps taps, (sum over t of lines[...] *
 // weights[t] + 32768) >> 16. Weights are in 1/65536 and add up to 65536 at most.
 struct LineSum {
   const std::uint8_t* lines = nullptr;
@@ -287,8 +287,7 @@ struct StepKernels {
   // out[i] = values[i] * scales[i % kFloatRun] + offsets[i % kFloatRun], each rounded.
   void (*to_floats)(const std::uint8_t* values, std::size_t count, const float* scales,
                     const float* offsets, float* out);
-  // Like to_floats, rounded once more to 16 bits: the nearest, halves to even. No number may be
-  // NaN.
+  // Like to_floats, rounded once more to 16 bits: the nearest, ties to even. No number may be NaN.
   void (*to_halves)(const std::uint8_t* values, std::size_t count, const float* scales,
                     const float* offsets, std::uint16_t* out);  // IEEE 754 binary16
   void (*to_bfloats)(const std::uint8_t* values, std::size_t count, const float* scales,

@@ -56,10 +56,10 @@ struct Rgb32 {
   __m256i r, g, b;
 };
 
-// Red and blue each depend on one byte, and a rounding high half of a product gives the same as the
-// definition for all of its values: 2 * cr * 22970 / 2^15 stands for 91881 * cr / 2^16, and
-// 2 * cb * 29033 / 2^15 for 116130 * cb / 2^16. Green's constants are even: half of them, rounded
-// one bit earlier, are the same.
+// Red and blue each depend on one byte. For all of its 256 values, the rounded high half of a
+// product equals the definition (lines_plain.h): 2 * cr * 22970 / 2^15 stands for 91881 * cr /
+// 2^16, and 2 * cb * 29033 / 2^15 for 116130 * cb / 2^16. Green's constants are even: half of them,
+// rounded one bit earlier, are the same.
 SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr) {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i middle = _mm256_set1_epi16(128);

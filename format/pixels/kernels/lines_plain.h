@@ -1,5 +1,5 @@
-// Lines of samples in plain C++: weighted sums, transposition, colour. This code defines
-// what the other sets must give. Included inside a namespace of its own.
+// Lines of samples in plain C++: weighted sums, transposition, colour. This code defines what the
+// other sets must give. Included inside a namespace of its own.
 
 template <std::uint32_t kTaps>
 SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_t* out) {
@@ -95,7 +95,7 @@ struct Numbers8 {
   }
   SLUICE_INLINE void Store(float* out) const noexcept { std::memcpy(out, lane, sizeof(lane)); }
 
-  // As IEEE 754 binary16, rounded to nearest, halves to even. No NaN.
+  // As IEEE 754 binary16, rounded to the nearest, ties to even. No NaN.
   SLUICE_INLINE void StoreHalves(std::uint16_t* out) const noexcept {
     constexpr std::uint32_t kHalf = 0x3F000000;      // 0.5, whose last bit is worth 2^-24
     constexpr std::uint32_t kNormal = 0x38800000;    // 2^-14: below it the exponent stays the same

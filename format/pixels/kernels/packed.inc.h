@@ -84,15 +84,15 @@ struct LargeList {
 
   LargeList(const std::uint8_t* begin, const std::uint8_t* list_end) noexcept
       : next(begin), end(list_end) {
-    Look();
+    ReadBlock();
   }
-  void Look() noexcept {
+  void ReadBlock() noexcept {
     block = next == end ? ~std::uint32_t{0} : next[0] + (std::uint32_t{next[1]} << 8);
   }
   void SkipTo(std::uint32_t x) noexcept {
     while (block < x) {
       next += 4;
-      Look();
+      ReadBlock();
     }
   }
   // Adds the list's entries for block x. Blocks must be asked for in order.
@@ -102,7 +102,7 @@ struct LargeList {
       std::int16_t& place = coefficients[next[2] & 63];
       place = static_cast<std::int16_t>(place + static_cast<std::int8_t>(next[3]) * 256);
       next += 4;
-      Look();
+      ReadBlock();
     }
   }
 };

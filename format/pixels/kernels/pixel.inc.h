@@ -1,7 +1,8 @@
 // The operations that steps do on the colours of one pixel. Included inside a namespace with
 // SLUICE_INLINE defined as the functions' specifiers: once for each instruction set, whose loops
 // (steps.inc.h) the compiler vectorises, and once for devices (reader/device/pixel_ops.h). IEEE 754
-// arithmetic in a fixed order, without fused steps, so that all of them give the same bytes.
+// arithmetic in a fixed order, without fused multiply-adds, so that all of them give the same
+// bytes.
 
 SLUICE_INLINE std::uint8_t BlendValue(float a, float b, float factor) {
   const float value = a + factor * (b - a);
@@ -38,8 +39,8 @@ SLUICE_INLINE float TurnedHue(int r, int g, int b, int high, int range, float si
 }
 
 // A channel of a colour with the given hue, in sixths of a turn: it lies below the greatest channel
-// by a share of `range`, which is zero within one sixth of the channel's own hue and one beyond two
-// sixths.
+// by a share of `range`. The share is zero within one sixth of the channel's own hue, and one
+// beyond two sixths.
 SLUICE_INLINE std::uint8_t ChannelAt(float hue, float own, float high, float range) {
   const float sum = hue + own;
   const float k = sum - (sum >= 6.0F ? 6.0F : 0.0F);

@@ -33,9 +33,9 @@ SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_cvtepi8_epi16(Expanded(in, mask)));
 }
 
-// Signed 4-bit values to bytes, the low half of a byte first; -8 stands for the next byte of
-// `more`. Writes up to 15 bytes more than `count`, and reads up to 15 more bytes. False if `more`
-// ends too early.
+// Unpacks signed 4-bit values to bytes, the low half of a byte first; -8 stands for the next byte
+// of `more`. Writes up to 15 bytes more than `count`, and reads up to 15 more bytes. False if
+// `more` ends too early.
 inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::uint8_t* more,
                           const std::uint8_t* more_end, std::uint8_t* out) noexcept {
   const __m128i low = _mm_set1_epi8(15);
@@ -203,7 +203,7 @@ SLUICE_INLINE Parts InterleaveParts(const Wide32x2& a, const Wide32x2& b) noexce
 SLUICE_INLINE Vector16x2 JoinFours(const Vector16x2& a, const Vector16x2& b) noexcept {
   return {_mm256_unpacklo_epi64(a.v, b.v)};
 }
-// Of each block, the first two values of `a`, those of `b`, and once more the same.
+// Of each block, the first two values of `a` and of `b`, then these four again.
 SLUICE_INLINE Vector16x2 JoinTwos(const Vector16x2& a, const Vector16x2& b) noexcept {
   const __m256i both = _mm256_unpacklo_epi32(a.v, b.v);
   return {_mm256_unpacklo_epi64(both, both)};

@@ -13,7 +13,7 @@ SLUICE_INLINE void LoadZigzag(const std::int16_t* a, const std::int16_t* b,
                               Vector16x2* v) noexcept {
   const __m512i a_first = _mm512_loadu_si512(a), a_second = _mm512_loadu_si512(a + 32);
   const __m512i b_first = _mm512_loadu_si512(b), b_second = _mm512_loadu_si512(b + 32);
-  // Two of four rows of each.
+  // Each takes two of the four rows of both blocks.
   const __m512i upper = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
   const __m512i lower = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
   for (int half = 0; half < 2; ++half, v += 4) {

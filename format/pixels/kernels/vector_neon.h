@@ -30,9 +30,9 @@ SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
   vst1q_s16(out, vmovl_s8(vreinterpret_s8_u8(Expanded(in, mask))));
 }
 
-// Signed 4-bit values to bytes, the low half of a byte first; -8 stands for the next byte of
-// `more`. Writes up to 15 bytes more than `count`, and reads up to 15 more bytes. False if `more`
-// ends too early.
+// Unpacks signed 4-bit values to bytes, the low half of a byte first; -8 stands for the next byte
+// of `more`. Writes up to 15 bytes more than `count`, and reads up to 15 more bytes. False if
+// `more` ends too early.
 inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::uint8_t* more,
                           const std::uint8_t* more_end, std::uint8_t* out) noexcept {
   for (std::size_t i = 0; i < count; i += 16) {
@@ -213,7 +213,7 @@ SLUICE_INLINE Parts InterleaveParts(const Wide32& a, const Wide32& b) noexcept {
 SLUICE_INLINE Vector16 JoinFours(const Vector16& a, const Vector16& b) noexcept {
   return {vcombine_s16(vget_low_s16(a.v), vget_low_s16(b.v))};
 }
-// The first two values of `a`, those of `b`, and once more the same.
+// The first two values of `a` and of `b`, then these four again.
 SLUICE_INLINE Vector16 JoinTwos(const Vector16& a, const Vector16& b) noexcept {
   const int16x4_t both = vreinterpret_s16_s32(
       vzip1_s32(vreinterpret_s32_s16(vget_low_s16(a.v)), vreinterpret_s32_s16(vget_low_s16(b.v))));

@@ -52,8 +52,8 @@ inline void ExpandRow(const std::uint8_t* in, std::uint8_t mask, std::int16_t* o
   }
 }
 
-// Signed 4-bit values to bytes, the low half of a byte first; -8 stands for the next byte of
-// `more`. False if `more` ends too early.
+// Unpacks signed 4-bit values to bytes, the low half of a byte first; -8 stands for the next byte
+// of `more`. False if `more` ends too early.
 inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::uint8_t* more,
                           const std::uint8_t* more_end, std::uint8_t* out) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
@@ -250,7 +250,7 @@ inline Vector16x2 JoinFours(const Vector16x2& a, const Vector16x2& b) noexcept {
   }
   return r;
 }
-// Of each block, the first two values of `a`, those of `b`, and once more the same.
+// Of each block, the first two values of `a` and of `b`, then these four again.
 inline Vector16x2 JoinTwos(const Vector16x2& a, const Vector16x2& b) noexcept {
   Vector16x2 r;
   for (int half = 0; half < 16; half += 4) {

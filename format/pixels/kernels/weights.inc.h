@@ -1,6 +1,6 @@
 // Filter weights. Included once for each instruction set, inside a namespace of its own. Plain
 // loops over a few outputs at a time, which compilers vectorise. IEEE arithmetic without fused
-// steps: every set gives the same weights.
+// multiply-adds: every set gives the same weights.
 
 // The sample that a position lies in, clamped to [low, high].
 SLUICE_INLINE std::int32_t SampleAt(double position, std::int32_t low, std::int32_t high) noexcept {

@@ -13,8 +13,7 @@
 
 namespace sluice::packed {
 
-// The part of a packed image that a region needs: of each component on its own, which blocks, and
-// at which size.
+// The part of one component that a region needs: which blocks, and at which size.
 struct BlockWindow {
   ComponentAxis x, y;           // in the component's samples, after the reduction
   std::uint32_t size_log2 = 3;  // a block becomes 8, 4, 2 or 1 samples square

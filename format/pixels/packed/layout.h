@@ -18,8 +18,8 @@ inline constexpr std::size_t kEndBytes = 16;
 
 // A row begins with the number of its large coefficients.
 inline constexpr std::size_t kRowHeaderBytes = 4;
-// A coefficient that does not fit into 8 bits: block (16), place in it (8), and the amount to add,
-// in units of 256 (8).
+// The entry of a coefficient that does not fit into 8 bits: its block (16 bits), its place in the
+// block (8 bits), and the amount to add, in units of 256 (8 bits).
 inline constexpr std::size_t kLargeBytes = 4;
 
 struct Component {

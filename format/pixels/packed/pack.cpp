@@ -327,7 +327,7 @@ void RowParts::PackValues() {
   values_[value_count_] = 0;  // for the last byte, if the number of values is odd
   const auto nibble_of = [this](std::uint8_t value) {
     const bool fits = static_cast<std::uint8_t>(value + 7) <= 14;  // -7..7
-    escapes_[escape_count_] = value;                               // written over if it fits
+    escapes_[escape_count_] = value;                               // overwritten if it fits
     escape_count_ += fits ? 0 : 1;
     return fits ? value & 15U : unsigned{kEscape};
   };

@@ -20,7 +20,7 @@ struct Coefficients {
 
 // The range that baseline JPEG has codes for.
 inline constexpr int kLeastDc = -1024, kMaxDc = 1023;
-inline constexpr int kMaxAc = 1023;  // and its negative
+inline constexpr int kMaxAc = 1023;  // the least is its negative
 
 enum class Taken {
   kYes,
@@ -38,9 +38,9 @@ Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& 
 // for its blocks. False if a packed image cannot hold it.
 bool BeginCoefficients(const baseline::Header& header, Coefficients& coefficients);
 
-// A baseline JPEG file with the standard Huffman tables and the header's restart interval. For a
-// file that a conversion wrote, the same bytes again. Throws Error(kCorrupt) for coefficients that
-// no JPEG has.
+// A baseline JPEG file with the standard Huffman tables and the header's restart interval. If the
+// coefficients were read from a file that a conversion wrote, the same bytes as that file. Throws
+// Error(kCorrupt) for coefficients that no JPEG has, and for a picture too large for libjpeg.
 std::vector<std::byte> WriteJpeg(const Coefficients& coefficients);
 
 std::vector<std::byte> Pack(const Coefficients& coefficients);

@@ -71,9 +71,8 @@ void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8
 void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
                  const Pixels& out) noexcept;
 
-// Filters over a picture's neighbouring pixels.
-//
-// Each keeps its memory from picture to picture; one thread at a time.
+// Blur and Sharpness filter neighbouring pixels. Both keep their memory from picture to picture;
+// one thread at a time.
 class Blur {
  public:
   // Weighted means along both axes, first rounded to 1/128 and at the end to whole values.
