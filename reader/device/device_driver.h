@@ -2,9 +2,9 @@
 // done on a stream (copying, decoding and converting).
 //
 // It has two implementations: CUDA (cuda_driver.cpp), and a device made of threads
-// (simulated_device.h), which keeps to CUDA's rules and on which everything above is tested. Any
-// thread may call any function. A function that fails throws Error unless it is noexcept. Streams,
-// events and graphs are opaque.
+// (simulated_device.h), which keeps to CUDA's rules; all code that uses a driver is tested on it.
+// Any thread may call any function. A function that fails throws Error unless it is noexcept.
+// Streams, events and graphs are opaque.
 #pragma once
 
 #include <cstddef>
@@ -56,8 +56,8 @@ class DeviceDriver {
   virtual Event NewTimedEvent() = 0;
   virtual void FreeEvent(Event event) noexcept = 0;
 
-  // Calls `work` with a stream, and makes a graph of the work of the kinds below that `work` gives
-  // to the stream, without doing that work.
+  // Calls `work` with a stream, and makes a graph of all that `work` adds to the stream by the
+  // functions below. None of it is done yet.
   virtual Graph NewGraph(const std::function<void(Stream)>& work) = 0;
   virtual void FreeGraph(Graph graph) noexcept = 0;
 
@@ -80,8 +80,9 @@ class DeviceDriver {
 
   // Whether the stream is being captured into a graph: new work is recorded, not done.
   virtual bool IsCapturing(Stream stream) = 0;
-  // Throws Error(kInvalidArgument) if a stream that the calling thread passes is not one of this
-  // device: our events cannot be recorded on it.
+  // Throws Error if a stream that the calling thread passes is not one of this device: our events
+  // cannot be recorded on it. The code is kInvalidArgument; or kUnsupported if the stream is a
+  // default stream and the thread works in a context of its own.
   virtual void RequireOwn(Stream stream) = 0;
   // The handle by which other threads can use the stream; or a stream that waits for all of its
   // work.
@@ -99,8 +100,8 @@ class DeviceDriver {
 // Page-locked memory, which keeps the driver. Throws what the driver throws.
 HostBuffer PinnedBuffer(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes);
 
-// Opens the GPU of number `ordinal`; -1: the calling thread's GPU. Throws Error(kUnsupported) if
-// the machine has none.
+// Opens the GPU of number `ordinal`; -1: the calling thread's GPU. Throws Error, with kUnsupported
+// if there is no such GPU, or if this build has no CUDA.
 std::shared_ptr<DeviceDriver> OpenCuda(int ordinal);
 
 // The loader's access to the private part of a Device.

@@ -169,7 +169,8 @@ SLUICE_ON_DEVICE inline void TransformJpegBlock(const JpegJob& job, const JpegPi
 SLUICE_ON_DEVICE inline void TransformJpegShare(const JpegJob& job, const JpegPicture& picture,
                                                 std::uint32_t thread, std::uint32_t threads) {
   if (picture.raw.width > 0) return;
-  std::uint32_t first = thread;  // block of the component; shares run on through all components
+  std::uint32_t first = thread;  // the thread's first block of a component; every `threads`-th
+                                 // block of the picture, through all components, is its own
   for (std::uint32_t c = 0; c < picture.components; ++c) {
     const JpegComponent& component = picture.component[c];
     const std::uint32_t blocks = BlocksAcross(picture, component) * BlocksDown(picture, component);

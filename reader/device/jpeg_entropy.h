@@ -1,6 +1,6 @@
 // Huffman decoding of a row of MCUs: the work of one thread of a device, by the rules of the host's
-// decoder (format/pixels/kernels/entropy.inc.h). It reads no byte outside the row, whatever the row
-// holds. C++17: nvcc compiles this.
+// decoder (format/pixels/kernels/entropy.inc.h). The thread reads no byte outside the row, whatever
+// the row holds. C++17: nvcc compiles this.
 #pragma once
 
 #include "reader/device/jpeg_job.h"
@@ -38,14 +38,14 @@ struct JpegBits {
 
   const std::uint32_t* words;
   std::uint32_t count;      // number of words
-  std::uint32_t taken = 0;  // of those; may be more than there are
-  std::uint32_t known = 0;  // bits of `bits`
+  std::uint32_t taken = 0;  // number of words taken so far; may exceed `count`
+  std::uint32_t known = 0;  // number of valid bits in `bits`
   std::uint64_t bits = 0;
-  std::uint32_t ahead;  // the word after those taken
+  std::uint32_t ahead;  // the next word to take
 };
 
-// The blocks of an MCU in the order of coding, each with what a thread needs when it comes to the
-// block; for all threads that share the memory.
+// For each of kThreads threads that share this memory: the blocks of an MCU in the order of coding,
+// each with the data that the thread needs to begin it.
 template <std::uint32_t kThreads>
 struct JpegMcu {
   static constexpr std::uint32_t kMaxBlocks = 6;  // a luma component of 2 by 2, and chroma
@@ -59,7 +59,7 @@ struct JpegMcu {
   std::int32_t dc[3][kThreads];  // of the block before, by component
 };
 
-// The words in which the places of a picture's rows are counted.
+// The words that JpegRow::at is an index of, for the rows of that picture.
 SLUICE_ON_DEVICE inline const std::uint32_t* RowWordsOf(const JpegJob& job,
                                                         const JpegPicture& picture) {
   return picture.stored == nullptr ? job.words

@@ -5,7 +5,7 @@
 // jpeg_entropy.h. A raw picture in memory that the device reads is also part of a job: raw_pixels.h
 // does all the work on it. C++17: nvcc compiles this.
 //
-// The host has checked all numbers. The coded bytes alone are not checked, and may have any value.
+// The host has checked all numbers. Only the coded bytes are not checked, and may have any value.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct JpegComponent {
   std::uint32_t size_log2 = 3;         // a block becomes 8, 4, 2 or 1 samples square
   std::uint32_t table = 0;             // 0 for luminance, 1 for chrominance: in JpegTables
   std::uint32_t quant = 0;             // where its 64 factors lie, of 16 bits, in natural order
-  // For a packed picture: the blocks of a stored row, and the first of them that is needed.
+  // For a packed picture: the number of blocks in a stored row, and the first one that is needed.
   std::uint32_t row_blocks = 0, first_block = 0;
   // Where its data lies in its picture's part of the scratch memory, in units of 16 bytes: the
   // coefficients that its samples need, block after block; and the samples, line by line.
@@ -57,7 +57,7 @@ struct RawPicture {
   // has the colour `fill`.
   std::uint32_t left = 0, top = 0;
   std::uint32_t columns = 0, lines = 0;
-  bool flip = false;  // copied pixels of a line in reverse; weights are in that order already
+  bool flip = false;  // copied pixels of a line are reversed; weights are in that order already
   bool reflect = false;
   std::uint8_t fill[3] = {};
 };
@@ -79,7 +79,7 @@ struct JpegPicture {
   RawPicture raw;
 };
 
-// The standard's Huffman codes (T.81, K.3), and what becomes of their symbols. A thread looks up a
+// The standard's Huffman codes (T.81, K.3), and the meanings of their symbols. A thread looks up a
 // symbol by the next 16 bits of the row. Codes of up to 9 bits are found by the first 9 of them.
 // Longer codes are found by all 16; they begin with so many ones that they need few entries.
 struct JpegTables {
@@ -125,7 +125,7 @@ struct JpegJob {
   const JpegWave* wave = nullptr;
   const JpegPicture* pictures = nullptr;
   const JpegRow* rows = nullptr;
-  const std::uint32_t* words = nullptr;  // what `at` and `quant` count in
+  const std::uint32_t* words = nullptr;  // JpegRow::at and JpegComponent::quant are indices of it
   const JpegTables* tables = nullptr;
   std::byte* scratch = nullptr;     // 16-byte aligned
   std::uint32_t* broken = nullptr;  // by picture: is increased for each row that breaks a rule

@@ -317,7 +317,7 @@ void JpegParcel::AddBlocks(const JpegForm& form, std::size_t number,
           window.top << window.size_log2, mirrored);
 }
 
-// `stored` says where the rows lie; if it is null, they are among the parts.
+// `stored` says where the rows lie; if it is null, parts_ has them.
 bool JpegParcel::MakePacked(const StoredPicture* stored, const packed::Header& header,
                             const JpegForm& form, const Region& region, std::uint32_t channels) {
   picture_.packed = true;

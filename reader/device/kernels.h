@@ -8,19 +8,15 @@ struct CUstream_st;
 
 namespace sluice {
 
-// Launches the kernels of jpeg_kernels.cu on the thread's device. Functions return a cudaError_t.
+// These functions work on the thread's device, and return a cudaError_t.
 
-// Loads their code onto the device; see LoadPixelKernels().
-int LoadJpegKernels() noexcept;
+// Load the code of all kernels onto the device. Otherwise, the first launch of each kernel would do
+// that, and would wait for the trainer's kernels first.
+int LoadJpegKernels() noexcept;   // of jpeg_kernels.cu
+int LoadPixelKernels() noexcept;  // of pixel_kernels.cu
 
+// Launch the kernels for a job.
 int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept;
-
-// Launches the kernels of pixel_kernels.cu on the thread's device. Functions return a cudaError_t.
-
-// Loads their code onto the device. Otherwise, the first launch of each kernel would do that, and
-// would wait for the trainer's kernels first.
-int LoadPixelKernels() noexcept;
-
 int StartPixelKernel(const Conversion& job, CUstream_st* stream) noexcept;
 
 }  // namespace sluice

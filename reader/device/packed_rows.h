@@ -1,6 +1,6 @@
 // Unpacking a row of blocks of a packed picture (FORMAT.md, "Packed"): the joint work of a warp of
 // threads of a device, by the rules of the host's decoder (format/pixels/kernels/packed.inc.h).
-// They read no byte outside the row, whatever the row holds. C++17: nvcc compiles this.
+// The threads read no byte outside the row, whatever the row holds. C++17: nvcc compiles this.
 //
 // Where a block's masks, values and bytes begin follows from those of all blocks before it. Threads
 // take a block each, and find those places by sums over the threads before them.
@@ -35,7 +35,7 @@ namespace on_device {
 struct PackedLayout {
   const std::uint32_t* words = nullptr;
   const std::uint8_t* bytes = nullptr;  // the row as bytes
-  // Where the parts begin: after a row's first four bytes lie masks of its blocks.
+  // Where the parts begin, except the masks of blocks (kPackedMasks).
   std::uint32_t dc = 0, masks = 0, values = 0, more = 0, large = 0;
   std::uint32_t large_count = 0;
 };
@@ -74,7 +74,7 @@ SLUICE_ON_DEVICE bool FindParts(const Threads& threads, std::uint32_t blocks, st
   return needed + value_bytes + large_bytes <= bytes;
 }
 
-// The number of -8 among `count` half bytes from `first` on, counted from the row's beginning.
+// How many of `count` half bytes are -8. The first one has the number `first` in the row.
 SLUICE_ON_DEVICE inline std::uint32_t CountMore(const PackedLayout& row, std::uint32_t first,
                                                 std::uint32_t count) {
   constexpr std::uint32_t kEach = 8;  // half bytes of a word
@@ -95,9 +95,9 @@ SLUICE_ON_DEVICE inline std::uint32_t CountMore(const PackedLayout& row, std::ui
 
 // Where a thread finds the parts of its block.
 struct PackedBlock {
-  std::uint64_t mask = 0;    // of its coefficients
-  std::uint32_t values = 0;  // where they begin, in half bytes
-  std::uint32_t more = 0;    // where the bytes of its values stored as -8 begin
+  std::uint64_t mask = 0;    // of the coefficients that have a value
+  std::uint32_t values = 0;  // where the values begin, in half bytes
+  std::uint32_t more = 0;    // where the bytes begin for the values that are stored as -8
 };
 
 // Where the parts of the next block begin: the one that the first thread takes next.
@@ -185,8 +185,8 @@ SLUICE_ON_DEVICE void AddLarge(const Threads& threads, const PackedLayout& row, 
 
 }  // namespace on_device
 
-// Returns false if the row breaks a rule: then the host must decode the picture, and finds out
-// whether it is broken. All threads return the same.
+// Unpacks a row of blocks into coefficients. Returns false if the row breaks a rule: then the host
+// must decode the picture, and finds out whether it is broken. All threads return the same.
 template <class Threads>
 SLUICE_ON_DEVICE bool UnpackPackedRow(const Threads& threads, const JpegJob& job,
                                       const JpegRow& stored) {

@@ -7,7 +7,8 @@
 // done whenever pixels are read. An operation that needs the whole picture has phases of its own
 // before the last one:
 //
-//   kContrast            finds the picture's mean: pixels are changed for it, and only summed
+//   kContrast            finds the picture's mean: reads pixels, applies the operations so far, and
+//                        sums the results without storing them
 //   kStretch, kEqualize  count the values in the same way, and make a table of them (ValueBy)
 //   kSharpen, kBlur,     change pixels where they lie, and filter them from there into the other of
 //   kWarp...             two places, which later phases read (pixel_ops_filter.h)
@@ -24,9 +25,8 @@
 
 namespace sluice {
 
-// The new value that kStretch and kEqualize give to a value of a channel. Any thread can compute
+// The new value that kStretch or kEqualize gives to a value of a channel. Any thread can compute
 // one by itself. `counts` has the number of the channel's pixels with each of the 256 values.
-
 SLUICE_ON_DEVICE inline std::uint8_t StretchedBy(const std::uint32_t* counts, std::uint32_t value) {
   int low = 0, high = 255;
   while (low < 255 && counts[low] == 0)

@@ -48,7 +48,7 @@ SLUICE_ON_DEVICE inline void SharpenShare(const FilterShare& share, float factor
 }
 
 // The weighted sum of `taps` values that lie `step` apart in a row or column of `side` values; `at`
-// is the place of the middle one. Only near an end are places mirrored, one by one.
+// is the place of the middle one. Near an end, places outside are mirrored.
 template <class Value>
 SLUICE_ON_DEVICE inline std::uint32_t WeightedSum(const Value* values, std::uint32_t step,
                                                   std::uint32_t at, std::uint32_t side,

@@ -96,7 +96,7 @@ SLUICE_ON_DEVICE inline void ErasePixel(const PixelOp* op, std::uint32_t pixel, 
 }
 
 // Runs one operation on pixels `first` .. `first` + kCount - 1 of a picture, which lie three bytes
-// apart. `op` must not be an operation that writes to another place.
+// apart. Does nothing for an operation that writes to another place.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline void TakeOp(const PixelOp* op, const Findings& found, std::uint32_t first,
                                     std::uint32_t width, std::uint32_t channels,

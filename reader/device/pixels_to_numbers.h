@@ -1,6 +1,6 @@
 // Converts copied pixels (uint8, channels last) to a batch's numbers on a device. A table has the
-// number for each of the 256 values, so the bits are the same as on the host. With operations on
-// pixels, see pixel_ops.h.
+// number for each of the 256 values, so the bits are the same as on the host. pixel_ops.h does the
+// same with operations on pixels.
 //
 // The work of one thread is written here once, for a GPU (pixel_kernels.cu) and for the CPU
 // (simulated_device.cpp). C++17: nvcc compiles this.
@@ -41,7 +41,7 @@ struct alignas(4 * sizeof(Number)) FourNumbers {
   Number at[4];
 };
 struct alignas(4) FourPixels {
-  std::uint8_t at[12];  // for three channels; one channel uses the first four
+  std::uint8_t at[12];  // by pixel, three channels each
 };
 
 // Writes the numbers of four pixels of three channels, from pixel `first` of a sample on. `first`
@@ -74,7 +74,7 @@ SLUICE_ON_DEVICE inline void StoreFour(const Conversion& job, const Number* tabl
   }
 }
 
-// Writes the numbers of one pixel, with any number of channels.
+// Writes the numbers of one pixel of one or three channels.
 template <class Number>
 SLUICE_ON_DEVICE inline void StorePixel(const Conversion& job, const Number* table,
                                         std::uint64_t sample, std::uint64_t pixel,

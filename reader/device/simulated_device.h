@@ -59,11 +59,11 @@ class SimulatedDevice final : public DeviceDriver {
   double SecondsBetween(Event begin, Event end) override;
 
   // These stand for a trainer's own work on the device. Run() runs a kernel. While SetCapturing()
-  // is on, the stream captures a graph: its work is not done, and Wait() and Record() throw.
+  // is on, the stream captures a graph: its work is not done, and Wait(), Record() and Run() throw.
   void Run(Stream stream, std::function<void()> kernel);
   void SetCapturing(Stream stream, bool capturing);
-  // From now on, every call to the device throws an Error with that reason. If the reason is empty,
-  // calls no longer throw.
+  // From now on, calls that allocate, make streams, events or graphs, or add work to a stream throw
+  // an Error with that reason. If the reason is empty, they no longer throw.
   void Break(std::string reason);
   // Sets the size of the memory that the device claims to have; allocations beyond that are not
   // refused.

@@ -1,6 +1,6 @@
 // The part of a slot's host memory that is for a device alone. It lies at the slot's end, and
-// crosses to the device with the batch: for each view the operations that the device runs on each
-// row (PixelProgram::DrawOps()); and if the device decodes, room for pictures
+// crosses to the device with the batch. It has, for each view, the operations that the device runs
+// on each row (PixelProgram::DrawOps()); and if the device decodes, room for pictures
 // (reader/device/jpeg_job.h).
 //
 // The room holds, in this order: for each image of each view, whether the device found a row of its
@@ -37,9 +37,9 @@ struct PictureRoom {
   // a batch may need.
   static PictureRoom For(const ImageSummary& stored, bool raw, std::size_t images,
                          std::span<const std::size_t> view_sides, std::size_t& slot_bytes);
-  // Chooses the number of lanes for a ring of that many slots, and cuts their scratch memory down
-  // to what a device with that much free memory should give for it: a 32nd, or 256 MiB if that is
-  // more and at most a quarter; and no lane has more than 1 GiB.
+  // Chooses the number of lanes for a ring of that many slots, and limits their scratch memory. All
+  // lanes together get 1/32 of the device's free memory; or 256 MiB if that is more, but at most a
+  // quarter of the free memory. A lane gets at most 1 GiB.
   void DivideScratch(std::size_t slots, std::uint64_t free_device_bytes) noexcept;
   explicit operator bool() const noexcept { return images > 0; }
   // The pictures of all views. There are at most as many waves, since each has a picture.

@@ -26,8 +26,8 @@ namespace sluice {
 
 class DeviceSlot final : public DeviceBatch {
  public:
-  // Makes the device's part of `slot`, which owns it. `converts`: what is copied still has to be
-  // decoded or converted to the batch.
+  // Makes the device's part of `slot`, which owns it. `converts`: whether the device still has to
+  // decode or convert what is copied to it.
   DeviceSlot(const Device& device, DeviceDriver& driver, const Slot& slot,
              const DeviceLayout& layout, std::size_t bytes, bool converts);
 
@@ -113,7 +113,7 @@ class DeviceSlot final : public DeviceBatch {
 // the operations that the device runs on rows.
 class SlotPainter final : public DevicePainter {
  public:
-  // `cache` may be null. All must outlive it.
+  // `cache` may be null. All arguments must outlive the painter.
   SlotPainter(const BatchRecipe& recipe, const DeviceLayout& layout, const DeviceCache* cache)
       : views_(recipe.views),
         views_version_(recipe.views_version),

@@ -328,9 +328,9 @@ void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
 }
 
 // Copies the wave's rows from rows_ to their place in the slot. Rows of JPEGs come first, roughly
-// from longest to shortest, so that neighbouring threads have similar amounts of work: they are
-// sorted by counting, by the upper bits of their lengths. Rows of packed pictures follow as they
-// come: a warp decodes each of them, so their order saves nothing.
+// from longest to shortest, so that neighbouring threads have similar amounts of work; a counting
+// sort orders them by the upper bits of their lengths. Rows of packed pictures follow, unsorted: a
+// warp decodes each of them, so their order saves nothing.
 void Uploader::SortRows(const DeviceSlot& place, const JpegWave& wave) {
   constexpr unsigned kClassBits = 8;
   const JpegPicture* const pictures = &place.PictureOf(0, 0) + wave.first_picture;

@@ -381,7 +381,7 @@ TEST_CASE("A loader says how each step runs") {
         "  HorizontalFlip(0.5)                  fused with decoding\n"
         "  ColorJitter(0.4, 0.4, 0.4, 0)        a pass over the row's pixels\n"
         "  Normalize(0.5, 0.25, float32)        while the row is written\n"
-        "  OneHot(smoothing 0, as \"target\")     for each sample, beside its label\n"
+        "  OneHot(smoothing 0, as \"target\")     for each sample, next to its label\n"
         "small (a view of image): 8x8, 3 channels of uint8, NHWC\n"
         "  Resize(8, 8, triangle)    fused with decoding\n"
         "  RandomAffine(-10, 10, 1)  a second pass, bilinear\n"

@@ -29,7 +29,7 @@ template <>
 struct StepOf<OneHot> : BatchStep {
   static constexpr const char* kName = "OneHot";
   static constexpr const char* kText = "onehot[:smoothing]";
-  static constexpr const char* kRuns = "for each sample, beside its label";
+  static constexpr const char* kRuns = "for each sample, next to its label";
   static void List(OneHot& op, ParameterList& list) {
     list.Whole("classes", op.classes, 0, 65536, Shown::kIfUnusual);
     list.Number("smoothing", op.smoothing, AtLeast(0, 1), Shown::kNamed);
