@@ -1,4 +1,4 @@
-"""Adds to a stub that nanobind made what it cannot know: finish_stub.py STUB TRANSFORM
+"""Adds to nanobind's stub what nanobind cannot know: finish_stub.py STUB TRANSFORM
 
 TRANSFORM is sluice/transform.h, which has the names of all steps.
 """
@@ -14,7 +14,7 @@ text = stub.read_text()
 text = text.replace("os.PathLike[str]", "os.PathLike").replace("os.PathLike", "os.PathLike[str]")
 # A result of type object is an array, or comes from a function of the user's.
 text = text.replace(") -> object:", ") -> Any:")
-# Lists and dicts that attributes give are read-only: sluice/_arguments.py.
+# Lists and dicts that attributes return are read-only: sluice/_arguments.py.
 for kind, read_only in ("list", "Sequence"), ("dict", "Mapping"):
     text = re.sub(rf"(@property\n    def \w+\(self\) -> ){kind}\[", rf"\1collections.abc.{read_only}[", text)
 # Only the garbage collector calls it.
@@ -25,12 +25,12 @@ for name, body in re.findall(r"^class (\w+)\((?:enum\.StrEnum|str, enum\.Enum)\)
     text = re.sub(rf": {name}(?=[,)]| = )", f": {name} | Literal[{words}]", text)
 if "class Error(" not in text:  # a build may come here again with the same stub
     text = "import collections.abc\nfrom typing import Literal, Protocol, TypeAlias, TypedDict\n" + text
-    # The steps get a common base, as which type checkers see the elements of a list of steps.
+    # The steps get a common base class: the element type of a list of steps, for type checkers.
     steps = re.search(r"using Transform =\s+std::variant<([^;]*)>;", pathlib.Path(sys.argv[2]).read_text())[1]
     for step in steps.replace(",", " ").split():
         text, found = re.subn(rf"^class {step}:", f"class {step}(_Step):", text, flags=re.M)
         assert found == 1, step
-    # What attributes give is a list, even if they take a text, too.
+    # Attributes return a list, even if they also accept a text.
     text = text.replace(") -> _Transform:", ") -> collections.abc.Sequence[_Step]:")
     text = re.sub(
         r"\) -> str \| [\w.]*Sequence\[tuple\[int, _Transform\]\]:",
@@ -46,7 +46,7 @@ _Transform: TypeAlias = str | collections.abc.Iterable[_Step]
 
 
 class _TorchDevice(Protocol):
-    """What a torch.device has."""
+    """The attributes of a torch.device."""
 
     @property
     def type(self) -> str: ...

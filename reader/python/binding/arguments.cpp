@@ -14,8 +14,8 @@ struct OnSecondTry {
   nb::handle value;
 };
 
-// The number that was refused last in this thread because its type does not hold it, and the range
-// of the type. The pointer is only compared: the object may be gone.
+// The number that was refused last in this thread because the parameter's type does not hold it,
+// and the range of that type. The pointer is only compared: the object may be gone.
 struct Refused {
   const PyObject* number = nullptr;
   long long low = 0;

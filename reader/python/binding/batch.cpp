@@ -164,7 +164,7 @@ class Array {
   nb::object Capsule(const DlpackRequest& request) const {
     return DlpackCapsule(*batch_, field_, offsets_, sample_, request);
   }
-  // numpy's and CUDA's protocols, which differ in the version and the stream alone.
+  // numpy's and CUDA's protocols, which differ only in the stream.
   NamedValues Interface(bool host) const {
     if (host != on_host()) {
       throw nb::attribute_error(host ? "the array is on a device: it has __cuda_array_interface__"
@@ -477,11 +477,11 @@ void BindBatch(nb::module_& module) {
       "holds the batch any more; RingOptions(hold=...) says how many may be held.");
   RefusePickling(bound, kNoPickling);
   bound.def("__len__", [](const PyBatch& batch) { return In(batch).size(); })
-      .def(
-          "__getitem__", &FieldOf, "field"_a,
-          nb::sig("def __getitem__(self, field: str) -> typing.Any"),
-          "An Array; a Ragged field; for bytes fields a list of bytes, of str if they are text, "
-          "with None for a sample without a value; for images with ImageSizes.OWN a list of Arrays")
+      .def("__getitem__", &FieldOf, "field"_a,
+           nb::sig("def __getitem__(self, field: str) -> typing.Any"),
+           "An Array or a Ragged field. A bytes field is a list of bytes, or of str if it is text, "
+           "with None for a sample without a value. With ImageSizes.OWN, an image is a list of "
+           "Arrays")
       .def("__contains__",
            [](const PyBatch& batch, const std::string& field) {
              const std::vector<std::string> fields = In(batch).fields();
@@ -565,9 +565,9 @@ void BindBatch(nb::module_& module) {
       .def(
           "synchronize", [](const PyBatch& batch) { In(batch).Synchronize(); },
           nb::call_guard<Released>(),
-          "Waits until the batch is on the device. It does not replace wait_on(): work queued on a "
-          "stream that wait_on() was not called for may read the batch's memory after the batch "
-          "was dropped and the memory written again")
+          "Waits until the batch is on the device. It does not replace wait_on(): without "
+          "wait_on(), work that is queued on a stream may read the batch's memory too late, after "
+          "the batch was dropped and its memory was written again")
       .def("__repr__", [](const PyBatch& batch) {
         std::string text = "Batch(" + std::to_string(In(batch).size()) + " samples:";
         for (const std::string& field : In(batch).fields())

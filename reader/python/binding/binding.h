@@ -101,7 +101,8 @@ void BindSource(nb::module_& module);
 void BindConvert(nb::module_& module);
 void BindWriter(nb::module_& module);
 
-// Gives each function an overload that names the wrong argument of a call. Call it last.
+// Gives each constructor, and Dataset's __getitem__, an overload that names the wrong argument of a
+// call. Call it last.
 void AddRefusals(nb::module_& module);
 
 // A message with the names that Python has for options, functions and enumerators.
@@ -157,8 +158,8 @@ struct TypeText {
   }  // NOLINT: from a literal
 };
 
-// An argument of any type, which the stub gives the type in the text. The function that takes it
-// checks it, and so can say more about it than nanobind.
+// An argument of any type; the stub shows kText as its type. The function that takes the argument
+// checks it, and can say more about a wrong one than nanobind.
 template <TypeText kText>
 class Stated : public nb::object {
   static bool Any(nb::handle) { return true; }
@@ -201,7 +202,7 @@ template <class T>
 nb::object ArrayOf(std::span<const T> values, DType type) {
   return ArrayOver(values.data(), type, {values.size()}, nb::none(), false).attr("copy")();
 }
-// Calls f with a value of the C++ type.
+// Calls f with a value of the C++ type for `type`.
 template <class F>
 decltype(auto) WithType(DType type, F&& f) {
   switch (type) {

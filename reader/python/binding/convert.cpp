@@ -73,7 +73,7 @@ std::string ReprOf(const ConvertSummary& summary) {
 }
 
 void BindSummary(nb::module_& module) {
-  nb::class_<LeftOut>(module, "LeftOut", "A source that became no sample, and why")
+  nb::class_<LeftOut>(module, "LeftOut", "A source that did not become a sample, and why")
       .def_prop_ro("path", [](const LeftOut& one) { return TextOf(one.path); })
       .def_ro("reason", &LeftOut::reason)
       .def("__repr__", [](const LeftOut& one) { return one.path + ": " + one.reason; });
@@ -222,7 +222,7 @@ void BindFunction(nb::module_& module, const K&... keywords) {
       ArgumentOf(keywords, ConvertOptions())..., doc.c_str());
 }
 
-// A source that is played: a Dataset that is made otherwise.
+// A source that is played, as a kind of Dataset.
 struct PySource : Dataset {
   explicit PySource(Dataset dataset) : Dataset(std::move(dataset)) {}
 };
@@ -258,10 +258,11 @@ void BindPlayed(nb::module_& module, const ConvertOptions& usual, const K&... ke
       "are needed; a Loader takes it, and gives the batches of the dataset that convert() would "
       "make with the same options.\n\n"
       "source: a folder, a table, an archive, a URL, or a ConvertSource. index: a file that keeps "
-      "the list of samples; it is written if it does not exist, else the source is not searched, "
-      "and a file that was changed since is an error when it is played. threads: that list the "
-      "source; 0 is one for each CPU. An image that cannot be read is a fault of its sample "
-      "(IntegrityOptions.on_fault). Warnings are issued as ConvertWarning. Raises sluice.Error.\n\n"
+      "the list of samples. If it does not exist, it is written; if it does, the source is not "
+      "searched, and a file of the source that has changed since is an error when it is played. "
+      "threads: how many threads list the source; 0 means one for each CPU. An image that cannot "
+      "be read is a fault of its sample (IntegrityOptions.on_fault). Warnings are issued as "
+      "ConvertWarning. Raises sluice.Error.\n\n"
       "The other options are those of convert(). By default images keep their sizes, and JPEGs "
       "their pixels; size is (width, height).\n" +
       KeywordLines(keywords...);
@@ -286,7 +287,7 @@ void BindPlayed(nb::module_& module, const ConvertOptions& usual, const K&... ke
   RefusePickling(
       bound,
       "a Source cannot be pickled; make it in each process that plays it, with an index, "
-      "so that all have one list");
+      "so that all processes have the same list");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Datasets for looking at, and lists of samples for a loader.
+// Dataset and Sample, to look at samples; and SampleList, to choose samples for a loader.
 #include <algorithm>
 
 #include "reader/python/binding/keywords.h"
@@ -305,7 +305,7 @@ void BindDataset(nb::module_& module) {
           "The names of the sample's fields, in order, also of fields without a value");
   nb::class_<Dataset>(module, "Dataset",
                       "A dataset, opened for looking at its samples: ds[i]['image']. Opening reads "
-                      "the manifest alone.")
+                      "only the manifest.")
       .def(
           "__init__",
           [](Dataset* self, const std::filesystem::path& path, std::uint64_t max_pixels,

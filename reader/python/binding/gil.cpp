@@ -11,7 +11,7 @@ namespace sluice::python {
 
 namespace {
 
-// The thread that ends the interpreter; no thread's id before.
+// The thread that ends the interpreter; until then, no thread's id.
 std::atomic<std::thread::id> ended_by;
 
 bool EndsHere() noexcept {
@@ -23,20 +23,20 @@ thread_local bool was_here = false;
 
 std::terminate_handler terminate_before = nullptr;
 
-// Python code that nanobind called inside a noexcept function has lost the GIL (see gil.h): its
-// thread sleeps. It is recognised by having no exception and by not being the ending thread. A few
-// defects (destroying a joinable thread, a pure virtual call) look the same; their threads sleep,
-// too, which is acceptable while the process ends. A thread of another library terminates the
-// process as it would without this module: if it slept, it might hold a lock that the ending thread
-// waits for.
+// The handler for std::terminate(). A thread sleeps if it has lost the GIL in Python code that
+// nanobind called inside a noexcept function (see gil.h). Such a thread has no exception, and is
+// not the ending thread. A few defects (destroying a joinable thread, a pure virtual call) look the
+// same; their threads sleep, too, which is acceptable while the process ends. A thread of another
+// library terminates the process as it would without this module: if it slept, it might hold a lock
+// that the ending thread waits for.
 [[noreturn]] void SleepOrTerminate() {
   if (was_here && std::current_exception() == nullptr && !EndsHere()) SleepForever();
   terminate_before();
   std::abort();
 }
 
-// Once the interpreter is gone, PyGILState_Ensure() and PyEval_RestoreThread() would use what it
-// has freed.
+// Once the interpreter is gone, PyGILState_Ensure() and PyEval_RestoreThread() would use memory
+// that it has freed.
 void SleepIfGone() noexcept {
   if (Py_IsInitialized() == 0 && HasEnded() && !EndsHere()) SleepForever();
 }

@@ -3,16 +3,16 @@
 //
 // When the interpreter ends while other threads run, CPython before 3.14 ends each thread that asks
 // for the GIL by pthread_exit(), which unwinds its stack. C++ frames do not survive that: the first
-// destructor or `catch (...)` on the way calls std::terminate(). So a thread that asks and does not
-// get it sleeps here forever, as CPython lets it do from 3.14 on, and the process ends without it.
-// nanobind's own guards are noexcept and would terminate, so nothing in this module uses them.
-// Where Python code that this module called loses the GIL, the first handler that is met puts the
-// thread to sleep: that of RunPython(), the translator of exceptions, or the one for
-// std::terminate().
+// destructor or `catch (...)` on the way calls std::terminate(). So a thread that asks for the GIL
+// and does not get it sleeps here forever, as it does in CPython from 3.14 on, and the process ends
+// without waiting for it. nanobind's own guards are noexcept and would terminate, so nothing in
+// this module uses them. If Python code that this module called loses the GIL, the first handler
+// that the unwinding reaches puts the thread to sleep: the one in RunPython(), the translator of
+// exceptions, or the one for std::terminate().
 //
 // A little earlier, Python calls the functions that were registered with `atexit`, where the module
-// closes all loaders. A thread that plays one gets SystemExit then, which `threading` passes over
-// in silence, instead of an error about a closed loader that the thread has not closed.
+// closes all loaders. A thread that plays one then gets SystemExit, which `threading` ignores
+// silently, instead of an error about a closed loader that the thread has not closed.
 #pragma once
 
 #include <chrono>

@@ -2,8 +2,8 @@
 // member is an attribute, too; a value is shown as one would write it, and it can be pickled.
 //
 // For options, keywords, docstrings and enumerations are made from their declaration
-// (option_list.h): BindOptions() and BindWords(). Keywords that need a type of Python's are made by
-// a KeywordOf() of their own.
+// (option_list.h): BindOptions() and BindWords(). A keyword whose type in Python differs is made
+// where its class is bound, such as by LoaderKeyword() in loader.cpp.
 #pragma once
 
 #include <cctype>
@@ -46,7 +46,7 @@ class Words : public nb::enum_<E> {
   }
 };
 
-// An enumeration that is declared: "quasi_random" becomes QUASI_RANDOM, "420" S420.
+// A declared enumeration: its word "quasi_random" becomes QUASI_RANDOM, and "420" becomes S420.
 template <class E>
 void BindWords(nb::handle scope) {
   Words<E> bound(scope, option_list::WordsOf<E>.name, option_list::WordsOf<E>.help);
@@ -104,7 +104,7 @@ auto Range(const char* name, double T::*low, double T::*high) {
                  }};
 }
 
-// Numbers that Python shows with no more digits than they have.
+// A list of floats. Python gets doubles that it prints with as few digits: 0.1, not 0.10000000149.
 template <class T>
 auto Floats(const char* name, std::vector<float> T::*member) {
   return Keyword{name,
@@ -237,7 +237,8 @@ nb::class_<T> BindOptions(nb::module_& module, const T& defaults = T()) {
   (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(kOptions)>>>());
 }
 
-// "\n  quality: JPEG quality, 1 to 100" and so on, for the docstring of what takes these keywords.
+// "\n  quality: JPEG quality, 1 to 100" and so on, for the docstring of a function or class that
+// takes these keywords.
 template <class... K>
 std::string KeywordLines(const K&... keywords) {
   std::string lines;

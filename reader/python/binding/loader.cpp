@@ -91,8 +91,9 @@ struct PyLoader {
         nb::module_::import_("sluice._dealers").attr("refusal")(rank.rank, rank.world_size);
     if (nb::len(refusal) > 0) throw Error(ErrorCode::kState, Utf8Of(refusal));
   }
-  // Does work that may wait, or call the user's functions. The loader stays while another thread
-  // closes it. `may_wait`: it may wait for a server, and owns what it uses.
+  // Does work that may wait, or call the user's functions. The loader lives until the work is done,
+  // even if another thread closes it. `may_wait`: the work may wait for a server, and owns what it
+  // uses.
   template <class F>
   auto Play(F work, bool may_wait = false) {
     **this;  // refuses a loader that is closed or of another process
@@ -434,11 +435,11 @@ void BindLoader(nb::module_& module) {
           nb::sig("def tee(self, branches: int, *, apart: int = 1) -> "
                   "list[collections.abc.Iterable[Batch]]"),
           "The same batches for several loops, each in a thread of its own: `for batch in branch` "
-          "is the next epoch, for each of the branches. A batch is decoded once, and its memory is "
-          "shared: change none in place. The fastest branch may be `apart` batches ahead of the "
-          "slowest, and then waits for it; RingOptions.hold must be larger than `apart`. A loop "
-          "that is left holds up no other. Iterate over the loader itself only before, or after "
-          "all loops have ended.")
+          "plays the next epoch, for each of the branches. A batch is decoded once, and its memory "
+          "is shared: do not change it in place. The fastest branch may be `apart` batches ahead "
+          "of the slowest, and then waits for it; RingOptions.hold must be larger than `apart`. A "
+          "loop that ends early does not hold up the others. Iterate over the loader itself only "
+          "before the loops begin, or after all of them have ended.")
       .def(
           "set_epoch", [](PyLoader& loader, std::uint64_t epoch) { loader.next_epoch = epoch; },
           "epoch"_a, "The epoch that the next `for` plays")

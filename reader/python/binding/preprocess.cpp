@@ -11,7 +11,7 @@ namespace {
 
 using Buffer = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
-// A file as it lies, or the image of an array.
+// The bytes of a file (Codec::kAbsent), or the image that an array holds.
 ImagePayload GivenImage(const Buffer& given) {
   ImagePayload image;
   image.bytes = {reinterpret_cast<const std::byte*>(given.data()), given.nbytes()};
@@ -106,10 +106,8 @@ void BindPreprocess(nb::module_& module) {
   nb::class_<PyPreprocess> bound(
       module, "Preprocess",
       "Makes the rows of a Loader for a server: preprocess(file) returns the row of an image file "
-      "of "
-      "any kind that convert() reads, or of an array of uint8, with the bytes that the Loader of "
-      "the "
-      "validation gives for a sample whose stored image has the same bytes.\n\n"
+      "of any kind that convert() reads, or of an array of uint8. The row has the same bytes as "
+      "the row that the Loader gives for a sample whose stored image is that file or array.\n\n"
       "pipeline: the text of Loader.pipeline(), or steps such as 'short:256,center:224,normalize'; "
       "threads: how many rows() uses (None: one for each CPU); max_pixels: a larger image is "
       "refused.");
@@ -131,15 +129,13 @@ void BindPreprocess(nb::module_& module) {
       .def("__call__", &PyPreprocess::Row, "image"_a,
            nb::sig("def __call__(self, image: object) -> object"),
            "The row of an image, as a numpy array of height x width x channels (or channels first, "
-           "as "
-           "the pipeline says). An image that cannot be read raises an Error")
+           "as the pipeline says). An image that cannot be read raises an Error")
       .def("rows", &PyPreprocess::All, "images"_a, "within"_a = nb::none(),
            nb::sig("def rows(self, images: collections.abc.Sequence[object], within: float | None "
                    "= None) -> tuple[typing.Any, list[RowFault]]"),
            "(rows, faults): the rows of several files or several arrays, made by threads, as one "
-           "array; rows of faults are zeros. No image is begun later than `within` seconds after "
-           "the "
-           "call")
+           "array; rows that could not be made are zeros. No image is begun later than `within` "
+           "seconds after the call")
       .def_prop_ro(
           "pipeline", [](const PyPreprocess& self) { return self.made->PipelineText(); },
           "The pipeline, as Loader.pipeline() writes it")

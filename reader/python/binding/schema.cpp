@@ -103,7 +103,8 @@ void BindSchema(nb::module_& module) {
           "The shape of an array, or of one entry of a variable field")
       .def_prop_ro("role", [](const Field& field) { return NameOf(field.role); })
       .def_ro("follows", &Field::follows, "The image that a mask, boxes or key points belong to")
-      .def_ro("coordinates", &Field::coordinates, "Convention of boxes, such as 'xyxy-pixels'")
+      .def_ro("coordinates", &Field::coordinates,
+              "Convention of boxes or key points, such as 'xyxy-pixels'")
       .def_ro("classes", &Field::classes, "Class names, by number")
       .def_static("image", &Field::Image, "name"_a = "image")
       .def_static("mask", &Field::Mask, "name"_a, "follows"_a = "image",

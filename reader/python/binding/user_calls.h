@@ -22,7 +22,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   UserCalls(const UserCalls&) = delete;
   UserCalls& operator=(const UserCalls&) = delete;
 
-  // Null once Clear() was called.
+  // Holds a null object once Clear() was called.
   using Kept = std::shared_ptr<const nb::object>;
   // Keeps an object as long as a copy of the result lives, which any thread may drop.
   Kept Keep(nb::object object);
@@ -62,9 +62,10 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
     }
   }
   // Does work that may call the functions, without the GIL. If a function raised something that is
-  // not an Exception (KeyboardInterrupt, SystemExit), raises that as it is. Raises an Error with
-  // the exception that it came from as its cause. If the interpreter has begun to end in the
-  // meantime, raises SystemExit. `remote`: as for Interruptibly().
+  // not an Exception (KeyboardInterrupt, SystemExit), raises that as it is. If the work throws an
+  // Error that comes from a function's exception, raises the Error with that exception as its
+  // cause. If the interpreter has begun to end in the meantime, raises SystemExit. `remote`: as for
+  // Interruptibly().
   template <class F>
   auto Play(F work, bool remote = false) {
     RequireOutside();
@@ -87,7 +88,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
 
   std::list<nb::object> objects_, native_;
   std::deque<std::pair<std::string, nb::object>> causes_;  // the latest, with their lines of text
-  nb::object raised_;      // an exception outside Exception, until it is passed on
+  nb::object raised_;      // an exception that is not an Exception, until it is passed on
   std::thread::id waits_;  // the thread that is in Play()
 };
 
@@ -100,7 +101,7 @@ using StatedBatchSampler = Stated<
     "collections.abc.Callable[[int, int], "
     "collections.abc.Iterable[collections.abc.Iterable[typing.SupportsIndex]]]">;
 
-// The functions of a Loader, from what Python gives; None: none.
+// The functions of a Loader, from the objects that Python gives; empty for None.
 SampleFunction SampleFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,
                                 std::shared_ptr<const FieldTypes> types);
 BatchFunction BatchFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,

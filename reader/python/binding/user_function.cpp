@@ -143,9 +143,10 @@ nb::class_<Seen<Rows>> BindRows(nb::module_& module, const char* name, const cha
              }
            })
       .def("image", &ImageOf<Rows>, "field"_a = "",
-           "The finished values, as a numpy array to write to, valid until the function returns: "
-           "uint8 height x width x channels, or floats after Normalize, or channels x height x "
-           "width with layout nchw; for a whole batch, of all its rows")
+           "The finished values, as a numpy array to write to, valid until the function returns. "
+           "They are uint8, or floats after Normalize. A sample's array is height x width x "
+           "channels, or channels x height x width with layout nchw; a batch's array has one more "
+           "axis in front, its rows")
       .def("field", &ArrayField<Rows>, "name"_a, "A fixed-shape array field, to write to")
       .def("border", &Border<Rows>, "field"_a = "",
            "uint8 height x width: 1 where the image lies outside its picture")
@@ -327,11 +328,12 @@ void BindUserFunctions(nb::module_& module) {
             return nb::object(array[nb::int_(0)]);
           },
           "row"_a, "field"_a = "",
-          "The image of one row, to write to: with ImageSizes.OWN, image() cannot have them all");
+          "The image of one row, to write to. With ImageSizes.OWN, image() cannot return the "
+          "images of all rows, because their sizes differ");
   nb::class_<NativeFunction>(
       module, "NativeFunction", nb::type_slots(Collected<NativeFunction>::slots),
       "A compiled function, by its address, as sample_function or batch_function: runs without the "
-      "GIL on all decoding threads. Signatures, with 0 for success as result:\n"
+      "GIL on all decoding threads. Signatures (the result is 0 for success):\n"
       "int sample(void* values, int64 height, int64 width, int64 channels, uint64 sample, uint64 "
       "epoch, uint64 random)\n"
       "int batch(void* values, int64 samples, int64 height, int64 width, int64 channels, uint64 "

@@ -1,4 +1,4 @@
-// C++ names in messages, as Python has them.
+// Replaces C++ names in messages by the names that Python has for them.
 #include <cctype>
 #include <regex>
 #include <utility>
@@ -69,7 +69,8 @@ Rules MakeRules() {
   return rules;
 }
 
-// Turns "Shuffle::kQuasiRandom", or "shuffle = kQuasiRandom", into sluice.Shuffle.QUASI_RANDOM.
+// Turns "Shuffle::kQuasiRandom" into "sluice.Shuffle.QUASI_RANDOM", and "shuffle = kQuasiRandom"
+// into "shuffle = sluice.Shuffle.QUASI_RANDOM".
 std::string WithEnumerators(std::string text) {
   static const auto [types, enumerator] = [] {
     Rules rules;

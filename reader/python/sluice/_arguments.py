@@ -30,7 +30,7 @@ _OF_PYTORCH = {
     "worker_init_fn": "thread_setup=...",
 }
 
-# The types that finish_stub.py defines for type checkers alone, for people.
+# What messages call the types that finish_stub.py defines for type checkers.
 _STATED = {"_Transform": "a list of steps, or their text form", "_TorchDevice": "a torch.device"}
 
 
@@ -253,7 +253,7 @@ def _shown(owner: str, name: str, function: Any) -> Any:
             if not str(error).startswith(f"{name}(): incompatible function arguments"):
                 raise
             given = given[1:] if is_method else given
-            # The form with that many arguments, if there are several.
+            # Of several signatures, the one whose number of arguments is nearest.
             text = min((one[0] for one in stated), key=lambda one: abs(len(_parameters(one)) - len(given) - len(named)))
             raise TypeError(refusal(f"{owner}{name}", text, given, named)) from None
 

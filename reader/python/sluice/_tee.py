@@ -13,7 +13,8 @@ _Item = Union[Batch, Exception, None]  # None: the end of an epoch
 
 
 class _Shared:
-    """The batches that some branches still need, by number; the first branch that needs one more takes it."""
+    """The batches that some branches still need, by number. The first branch that needs another batch takes it from
+    the loader."""
 
     def __init__(self, loader: Loader, branches: int, apart: int) -> None:
         self.loader = loader
@@ -21,7 +22,7 @@ class _Shared:
         self.changed = threading.Condition()
         self.items: Deque[_Item] = collections.deque()
         self.first = 0  # the number of items[0]
-        # By branch: the number of the item that it has or waits for. None: its loop was left.
+        # By branch: the number of the item that it has or waits for. None: its loop ended early.
         self.at: List[Optional[int]] = [-1] * branches
         self.walk: Optional[Iterator[Batch]] = None
         self.taking = False  # a thread waits for the loader
@@ -30,7 +31,7 @@ class _Shared:
         return self.first + len(self.items)
 
     def move(self, branch: int, to: Optional[int]) -> None:
-        """Notes where a branch stands, and drops what no branch needs any more."""
+        """Notes the number that a branch has reached, and drops the items that no branch needs any more."""
         self.at[branch] = to
         least = min((at for at in self.at if at is not None), default=self.end())
         while self.items and self.first < least:
@@ -61,7 +62,7 @@ class _Shared:
                 self.walk = iter(self.loader)
             item = next(self.walk, None)
             taken = True
-        except Exception as error:  # each branch gets it in its turn
+        except Exception as error:  # each branch raises it when it gets there
             item, taken = error, True
         finally:
             self.changed.acquire()
@@ -74,7 +75,7 @@ class _Shared:
 
 
 class Branch:
-    """A loop's share of Loader.tee(): `for batch in branch` is the next epoch, as with the loader."""
+    """One of the branches of Loader.tee(): `for batch in branch` plays the next epoch, as with the loader."""
 
     def __init__(self, shared: _Shared, number: int) -> None:
         self._shared = shared
@@ -93,13 +94,13 @@ class Branch:
                 yield item
                 del item
         finally:
-            if not ended:  # the others need not wait for a loop that was left
+            if not ended:  # the others need not wait for a loop that ended early
                 with self._shared.changed:
                     self._shared.move(self._number, None)
 
 
 def tee(loader: Loader, branches: int, apart: int) -> List[Branch]:
     if branches < 1 or apart < 1:
-        raise ValueError(f"tee() takes numbers from 1 on, not {branches} branches, {apart} apart")
+        raise ValueError(f"tee(): branches and apart must be at least 1; they are {branches} and {apart}")
     shared = _Shared(loader, branches, apart)
     return [Branch(shared, number) for number in range(branches)]

@@ -198,7 +198,7 @@ class Writer:
 
         if hasattr(value, "getbands"):  # of Pillow
             value = _upright(value)
-            # Palettes of masks are class numbers; other pictures become what a JPEG holds.
+            # A mask's palette indices are class numbers, and stay; other pictures become grey or RGB.
             classes = field.role == "mask" and value.mode in ("P", "1")
             if not classes and value.mode not in ("RGB", "L", "I;16"):
                 value = _without_loss(field, value)

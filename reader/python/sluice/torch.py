@@ -89,8 +89,8 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         return self._loader
 
     def _open(self, before_launch: bool = False) -> None:
-        """`before_launch`: the launcher has set WORLD_SIZE, but tells the rank to torch.distributed alone, later (as
-        Lightning's does). The loader made now only tries the options."""
+        """`before_launch`: the launcher has set WORLD_SIZE, but will tell the rank only to torch.distributed, and later
+        (as Lightning's does). The loader made now only checks the options."""
         self._made_for = _group()
         options: _LoaderOptions = {**self._options}
         ranks = options.get("ranks")
