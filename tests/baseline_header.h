@@ -10,9 +10,9 @@ namespace sluice::test {
 
 struct Form {
   std::uint32_t width = 0, height = 0, components = 3;
-  int h = 2, v = 2;  // of luma relative to chroma
+  int h = 2, v = 2;  // luma's sampling factors; those of chroma are 1
   int quality = 90;
-  std::uint32_t interval = 0;
+  std::uint32_t interval = 0;  // between restart markers, in MCUs; 0: no markers
 };
 
 inline baseline::Header HeaderFor(const Form& form) {

@@ -1,5 +1,5 @@
-// Two pictures by a formula that scripts share (formula_pictures.py), and the checksum by which the
-// results of other libraries are compared.
+// Two pictures computed by formulas, which formula_pictures.py repeats for scripts, and the
+// checksum with which tests compare results with those of other libraries.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace sluice::test {
 inline constexpr std::uint32_t kFormulaWidth = 40;
 inline constexpr std::uint32_t kFormulaHeight = 30;
 
-// Picture 0 has every value in disorder. Picture 1 is smooth and without extremes. Pixels are
-// interleaved.
+// Picture 0 looks like noise and has every value. Picture 1 has gradients from 60 to 189, which
+// start anew where they end. Pixels are interleaved.
 inline std::vector<std::uint8_t> FormulaPicture(int number, std::uint32_t channels) {
   std::vector<std::uint8_t> values;
   for (std::uint32_t y = 0; y < kFormulaHeight; ++y) {

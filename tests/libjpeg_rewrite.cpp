@@ -8,7 +8,8 @@ namespace sluice::test {
 
 namespace {
 
-// Leaves by longjmp on an error: no objects with destructors here.
+// On an error, libjpeg leaves this function by longjmp, so it must have no objects with
+// destructors.
 void Transcode(std::span<const std::byte> file, std::uint32_t interval, jpeg_decompress_struct& in,
                jpeg_compress_struct& out) {
   libjpeg::ReadHeader(in, file);

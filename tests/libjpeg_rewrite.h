@@ -7,8 +7,9 @@
 
 namespace sluice::test {
 
-// The file's coefficients as baseline with the standard Huffman tables and this restart interval,
-// in MCUs. Empty if libjpeg cannot read the file without making pixels up, or cannot write it.
+// A baseline JPEG with the file's coefficients, the standard Huffman tables and this restart
+// interval (in MCUs; 0: none). Empty if libjpeg cannot read the file without inventing pixels, or
+// cannot write the new one.
 std::vector<std::byte> RewriteByLibjpeg(std::span<const std::byte> file, std::uint32_t interval);
 
 }  // namespace sluice::test

@@ -42,7 +42,7 @@ PictureFile AvifWith(const Picture& picture, const AvifForm& form) {
   image->matrixCoefficients =
       form.grey ? AVIF_MATRIX_COEFFICIENTS_BT601 : AVIF_MATRIX_COEFFICIENTS_IDENTITY;
   if (!form.exif.empty()) {
-    // libavif returns a result here since version 1, and nothing before.
+    // This returns a result since libavif 1, and void in older versions.
     static_cast<void>(avifImageSetMetadataExif(
         image, reinterpret_cast<const std::uint8_t*>(form.exif.data()), form.exif.size()));
   }
@@ -53,7 +53,8 @@ PictureFile AvifWith(const Picture& picture, const AvifForm& form) {
   }
   if (form.mirror >= 0) {
     image->transformFlags |= AVIF_TRANSFORM_IMIR;
-    std::memset(&image->imir, form.mirror, sizeof image->imir);  // its only member has two names
+    std::memset(&image->imir, form.mirror,
+                sizeof image->imir);  // its only member's name depends on the version
   }
   avifRGBImage rgb{};
   avifRGBImageSetDefaults(&rgb, image);

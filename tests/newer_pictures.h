@@ -1,4 +1,4 @@
-// Files of AVIF, HEIF, JPEG XL and JPEG 2000, made without loss by the libraries' encoders. The
+// Makes AVIF, HEIF, JPEG XL and JPEG 2000 files without loss, with the libraries' encoders. The
 // functions throw std::runtime_error if an encoder fails.
 #pragma once
 
@@ -12,12 +12,12 @@ using PictureFile = std::vector<std::byte>;
 
 #ifdef SLUICE_HAS_AVIF
 struct AvifForm {
-  std::uint32_t depth = 8;  // values of 8 bits are spread over its range
+  std::uint32_t depth = 8;  // bits per value in the file; the picture's values are scaled to it
   bool grey = false;
-  int angle = -1;   // its rotation, in quarter turns anti-clockwise
-  int mirror = -1;  // 0: top and bottom change places, 1: left and right
+  int angle = -1;   // the rotation, in quarter turns anti-clockwise; -1: none
+  int mirror = -1;  // 0: top and bottom change places; 1: left and right; -1: none
   std::string exif = {};
-  std::uint32_t tiles = 1;  // that many copies of the picture side by side, of at least 64x64
+  std::uint32_t tiles = 1;  // copies of the picture side by side; if several, at least 64x64 each
 };
 
 PictureFile AvifWith(const Picture& picture, const AvifForm& form);
@@ -34,8 +34,8 @@ PictureFile Heif(const Picture& picture);
 struct JxlForm {
   unsigned orientation = 1;
   bool linear = false;       // linear sRGB instead of sRGB
-  bool boxes = false;        // in a file of boxes around the codestream
-  std::uint32_t depths = 0;  // additional channels of depth
+  bool boxes = false;        // wraps the codestream in a container of boxes
+  std::uint32_t depths = 0;  // how many additional depth channels
 };
 
 // Values of 16 bits are native-endian.
@@ -45,8 +45,9 @@ PictureFile Jxl(const Picture& picture);
 #endif
 
 #ifdef SLUICE_HAS_JP2
-// Encodes with `bits` bits per value. `bare`: a codestream without a file around it. `tile`: the
-// side of tiles.
+// Encodes with `bits` bits per value (8-bit values are scaled only if it is 16). `bare`: writes a
+// codestream instead of a JP2 file. `chroma_step`: pixels per chroma sample, along each axis.
+// `tile`: the side of tiles; 0: a single tile.
 PictureFile Jp2With(const Picture& picture, unsigned bits, bool bare, std::uint32_t chroma_step,
                     int tile = 0);
 PictureFile Jp2(const Picture& picture);

@@ -26,7 +26,7 @@ Picture MakePicture(std::uint32_t width, std::uint32_t height, std::uint32_t cha
   return picture;
 }
 
-std::vector<std::byte> EncodeJpegWith(const Picture& picture, const JpegSettle& settle,
+std::vector<std::byte> EncodeJpegWith(const Picture& picture, const JpegSettings& set,
                                       J_COLOR_SPACE in) {
   jpeg_compress_struct object{};
   jpeg_error_mgr errors{};
@@ -43,7 +43,7 @@ std::vector<std::byte> EncodeJpegWith(const Picture& picture, const JpegSettle& 
                                                   : in;
   jpeg_set_defaults(&object);
   jpeg_set_quality(&object, 95, TRUE);
-  settle(object);
+  set(object);
   jpeg_start_compress(&object, TRUE);
   while (object.next_scanline < object.image_height) {
     JSAMPROW row = const_cast<JSAMPROW>(picture.at(0, object.next_scanline));
@@ -58,7 +58,7 @@ std::vector<std::byte> EncodeJpegWith(const Picture& picture, const JpegSettle& 
 }
 
 std::vector<std::byte> MakeJpeg(const Picture& picture, const JpegOptions& options) {
-  const auto settle = [&](jpeg_compress_struct& object) {
+  const auto set = [&](jpeg_compress_struct& object) {
     if (picture.channels == 3) jpeg_set_colorspace(&object, options.stored);
     jpeg_set_quality(&object, options.quality, TRUE);
     if (!options.subsample) {
@@ -73,7 +73,7 @@ std::vector<std::byte> MakeJpeg(const Picture& picture, const JpegOptions& optio
     object.restart_in_rows = options.restart_rows;
     object.restart_interval = options.restart_interval;
   };
-  return EncodeJpegWith(picture, settle, options.in);
+  return EncodeJpegWith(picture, set, options.in);
 }
 
 Picture DecodeJpeg(const std::vector<std::byte>& file, std::uint32_t channels) {

@@ -1,4 +1,4 @@
-// Recoding (baseline/recoder.h) as tests use it, and the expected results.
+// Functions that recode JPEGs with baseline::Recoder, and compute the coefficients to expect.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sluice::test {
 
-// The blocks that hold pixels of each component, row by row, in natural order.
+// Each component's blocks that hold pixels, row by row; coefficients are in natural order.
 struct RecodedBlocks {
   std::vector<std::int16_t> of[3];
   friend bool operator==(const RecodedBlocks&, const RecodedBlocks&) = default;
@@ -54,7 +54,7 @@ inline std::optional<std::vector<std::byte>> RecodeFile(baseline::Recoder& recod
   return baseline::WriteFile(set, target, rows.data());
 }
 
-// The nearest multiple of `step` to value * old, in steps. Halves are rounded away from zero.
+// The multiple of `step` that is nearest to value * old, in steps. Ties are rounded away from zero.
 inline long NearestSteps(long value, long old, long step) {
   const long size = (2 * std::labs(value * old) + step) / (2 * step);
   return value < 0 ? -size : size;
@@ -62,13 +62,14 @@ inline long NearestSteps(long value, long old, long step) {
 
 inline packed::Coefficients BlocksOf(const std::vector<std::byte>& file) {
   packed::Coefficients blocks;
-  std::string why = "no packed image has its form";
+  std::string why = "the packed format cannot hold this JPEG";
   if (packed::ReadCoefficients(file, blocks, why) != packed::Taken::kYes)
     throw std::runtime_error(why);
   return blocks;
 }
 
-// How many of a component's coefficients are not the nearest to the original ones.
+// How many of a component's coefficients in `to` are not those nearest to the coefficients in
+// `from`.
 inline std::size_t CountFarther(const packed::Coefficients& from, const packed::Coefficients& to,
                                 std::uint32_t c) {
   const std::uint8_t* const old = from.header.table[from.header.component[c].table];

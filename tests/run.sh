@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds everything into build/release and runs the tests: tests/run.sh [--slow]
 #
-# With --slow, tests that take minutes run as well. The last lines are ctest's summary; the exit code is its.
+# With --slow, tests that take minutes run as well. The last lines are ctest's summary, and the exit code is ctest's,
+# unless a step before the tests fails.
 set -eu
 slow=no
 case $#,${1-} in

@@ -1,5 +1,5 @@
-// Builds with a sanitizer use additional memory and files, and run many times as long. Tests of
-// long work do less work there.
+// Builds with a sanitizer use more memory and more files, and are several times slower. Long tests
+// do less work there.
 #pragma once
 
 namespace sluice::test {

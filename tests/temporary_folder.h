@@ -13,7 +13,8 @@ class TemporaryFolder {
   explicit TemporaryFolder(
       const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
     std::string name = (in / "sluice-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    if (mkdtemp(name.data()) == nullptr)
+      throw std::runtime_error("cannot create a temporary folder");
     path_ = name;
   }
   ~TemporaryFolder() {

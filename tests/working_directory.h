@@ -1,4 +1,4 @@
-// The process's working directory, changed for a while.
+// Changes the process's working directory for as long as an object exists.
 #pragma once
 
 #include <filesystem>

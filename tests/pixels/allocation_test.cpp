@@ -1,5 +1,5 @@
-// Counts heap allocations. This is a program of its own, because it replaces operator new. (Its
-// operators are not inlined: GCC would warn that free() frees memory from new.)
+// Counts heap allocations, for which it replaces the whole test program's operators new and delete.
+// (They are not inlined, because GCC would then warn that free() frees memory from new.)
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -110,7 +110,7 @@ TEST_CASE("After the first pictures, decoding allocates no memory") {
         }) == 0);
 }
 
-TEST_CASE("After the first pictures, decoding and recoding whole ones allocates no memory") {
+TEST_CASE("After the first pictures, decoding and recoding whole pictures allocates no memory") {
   std::vector<std::uint8_t> out(std::size_t{640} * 480 * 3);
   std::vector<std::int16_t> rows;
   PayloadDecoder decoder;
@@ -122,8 +122,8 @@ TEST_CASE("After the first pictures, decoding and recoding whole ones allocates 
         }) == 0);
 }
 
-TEST_CASE("Decoding views takes their planes, and nothing else that decoding one does not take") {
-  constexpr std::int64_t kLists = 16 << 10;  // of regions, windows, jobs and planes
+TEST_CASE("Decoding several views allocates their planes, and little else that one does not need") {
+  constexpr std::int64_t kLists = 16 << 10;  // bytes for lists of regions, windows, jobs and planes
   std::vector<std::uint8_t> out(std::size_t{640} * 480 * 3);
   JpegOptions options;
   options.restart_rows = 1;
@@ -136,13 +136,13 @@ TEST_CASE("Decoding views takes their planes, and nothing else that decoding one
   decoder.DecodeViews(payload, regions);
   for (std::size_t i = 0; i < regions.size(); ++i)
     CHECK(decoder.DecodeView(i, payload, regions[i], {out.data(), 3}) == nullptr);
-  CHECK(held.load() - before > 3 * 640 * 480);  // they were read together
+  CHECK(held.load() - before > 3 * 640 * 480);  // the views were decoded together
   CHECK(held.load() - before <=
         static_cast<std::int64_t>(PayloadDecoder::kViewBytes) * 640 * 480 + kLists);
 }
 
 TEST_CASE("A copy of coded data is never larger than the file") {
-  // One segment has nearly all of the file's bytes, and those before it are short.
+  // The first segment has nearly all of the file's bytes, and the buffer starts small.
   JpegOptions options;
   options.quality = 100;
   options.restart_interval = 40 * 30 - 1;
@@ -199,8 +199,7 @@ TEST_CASE("Memory for a large picture is released with it") {
 }
 
 TEST_CASE(
-    "A file that cannot be recoded makes the recoder allocate nothing, whatever its header "
-    "claims") {
+    "For a file that it cannot recode, the recoder allocates little, whatever size is stated") {
   const std::vector<std::byte> file = MakeJpeg(MakePicture(64, 48), {.progressive = true});
   JpegRecoder recoder;
   const std::uint64_t before = taken.load();

@@ -95,8 +95,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Qualities from 1 to 100 and optimised tables decode alike, and tables may change between "
-    "pictures") {
+    "Qualities from 1 to 100 and optimised tables, which change between pictures, give libjpeg's "
+    "planes") {
   std::vector<baseline::Decoder> decoders;
   for (const kernels::Kernels* set : DecodingSets())
     decoders.emplace_back(*set);
@@ -135,7 +135,7 @@ TEST_CASE("Blocks of extreme contrast clamp as libjpeg's do, and never wrap") {
   }
 }
 
-TEST_CASE("A reduced size is near the means of its pixels (32 dB), and equal in all kernels") {
+TEST_CASE("Reduced samples are near the means of pixels (32 dB), and the same with all kernels") {
   const Picture picture = MakePicture(128, 96, 1);
   const auto file = Encode(picture, {1, 1}, 16, 100);
   for (const std::uint32_t reduction : {2U, 4U, 8U}) {
@@ -184,7 +184,7 @@ TEST_CASE("Files that the decoder does not support are left to libjpeg") {
                                          std::byte{'I'},  std::byte{'F'},  std::byte{0}};
   rgb.insert(rgb.begin() + 2, marker.begin(), marker.end());
   CHECK_FALSE(decoder.Decode(rgb, 40, 30, Region::Whole(40, 30)));
-  // Sampling factors mean nothing in a grey picture, but none may exceed 4.
+  // Sampling factors mean nothing in a grey picture, but each must be 1 to 4.
   auto grey = MakeJpeg(MakePicture(40, 30, 1));
   const std::vector<std::byte> frame = {std::byte{0xFF}, std::byte{0xC0}};
   const auto factors = std::search(grey.begin(), grey.end(), frame.begin(), frame.end()) + 11;

@@ -1,4 +1,5 @@
-// Broken JPEG streams: the decoder reports them, in bounds, and alike with every set of kernels.
+// Broken JPEG streams: with every set of kernels, the decoder reports the same ones, and reads
+// nothing outside them.
 #include <cstring>
 
 #include "format/pixels/baseline/scan_decoder.h"
@@ -28,6 +29,7 @@ std::vector<std::byte> RestartFile() {
   return MakeJpeg(MakePicture(64, 96, 3), options);
 }
 
+// Returns whether the decoder accepts the file; every set of kernels must say the same.
 bool Takes(const std::vector<std::byte>& file, const Region& region = Region::Whole(64, 96)) {
   bool taken = false;
   std::size_t count = 0;
@@ -117,7 +119,7 @@ TEST_CASE("Tables that break the standard's rules are not built") {
   CHECK(BuildCodes(spec, true, table));
 }
 
-TEST_CASE("Codes longer than the look-up are found, and unused ones are errors") {
+TEST_CASE("Codes too long for the look-up table are found, and unassigned codes are errors") {
   // One code of each length: 0, 10, 110, ...
   baseline::HuffmanSpec spec;
   for (std::uint32_t i = 0; i < 16; ++i) {
@@ -139,7 +141,7 @@ TEST_CASE("Codes longer than the look-up are found, and unused ones are errors")
   CHECK(table.SlowAc(~std::uint64_t{0}) == 0);
 }
 
-TEST_CASE("Flipped bits give a picture or an error in every set alike, and reads stay in bounds") {
+TEST_CASE("With flipped bits, all sets give the same picture or an error, and stay in bounds") {
   for (const int restart_rows : {0, 1}) {
     JpegOptions options;
     options.restart_rows = restart_rows;

@@ -108,7 +108,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("4:2:2, 4:4:0 and chroma sampled in two ways decode to libjpeg's pixels") {
+TEST_CASE("4:2:2, 4:4:0, and Cb and Cr with different sampling decode to libjpeg's pixels") {
   struct Factors {
     int h, v;
   };
@@ -250,7 +250,7 @@ TEST_CASE("16-bit pixels are decoded exactly, mirrored and in planes") {
           nullptr);
 }
 
-TEST_CASE("Payloads that contradict the table give an error message, and the decoder continues") {
+TEST_CASE("Payloads that contradict the table give an error message, and the next one decodes") {
   const Picture picture = MakePicture(64, 64, 3);
   const auto file = MakeJpeg(picture);
   std::vector<std::uint8_t> out(64 * 64 * 3);
@@ -285,7 +285,7 @@ TEST_CASE("A progressive JPEG with more scans than any real one is refused") {
   JpegOptions options;
   options.progressive = true;
   auto file = MakeJpeg(picture, options);
-  // The last scan, from its SOS marker to the EOI, repeated.
+  // Repeats the last scan, which goes from its SOS marker to the EOI marker.
   std::size_t last = 0;
   for (std::size_t i = 0; i + 1 < file.size(); ++i) {
     if (file[i] == std::byte{0xFF} && file[i + 1] == std::byte{0xDA}) last = i;

@@ -1,4 +1,5 @@
-// Several regions of a JPEG that are read together: each has the pixels that it has alone.
+// Several regions of a JPEG that are decoded together (views): each has the same pixels as when it
+// is decoded alone.
 #include <cstring>
 
 #include "format/pixels/baseline/scan_decoder.h"
@@ -29,7 +30,7 @@ std::vector<std::byte> ViewedJpeg(const Picture& picture, const StoredAs& as) {
   return MakeJpeg(picture, options);
 }
 
-// A region anywhere, enlarged, or reduced by up to ten times.
+// A random region, enlarged or reduced by random factors.
 Region RandomView(std::uint32_t width, std::uint32_t height, RandomStream& random) {
   const auto span = [&random](std::uint32_t size) {
     Span s;
@@ -77,7 +78,7 @@ void CheckViews(const ImagePayload& payload, const std::vector<Region>& regions)
 
 }  // namespace
 
-TEST_CASE("Regions that are read together have the samples that each has alone, in every set") {
+TEST_CASE("Regions decoded together have the samples that each has alone, with every set") {
   RandomStream random(5, static_cast<Purpose>(999), 0);
   for (const StoredAs& as :
        {StoredAs{3, 2, 2, 1, 0}, StoredAs{3, 1, 1, 1, 0}, StoredAs{3, 2, 1, 2, 0},
@@ -128,7 +129,7 @@ TEST_CASE("Views of any JPEG have the pixels of regions decoded one by one") {
   }
 }
 
-TEST_CASE("Broken data gives each view the verdict that it has alone") {
+TEST_CASE("With broken data, each view has the pixels or the error that it has alone") {
   RandomStream random(7, static_cast<Purpose>(999), 0);
   const Picture picture = MakePicture(240, 200);
   const std::vector<std::byte> sound = ViewedJpeg(picture, {3, 2, 2, 1, 0});

@@ -62,7 +62,7 @@ FileBytes EncodeOurs(const Planes& planes, const kernels::Kernels& set) {
   return file.Finish();
 }
 
-// Our coefficients, before they are coded: the file must hold these.
+// Our coefficients before they are coded. The file must hold the same ones.
 packed::Coefficients TransformOurs(const Planes& planes, const kernels::Kernels& set) {
   baseline::RowTransform transform(set, planes.header);
   packed::Coefficients made;
@@ -124,8 +124,8 @@ void CheckSame(const Planes& planes, int quality) {
   REQUIRE(packed::ReadCoefficients(expected, blocks, why) == packed::Taken::kYes);
   for (const kernels::Kernels* set : Sets()) {
     INFO(set->name);
-    CHECK(
-        (EncodeOurs(planes, *set) == expected));  // in parentheses: Catch2 does not print the bytes
+    // The parentheses keep Catch2 from printing the bytes.
+    CHECK((EncodeOurs(planes, *set) == expected));
     CHECK((packed::Pack(TransformOurs(planes, *set)) == packed::Pack(blocks)));
   }
 }
@@ -226,7 +226,7 @@ TEST_CASE("a file is rewritten to the bytes of libjpeg's transcoding") {
   }
 }
 
-TEST_CASE("a reader of blocks refuses incomplete files") {
+TEST_CASE("a reader of blocks refuses incomplete files, further bytes and progressive files") {
   const FileBytes file = MakeJpeg(MakePicture(64, 48), {.restart_rows = 1});
   const auto reads = [](const FileBytes& bytes) {
     baseline::BlockReader reader(kernels::Chosen());

@@ -15,8 +15,8 @@ using test::Picture;
 
 namespace {
 
-// The filters by their definitions, in double precision: the weight of each of `size` samples in
-// output `i` of an interval.
+// Computes the weight of each of `size` samples in output `i` of a span, from the filters'
+// definitions, in double precision.
 std::vector<double> WeightsByDefinition(const Span& span, Filter filter, std::uint32_t i,
                                         std::uint32_t size) {
   const double scale = span.length / span.out;
@@ -128,7 +128,8 @@ TEST_CASE("Raw pixels are resampled by the filters' definitions, rounded after e
   }
 }
 
-TEST_CASE("A reduction by hundreds and thousands gives the mean, too") {
+TEST_CASE(
+    "Raw pixels reduced by factors of hundreds and thousands are also those of the definition") {
   for (const std::uint32_t size : {250U, 300U, 513U, 1000U, 3000U, 8000U}) {
     Picture one = MakePicture(size, 1, 1, 1), checkers = one, white = one;
     std::fill(one.pixels.begin(), one.pixels.end(), std::uint8_t{0});
@@ -152,7 +153,7 @@ TEST_CASE("Raw pixels by channel are the interleaved ones in another order") {
   const std::uint32_t channels = GENERATE(1U, 2U, 3U, 4U);
   const Picture picture = MakePicture(61, 47, channels, channels);
   std::vector<Region> regions = Regions(61, 47);
-  for (const bool flip : {false, true}) {  // and pixels copied one to one
+  for (const bool flip : {false, true}) {  // regions whose pixels are copied one to one
     regions.push_back({SpanOf(7, 30, 61, 30, 2, 40), SpanOf(0, 47, 47, 47, 0, 47), flip});
   }
   for (const Region& region : regions) {
@@ -181,7 +182,7 @@ TEST_CASE("Raw pixels at their own size, mirrored or not, are the source's, with
 }
 
 TEST_CASE(
-    "Raw pixels written past the caches are the same, in whole rows and parts, at any address") {
+    "Raw pixels that bypass the caches are the same, in whole rows and in parts, at any address") {
   const std::uint32_t channels = GENERATE(1U, 2U, 3U, 4U);
   const Picture picture = MakePicture(61, 47, channels, channels);
   const std::vector<Region> regions = {

@@ -12,8 +12,8 @@ inline std::vector<const kernels::Kernels*> Sets() {
   return {list.sets, list.sets + list.count};
 }
 
-// Each set twice: decoding several places of a scan at once (baseline/strands.h), and one segment
-// after another.
+// Each set twice: one copy decodes one segment of a scan after another, the next one several places
+// of a scan at once (baseline/strands.h).
 inline std::vector<const kernels::Kernels*> DecodingSets() {
   static const std::vector<kernels::Kernels> sets = [] {
     std::vector<kernels::Kernels> both;

@@ -1,5 +1,4 @@
-// The kernels that every set of vector instructions has, against exact arithmetic and against each
-// other.
+// Every set's kernels, compared with exact arithmetic and with those of the other sets.
 #include "format/pixels/kernels/kernels.h"
 
 #include <cmath>
@@ -31,7 +30,7 @@ TEST_CASE("The plain kernels always exist, and the chosen set is one of those av
   CHECK(std::find(sets.begin(), sets.end(), &kernels::Chosen()) != sets.end());
 }
 
-TEST_CASE("The last set is NEON's on 64-bit Arm, and that of the widest vectors on x86") {
+TEST_CASE("The last set is NEON's on 64-bit Arm, and the one with the widest vectors on x86") {
 #if defined(__aarch64__)
   const std::string expected = "neon";
 #elif defined(__x86_64__)
@@ -160,7 +159,7 @@ TEST_CASE("Colours are JFIF's, rounded to the nearest") {
   }
 }
 
-TEST_CASE("Every set gives the same colours for each possible difference") {
+TEST_CASE("Every set gives the same colours for each possible value of Cb and Cr") {
   std::vector<std::uint8_t> y(256 + kernels::kSlack);
   std::vector<std::uint8_t> cb(y.size());
   std::vector<std::uint8_t> cr(y.size());
@@ -181,7 +180,7 @@ TEST_CASE("Every set gives the same colours for each possible difference") {
   }
 }
 
-TEST_CASE("A line's colours stay inside the line, whatever its length") {
+TEST_CASE("Colours are written only inside their line, whatever its length") {
   const auto y = RandomBytes(200, 1);
   for (const Kernels* set : Sets()) {
     for (std::size_t count = 1; count < 70; ++count) {

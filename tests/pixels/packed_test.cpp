@@ -30,8 +30,8 @@ std::vector<std::byte> Packed(const std::vector<std::byte>& jpeg) {
 }
 
 // One instruction set's decoders, and the resampler for their planes.
-struct Ways {
-  explicit Ways(const kernels::Kernels& kernel_set)
+struct DecodersOfSet {
+  explicit DecodersOfSet(const kernels::Kernels& kernel_set)
       : set(&kernel_set), baseline(kernel_set), packed(kernel_set), planar(kernel_set) {}
   const kernels::Kernels* set;
   baseline::Decoder baseline;
@@ -53,7 +53,7 @@ ImagePayload PayloadOf(Bytes bytes, const Picture& picture) {
           picture.width,  picture.height,    bytes};
 }
 
-// A crop anywhere, enlarged or reduced by up to eight times and more.
+// A random crop, enlarged or reduced by random factors.
 Region RandomRegion(const Picture& picture, RandomStream& random) {
   const auto span = [&random](std::uint32_t size) {
     Span s;
@@ -76,7 +76,7 @@ Region RandomRegion(const Picture& picture, RandomStream& random) {
 struct LumaFactors {
   int h, v;
 };
-constexpr LumaFactors kLumaFactorss[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
+constexpr LumaFactors kLumaSamplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
 
 std::vector<std::byte> Encode(const Picture& picture, LumaFactors sampling, int quality,
                               bool progressive = false) {
@@ -149,7 +149,7 @@ TEST_CASE("The example of FORMAT.md holds the stated coefficients, and is what t
 }
 
 TEST_CASE("For every sampling, size and quality, packing keeps the file bit for bit") {
-  for (const LumaFactors sampling : kLumaFactorss) {
+  for (const LumaFactors sampling : kLumaSamplings) {
     for (const std::uint32_t channels : {1U, 3U}) {
       for (const int quality : {1, 30, 75, 90, 100}) {
         for (const auto& [width, height] :
@@ -177,11 +177,11 @@ TEST_CASE("For every sampling, size and quality, packing keeps the file bit for 
 }
 
 TEST_CASE("Random crops of packed images have the JPEG's pixels, with every set of kernels") {
-  std::vector<Ways> ways;
+  std::vector<DecodersOfSet> sets;
   for (const kernels::Kernels* set : Sets())
-    ways.emplace_back(*set);
+    sets.emplace_back(*set);
   RandomStream random(1, static_cast<Purpose>(999), 0);
-  for (const LumaFactors sampling : kLumaFactorss) {
+  for (const LumaFactors sampling : kLumaSamplings) {
     for (const std::uint32_t channels : {1U, 3U}) {
       for (const int quality : {10, 85, 97}) {
         const Picture picture =
@@ -192,14 +192,14 @@ TEST_CASE("Random crops of packed images have the JPEG's pixels, with every set 
           const Region region = RandomRegion(picture, random);
           const std::uint32_t wanted = random.Below(2) == 0 ? 1 : 3;
           DecodedPixels first;
-          for (Ways& way : ways) {
-            INFO(way.set->name << " " << sampling.h << "x" << sampling.v << " crop " << i);
-            REQUIRE(way.baseline.Decode(jpeg, 211, 164, region));
-            REQUIRE(way.packed.Decode(PayloadOf(payload, picture), wanted, region) == nullptr);
+          for (DecodersOfSet& of : sets) {
+            INFO(of.set->name << " " << sampling.h << "x" << sampling.v << " crop " << i);
+            REQUIRE(of.baseline.Decode(jpeg, 211, 164, region));
+            REQUIRE(of.packed.Decode(PayloadOf(payload, picture), wanted, region) == nullptr);
             const DecodedPixels pixels =
-                Resampled(way.planar, way.packed.planes(), way.packed.components(), region, wanted);
-            REQUIRE(pixels == Resampled(way.planar, way.baseline.planes(),
-                                        way.baseline.components(), region, wanted));
+                Resampled(of.planar, of.packed.planes(), of.packed.components(), region, wanted);
+            REQUIRE(pixels == Resampled(of.planar, of.baseline.planes(), of.baseline.components(),
+                                        region, wanted));
             if (first.empty()) first = pixels;
             REQUIRE(pixels == first);
           }
@@ -217,15 +217,15 @@ TEST_CASE("Coefficients of every size are unpacked, at full and at reduced size"
       const auto payload = Packed(jpeg);
       CHECK(JpegFileOf(PayloadOf(payload, picture)) == jpeg);
       for (const kernels::Kernels* set : Sets()) {
-        Ways way(*set);
+        DecodersOfSet of(*set);
         for (const std::uint32_t reduction : {1U, 2U, 4U, 8U}) {
           Region region = Region::Whole(72, 56);
           region.x.out = region.x.target = 72 / reduction;
           region.y.out = region.y.target = 56 / reduction;
-          REQUIRE(way.baseline.Decode(jpeg, 72, 56, region));
-          REQUIRE(way.packed.Decode(PayloadOf(payload, picture), 3, region) == nullptr);
-          REQUIRE(Resampled(way.planar, way.packed.planes(), channels, region, 3) ==
-                  Resampled(way.planar, way.baseline.planes(), channels, region, 3));
+          REQUIRE(of.baseline.Decode(jpeg, 72, 56, region));
+          REQUIRE(of.packed.Decode(PayloadOf(payload, picture), 3, region) == nullptr);
+          REQUIRE(Resampled(of.planar, of.packed.planes(), channels, region, 3) ==
+                  Resampled(of.planar, of.baseline.planes(), channels, region, 3));
         }
       }
     }

@@ -1,5 +1,6 @@
-// From JPEG to JPEG by coefficients. Expected values: the nearest multiple of the new step, in
-// whole numbers; for halved chroma, the means of decoded samples.
+// Recodes JPEGs to JPEGs by their coefficients. An expected coefficient is the multiple of the new
+// step that is nearest to the old value, computed with integers. If recoding halves the size of
+// chroma, the expected samples are means of decoded samples.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +16,7 @@ namespace sluice::test {
 
 namespace {
 
-// Recodes with every set of kernels, to the same bytes in either order of the blocks.
+// Recodes with every set of kernels and in both orders of blocks; all must give the same file.
 std::vector<std::byte> Recode(const std::vector<std::byte>& file, const baseline::Header& target) {
   std::vector<std::byte> made;
   for (const kernels::Kernels* set : DecodingSets()) {
@@ -55,8 +56,8 @@ Plane ComponentOf(const std::vector<std::byte>& file, std::uint32_t width, std::
   return plane;
 }
 
-// Compares chroma of a recoding at the finest steps with the means of 2x2 samples of the file.
-// Samples are rounded before and after adding, and coefficients once more.
+// Compares chroma of a recoding of quality 100 with the means of 2x2 samples of the file. They
+// differ a little, because samples are rounded before and after adding, and coefficients once more.
 void CheckMeans(const std::vector<std::byte>& file, const std::vector<std::byte>& made,
                 std::uint32_t width, std::uint32_t height) {
   for (const std::uint32_t c : {1U, 2U}) {
@@ -80,8 +81,8 @@ void CheckMeans(const std::vector<std::byte>& file, const std::vector<std::byte>
   }
 }
 
-// Makes a file claim that its picture is smaller: its last MCUs then hold other samples than
-// repeated ones.
+// Makes a file claim that its picture is smaller: beyond the picture's edge, its last MCUs then do
+// not repeat the samples of the edge, as an encoder's would.
 void CutTo(std::uint32_t width, std::uint32_t height, std::vector<std::byte>& file) {
   const std::byte frame[] = {std::byte{0xFF}, std::byte{0xC0}};
   const auto at = std::search(file.begin(), file.end(), std::begin(frame), std::end(frame));
@@ -94,7 +95,7 @@ void CutTo(std::uint32_t width, std::uint32_t height, std::vector<std::byte>& fi
 
 }  // namespace
 
-TEST_CASE("components that keep their size get the nearest steps") {
+TEST_CASE("components that keep their size get the nearest coefficients") {
   RandomStream random(11, static_cast<Purpose>(999), 0);
   for (int i = 0; i < 120; ++i) {
     const auto width = static_cast<std::uint32_t>(1 + random.Below(i < 100 ? 60 : 400));
@@ -127,7 +128,7 @@ TEST_CASE("recoding at a file's own steps changes nothing") {
   CHECK((Recode(file, HeaderFor({53, 38, 3, 2, 2, 88, 4})) == file));
 }
 
-TEST_CASE("halved chroma becomes means, and luma gets the nearest steps") {
+TEST_CASE("halved chroma becomes means, and luma gets the nearest coefficients") {
   for (std::uint32_t i = 0; i < 40; ++i) {
     const std::uint32_t width = i < 20 ? 1 + i : 10 * i + i % 3;
     const std::uint32_t height = i < 20 ? 1 + (i * 7) % 20 : 200 - i;
@@ -170,8 +171,8 @@ TEST_CASE("coefficients without a baseline code are never written") {
   int taken = 0, refused = 0;
   constexpr long kOfSamples = 1151;  // the strongest frequency of 8-bit samples
   for (int i = 0; i < 450; ++i) {
-    // Coefficients as an encoder makes them, some that are up to four times as strong, and any that
-    // a file can hold.
+    // By `wildness`: coefficients as an encoder makes them, some up to four times as strong as
+    // kOfSamples, or any that a file can hold.
     const std::uint64_t most_of_few[] = {40, 330, 1023};
     const std::uint64_t most_step[] = {12, 12, 255};
     const int wildness = i % 3;

@@ -1,10 +1,11 @@
 // Crops that are shown at half their size or less, and so are decoded from reduced blocks. Their
 // edges may lie anywhere between the samples of such blocks.
 //
-// The reference is the crop of a formula, resized in double precision with the triangle filter: it
-// shares no code and no rounding with the decoder. The reduced transforms are another filter, so
-// values differ, but no sample may be moved. A displacement is found by least squares: the
-// difference from the reference is fitted by the reference's own slope along each axis.
+// The reference is a crop of the picture's formula, or of what libjpeg decodes at full size,
+// resized in double precision with the triangle filter: it shares no code with the decoder. The
+// reduced transforms filter differently, so values differ, but no sample may be moved. A
+// displacement is found by least squares: the difference from the reference is fitted by the
+// reference's own slope along each axis.
 #include <cmath>
 #include <functional>
 
@@ -19,9 +20,9 @@ using namespace sluice::test;
 
 namespace {
 
-constexpr std::uint32_t kWidth = 643, kHeight = 587;  // neither a whole number of blocks
+constexpr std::uint32_t kWidth = 643, kHeight = 587;  // neither is a multiple of 8
 
-// Grey values by position, in pixels; a pixel's centre lies at a half.
+// The grey value at a position in pixels. The centre of the first pixel is (0.5, 0.5).
 using GreyFormula = std::function<double(double x, double y)>;
 
 Picture PictureOfFormula(const GreyFormula& formula, std::uint32_t channels) {
@@ -87,10 +88,10 @@ Region RegionOfCrop(const OffGridCrop& crop) {
 
 struct Displacement {
   double x = 0, y = 0;  // in pixels of the result
-  double noise = 0;     // root mean square of what the displacement does not explain, in levels
+  double noise = 0;     // root mean square of the remaining difference, in grey levels
 };
 
-// Over the outputs in [begin, end) of both axes.
+// Fits the outputs in [begin, end) of both axes.
 Displacement DisplacementOf(const std::vector<std::uint8_t>& got, const std::vector<double>& exact,
                             std::uint32_t out, std::uint32_t begin, std::uint32_t end) {
   double xx = 0, xy = 0, yy = 0, ex = 0, ey = 0;
@@ -116,7 +117,7 @@ Displacement DisplacementOf(const std::vector<std::uint8_t>& got, const std::vec
   return found;
 }
 
-// Root mean square of the differences of the outermost outputs, in levels.
+// Root mean square of the differences of the outermost outputs, in grey levels.
 double EdgeDifferenceOf(const std::vector<std::uint8_t>& got, const std::vector<double>& exact,
                         std::uint32_t out) {
   double squares = 0;
@@ -128,7 +129,7 @@ double EdgeDifferenceOf(const std::vector<std::uint8_t>& got, const std::vector<
   return std::sqrt(squares / (4.0 * out));
 }
 
-// How far values lie from a reference, in levels.
+// How far values lie from a reference, in grey levels.
 struct DifferenceFrom {
   double mean = 0, largest = 0;
   DifferenceFrom(const std::vector<std::uint8_t>& got, const std::vector<double>& exact) {
@@ -139,7 +140,7 @@ struct DifferenceFrom {
   }
 };
 
-// The forms in which a picture may be stored, each with the way of decoding it.
+// A picture in one of the forms in which it may be stored.
 struct StoredForm {
   const char* name;
   Codec codec;
@@ -147,8 +148,8 @@ struct StoredForm {
   std::vector<std::byte> jpeg;  // with the same coefficients
 };
 
-// What the form holds, by libjpeg at full size. A gradient is rounded alike in each block, which
-// would look like a displacement.
+// The pixels that libjpeg decodes at full size. They are used instead of the formula of a gradient,
+// because encoding rounds a gradient alike in each block, which would look like a displacement.
 GreyFormula AsStored(const StoredForm& form) {
   return [picture = DecodeJpeg(form.jpeg, 1)](double x, double y) {
     return double(*picture.at(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y)));
@@ -196,7 +197,7 @@ const std::vector<OffGridCrop> kOffTheGrid = {
     {37, 21, 523, 509, 250},      // a half
     {3, 5, 487, 493, 121},        // a quarter
     {131, 77, 501, 507, 61},      // an eighth
-    {45, 18, 511, 509, 150},      // a half, of more than three pixels each
+    {45, 18, 511, 509, 150},      // a half; an output covers more than three pixels
     {6.3, 9.8, 601.4, 570.9, 91}  // a quarter, between pixels
 };
 
@@ -231,9 +232,9 @@ TEST_CASE("A gradient is not displaced by a crop off the reduced grid") {
         CHECK(above.largest < 1.5);
         CHECK(below.largest < 1.5);
         // Rounding makes both brighter or both darker; a displacement makes one of them brighter
-        // and the other one darker. A slope is steeper in a reduced block than in the picture,
-        // since the coefficients that are left out flatten it, so that samples of a quarter's
-        // blocks lie 0.07 samples towards the block's edge.
+        // and the other one darker. A reduced block leaves out the coefficients that flatten its
+        // slope, so the slope is steeper there than in the picture. At a quarter, samples therefore
+        // seem to lie 0.07 samples closer to the block's edge.
         const double slope = (kAcross * crop.width + kDown * crop.height) / crop.out;
         const double displacement = (above.mean - below.mean) / 2 / slope;
         CHECK(std::fabs(displacement) < 0.1);

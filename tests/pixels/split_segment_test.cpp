@@ -1,5 +1,6 @@
-// A long segment decoded from three places at once, with Huffman tables of its own: the same
-// samples and the same verdict as from its beginning.
+// Decodes a long segment from three places at once, with the file's own Huffman tables. The
+// samples, and whether the segment is refused, must be the same as if it is decoded from its
+// beginning.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -19,7 +20,7 @@ using namespace sluice::test;
 
 namespace {
 
-// A random Huffman table: codes of any lengths, some as long as possible.
+// A random Huffman table, with codes of any lengths.
 baseline::HuffmanSpec RandomSpec(RandomStream& random, bool ac) {
   std::vector<std::uint8_t> symbols;
   for (std::uint32_t symbol = 0; symbol < 256; ++symbol) {
@@ -102,17 +103,18 @@ struct Scan {
     mcus_across = 1 + static_cast<std::uint32_t>(random.Below(40));
     mcus_down = 1 + static_cast<std::uint32_t>(random.Below(60));
     BitWriter out;
-    const std::uint64_t liveliness = 1 + random.Below(40);
+    const std::uint64_t codes_per_block = 1 + random.Below(40);
     for (std::uint32_t m = 0; m < mcus_across * mcus_down; ++m) {
       for (std::uint32_t c = 0; c < components; ++c) {
         for (std::uint32_t b = 0; b < across[c] * down[c]; ++b)
-          PutBlock(random, Coder(spec[0][codes[c]]), Coder(spec[1][codes[c]]), liveliness, out);
+          PutBlock(random, Coder(spec[0][codes[c]]), Coder(spec[1][codes[c]]), codes_per_block,
+                   out);
       }
     }
     SetBytes(out.Finish());
   }
 
-  // Followed by zeros, as in Segments::Read(), and not one byte more.
+  // Copies `from` and the zeros that Segments::Read() adds into memory of exactly that size.
   void SetBytes(const std::vector<std::uint8_t>& from) {
     size = from.size();
     bytes = std::make_unique<std::uint8_t[]>(size + baseline::kSegmentPadding);
@@ -120,7 +122,7 @@ struct Scan {
   }
 
   static void PutBlock(RandomStream& random, const Coder& dc, const Coder& ac,
-                       std::uint64_t liveliness, BitWriter& out) {
+                       std::uint64_t codes_per_block, BitWriter& out) {
     const auto put = [&](const Coder::Code& code) {
       out.Put(code.code, code.length);
       out.Put(random.Below(1ULL << (code.symbol & 15)), code.symbol & 15);
@@ -133,7 +135,7 @@ struct Scan {
         if (ends || k + (code.symbol >> 4) < 63) possible.push_back(code);
       }
       Coder::Code code = possible[random.Below(possible.size())];
-      if (random.Below(liveliness) == 0) {
+      if (random.Below(codes_per_block) == 0) {
         code = *std::find_if(possible.begin(), possible.end(),
                              [](const Coder::Code& one) { return one.symbol == 0; });
       }
@@ -153,13 +155,13 @@ struct Scan {
   std::size_t size = 0;
 };
 
-// Decodes scans in both ways, each with reused memory.
+// Decodes scans from the beginning and from three places; both reuse their memory.
 class BothWays {
  public:
   explicit BothWays(const kernels::Kernels& set) : set_(set) {}
 
   // Decodes in both ways, whose results must be the same, and returns whether the scan is sound.
-  // `rows`: how many rows of MCUs to decode. If they are not all, anything may follow them.
+  // `rows`: how many rows of MCUs to decode. If these are not all rows, anything may follow them.
   bool Decode(const Scan& scan, std::uint32_t rows) {
     kernels::SegmentJob job;
     job.components = scan.components;
@@ -219,7 +221,7 @@ class BothWays {
 };
 
 // Counts finished MCUs, and among them those that waited because a later strand found their blocks.
-// The blocks of those do not lie at `first`.
+// Blocks that waited do not lie at `first`.
 struct Finished {
   const std::int16_t* first = nullptr;
   std::uint32_t mcus = 0, waited = 0;
@@ -298,7 +300,8 @@ TEST_CASE("A broken segment is refused from three places as it is from its begin
   CHECK(broken > 0);
 }
 
-TEST_CASE("A segment of pure noise stays inside its bytes, and is judged the same") {
+TEST_CASE(
+    "Decoding pure noise reads only the segment's bytes, and both ways give the same result") {
   RandomStream random(23, static_cast<Purpose>(999), 0);
   const auto all = AllWays();
   for (int round = 0; round < 40; ++round) {

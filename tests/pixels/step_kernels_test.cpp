@@ -52,7 +52,7 @@ void CheckEverySet(Change change, Expected expected) {
   }
 }
 
-// The scale and the offset of three channels.
+// Scales and offsets that repeat for three channels.
 struct Terms {
   float scales[kernels::kFloatRun], offsets[kernels::kFloatRun];
   Terms() {
@@ -167,7 +167,7 @@ TEST_CASE("Hues are turned alike in every set, by any turn and for any colour") 
       REQUIRE(after == first);
     }
     for (std::size_t i = 0; i < colours.size(); i += 3) {
-      // The largest and the smallest channel must keep their values.
+      // The largest channel must keep its value, and the smallest one its value to within 1.
       const auto [low, high] = std::minmax({colours[i], colours[i + 1], colours[i + 2]});
       const auto [new_low, new_high] = std::minmax({first[i], first[i + 1], first[i + 2]});
       REQUIRE((int{new_high} == int{high} && std::abs(int{new_low} - int{low}) <= 1));
@@ -218,15 +218,15 @@ TEST_CASE("Weighted sums of a blur are exact in every set") {
 
 namespace {
 
-// Rounds a number by the definition of these formats, in double precision: to `bits` bits, with a
-// last place of at least 2^least, and halves to even.
+// Rounds a number by the definition of 16-bit formats, in double precision: to `bits` bits, with a
+// last place of at least 2^least, and ties to even.
 double NearestOf(double number, int bits, int least) {
   if (number == 0) return number;
   const int place = std::max(std::ilogb(number) - (bits - 1), least);
   return std::ldexp(std::nearbyint(std::ldexp(number, -place)), place);
 }
 
-// The number that 16 bits of such a format stand for.
+// The number that 16 bits stand for in a format with that many exponent bits.
 double NumberOf(std::uint16_t half, int exponent_bits) {
   const int mantissa_bits = 15 - exponent_bits;
   const int bias = (1 << (exponent_bits - 1)) - 1;
@@ -262,7 +262,7 @@ std::vector<float> OddFloats() {
 
 }  // namespace
 
-TEST_CASE("16-bit numbers are the nearest ones, with halves to even, in every set") {
+TEST_CASE("Numbers become the nearest 16-bit numbers, with ties to even, in every set") {
   const std::vector<float> floats = OddFloats();
   const std::vector<float> scales(kernels::kFloatRun, 1.0F);
   const std::vector<std::uint8_t> zeros(kernels::kFloatRun, 0);  // 0 x 1 + the number
@@ -286,7 +286,7 @@ TEST_CASE("16-bit numbers are the nearest ones, with halves to even, in every se
   }
 }
 
-TEST_CASE("16-bit numbers come from the same products, for any count, in every set") {
+TEST_CASE("16-bit numbers are value times scale plus offset, for any count, in every set") {
   const Terms terms;
   for (const std::size_t count : kCounts) {
     const std::vector<std::uint8_t> values = RandomValues(count, count);

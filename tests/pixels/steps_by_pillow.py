@@ -32,7 +32,7 @@ STEPS = {
 }
 
 print(f"// Made by steps_by_pillow.py with Pillow {PIL.__version__}: step, its parameter, number and")
-print("// channels of the picture, CRC-32 of what comes out.")
+print("// channels of the picture, CRC-32 of the result.")
 for name, (step, parameters) in STEPS.items():
     for parameter in parameters:
         for number in (0, 1):

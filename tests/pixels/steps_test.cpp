@@ -95,7 +95,7 @@ TEST_CASE("A turn of the hue by a third exchanges channels, and greys stay") {
 
 TEST_CASE("A blur agrees with the sum over its window in double precision") {
   for (const std::uint32_t channels : {1U, 3U}) {
-    // A Gaussian with sigma 1.1, rounded to 1/65536, and weights for the left side only.
+    // Symmetric weights, and weights for the left side only. Each set adds up to 65536.
     for (const std::vector<std::uint32_t>& weights :
          {std::vector<std::uint32_t>{13500, 38536, 13500},
           {65536, 0, 0, 0, 0},
@@ -131,8 +131,7 @@ TEST_CASE("A blur agrees with the sum over its window in double precision") {
   }
 }
 
-TEST_CASE(
-    "Steps leave pictures of one pixel, one row or without colour unchanged where they must") {
+TEST_CASE("Steps that need several pixels keep a single one, and colour steps keep grey pictures") {
   std::vector<std::uint8_t> one = {9, 8, 7};
   const Pixels pixel{one.data(), 1, 1, 3};
   EqualizePixels(pixel);

@@ -1,5 +1,6 @@
-// Restart intervals decoded at the same time (strands): the same samples and the same verdict as
-// one after another, and as libjpeg's.
+// Decodes several restart intervals at the same time, each by a strand. The samples, and whether
+// the file is refused, must be the same as if intervals are decoded one after another. Samples must
+// also be libjpeg's.
 #include <algorithm>
 #include <memory>
 
@@ -48,7 +49,7 @@ Samples SamplesOf(const ColumnPlane* planes, std::uint32_t components) {
   return samples;
 }
 
-// Every set of kernels in both ways, each with reused memory.
+// A decoder for every set of kernels, with and without strands. Each reuses its memory.
 class Decoders {
  public:
   Decoders() {
@@ -113,11 +114,12 @@ void ListTables(const baseline::BlockTables& block,
     list.push_back(&table);
 }
 
-// A strand's bytes and blocks, of the exact size, so that a sanitizer sees a step beyond them.
-struct Fed {
+// A strand's random bytes and its blocks, in memory of their exact size, so that a sanitizer sees
+// an access beyond them.
+struct StrandInput {
   static constexpr std::size_t kBlocks = 7;
 
-  explicit Fed(RandomStream& random)
+  explicit StrandInput(RandomStream& random)
       : number(random.Word()),
         size(random.Below(300)),
         bytes(std::make_unique<std::uint8_t[]>(size + kernels::kSlack)),
@@ -152,7 +154,7 @@ struct Fed {
     return {begin, strand.end};
   }
 
-  std::uint64_t number;
+  std::uint64_t number;  // to sort by
   std::size_t size;
   std::unique_ptr<std::uint8_t[]> bytes;
   std::unique_ptr<Block[]> blocks;
@@ -228,7 +230,7 @@ TEST_CASE("A change in any byte of an interval is judged alike, whichever strand
       INFO("interval " << s << ", byte " << at);
       const Samples samples = decoders.Decode(broken, whole);
       ++(samples.empty() ? refused : taken);
-      // Only files that libjpeg accepts, too, are accepted.
+      // If we accept a file, libjpeg accepts it, too.
       if (!samples.empty()) REQUIRE(samples == ByLibjpeg(broken, 80, 112, whole));
     }
   }
@@ -247,7 +249,8 @@ TEST_CASE("An interval that ends too early or too late is refused, whichever str
     const auto end = file.begin() + static_cast<std::ptrdiff_t>(begins[s + 1] - 2);
     for (std::ptrdiff_t cut = 1; cut <= end - begin; cut += cut < 12 ? 1 : 29) {
       File early(file.begin(), end - cut);
-      if (early.back() == std::byte{0xFF}) early.push_back(std::byte{0});  // no new marker
+      if (early.back() == std::byte{0xFF})
+        early.push_back(std::byte{0});  // or else a marker would arise
       early.insert(early.end(), end, file.end());
       INFO("interval " << s << ", without its last " << cut << " bytes");
       REQUIRE(decoders.Decode(early, whole).empty());
@@ -257,7 +260,7 @@ TEST_CASE("An interval that ends too early or too late is refused, whichever str
         File late(file.begin(), end);
         late.insert(late.end(), count, more);
         late.insert(late.end(), end, file.end());
-        INFO("interval " << s << ", with " << count << " bytes behind it");
+        INFO("interval " << s << ", with " << count << " more bytes");
         REQUIRE(decoders.Decode(late, whole).empty());
       }
     }
@@ -352,7 +355,7 @@ struct Coded {
   std::size_t bits = 0;
 };
 
-// The result of a strand.
+// A strand that decodes `source`, and the blocks that it fills.
 struct Decoding {
   Decoding(const Coded& source, bool of_wanted)
       : coded(source), wanted(of_wanted), blocks(Coded::kBlocks + 1) {
@@ -417,28 +420,28 @@ TEST_CASE("Strands give the coefficients that were coded, whatever they are") {
 TEST_CASE("Strands stay inside their bytes and blocks for any input, the same in every set") {
   RandomStream random(9, static_cast<Purpose>(999), 0);
   for (int round = 0; round < 1000; ++round) {
-    std::vector<Fed> fed;
+    std::vector<StrandInput> inputs;
     for (std::uint64_t count = 1 + random.Below(kernels::kStrands); count > 0; --count)
-      fed.emplace_back(random);
+      inputs.emplace_back(random);
     std::vector<std::vector<std::int16_t>> first;
     for (const kernels::Kernels* set : Sets()) {
       std::vector<std::vector<std::int16_t>> results;
-      std::sort(fed.begin(), fed.end(),
-                [](const Fed& a, const Fed& b) { return a.number < b.number; });
-      for (Fed& one : fed)
+      std::sort(inputs.begin(), inputs.end(),
+                [](const StrandInput& a, const StrandInput& b) { return a.number < b.number; });
+      for (StrandInput& one : inputs)
         one.Reset();
-      for (std::size_t running = fed.size(); running > 0;) {
+      for (std::size_t running = inputs.size(); running > 0;) {
         kernels::Strand strands[kernels::kStrands];
         for (std::size_t i = 0; i < running; ++i)
-          strands[i] = fed[i].strand;
+          strands[i] = inputs[i].strand;
         set->run_strands(strands, running);
         for (std::size_t i = 0; i < running; ++i)
-          fed[i].strand = strands[i];
-        const auto done = std::find_if(fed.begin(), fed.begin() + std::ptrdiff_t(running),
-                                       [](const Fed& one) { return one.IsDone(); });
-        REQUIRE(done != fed.begin() + std::ptrdiff_t(running));
+          inputs[i].strand = strands[i];
+        const auto done = std::find_if(inputs.begin(), inputs.begin() + std::ptrdiff_t(running),
+                                       [](const StrandInput& one) { return one.IsDone(); });
+        REQUIRE(done != inputs.begin() + std::ptrdiff_t(running));
         results.push_back(done->Result());
-        std::swap(*done, fed[--running]);
+        std::swap(*done, inputs[--running]);
       }
       if (first.empty()) first = results;
       REQUIRE(results == first);

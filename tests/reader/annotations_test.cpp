@@ -1,4 +1,5 @@
-// Boxes and key points through a region. Expected values are worked out by hand.
+// Boxes, key points and masks through a region. Expected values are worked out by hand or by
+// Pillow.
 #include "reader/transform/annotations.h"
 
 #include <cmath>
@@ -57,7 +58,7 @@ TEST_CASE("Boxes are mirrored by a flip") {
   CheckNear(Boxes({10, 5, 30, 15}, MapOf({HorizontalFlip{1}}, 100, 50)).boxes, {70, 5, 90, 15});
 }
 
-TEST_CASE("If a crop adds a border, boxes are moved by it and end where the picture ends") {
+TEST_CASE("If a crop adds a border, boxes are moved by the border and end where the picture ends") {
   // 10 x 10 in the middle of 20 x 20: moved by 5.
   const PointMap map = MapOf({CenterCrop(20)}, 10, 10);
   CheckNear(Boxes({-3, 2, 20, 8}, map).boxes, {5, 7, 15, 13});
@@ -114,7 +115,7 @@ TEST_CASE("Key points move, lose their visibility outside, and change sides with
 
 TEST_CASE("Key points on an edge of the visible part belong to it, mirrored or not") {
   for (const double mirrored : {0.0, 1.0}) {
-    // The corners of 500 x 375, and the points just beyond two of them.
+    // The corners of 500 x 375, and points just beyond two of its edges.
     std::vector<double> points = {0,   0,   2, 500,    0, 2, 0, 375,   2,
                                   500, 375, 2, 500.01, 9, 2, 9, -0.01, 2};
     MapPoints(std::span<double>(points), PointShape{1, 3, {}}, {},

@@ -30,7 +30,7 @@ for wide, space, size in spaces:
                 value = magnitudes[b].item() if magnitudes.ndim else 0.0
                 print(f'{{{str(wide).lower()}, "{name}", {bins}, {b}, {value!r}, '
                       f'{str(signed).lower()}}},')
-print("#else  // operation, magnitude, number and channels of the picture, CRC-32 of what comes out")
+print("#else  // operation, magnitude, number and channels of the picture, CRC-32 of the result")
 CASES = {
     "Identity": [0], "ShearX": [0.3, -0.17, 0.99], "ShearY": [0.1, -0.99], "TranslateX": [5.9, -17.2],
     "TranslateY": [9.0, -3.5], "Rotate": [30.0, -17.0, 135.0, 90.0, 180.0, 270.0],

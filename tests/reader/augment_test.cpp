@@ -72,7 +72,7 @@ TEST_CASE("Magnitudes and signs are those of torchvision's tables") {
     const AugmentKind kind = KindNamed(expected.name);
     CHECK(AugmentMagnitude(kind, expected.wide, expected.bin, expected.bins, kFormulaWidth,
                            kFormulaHeight) ==
-          Approx(expected.value).epsilon(1e-5).margin(1e-6));  // torch counts in float32
+          Approx(expected.value).epsilon(1e-5).margin(1e-6));  // torch computes in float32
     CHECK(AugmentHasSign(kind) == expected.has_sign);
     names.insert(expected.name);
   }
@@ -123,7 +123,7 @@ TEST_CASE("TrivialAugmentWide draws operations, magnitudes and signs evenly", "[
 
 TEST_CASE("RandAugment applies the requested number of operations one after another") {
   const std::vector<std::uint8_t> before = FormulaPicture(1, 3);
-  // Every result that two operations of that magnitude can give.
+  // Every result that one operation of this magnitude can give.
   const auto once = [](const std::vector<std::uint8_t>& of) {
     std::set<std::vector<std::uint8_t>> made;
     for (std::size_t k = 0; k < kAugmentKinds; ++k) {

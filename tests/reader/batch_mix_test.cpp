@@ -111,7 +111,7 @@ TEST_CASE(
   CHECK(bytes[0] == 10);  // a single image stays as it is
 }
 
-TEST_CASE("Every 16-bit half-precision number survives the way to float and back") {
+TEST_CASE("Every half-precision number except NaN survives conversion to float and back") {
   for (unsigned half = 0; half < 65536; ++half) {
     const float value = OfHalf(static_cast<std::uint16_t>(half));
     if (std::isnan(value)) continue;
@@ -185,7 +185,7 @@ TEST_CASE("Pixels and labels are mixed by the same share, for any number of thre
           const double expected = (share * double(own) + (1 - share) * double(partner)) / 255;
           REQUIRE(mixed.pixels[b][row] == Approx(expected).margin(1e-5));
         } else {
-          // One of 64 pixels is the smallest part of an area.
+          // A cut covers whole pixels, of which an image has 64.
           REQUIRE(share * 64 == Approx(std::round(share * 64)).margin(1e-4));
         }
       }

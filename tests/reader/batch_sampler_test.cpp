@@ -101,7 +101,7 @@ TEST_CASE("Ranks share each composed batch in contiguous parts") {
   }
   for (std::size_t b = 0; b < expected.size(); ++b) {
     CHECK(joined[b].samples == expected[b].samples);
-    CHECK(joined[b].pixels == expected[b].pixels);  // by the same draws
+    CHECK(joined[b].pixels == expected[b].pixels);  // rows draw the same on any rank
   }
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("A wrong batch sampler is an error that names the batch") {
   CHECK_THAT(Refusal(dataset, options, ErrorCode::kInvalidArgument), ContainsSubstring("Direct"));
 }
 
-TEST_CASE("A batch sampler that fails for a later epoch loses no batch before it") {
+TEST_CASE("If a batch sampler fails for a later epoch, no batch is lost") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = SamplerOptions(2);

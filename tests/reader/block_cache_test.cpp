@@ -107,7 +107,7 @@ TEST_CASE("a cached block that differs from the fetched one is found and fetched
   }
   SECTION("records changed") {
     // The table has a page, then 8 bytes per piece, then 32 bytes per piece; the first five pieces
-    // are the frame's.
+    // hold the shard's header and directory.
     const auto size = static_cast<std::streamoff>(std::filesystem::file_size(cached / "pieces"));
     const std::streamoff pieces = (size - 4096) / 40;
     std::fstream(cached / "pieces").seekp(4096 + pieces * 8 + 8 * 32 + 3).put('!');
@@ -125,7 +125,7 @@ TEST_CASE("a cached block that differs from the fetched one is found and fetched
   CHECK(loader.Stats().fetched_bytes > 0);
 }
 
-TEST_CASE("a cache whose table is truncated while it is played from costs no sample", "[remote]") {
+TEST_CASE("a loader loses no sample if its cache's table is truncated during playing", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 320);
   const LoaderOptions options = Cached(folder / "cache", 100'000'000);
@@ -162,7 +162,7 @@ TEST_CASE("two loaders on one cache fetch each block once", "[remote]") {
   CHECK(fetched <= BlockBytes(path) + 100'000);
 }
 
-TEST_CASE("a cache keeps to its budget, and blocks that do not fit are played all the same",
+TEST_CASE("a cache keeps to its budget, and blocks that do not fit into it are played, too",
           "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 960);  // 60 blocks of 200 kB
@@ -271,8 +271,8 @@ TEST_CASE("a loader plays without its cache if the cache's disk is full", "[remo
 
 namespace {
 
-// Starts and kills a process that fills the cache, `times` times, each time somewhat later. Another
-// process may play at the same time.
+// Starts a process that fills the cache and kills it after 3 to 122 ms, `times` times. After every
+// fourth kill, checks in another process that a loader with this cache plays the right batches.
 void KillAtRandom(int times) {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 640);
@@ -294,7 +294,7 @@ void KillAtRandom(int times) {
     REQUIRE(waitpid(child, &status, 0) == child);
     REQUIRE(WIFSIGNALED(status));
     if (i % 4 != 3) continue;
-    // A fork: this process must have no threads when it forks again.
+    // In a child, because this process must have no threads when it forks again.
     CHECK(InChild([&] {
             Loader loader(OpenRemote(path, link), options);
             const bool same = PlayBatches(loader, 1) == expected;

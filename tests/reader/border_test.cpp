@@ -82,8 +82,9 @@ LoaderOptions BorderOptions(const BorderCase& of) {
   return options;
 }
 
-// Compares a map with a white picture with a black border. If a warp has mixed the two, a pixel
-// inside the picture is more than half white at an edge, and at least a quarter white at a corner.
+// Compares the map of a border with a white picture that has a black border. If a warp has mixed
+// white and black, a pixel inside the picture is more than half white at an edge, and at least a
+// quarter white at a corner.
 void CheckBorder(const std::uint8_t* map, const std::uint8_t* picture, bool warps) {
   for (std::size_t p = 0; p < kPixels; ++p) {
     const int white = picture[p * 3];
@@ -220,7 +221,7 @@ TEST_CASE("A batch function learns every row's border, without the rows that are
       const std::span<std::uint8_t> expected = batch.Field<std::uint8_t>(
           std::string_view(image) == "second" ? "border of second" : "border");
       if (!std::equal(map.begin(), map.end(), expected.begin(), expected.end()))
-        throw std::runtime_error(std::string("another border of ") + image);
+        throw std::runtime_error(std::string("wrong border of ") + image);
     }
   };
   Loader loader(Dataset::Open(WriteWhite(folder, 60)), options);
@@ -254,7 +255,7 @@ TEST_CASE("A border that cannot be computed, or whose map has the wrong size, is
   for (const Batch& batch : loader.Epoch(0)) {
     const auto map = batch.Field<std::uint8_t>("border");
     for (std::size_t i = 0; i < map.size(); ++i)
-      REQUIRE(map[i] == (batch.samples()[i / 64] == 5 ? 1 : 0));  // it has no such mask
+      REQUIRE(map[i] == (batch.samples()[i / 64] == 5 ? 1 : 0));  // sample 5 has no such mask
   }
 }
 

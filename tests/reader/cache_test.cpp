@@ -261,7 +261,7 @@ TEST_CASE("Results of a deterministic function are kept, and it is not called fo
 }
 
 TEST_CASE(
-    "Results of a function are not kept if a step before it is random, or without a function") {
+    "Keeping a function's results is refused without a function, and with random steps before it") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 10));
   LoaderOptions options = Keeping({Resize(24, 24)}, 1'000'000);

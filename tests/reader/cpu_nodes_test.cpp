@@ -132,8 +132,8 @@ TEST_CASE("Spread over nodes, a loader has threads on each, and the same batches
       REQUIRE(Keep(state->Next(range)) == batch);
   }
   state->Stop();
-  // Threads are not spread if a user's function may start threads, or if there is only one thread
-  // for each node.
+  // Threads are not spread if a user's function may start threads, or if there are fewer than two
+  // threads for each node.
   options.sample_function = [](MutableSample&) {};
   const auto with_function = std::make_shared<LoaderState>(dataset, options, nodes);
   options.sample_function = {};

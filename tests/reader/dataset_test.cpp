@@ -28,7 +28,7 @@ ErrorCode CodeOf(const std::function<void()>& action) {
   return ErrorCode::kState;
 }
 
-// Bytes this process has read by system calls, and files it has opened, so far.
+// How many bytes this process has read by system calls so far.
 std::uint64_t BytesRead() {
   std::ifstream io("/proc/self/io");
   std::string name;

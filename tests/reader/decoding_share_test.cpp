@@ -10,11 +10,11 @@ using namespace sluice;
 
 namespace {
 
-// Two sides that decode, and the seconds that a row costs each.
+// The host and the device, which both decode, and the seconds that a row costs each of them.
 struct Sides {
-  double kept = 0;     // of a thread, for a row that the host decodes
-  double offered = 0;  // of a thread, for a row that is left to the device
-  double device = 0;   // of the device, for such a row
+  double kept = 0;     // a thread's, for a row that the host decodes
+  double offered = 0;  // a thread's, for a row that is left to the device
+  double device = 0;   // the device's, for a row that is left to it
   unsigned threads = 4;
   bool trainer_waits = true;
 
@@ -71,7 +71,7 @@ TEST_CASE("A fixed share does not change") {
   }
 }
 
-TEST_CASE("A slow device gets less, a slow host gives more, and the share ends at the best") {
+TEST_CASE("A slow device gets less, a slow host gives more, and the share ends near the best one") {
   const Sides slow_device{200e-6, 20e-6, 400e-6}, slow_host{2e-3, 20e-6, 50e-6};
   const Sides alike{240e-6, 20e-6, 80e-6}, hopeless{30e-6, 20e-6, 5e-3}, fast{240e-6, 20e-6, 2e-6};
   for (const Sides& sides : {slow_device, slow_host, alike, hopeless, fast}) {

@@ -15,7 +15,7 @@ using namespace sluice::test;
 
 namespace {
 
-// 16 pictures of a WriteLargerDataset.
+// The bytes of a block of a WriteLargerDataset, which holds 16 pictures.
 std::uint64_t BlockBytes(const Dataset& dataset) {
   return dataset.state()->table.Shard(0)->block_entry(0).bytes;
 }
@@ -25,7 +25,7 @@ std::unique_ptr<BlockIo> MakeIo(By by) {
   return by == By::kKernel ? MakeUringIo() : MakeThreadIo(3);
 }
 
-// Finishes reads as soon as they are asked for, and returns them last first.
+// For classes whose Submit() finishes a read at once. Wait() returns the newest read first.
 class ReadyIo : public BlockIo {
  public:
   BlockRead& Wait() override {
@@ -65,7 +65,7 @@ TEST_CASE("Where a file system refuses O_DIRECT, reads use the page cache and dr
   if (drops) CHECK(files.memory().in_use() >= 20 * BlockBytes(dataset));
 }
 
-TEST_CASE("A file system that accepts O_DIRECT but fails to read so is asked once per shard") {
+TEST_CASE("If reads with O_DIRECT fail, the shard's later reads do without it") {
   class StubbornIo : public ReadyIo {
    public:
     explicit StubbornIo(int& refusals) : refusals_(refusals) {}
@@ -174,7 +174,7 @@ TEST_CASE("If memory does not suffice for the open blocks, the least used one is
   CHECK(reading.opened() == 30);
 }
 
-TEST_CASE("Blocks without memory to read ahead into are not waited for, and are read when needed") {
+TEST_CASE("Blocks without memory to read ahead into are not waited for, and the others are read") {
   class ShortIo : public ReadyIo {  // short of memory for every third read
    public:
     void Submit(BlockRead& read) override {

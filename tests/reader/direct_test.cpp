@@ -20,7 +20,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Plays the same mapped and past the page cache, compares the batches and returns them.
+// Plays epochs from mapped shards and past the page cache, compares the batches and returns them.
 std::vector<PlayedBatch> RequireSame(const Dataset& dataset, LoaderOptions options,
                                      std::uint64_t epochs = 2) {
   options.storage = Mapped{};
@@ -38,7 +38,7 @@ std::vector<PlayedBatch> RequireSame(const Dataset& dataset, LoaderOptions optio
   return all;
 }
 
-// JPEGs, each with a second one next to it.
+// Samples that have two JPEGs each.
 std::filesystem::path WriteTwoImages(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "two";
   DatasetWriter writer(path, {{Field::Image(), Field::Image("other"), Field::Label("label")}},
@@ -55,7 +55,7 @@ std::filesystem::path WriteTwoImages(const TemporaryFolder& folder, int count) {
   return path;
 }
 
-// Overwrites the only unnamed file that this process has open in a folder.
+// Fills the only unnamed file that this process has open in a folder with zeros.
 void ZeroNamelessFile(const std::filesystem::path& folder) {
   std::size_t found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -209,7 +209,7 @@ TEST_CASE("Fields that are left out are not read past the page cache, either") {
     samples += batch.size();
   }
   CHECK(samples == 320);
-  CHECK(loader.Stats().read_ahead_bytes <= 2 * 20 * 4096);  // it may be an epoch ahead
+  CHECK(loader.Stats().read_ahead_bytes <= 2 * 20 * 4096);  // the loader may be an epoch ahead
 }
 
 TEST_CASE("Reading past the page cache leaves nothing in it but headers and directories") {
@@ -293,7 +293,8 @@ TEST_CASE("The memory bound includes the blocks, and the loader stays under it")
   const std::uint64_t before = AnonymousBytes();
   Loader loader(dataset, options);
   const LoaderMemory memory = loader.Memory();
-  // 200 blocks: two windows of 8, one for each thread, and an eighth.
+  // The shard has 200 blocks. The bound is two windows of 8 blocks and one block for each of two
+  // threads, plus an eighth.
   const std::uint64_t block = (dataset.shards()[0].bytes + 199) / 200;
   CHECK(memory.blocks == (18 * block * 9 + 7) / 8);
   CHECK(memory.own() == memory.slots + memory.scratch + memory.bookkeeping + memory.blocks);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kTries = 4000;
 
-// Checks that numbers from 0 to 1 are equally frequent in each of ten parts.
+// Checks that numbers from 0 to 1 are equally frequent in each of ten bins.
 void CheckUniform(const std::vector<double>& numbers) {
   std::vector<int> counts(10);
   for (const double number : numbers) {
@@ -80,7 +80,7 @@ TEST_CASE("A random crop out of a larger picture lies anywhere, along either sid
   CheckUniform(tops);
 }
 
-TEST_CASE("Flips and quarter turns happen as often as they say, and turns evenly") {
+TEST_CASE("Flips and quarter turns have their probabilities, and all turns are equally frequent") {
   std::uint64_t upended = 0, across = 0, turned = 0;
   std::map<std::pair<bool, bool>, std::uint64_t> quarters;
   for (std::uint64_t p = 0; p < kTries; ++p) {
@@ -102,7 +102,8 @@ TEST_CASE("Flips and quarter turns happen as often as they say, and turns evenly
 TEST_CASE("A jitter's contrast and saturation are uniform about 1") {
   std::vector<double> contrasts, saturations;
   for (std::uint64_t p = 0; p < kTries; ++p) {
-    // About their mean of 100, and about their grey: neither reaches 0 or 255.
+    // Contrast spreads values about their mean of 100, saturation about the colour's grey. No value
+    // reaches 0 or 255.
     const auto grey = Changed(ColorJitter{0, 0.4}, {50, 150}, 2, 1, 1, p);
     contrasts.push_back(((grey[1] - grey[0]) / 100.0 - 0.6) / 0.8);
     const auto colour = Changed(ColorJitter{0, 0, 0.5}, {200, 100, 100}, 1, 1, 3, p);
@@ -113,7 +114,8 @@ TEST_CASE("A jitter's contrast and saturation are uniform about 1") {
 }
 
 TEST_CASE("A blur's sigma is uniform between its bounds") {
-  // A bright line across 9 x 9: next to it lies exp(-1 / (2 sigma^2)) of what the line keeps.
+  // A bright line in 9 x 9 pixels. After the blur, its neighbours have exp(-1 / (2 sigma^2)) times
+  // the line's value.
   std::vector<std::uint8_t> line(81, 0);
   for (std::size_t y = 0; y < 9; ++y)
     line[9 * y + 4] = 255;
@@ -129,8 +131,8 @@ TEST_CASE("A blur's sigma is uniform between its bounds") {
   CHECK(squares / kTries == Approx(0.8 * 0.8 / 12).epsilon(0.06));
 }
 
-TEST_CASE("Every step that has a probability happens as often as that says", "[no-tsan]") {
-  // A picture that each of them changes.
+TEST_CASE("Every step that has a probability happens that often", "[no-tsan]") {
+  // A picture that each step changes.
   constexpr std::uint32_t kSide = 20;
   std::vector<std::uint8_t> before;
   for (std::uint32_t i = 0; i < kSide * kSide; ++i)
@@ -152,7 +154,7 @@ TEST_CASE("Every step that has a probability happens as often as that says", "[n
   }
 }
 
-TEST_CASE("Erased rectangles have uniform areas and logarithms of ratios, tops and noise") {
+TEST_CASE("Erased rectangles have uniform areas, logarithms of ratios, positions and noise") {
   RandomErasing erasing;
   erasing.probability = 1;
   erasing.min_scale = 0.04;
@@ -198,7 +200,7 @@ TEST_CASE("Erased rectangles have uniform areas and logarithms of ratios, tops a
 
 TEST_CASE("RandAugment draws operations and signs evenly") {
   const std::vector<std::uint8_t> before = FormulaPicture(0, 3);
-  std::map<std::vector<std::uint8_t>, double> chance;  // several may make the same
+  std::map<std::vector<std::uint8_t>, double> chance;  // several operations may give one picture
   for (std::size_t k = 0; k < kAugmentKinds; ++k) {
     for (const double sign : {1.0, -1.0}) {
       const auto kind = static_cast<AugmentKind>(k);
@@ -221,7 +223,7 @@ TEST_CASE("The centre of a cut lies anywhere") {
   std::vector<double> xs, ys;
   for (std::uint64_t i = 0; i < kTries; ++i) {
     RandomStream draws(3, Purpose::kMix, i);
-    // Small enough to be cut off by few edges; those are left out, and with them 10% of each side.
+    // A tenth of each side, so that edges cut off few. Those that are cut off are left out.
     const CutRectangle cut = DrawCut(0.99, 200, 400, draws);
     if (cut.width == 20) xs.push_back((double(cut.left) + 0.5) / 181);
     if (cut.height == 40) ys.push_back((double(cut.top) + 0.5) / 361);

@@ -87,8 +87,8 @@ class DrawnPlaying {
   std::uint64_t Below(std::uint64_t n) { return random_() % n; }
   bool Chance(std::uint64_t one_in) { return Below(one_in) == 0; }
 
-  // Some of the first 251 samples are damaged. Each sample has a colour of its own that is not
-  // black.
+  // `damaged` are among the samples 1 to 250. Their colours differ and are not black, so that
+  // DamageIn() finds them.
   void AddRaw(const char* name, int count, std::uint32_t block_samples,
               std::set<std::uint64_t> damaged) {
     const std::filesystem::path bad = folder_ / (std::string(name) + "-bad");
@@ -256,7 +256,7 @@ class DrawnPlaying {
     return rows;
   }
 
-  // With kKeep, a last batch that cannot be shared evenly may give one row more.
+  // With kKeep, a last batch that cannot be shared evenly may give the rank a filler row.
   void RequireShare(DrawnRows played, const DrawnRows& expected) const {
     if (order_.ranks.last_batch == LastBatch::kKeep && played.size() == expected.size() + 1) {
       REQUIRE(played.back().flag == SampleFlag::kFillsUp);
@@ -323,7 +323,7 @@ class DrawnPlaying {
     }
   }
 
-  // An epoch of the damaged dataset, by each policy.
+  // An epoch of the damaged dataset, by a policy drawn at random.
   void Faulty(std::uint64_t epoch, const std::vector<DrawnRows>& good) {
     const DrawnData& data = data_[of_];
     const Dataset dataset = Dataset::Open(data.bad);
@@ -381,10 +381,10 @@ class DrawnPlaying {
   std::vector<DrawnData> data_;
   std::mt19937_64 random_;
   std::uint64_t round_ = 0;
-  // The round's own:
-  std::size_t of_ = 0;
+  // Drawn in each round:
+  std::size_t of_ = 0;  // the number of the dataset
   LoaderOptions order_;
-  std::size_t global_ = 1;
+  std::size_t global_ = 1;  // the batch size over all ranks
   bool rows_are_fixed_ = false;
 };
 

@@ -1,7 +1,7 @@
 """eio_fs.py FOLDER MOUNT FILE BEGIN END [DELAY] [direct_io]: shows FOLDER at MOUNT, where reading bytes BEGIN
 to END - 1 of FILE fails with EIO, and each read takes DELAY seconds. With direct_io, the kernel keeps no pages of
-its files, and refuses to map them as shared. Goes into the background once it is mounted. With --can alone, only
-says whether it could run."""
+its files, and refuses to map them as shared. Goes into the background once it is mounted. With --can alone, the exit
+code says whether it could run."""
 import errno
 import os
 import sys

@@ -83,8 +83,9 @@ TEST_CASE(
   }
 }
 
+// A thread that steps while another one waits for a batch of the same range gets an error (kState).
 TEST_CASE(
-    "If two threads step through one range, no batch is lost, and at most one of them is refused") {
+    "If two threads step through one range, no batch is lost, and one of them may be refused") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(1, 2);
   options.ring.hold = 8;

@@ -107,7 +107,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("Damage stays a fault in every epoch, however often payloads are compared") {
+TEST_CASE("Damage is a fault in every epoch, with each setting that compares checksums") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   Damage(path, kDamaged);
@@ -156,7 +156,7 @@ TEST_CASE("Faults are listed with shard, sample, key and reason, and counted") {
   CHECK(loader.Stats().faults == 2 * kDamaged.size());
 }
 
-TEST_CASE("A row of another epoch does not change which faults of the running epoch count") {
+TEST_CASE("Row() of another epoch does not change which faults of the running epoch count") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   Damage(path, kDamaged);
@@ -233,7 +233,7 @@ TEST_CASE(
   for (const Verify verify :
        {Verify::kAuto, Verify::kAlways, Verify::kFirstEpoch, Verify::kNever}) {
     if (direct && verify != Verify::kAlways && verify != Verify::kNever)
-      continue;  // these have no effect on direct reads
+      continue;  // each of these acts like kAlways or like kNever
     for (const int cut : {0, 2, 1, 3}) {
       if (kSanitized && cut == 1) break;
       const TemporaryFolder folder;
@@ -362,7 +362,8 @@ TEST_CASE("A disk that keeps no pages of its files is played and verified as any
 
 namespace {
 
-// From now on, this process cannot map files read-only, as on a file system that does not allow it.
+// Makes this process unable to map files read-only from now on, as on a file system that does not
+// allow it. False if the system has no such rules.
 bool RefuseToMapFiles() {
   constexpr auto kArgument = [](std::uint32_t number) {
     return static_cast<std::uint32_t>(offsetof(seccomp_data, args) + 8 * number);
@@ -389,7 +390,7 @@ TEST_CASE("If no file can be mapped, the loader reads the dataset into memory an
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 2000);
   std::vector<PlayedBatch> expected;
-  // A child: this process must have no threads when it forks again.
+  // In a child, because this process must have no threads when it forks again.
   CHECK(InChild([&] {
           Loader local(Dataset::Open(path), OptionsFor(16, 2));
           expected = PlayBatches(local, 0);

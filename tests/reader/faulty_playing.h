@@ -11,7 +11,8 @@
 
 namespace sluice::test {
 
-// Changes one pixel in a file of a WriteRawDataset: the first pixel of that sample's colour.
+// Changes one value of a picture in a file of a WriteRawDataset. It is the file's first picture
+// that has the colour of that sample.
 inline void DamageIn(const std::filesystem::path& file, std::uint64_t sample) {
   const std::string pixels(192, static_cast<char>(sample % 251));
   const std::size_t at = ContentOf(file).find(pixels);
@@ -21,7 +22,7 @@ inline void DamageIn(const std::filesystem::path& file, std::uint64_t sample) {
   out.put(static_cast<char>(~pixels[0]));
 }
 
-// Does the same for each of these samples. The dataset has one shard and at most 251 samples.
+// Damages each of these samples. The dataset has one shard and at most 251 samples.
 inline void Damage(const std::filesystem::path& path, const std::vector<int>& samples) {
   const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
   for (const int sample : samples)

@@ -24,7 +24,7 @@ std::vector<T> ToVector(std::span<const T> values) {
   return {values.begin(), values.end()};
 }
 
-// One sample's fields in words, to compare whole epochs with.
+// A sample's fields as text, with which tests compare epochs.
 std::string SampleText(const Batch& batch, std::size_t row) {
   std::string text = std::string(batch.Text("caption", row)) + "|";
   for (const float v : batch.Variable<float>("boxes")[row])
@@ -49,7 +49,7 @@ std::vector<std::string> PlayTexts(Loader& loader, std::uint64_t epoch,
   return texts;
 }
 
-// Changes a byte within the run of that many equal bytes.
+// Changes a byte in the first run of `count` equal bytes.
 void DamageRun(const std::filesystem::path& path, char byte, std::size_t count) {
   const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
   const std::string bytes = ContentOf(file);
@@ -146,7 +146,7 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
     return bytes;
   };
   CHECK(bytes_of({"label"}) == 0);
-  CHECK(bytes_of({"image"}) == 8 * 576);  // a multiple of 64: no padding in between
+  CHECK(bytes_of({"image"}) == 8 * 576);  // 576 is a multiple of 64, so there is no padding
   CHECK(bytes_of({"blob"}) == (1 + 2 + 2 + 3 + 4 + 4 + 0) * 64 + 7 * 40);
   // Neighbours are one range.
   LoaderOptions options;
@@ -200,7 +200,7 @@ TEST_CASE("Masks, boxes and their classes follow the image through crop and flip
       }
       REQUIRE(ToVector(boxes[row]) == expected);
       REQUIRE(ToVector(classes[row]) == left);
-      // Points that are entries of their own move and are never dropped.
+      // Each key point is an entry of its field. Points are moved, too, but never dropped.
       REQUIRE(points[row].size() == i % 4 * 2);
       if (i % 4 > 0) REQUIRE((points[row][0] == 12 && points[row][1] == -1));
     }
@@ -260,7 +260,7 @@ TEST_CASE("Faulty samples are skipped or substituted with all of their fields") 
   }
 }
 
-TEST_CASE("Images that neither lead nor follow come only when they are named") {
+TEST_CASE("An image that does not follow the batch's main image comes only if it is named") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
   LoaderOptions options = OptionsFor(5, 2);
@@ -272,9 +272,9 @@ TEST_CASE("Images that neither lead nor follow come only when they are named") {
     CHECK((batch.image("image").data == batch.image().data && batch.image().channels == 3));
     CHECK((batch.image("depth").width == 8 && batch.image("depth").channels == 1));
   }
-  options.output.image = "mask";  // masks alone, never mixed
+  options.output.image = "mask";  // masks alone, which are resized to the nearest pixel
   options.output.fields = {"mask"};
-  options.integrity.on_fault = OnFault::kSkip;  // samples without one
+  options.integrity.on_fault = OnFault::kSkip;  // leaves out samples without a mask
   Loader masks(dataset, options);
   for (const Batch& batch : masks.Epoch(0)) {
     for (std::size_t row = 0; row < batch.size(); ++row)
@@ -406,7 +406,7 @@ TEST_CASE("Mixing samples is refused if masks, boxes or points would no longer f
   CHECK((*loader.Epoch(0).begin()).size() == 4);
 }
 
-TEST_CASE("Fields that cannot follow a transform are refused, and come as stored without one") {
+TEST_CASE("Fields that cannot follow steps are refused with steps, and come as stored without") {
   const TemporaryFolder folder;
   Field boxes = Field::Variable("boxes", DType::kInt32, {4});
   boxes.role = Role::kBoxes;

@@ -168,7 +168,7 @@ TEST_CASE("A cache piece that was written damaged is repaired") {
   const std::vector<PlayedBatch> expected = PlayBatches(local, 0);
   LoaderOptions cached = Skipping();
   cached.stage = Stage{folder / "cache", 100'000'000};
-  // Bytes that nobody compares on arrival: this loader does not verify payloads.
+  // This loader does not compare payloads with their checksums, so the cache keeps the damage.
   LoaderOptions careless = cached;
   careless.integrity.verify = Verify::kNever;
   const Flip payload = PlacesIn(path)[0].second;

@@ -364,7 +364,7 @@ std::string FaultList(const std::vector<Fault>& faults) {
 
 }  // namespace
 
-TEST_CASE("verify names what a wrong writer made, with file and sample") {
+TEST_CASE("verify names each fault that a faulty writer made, with file and sample") {
   for (const ForgedCase& made : ForgedCases()) {
     INFO(made.name);
     const TemporaryFolder folder;

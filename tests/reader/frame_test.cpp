@@ -1,5 +1,5 @@
-// Frames that are turned, bordered, warped or of another size by epoch: pixels, masks, boxes and
-// points alike.
+// Frames that are turned, have a border, are warped, or differ in size by epoch. They must treat
+// pixels, masks, boxes and points alike.
 #include "reader/transform/frame.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Grid {
   friend bool operator==(const Grid&, const Grid&) = default;
 };
 
-// All pixels differ if there are at most 256 of them.
+// A picture of numbered pixels; they all differ if there are at most 256.
 Grid Numbered(std::uint32_t width, std::uint32_t height, std::uint32_t channels = 1) {
   Grid picture{width, height, channels, {}};
   for (std::uint32_t i = 0; i < width * height; ++i)
@@ -94,7 +94,7 @@ Grid Mirrored(const Grid& picture, bool across) {
   return out;
 }
 
-// The picture with a border of `padding`, cut at (left, top) of that.
+// Adds a border of `padding` pixels to the picture and takes the part from (left, top) on.
 Grid Padded(const Grid& picture, int padding, bool reflect, std::uint8_t fill, std::uint32_t left,
             std::uint32_t top, std::uint32_t width, std::uint32_t height) {
   Grid out{width, height, picture.channels, {}};
@@ -183,7 +183,7 @@ TEST_CASE("Planes and masks are turned as interleaved pixels are") {
   }
 }
 
-TEST_CASE("A random crop's border reflects the picture or has its colour, at every offset alike",
+TEST_CASE("A random crop's border reflects the picture or has its fill, at equally likely offsets",
           "[no-tsan]") {
   const Grid picture = Numbered(9, 8);
   for (const bool reflect : {true, false}) {
@@ -269,7 +269,7 @@ TEST_CASE("A centred crop by ratio takes the same region as FFCV's") {
   CHECK((dot.x.length == 1 && dot.y.length == 1));
 }
 
-TEST_CASE("An affine step draws its numbers uniformly, and takes the picture about its centre") {
+TEST_CASE("An affine step draws its numbers uniformly, and turns the picture about its centre") {
   RandomAffine op(20);
   op.translate_x = 0.25;
   op.min_scale = 0.5;

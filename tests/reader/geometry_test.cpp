@@ -27,11 +27,11 @@ TEST_CASE("exp and log agree with the C library") {
   }
 }
 
-TEST_CASE("No transform takes the whole picture") {
+TEST_CASE("Without steps, the region is the whole picture") {
   REQUIRE(RegionOf({}, 50, 40) == Region::Whole(50, 40));
 }
 
-TEST_CASE("Resize takes the whole picture onto the given grid") {
+TEST_CASE("Resize scales the whole picture to the given size") {
   const Region region = RegionOf({Resize(20, 10)}, 50, 40);
   CHECK((region.x.start == 0 && region.x.length == 50 && region.x.out == 20 &&
          region.x.target == 20));
@@ -49,7 +49,7 @@ TEST_CASE("The shorter side is resized and the longer one rounded down, as torch
   CHECK((thin.x.target == 256 && thin.y.target == 65535));
 }
 
-TEST_CASE("A centre crop takes the middle, halves rounded to even") {
+TEST_CASE("A centre crop takes the middle, and an offset that ends in .5 is rounded to even") {
   // torchvision: int(round((341 - 224) / 2.0)) = round(58.5) = 58, (256 - 224) / 2 = 16
   const Region region = RegionOf({ResizeShortSide{256}, CenterCrop(224)}, 500, 375);
   CHECK(region.x.start == Approx(58 * 500.0 / 341));
@@ -89,7 +89,7 @@ TEST_CASE("A crop entirely in the padding is empty") {
 }
 
 TEST_CASE("Random-resized-crops have the stated distribution and stay inside") {
-  // Area: uniform in [0.08, 1] as far as the crop fits; the ratio's logarithm: uniform.
+  // The area is uniform in [0.08, max_scale], and the ratio's logarithm is uniform.
   double area = 0;
   double log_ratio = 0;
   double log_ratio_squared = 0;
@@ -119,7 +119,7 @@ TEST_CASE("Where no random crop fits, the largest centred one with an allowed ra
   CHECK((region.x.length == 13 && region.x.start == 493 && region.y.length == 10));
 }
 
-TEST_CASE("A flip mirrors as often as it says") {
+TEST_CASE("A flip mirrors as often as its probability says") {
   int flips = 0;
   for (std::uint64_t p = 0; p < 10'000; ++p) {
     flips += RegionOf({HorizontalFlip{0.3}}, 10, 10, p).flip ? 1 : 0;
@@ -148,7 +148,7 @@ TEST_CASE("Adding a flip does not move the crops, and positions draw independent
   CHECK(alone != geometry.FrameFor(300, 200, DrawSeed(1, 3), 5).region);
 }
 
-TEST_CASE("The extent is known if the last step fixes it") {
+TEST_CASE("The extent is known if the steps fix it") {
   CHECK_FALSE(Geometry(Pipeline{}).FixedExtent().has_value());
   CHECK_FALSE(Geometry({ResizeShortSide{9}, HorizontalFlip{}}).FixedExtent().has_value());
   CHECK(Geometry({ResizeShortSide{9}, CenterCrop(8, 6)}).FixedExtent()->height == 6);

@@ -14,7 +14,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Sample i's picture and mask, raw and of this size.
+// The size of sample i's picture and mask.
 ImageSize SizeOfSample(std::uint64_t i) {
   return {static_cast<std::uint32_t>(2 + i % 7), static_cast<std::uint32_t>(3 + i % 5)};
 }
@@ -248,7 +248,7 @@ TEST_CASE("Ranks get the same images of different sizes, whatever their number")
   CHECK(play(4) == alone);
 }
 
-TEST_CASE("An image that keeps its shape equals that of a loader for its size") {
+TEST_CASE("An image of its own size equals that of a loader that resizes to this size") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 20));
   LoaderOptions options = SizesOptions(ImageSizes::kOwn);
@@ -315,7 +315,8 @@ TEST_CASE("The user's functions see images of their own sizes") {
   Loader loader(dataset, options);
   for (const Batch& batch : loader.Epoch(0))
     for (std::size_t row = 0; row < batch.size(); ++row) {
-      const std::uint64_t sample = batch.samples()[row];  // 255 - (255 - value), and 255 - padding
+      // Both functions invert the picture's values, and the batch function also its padding.
+      const std::uint64_t sample = batch.samples()[row];
       CheckImage(batch.image({}, row), SizeOfSample(sample), sample, false, 255);
     }
 }
@@ -338,7 +339,8 @@ TEST_CASE("Memory() counts room for the largest image in each row, and no more")
         CHECK(std::uint64_t{batch.sizes()[row].width} * batch.sizes()[row].height <= max_pixels);
     return loader.Memory().slots / (4 * 4096);
   };
-  // The widest is 7, the highest 8: rows of 3 bytes a pixel, in steps of 64 bytes.
+  // Widths are at most 7 and heights at most 8. A row takes 3 bytes a pixel, rounded up to 64
+  // bytes.
   CHECK(slots(ImageSizes::kOwn, 1000, {}) == 192);
   CHECK(slots(ImageSizes::kPadded, 1000, {}) == 192);
   CHECK(slots(ImageSizes::kOwn, 20, {}) == 64);

@@ -58,7 +58,7 @@ std::vector<std::byte> LargeJpeg() {
   return file;
 }
 
-// The mean difference between an image and the formula, where its corner lies at (left, top).
+// The mean difference between an image and the pixels of the formula from (left, top) on.
 double DifferenceAt(const ImageBatch& image, std::uint32_t left, std::uint32_t top) {
   double sum = 0;
   for (std::uint32_t y = 0; y < image.height; ++y) {
@@ -72,7 +72,8 @@ double DifferenceAt(const ImageBatch& image, std::uint32_t left, std::uint32_t t
 
 }  // namespace
 
-TEST_CASE("Crops of a picture of 200 megapixels take memory for themselves", "[no-tsan]") {
+TEST_CASE("Crops of a picture of 200 megapixels take little memory in addition to its file",
+          "[no-tsan]") {
   constexpr std::uint64_t kCrops = 16;
   const ReadLimits all{.max_pixels = std::uint64_t{kWidth} * kHeight};
   constexpr std::uint64_t kOwn = 24 << 20;  // planes, rows, tables, stacks
@@ -109,7 +110,7 @@ TEST_CASE("Crops of a picture of 200 megapixels take memory for themselves", "[n
       most = std::max(most, AnonymousBytes());
     }
     CHECK(crops == kCrops);
-    // Payloads lie in the page cache, or in memory of the loader's own: two, each rounded up.
+    // Payloads lie in the page cache, or in the loader's own memory: two, each rounded up.
     const std::uint64_t held = loader.Memory().blocks;
     CHECK((held == 0) == (way == Way::kMapped));
     CHECK(held <= 3 * payload);
@@ -122,7 +123,7 @@ TEST_CASE("Crops of a picture of 200 megapixels take memory for themselves", "[n
   options.transform = {CenterCrop(512)};
   Loader loader(Dataset::Open(path, all), options);
   for (const Batch& batch : loader.Epoch(0)) {
-    // Of 16 levels of grain, which JPEG blurs.
+    // JPEG blurs the grain, which has 16 levels.
     CHECK(DifferenceAt(batch.image(), (kWidth - 512) / 2, (kHeight - 512) / 2) < 8);
     CHECK(DifferenceAt(batch.image(), (kWidth - 512) / 2 + 200, (kHeight - 512) / 2) > 8);
   }

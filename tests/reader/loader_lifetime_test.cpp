@@ -30,7 +30,7 @@ std::optional<ErrorCode> OnAnotherThread(const std::function<void()>& action) {
   return code;
 }
 
-// Makes samples of epoch 0 wait until they are released.
+// Makes samples of epoch 0 wait until the gate is opened.
 struct Gate {
   std::promise<void> open;
   std::shared_future<void> opened = open.get_future().share();
@@ -218,7 +218,7 @@ TEST_CASE("A thread that steps while another waits for a batch gets an error") {
   CHECK(played == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5});
 }
 
-TEST_CASE("An iteration may continue in another thread that receives it") {
+TEST_CASE("An iteration may continue in another thread that receives its iterator or range") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsFor(10, 2));
   const EpochRange range = loader.Epoch(0);

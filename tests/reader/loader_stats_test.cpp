@@ -257,7 +257,7 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   CHECK(more.Since(earlier).threads == 3);
 }
 
-TEST_CASE("The verdict on decoding and storage knows of pictures much larger than their rows") {
+TEST_CASE("The verdict on decoding or storage mentions pictures much larger than their rows") {
   LoaderStats stats = Measured();
   Waits(stats, 40, 2);
   REQUIRE(stats.bound() == Bound::kDecoding);
@@ -276,7 +276,7 @@ TEST_CASE("The verdict on decoding and storage knows of pictures much larger tha
   CHECK_THAT(stats.Verdict(), !ContainsSubstring("--max-side"));
 }
 
-TEST_CASE("Pixels are counted of decoded pictures, and of all their rows") {
+TEST_CASE("The pixels of decoded pictures, and of all rows made from them, are counted") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(8, 2);
   options.transform = {Resize(4)};
@@ -308,7 +308,7 @@ TEST_CASE("Each stage's times add up to the time played") {
   CHECK(stats.batches == 100);
 }
 
-TEST_CASE("A batch can be repeated for as long as epochs last, at no cost") {
+TEST_CASE("repeat_first_batch gives as many batches as epochs have, and decodes only the first") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 195));
   LoaderOptions options = OptionsFor(10, 2);

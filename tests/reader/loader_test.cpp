@@ -297,7 +297,7 @@ TEST_CASE("A dataset without images gives its arrays as batches") {
 }
 
 TEST_CASE(
-    "A damaged sample is an error that names shard, sample and key, and other batches still come") {
+    "A damaged sample is an error that names shard, sample and key, and batches before it come") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 64);
   const Dataset whole = Dataset::Open(path);
@@ -338,7 +338,7 @@ TEST_CASE(
   options.integrity.verify = Verify::kNever;
   Loader careless(dataset, options);
   CHECK(Play(careless, 0).samples.size() == 64);
-  // By default, raw payloads get what kFirstEpoch gives all payloads.
+  // For raw payloads, kAuto is kFirstEpoch.
   for (const Verify verify : {Verify::kFirstEpoch, Verify::kAuto}) {
     options.integrity.verify = verify;
     Loader loader(dataset, options);
@@ -352,7 +352,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("A missing shard is an error from the epoch that needs it on") {
+TEST_CASE("A missing shard is an error of the epoch that needs it") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 64);
   Dataset dataset = Dataset::Open(path);
@@ -375,7 +375,7 @@ TEST_CASE("Statistics count the batches handed over") {
   CHECK(loader.memory_bytes() >= 4 * (10 * 192 + 10 * 4));
 }
 
-TEST_CASE("Without a number of threads, a loader uses as many as this process has CPUs") {
+TEST_CASE("Without a number of threads, a loader chooses one") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 10)), OptionsFor(10, {}));
   CHECK(loader.threads() >= 1);

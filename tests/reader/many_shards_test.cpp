@@ -21,7 +21,7 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr std::size_t kMaxMapped = 2;
 
-// While it lives, opened datasets keep only this many shards mapped.
+// While an object lives, datasets that are opened keep only kMaxMapped shards mapped.
 class FewMapped {
  public:
   FewMapped() { setenv("SLUICE_MAX_MAPPED_SHARDS", std::to_string(kMaxMapped).c_str(), 1); }
@@ -94,7 +94,7 @@ TEST_CASE("Unused shards beyond the bound are unmapped") {
 }
 
 TEST_CASE(
-    "A shard whose copy has disappeared is read from the dataset's folder when mapped again") {
+    "A shard whose copy is gone or damaged is read from the dataset's folder when mapped again") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
   const std::shared_ptr<DatasetState> opened = DatasetState::Open(path, {}, kMaxMapped);
@@ -193,7 +193,7 @@ TEST_CASE("Twenty thousand shards play with no more of them mapped than promised
     std::vector<std::uint64_t> samples;
     for (const PlayedBatch& batch : PlayBatches(loader, 0)) {
       for (std::size_t row = 0; row < batch.samples.size(); ++row) {
-        constexpr std::size_t kPixels = 48;  // of one value, that of the sample's number
+        constexpr std::size_t kPixels = 48;  // all equal the sample's number modulo 251
         const auto* const pixels = batch.pixels.data() + row * kPixels;
         REQUIRE(std::count(pixels, pixels + kPixels,
                            static_cast<std::uint8_t>(batch.samples[row] % 251)) == kPixels);
@@ -211,8 +211,8 @@ TEST_CASE("Twenty thousand shards play with no more of them mapped than promised
 }
 
 TEST_CASE(
-    "A billion samples that a manifest claims in missing shards are skipped, and can be left "
-    "early") {
+    "A billion samples that a manifest claims in missing shards are skipped, and their epoch can "
+    "be left early") {
   const TemporaryFolder folder;
   Manifest manifest;
   manifest.schema = Schema{{Field::Image(), Field::Label("label", {"a", "b"})}};

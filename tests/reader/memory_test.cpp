@@ -88,7 +88,7 @@ TEST_CASE("Mapped memory stays under two windows if used blocks are released", "
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteLargerDataset(folder, 1600);
   if (GENERATE(false, true)) RewriteShards(Dataset::Open(path));
-  const std::uint64_t often = kSanitized ? 20 : 4;  // a sanitizer's mappings take long to add up
+  const std::uint64_t often = kSanitized ? 20 : 4;  // adding up a sanitizer's mappings takes long
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kSequential}) {
     for (const Behind behind : {Behind::kUnmap, Behind::kDrop}) {
       const Dataset dataset = Dataset::Open(path);
@@ -183,7 +183,7 @@ TEST_CASE("The loader's own memory stays under the bound, for every kind of file
 namespace {
 
 // Sample i has (i % 7)^4 x 16 bytes of boxes and a text of (i % 5) x 20 kB, which is compressed in
-// every second sample. It does not have a picture.
+// every second sample. Samples have no picture.
 std::filesystem::path WriteValues(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "values";
   DatasetWriter writer(path,
@@ -258,7 +258,7 @@ TEST_CASE("Memory for values of very different sizes stays under the bound") {
 
 namespace {
 
-// A memory cgroup of its own, if this process may make one.
+// A new memory cgroup, if this process may make one.
 class MemoryGroup {
  public:
   explicit MemoryGroup(std::uint64_t limit) {

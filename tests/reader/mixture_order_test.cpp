@@ -74,7 +74,7 @@ TEST_CASE("Each part of a mixture has its share of an epoch, and of any stretch 
     for (std::size_t k = 0; k < 4; ++k)
       worst = std::max(worst, std::abs(counts[k] - weights[k] * static_cast<double>(p + 1)));
   }
-  // A row of `lanes` positions has the word's shares, exact to one or two turns. Within a row, and
+  // A row of `lanes` positions has each part's share, to within one or two turns. Within a row, and
   // in the tail, the turns come in random order. (If each turn were drawn by itself, three standard
   // deviations would be 137.)
   CHECK(worst <= 24);
@@ -128,7 +128,7 @@ TEST_CASE("A mixture's part is shuffled anew each time it begins again") {
   CHECK_FALSE(std::equal(second.begin(), second.begin() + 100, second.begin() + 100));
 }
 
-TEST_CASE("Any position of a mixture is reached at once, after any other position") {
+TEST_CASE("The positions of a mixture can be looked up in any order") {
   const auto shuffle = GENERATE(Shuffle::kQuasiRandom, Shuffle::kRandom);
   const MixedEpochs mixed({3000, 50, 1}, Weights({3, 2, 1}), shuffle);
   const std::vector<std::uint64_t> samples = mixed.Epoch(1);
@@ -164,7 +164,7 @@ TEST_CASE("A rank of a mixture opens only the blocks of its own lanes") {
 TEST_CASE("If requested, each rank's batch has its share of each dataset") {
   MixtureParameters parameters = Weights({3, 1});
   parameters.shares = MixtureShares::kOfEachBatch;
-  std::vector<std::vector<std::uint64_t>> global;  // the first batches of 32, for any world size
+  std::vector<std::vector<std::uint64_t>> global;  // the first 32 samples, by number of ranks
   for (const unsigned ranks : {1U, 2U, 4U}) {
     parameters.batch_size = 32 / ranks;
     parameters.world_size = ranks;
@@ -187,7 +187,7 @@ TEST_CASE("If requested, each rank's batch has its share of each dataset") {
   CHECK(global[0] == global[2]);
 }
 
-TEST_CASE("A dataset of one sample is mixed with one of a million without extra time or memory") {
+TEST_CASE("A dataset of one sample is mixed with one of a million, in an epoch far ahead") {
   const MixedEpochs mixed({1, 1'000'003}, Weights({0.5, 0.5}, 200'000));
   EpochOrder order = mixed.Order(1'000'000'007);
   std::vector<std::uint64_t> opened;

@@ -60,7 +60,7 @@ TEST_CASE(
   LoaderOptions options = OptionsFor(8, 3);
   options.order.lanes = 4;
   SECTION("until the first dataset has been played") {}
-  SECTION("until one has been played") {
+  SECTION("until the shortest dataset has been played") {
     mixture.length = MixtureLength::kShortest;
   }
   SECTION("for a number of samples") {
@@ -73,7 +73,7 @@ TEST_CASE(
   SECTION("without weights") {
     mixture = {{a}, {b}, {c}};
   }
-  SECTION("with functions and random steps") {
+  SECTION("with random steps") {
     options.transform = {ColorJitter{0.9}};
   }
   Loader loader(mixture, options);
@@ -326,9 +326,9 @@ TEST_CASE("Datasets that cannot be mixed, and options that do not fit, are refus
   refused({{a}, {Dataset::Open(folder / "text")}}, options, "it has no image field \"image\"");
   refused({{a, 1}, {a, -1}}, options, "the weight of dataset 1 is not a number above 0");
   refused({{a, 0}, {a, 1}}, options, "the weight of dataset 0 is not a number above 0");
-  Mixture long_one{{a}, {a}};
-  long_one.length = MixtureLength::kShortest;
-  refused(long_one, options, "give each dataset a weight");
+  Mixture unweighted{{a}, {a}};
+  unweighted.length = MixtureLength::kShortest;
+  refused(unweighted, options, "give each dataset a weight");
   const Mixture mixture{{a, 1}, {a, 2}};
   options.order.shuffle = Shuffle::kSequential;
   refused(mixture, options, "set LoaderOptions::order.shuffle to kQuasiRandom or kRandom");

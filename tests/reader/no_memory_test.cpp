@@ -1,4 +1,4 @@
-// Systems without any more memory: each allocation may fail.
+// Systems that run out of memory: any allocation may fail.
 #include <atomic>
 #include <cstdlib>
 #include <limits>
@@ -18,8 +18,8 @@ namespace {
 
 // A single request for more than this fails.
 std::atomic<std::size_t> most_memory{std::numeric_limits<std::size_t>::max()};
-// The request after this many others fails, whatever its size, and so does each after the same
-// number of requests. Negative: none fails.
+// The request after `until_refused` others fails, whatever its size (negative: none fails). From
+// then on, every request number `then_each` fails (0: no other request fails).
 std::atomic<long> until_refused{-1};
 std::atomic<long> then_each{0};
 
@@ -34,7 +34,7 @@ bool Refuses() noexcept {
 
 }  // namespace
 
-// Not inline: otherwise a compiler would see memory of one kind freed as another.
+// Not inline, because a compiler would otherwise warn that free() frees memory from new.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   const bool gives = bytes <= most_memory.load() && !Refuses();
   void* const memory = gives ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
@@ -50,7 +50,7 @@ bool Refuses() noexcept {
   std::free(memory);
 }
 
-TEST_CASE("Without memory to find a substitute, the batch is an Error") {
+TEST_CASE("Without memory to find a substitute, the step to its batch throws an Error") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   Damage(path, {40});

@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Box classes may stand before the label.
+// A schema in which the classes of boxes come before the label.
 Schema BoxesAndLabel() {
   Field boxes = Field::Variable("box classes", DType::kInt32, {});
   boxes.role = Role::kLabel;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kSamples = 24;
 
-// The classes of sample i, out of five: those that divide i; no class for 0 and 1.
+// The classes of sample i, out of five: those of 2, 3 and 4 that divide i; none for sample 0.
 std::vector<std::int64_t> TagsOf(std::uint64_t i) {
   std::vector<std::int64_t> tags;
   for (std::uint64_t c = 2; c < 5 && i > 0; ++c)
@@ -37,7 +37,7 @@ Dataset WriteTags(const TemporaryFolder& folder, const std::vector<std::int64_t>
     std::vector<std::int8_t> padded(4, -1);
     std::copy(values.begin(), values.end(), padded.begin());
     if (i == 6) values.insert(values.end(), stray.begin(), stray.end());
-    if (i != 1) sample.SetArray<std::int64_t>("tags", values);  // 1 lacks the field
+    if (i != 1) sample.SetArray<std::int64_t>("tags", values);  // sample 1 lacks the field
     sample.SetArray<std::int8_t>("padded", padded);
     sample.Set<float>("score", 1);
     writer.Add(sample);
@@ -46,7 +46,7 @@ Dataset WriteTags(const TemporaryFolder& folder, const std::vector<std::int64_t>
   return Dataset::Open(path);
 }
 
-// Checks that each class of a sample has `own`, and each other class `other`.
+// Checks that the target is `own` for each class of a sample, and `other` for all other classes.
 void CheckTargets(const Dataset& dataset, const OneHot& step, double own, double other) {
   LoaderOptions options = OptionsFor(7, 3);
   options.transform = {step};
@@ -68,7 +68,7 @@ void CheckTargets(const Dataset& dataset, const OneHot& step, double own, double
 
 }  // namespace
 
-TEST_CASE("Each of several labels sets a one, from a field of any length and from an array") {
+TEST_CASE("Each of a sample's labels gives a 1, from a field of any length and from an array") {
   const TemporaryFolder folder;
   const Dataset dataset = WriteTags(folder, {3, 3});  // a class that is named twice counts once
   CheckTargets(dataset, OneHot{0, 0, "tags"}, 1, 0);  // as many classes as are named
@@ -80,7 +80,7 @@ TEST_CASE("Smoothing several labels moves each number separately") {
   CheckTargets(WriteTags(folder), OneHot{0, 0.1, "tags"}, 0.9 + 0.02, 0.02);
 }
 
-TEST_CASE("A sample with one label too many that is not a class is a fault") {
+TEST_CASE("A sample with an additional label that is not a class is a fault") {
   for (const std::int64_t stray : {std::int64_t{5}, std::int64_t{-1}, std::int64_t{1} << 40}) {
     const TemporaryFolder folder;
     LoaderOptions options = OptionsFor(kSamples, 2);
