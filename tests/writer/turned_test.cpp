@@ -178,17 +178,18 @@ TEST_CASE("an image whose annotations fit only its other orientation is left out
   };
   for (const std::optional<bool> upright : {std::optional<bool>(), std::optional<bool>(true)}) {
     CHECK_THAT(reason(drawn.Coco(true), upright),
-               ContainsSubstring("has 100x60 pixels, but its label file describes 60x100; its file "
-                                 "stores it in that size: if annotations were drawn on it so, "
-                                 "convert with --as-stored"));
+               ContainsSubstring("has 100x60 pixels, but its label file describes 60x100; the file "
+                                 "stores the image in that size: if the annotations were drawn on "
+                                 "the image as stored, convert with --as-stored"));
     CHECK_THAT(reason(drawn.Masks(true), upright), ContainsSubstring("--as-stored"));
   }
   CHECK_THAT(reason(drawn.Coco(), false),
-             ContainsSubstring("has 60x100 pixels, but its label file describes 100x60; it has "
-                               "that size upright: convert with --upright"));
+             ContainsSubstring("has 60x100 pixels, but its label file describes 100x60; the "
+                               "upright image has that size: convert with --upright"));
   CHECK_THAT(reason(drawn.Voc(), false), ContainsSubstring("convert with --upright"));
   CHECK_THAT(reason(drawn.Masks(), false),
-             ContainsSubstring("its mask is 100x60 and the image 60x100; it has that size"));
+             ContainsSubstring(
+                 "its mask is 100x60 and the image 60x100; the upright image has that size"));
 }
 
 TEST_CASE(

@@ -20,8 +20,8 @@
 
 namespace sluice {
 
-// Sets the plan's time, which is the modification time of plan.json. At that time the sources were
-// known to be those that the samples are made from, and no source had a later change time.
+// Sets the plan's time, which is the modification time of plan.json. Up to that time, the sources
+// are known to hold what the samples are made from, and no source has a later change time.
 void SetPlanTime(const std::filesystem::path& folder, const std::timespec& when);
 // Returns the plan's time for sources whose contents have not been read yet.
 std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std::stop_token& stop);

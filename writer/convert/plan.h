@@ -100,8 +100,9 @@ struct PlannedSources {
   bool find_duplicates = false;
 };
 
-// Folders become absolute paths, so that workers may run anywhere. Atomic. Throws Error(kIo), and
-// Error(kUnsupported) for a source whose URL has a password or a query.
+// Writes the file whole or not at all. Folders become absolute paths, so that workers may run
+// anywhere. Throws Error(kIo), and Error(kUnsupported) for a source whose URL has a password or a
+// query.
 void WritePlannedSources(const std::filesystem::path& folder, const SourceList& list,
                          const ConvertOptions& options);
 
@@ -114,7 +115,8 @@ struct SourceIndex {
   std::string head;  // a text of the caller's
   SourceList list;
 };
-// Atomic. Throws Error(kIo).
+// Writes the file whole or not at all. Throws Error(kIo), and kUnsupported as WritePlannedSources()
+// does.
 void WriteSourceIndex(const std::filesystem::path& file, const std::string& head,
                       const SourceList& list);
 // Throws Error: kNotFound, kCorrupt. The list's root must still be set (SetRoot).

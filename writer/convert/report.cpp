@@ -2,8 +2,8 @@
 // classes of very different sizes, small images, annotations that were drawn on turned images, a
 // dataset larger than its sources.
 //
-// Duplicates are found by size first: only files whose size another file has as well are read and
-// compared, by a 128-bit checksum.
+// Duplicates are found by size first: only files of the same size are read and compared, by a
+// 128-bit checksum.
 #include "writer/convert/report.h"
 
 #include <algorithm>
@@ -272,7 +272,7 @@ class DuplicateSearch {
     return end - begin > 1 && (!across_ || IsOfSeveralLists(begin, end));
   }
 
-  // The sources whose size another source has as well, ordered by size.
+  // The sources that have the same size as another source, ordered by size.
   Group WithEqualSizes() const {
     Group order;
     for (std::size_t list = 0; list < lists_.size(); ++list) {

@@ -33,8 +33,8 @@ std::string SkippedTable(const ConvertSummary& summary, const ConvertOptions& op
 inline constexpr const char* kDuplicatesName = "duplicates.tsv";
 
 // Groups of at least two sources whose images have the same bytes (by a 128-bit checksum). Groups
-// and their members are in the order of the list. Reads only files whose size another file has as
-// well. A file that cannot be read has no duplicates: the conversion reports what is wrong with it.
+// and their members are in the order of the list. Reads a file only if another file has the same
+// size. A file that cannot be read has no duplicates: the conversion reports what is wrong with it.
 std::vector<std::vector<Duplicate>> FindDuplicates(const SourceList& sources, unsigned threads,
                                                    const std::stop_token& stop);
 

@@ -106,9 +106,9 @@ std::string SampleEncoder::OrientationAdvice(std::uint32_t width, std::uint32_t 
   const bool exchanged = images.placement().orientation.transposed &&
                          width == placement.stored_height && height == placement.stored_width;
   if (!exchanged) return {};
-  return sources_.DrawnUpright() ? "; its file stores it in that size: if annotations were drawn "
-                                   "on it so, convert with --as-stored"
-                                 : "; it has that size upright: convert with --upright";
+  return sources_.DrawnUpright() ? "; the file stores the image in that size: if the annotations "
+                                   "were drawn on the image as stored, convert with --as-stored"
+                                 : "; the upright image has that size: convert with --upright";
 }
 
 void SampleEncoder::CheckDescribed(const Source& source) const {

@@ -138,7 +138,7 @@ std::optional<Manifest> BeforeRepack(const std::filesystem::path& folder,
   }
 }
 
-// Whether the dataset already has all samples of the added shards: in the same shards, or in those
+// Whether the dataset already has all samples of the added shards: in the same shards, or in shards
 // from before a repack.
 bool HasAll(const std::filesystem::path& folder, const Manifest& manifest, const Manifest& added) {
   constexpr int kMaxRepacks = 1000;  // ends the search if manifests form a circle

@@ -50,8 +50,8 @@ class SalvagedKeys {
 };
 
 // Adds a shard's lost samples, in order, to a list. Samples are listed one by one as long as that
-// takes no more memory than the shard itself; the others, and those without a key, become one entry
-// for each run.
+// takes no more memory than the shard itself; the others, and samples without a key, become one
+// entry for each run.
 class LossList {
  public:
   LossList(std::string shard, std::uint64_t file_bytes, SalvagedKeys& keys,

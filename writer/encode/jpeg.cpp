@@ -89,7 +89,7 @@ class RgbLines {
     return chroma_.data() + (2 * (c - 1) + half) * stride_;
   }
 
-  // Converts line `y` of the picture, or its last line if there are fewer: Y to `luma`, the others
+  // Converts line `y` of the picture, or its last line if there are fewer: Y to `luma`, Cb and Cr
   // to Chroma(c, half).
   void Convert(std::uint32_t y, std::uint8_t* luma, std::size_t width, std::uint32_t half) {
     const std::size_t count = picture_.width;

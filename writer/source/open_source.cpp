@@ -58,9 +58,9 @@ struct Layout {
   std::optional<std::string> yolo;       // a folder with images/ and labels/, with '/' at its end
   std::optional<std::string> direct;     // the first image in the root
   std::optional<std::string> in_folder;  // the first image in a folder
-  // The classes' numbers by their names, which are those of folders below `outer`.
+  // The numbers of the classes by their names, which are names of folders below `outer`.
   std::map<std::string, std::int32_t> classes;
-  // Each top folder that holds images: whether any of them lies in a sub-folder of it.
+  // The top folders that hold images, and whether any image lies in a sub-folder of the top folder.
   std::map<std::string, bool> top;
 };
 

@@ -243,11 +243,11 @@ struct ConvertHooks {
 // The classes of a folder are its sub-folders, numbered in the order of their names' bytes; files
 // deeper in a sub-folder belong to the same class. If a single sub-folder holds all others, the
 // folders in it are the classes. If all images lie directly in the folder, the dataset has no
-// labels. It is an error if images lie in both places, and if sub-folders look like the parts of a
-// split (FindSplitFolders()). ConvertSource::label.folders changes these rules. A sample's key is
-// its path relative to the source's root, as bytes. Bytes of a class name that are not UTF-8 are
-// written as "\xNN". The dataset's name says what it holds ("images of cat, dog and 8 more
-// classes"), because unlike a path it stays the same when folders move.
+// labels. It is an error if images lie directly in the folder and in sub-folders, or if sub-folders
+// look like the parts of a split (FindSplitFolders()). ConvertSource::label.folders changes these
+// rules. A sample's key is its path relative to the source's root, as bytes. Bytes of a class name
+// that are not UTF-8 are written as "\xNN". The dataset's name says what it holds ("images of cat,
+// dog and 8 more classes"), because unlike a path it stays the same when folders move.
 //
 // Boxes, masks and key points are taken as drawn on the upright image (ConvertSource::upright), and
 // are moved and scaled with it. Boxes are cut off at the image's edges; a box that lies outside is

@@ -56,9 +56,9 @@ struct Column {
 // Which of the folders around an image is its class.
 enum class FolderLabels {
   kAuto,  // the outermost; if a single folder holds all others, the outermost in it. There are no
-          // classes if all images lie directly in the root. Images in both places, and folders that
-          // look like the parts of a split (train, val), are an error
-  kTop,   // the outermost. With this and the next two, images directly in the root are left out
+          // classes if all images lie directly in the root. Images in the root and in folders, and
+          // folders that look like the parts of a split (train, val), are an error
+  kTop,   // the outermost. With kTop, kParent and kPath, images directly in the root are left out
   kParent,  // the innermost, by its own name: a/x/1.jpg and b/x/2.jpg are of one class
   kPath,    // all of them, as a path: "a/x"
 };
@@ -109,9 +109,10 @@ struct LabelFiles {
 };
 
 // ConvertSource::split: a part of a split. The sources of each class (or all sources, if there are
-// no classes) are put in an order that depends only on `seed` and the keys; the part has those from
-// the fraction `begin` to before `end`. The parts [0, a), [a, b), [b, 1) share nothing and leave
-// nothing out. Sources that are left out as faulty are listed by the part that begins at 0.
+// no classes) are put in an order that depends only on `seed` and the keys; the part takes the
+// sources from the fraction `begin` up to, but not including, `end`. Parts that meet, as [0, a) and
+// [a, 1) do, share nothing and leave nothing out. Sources that are left out as faulty are listed by
+// the part that begins at 0.
 struct SplitPart {
   double begin = 0;        // 0 to 1
   double end = 1;          // 0 to 1
@@ -134,11 +135,11 @@ struct LabelOptions {
   // The folders' names are whole numbers, which are the classes' numbers, as a table's are; another
   // name is an error. False: folders are numbered in the order of their names' bytes (0, 1, 10, 2).
   bool numbers = false;
-  // The names of classes 0, 1, ..., in this order. Empty: the names that occur. Of columns: those
-  // of the label or, without one, of the first column with classes.
+  // The names of classes 0, 1, ..., in this order. Empty: the names that occur. For columns: the
+  // classes of the label or, if no column is the label, of the first column with classes.
   std::vector<std::string> classes = {};
-  // Alternatively, the folder or URL of a dataset that has these classes. For a later conversion
-  // that must number classes as that dataset does, such as of validation images.
+  // Alternatively, the folder or URL of a dataset that has these classes. Use it for a later
+  // conversion that must number the classes alike, such as of validation images.
   std::filesystem::path classes_of = {};
 };
 
@@ -193,9 +194,9 @@ struct ConvertSource {
   LabelOptions label = {};      // the classes, and their numbers
   SplitPart split = {};         // a part of the sources; all of them by default
 
-  // A mask for each image, at the image's path with the ending .png, below this folder: a field
-  // "mask". Masks are PNG files of the image's size; they are stored losslessly, resized by taking
-  // the nearest pixel; of palette images the indices are stored. Empty: none.
+  // A folder with a mask for each image, at the image's path with the ending .png. Masks become a
+  // field "mask". They are PNG files of the image's size. They are stored losslessly, and resized
+  // by taking the nearest pixel; of palette images the indices are stored. Empty: no masks.
   std::filesystem::path mask_folder = {};
 
   // Whether boxes, masks and key points were drawn on upright images, which matters for images that

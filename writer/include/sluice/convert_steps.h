@@ -37,7 +37,7 @@ struct PartOptions {
 struct PartSummary {
   std::uint64_t shards = 0;       // planned shards of the part
   std::uint64_t found = 0;        // of these, made before this call
-  std::uint64_t samples = 0;      // planned for the part, those left out included
+  std::uint64_t samples = 0;      // planned for the part, including samples that are left out
   std::uint64_t left_out = 0;     // broken or unsupported images of the part
   std::uint64_t shrunk = 0;       // images that this call stored with fewer pixels than they had
   std::uint64_t reencoded = 0;    // JPEGs that this call stored with other coefficients
@@ -85,7 +85,7 @@ struct ConversionStatus {
   std::uint64_t samples = 0;       // planned
   std::uint64_t shards = 0;        // planned
   std::uint64_t done = 0;          // planned shards that are there
-  std::uint64_t done_samples = 0;  // planned for those
+  std::uint64_t done_samples = 0;  // samples planned for these shards
   std::uint64_t bytes = 0;         // of the shards' files
   std::uint64_t writing = 0;       // files that grew in the last minute
   std::uint64_t abandoned = 0;     // unfinished files that did not: their process is gone, or stuck

@@ -32,8 +32,8 @@ struct CopyReport {
 // https://; nothing can be written to a plain HTTP server). Shards come first and the manifest
 // last, so that a reader sees nothing or all of it. Call it again to resume after a stop or a
 // crash, or to restore shards that were lost or damaged since: shards at the target are read whole
-// and compared with their checksums, and those that are right are not copied again. Every byte of a
-// shard is compared with its checksum before it is written. Errors: what reading the source throws,
+// and compared with their checksums, and sound shards are not copied again. Every byte of a shard
+// is compared with its checksum before it is written. Errors: what reading the source throws,
 // kCorrupt if it is damaged; kExists if the target holds another dataset or an unfinished
 // conversion; kIo; kState (stopped).
 CopyReport CopyDataset(const std::filesystem::path& source, const std::filesystem::path& target,

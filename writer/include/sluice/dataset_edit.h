@@ -102,7 +102,7 @@ struct TranscodeOptions {
   int quality = 90;                             // 1..100
   unsigned restart_rows = 1;                    // as FormOptions::restart_rows
   Subsampling subsampling = Subsampling::k420;  // how they store colours
-  // An image that is decoded for its new form and has more: Error(kLimit), before memory is taken.
+  // If an image that must be decoded has more pixels: Error(kLimit), before memory is taken.
   std::uint64_t max_pixels = 178'000'000;
   unsigned threads = 0;  // 0: one for each CPU this process may use
 };
@@ -115,18 +115,20 @@ struct TranscodeSummary {
 };
 
 // Makes a dataset of the same samples in the same order, with their images in another form, and
-// with blocks of the size that suits the form. Between JPEG and packed, nothing is lost. If either
-// becomes pixels, the pixels that a reader decodes from the whole image are stored. If pixels
-// become JPEGs, they are encoded with the given quality. Images that the form cannot store (JPEGs
-// with unusual sampling have no packed form, 16-bit pixels no JPEG) stay as they are, and so do
-// masks and all other fields. Error(kCorrupt), with the place, for an image that cannot be decoded.
+// with blocks of the size that suits the form. Between JPEG and packed, nothing is lost. If JPEG or
+// packed images become pixels, the pixels that a reader decodes from the whole image are stored. If
+// pixels become JPEGs, they are encoded with the given quality. Images that the form cannot store
+// (JPEGs with unusual sampling have no packed form, 16-bit pixels no JPEG) stay as they are, and so
+// do masks and all other fields. Error(kCorrupt), with the place, for an image that cannot be
+// decoded.
 TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const std::filesystem::path& out,
                                   const TranscodeOptions& options = {},
                                   const EditHooks& hooks = {});
 
-// A lost sample, or a run of them. Keys are listed until they take as much memory as the shard; the
-// remaining samples, and those without a readable key, share one entry.
+// A lost sample, or a run of lost samples. Samples are listed one by one, with their keys, until
+// the list takes as much memory as the shard; further samples, and samples without a readable key,
+// are listed as runs.
 struct LostSample {
   std::string shard;          // file name
   std::int64_t sample = -1;   // number of the first within the shard; -1: the whole shard
@@ -160,14 +162,14 @@ struct AppendSummary {
 };
 
 // Converts `source` with the options that the dataset was converted with (or the datasets it was
-// made from), and adds its shards: the manifest is replaced by one that names all of them, the old
-// one stays as manifest-ID.json, and programs that have the dataset open are not disturbed. Classes
-// must be among the dataset's, and fields the same: Error(kInvalidArgument) before anything is
-// converted. The conversion is made in `dataset` + ".append", which is removed at the end;
-// Error(kExists) if that name belongs to something that Sluice did not make. Call it again to
-// resume after an interruption; a finished call, repeated, adds nothing. `threads`, `on_error`,
-// `direct`, `check` and `meta` (as EditHooks::meta) are taken from `options`; if the dataset does
-// not say how it was converted, all are taken from `options`, with a warning.
+// made from), and adds the new shards to the dataset: the manifest is replaced by one that names
+// all of them, the old one stays as manifest-ID.json, and programs that have the dataset open are
+// not disturbed. Classes must be among the dataset's, and fields the same: Error(kInvalidArgument)
+// before anything is converted. The conversion is made in `dataset` + ".append", which is removed
+// at the end; Error(kExists) if that name belongs to something that Sluice did not make. Call it
+// again to resume after an interruption; a finished call, repeated, adds nothing. `threads`,
+// `on_error`, `direct`, `check` and `meta` (as EditHooks::meta) are taken from `options`; if the
+// dataset does not say how it was converted, all are taken from `options`, with a warning.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 

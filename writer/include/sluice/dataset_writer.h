@@ -48,7 +48,7 @@ struct DatasetWriterOptions {
 // large.
 class SampleBuilder {
  public:
-  // Takes the other's sample; that builder may only be assigned to or destroyed.
+  // Takes the other builder's sample. After that, the other may only be assigned to or destroyed.
   SampleBuilder(SampleBuilder&&) noexcept;
   SampleBuilder& operator=(SampleBuilder&&) noexcept;
   ~SampleBuilder();
@@ -79,8 +79,8 @@ class SampleBuilder {
                  bool compress = false);
   // Like SetPixels(), for 8-bit pixels of one (grey) or three (RGB) channels, encoded as `sluice
   // convert` does: a baseline JPEG of that quality (1 to 100) with 4:2:0 subsampling and restart
-  // markers, or with `packed` the same as a packed image. Takes time; builders may be used by
-  // several threads.
+  // markers, or with `packed` the same as a packed image. Encoding takes time; several threads may
+  // do it at once, each with a builder of its own.
   void SetEncoded(std::string_view field, std::uint32_t width, std::uint32_t height,
                   std::uint8_t channels, std::span<const std::byte> pixels, int quality = 90,
                   bool packed = false);

@@ -31,7 +31,7 @@ constexpr std::uint32_t kMaxJp2Components = 5;
 
 struct Jp2Tiles {
   std::uint32_t promised = 0;  // according to the header's size and grid
-  std::uint32_t present = 0;   // those with a header in the file
+  std::uint32_t present = 0;   // tiles with a header in the file
 };
 
 constexpr std::uint64_t kMaxJp2Layers = 1024;

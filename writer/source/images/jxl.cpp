@@ -1,6 +1,6 @@
 // JPEG XL, bare or in a container, by libjxl. From an animation, the first frame is used.
 //
-// libjxl converts the colours of lossy pictures to sRGB itself; those of lossless ones come with a
+// libjxl itself converts the colours of lossy pictures to sRGB; lossless pictures come with a
 // profile. Versions before 0.11 end the process when they run out of memory, so this source checks
 // first whether there is enough.
 #include <memory>

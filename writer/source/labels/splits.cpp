@@ -181,9 +181,9 @@ std::vector<std::size_t> TakenByClass(const SplitPart& split, const SourceList& 
   return taken;
 }
 
-// The sources of the part, all those of one value of SplitPart::by together: the values lie on
-// a line in the order of their places, each as long as it has sources, and the part has those whose
-// middle lies in it.
+// The sources of the part. All sources with the same value of SplitPart::by stay together: the
+// values lie on a line in the order of their places, each as long as it has sources, and the part
+// has the values whose middle lies in it.
 std::vector<std::size_t> TakenByValue(const SplitPart& split, const SourceList& list) {
   std::map<std::uint64_t, std::vector<std::size_t>> of_place;
   for (std::size_t i = 0; i < list.sources.size(); ++i)

@@ -21,7 +21,8 @@ class AlikeFiles {
   explicit AlikeFiles(std::filesystem::path root) : root_(std::move(root)) {}
 
   // The paths that differ from `path` only in case or in how letters are composed, in any of its
-  // parts. If some of them have a part exactly as in `path`, those without it are left out.
+  // parts. If some paths have a part exactly as `path` has it, paths without that part are left
+  // out.
   std::vector<std::string> Like(const std::string& path) { return Find(path, &Names::by_name); }
   // The same for paths that have a further ending: "a/b.jpg" for "a/b" and for "A/B".
   std::vector<std::string> WithEnding(const std::string& path) {

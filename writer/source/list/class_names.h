@@ -32,7 +32,7 @@ enum class Numbering {
 // Where the names of classes come from, for messages.
 struct NamesOrigin {
   std::filesystem::path place;  // the file or folder
-  std::string what;             // what names the classes there: "the column label"
+  std::string what;             // names the classes there, such as "the column label"
   // The end of a message. With kNumbersIfAll it continues "take out": first what to take out, then
   // other ways. With kNames it is a clause that says how to keep names that are numbers.
   std::string remedy;
@@ -65,7 +65,7 @@ class ClassNames {
   std::int32_t NumberOf(std::int32_t added) const {
     return numbers_.at(static_cast<std::size_t>(added));
   }
-  // Replaces preliminary numbers, int32s in memory, by those of their classes.
+  // Replaces preliminary numbers (int32s in memory) by the numbers of their classes.
   void Renumber(std::span<std::byte> numbers) const;
   // The names by number, invalid UTF-8 escaped.
   std::vector<std::string> Names() const { return names_; }

@@ -26,9 +26,9 @@ Look LookInto(const std::filesystem::path& path);
 // The same for a file below the list's root, which may be in a store: then kIo also means that the
 // store does not answer. `bytes`: the object's size, if it is known.
 Look LookInto(const SourceList& list, const std::string& key, std::uint64_t bytes = kUnknownBytes);
-// Calls look(i), which looks into one of the list's files, for each i below `count`, on `threads`
-// threads; for a store on more, since most of them wait. Throws what `look` throws, and after a
-// stop request.
+// Calls look(i), which looks into one of the list's files, for each i below `count`. Uses `threads`
+// threads, or for a store more, since most threads then wait. Throws what `look` throws, and
+// ThrowStopped()'s Error after a stop request.
 void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
                  const ConvertHooks& hooks, const std::function<void(std::size_t)>& look);
 

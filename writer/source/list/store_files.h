@@ -74,9 +74,10 @@ class StoreFiles {
             const std::atomic<bool>* give_up = nullptr);
   // The first bytes of an object. Throws what Read() throws.
   void ReadStart(const std::string& key, std::uint64_t bytes, std::vector<std::byte>& content);
-  // Read() will be called for that object: fetches it when there is room, and does not wait.
+  // Announces that Read() will be called for this object: fetches it when there is room. Does not
+  // wait.
   void Expect(const std::string& key, std::uint64_t bytes);
-  // Read() will not be called for the objects expected so far.
+  // Cancels all Expect() so far.
   void ForgetExpected();
 
  private:
@@ -106,7 +107,8 @@ class StoreFiles {
   std::uint64_t count_ = 0;
   std::multimap<std::string, std::shared_ptr<Fetch>> ahead_;  // begun, and not asked for
   std::uint64_t ahead_bytes_ = 0;
-  // Expect(): in order, and by key how often an object is expected and not begun or read yet.
+  // The objects of Expect() that are neither begun nor read: in order, and by key how often each is
+  // expected.
   std::deque<std::pair<std::string, std::uint64_t>> expected_;
   std::map<std::string, std::uint64_t> expected_of_;
 

@@ -196,7 +196,8 @@ class BetonPayloads {
 
   // The size of the payload at that offset; nullopt if none begins there.
   std::optional<std::uint64_t> BytesAt(std::uint64_t offset) const {
-    // Empty payloads have the offset of the one after them, so the last is meant.
+    // An empty payload has the offset of the next payload, so the last payload at an offset is
+    // meant.
     const auto next =
         std::upper_bound(payloads_.begin(), payloads_.end(), std::pair(offset, UINT64_MAX));
     if (next == payloads_.begin() || std::prev(next)->first != offset) return std::nullopt;

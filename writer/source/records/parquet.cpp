@@ -1,11 +1,11 @@
 // Parquet files that contain their images, as Hugging Face's datasets do.
 //
-// Arrow's C++ library is not used: Debian has no package of it, and the one in its Python wheel has
-// 62 MB and must be linked by the compiler that built it. It would also read all images into memory
-// (94 MB for files of 30 MB), while a conversion only needs each image's position until its turn
-// comes. So Parquet is read here, in three files: parquet_file reads the footer, parquet_column
-// reads the values of one column page by page, and this one chooses the columns and makes rows of
-// them.
+// Arrow's C++ library is not used: Debian has no package of it, and the library in its Python wheel
+// has 62 MB and must be linked by the compiler that built it. It would also read all images into
+// memory (94 MB for files of 30 MB), while a conversion only needs each image's position until its
+// turn comes. So Parquet is read here, in three files: parquet_file reads the footer,
+// parquet_column reads the values of one column page by page, and this one chooses the columns and
+// makes rows of them.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>

@@ -94,7 +94,7 @@ enum class ParquetType : std::uint8_t {
 
 // A column of values: a leaf of the schema.
 struct ParquetLeaf {
-  // The name with the groups around it, "image.bytes", except those that only form a list.
+  // The name with the groups around the leaf, "image.bytes", except groups that only form a list.
   std::string name;
   ParquetType type = ParquetType::kBool;
   bool text = false;      // kBytes that are UTF-8

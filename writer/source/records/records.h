@@ -88,7 +88,8 @@ SourceList ReadRecordIo(const ConvertSource& source, const std::stop_token& stop
 // FFCV's .beton files, version 2 (FFCV 1.0).
 inline constexpr std::size_t kBetonStartBytes = 48;
 
-// Whether a file is one, by its first kBetonStartBytes bytes (all of them, if it has fewer).
+// Whether a file is a .beton file, by its first kBetonStartBytes bytes (or all bytes, if it has
+// fewer).
 bool IsBeton(Bytes start) noexcept;
 
 // Reads the files of `source` (Kind::kArchives). The image is the field

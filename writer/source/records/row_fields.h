@@ -81,8 +81,8 @@ class RowFields {
   // together, or if SplitPart::by is not one of the headings.
   void Check(const std::vector<std::string>& headings);
 
-  // Adds a warning that lists the headings that no field uses, followed by `advice`. It does not
-  // list those in `used_otherwise` (paths, keys). Call it after the last Add().
+  // Adds a warning that lists the headings that no field uses, followed by `advice`. The warning
+  // leaves out the headings in `used_otherwise` (paths, keys). Call it after the last Add().
   void WarnOfUnused(const std::vector<std::string>& headings,
                     const std::vector<std::string>& used_otherwise, const std::string& advice = {});
 
