@@ -48,8 +48,8 @@ const SizedRows& SizedRowsOf(const Slot& slot, std::string_view field) {
   if (layout.image_sizes == ImageSizes::kEqual) {
     RefuseField(
         layout.NameFor(field),
-        "has images of one size: use image(field) without a sample; for images of different "
-        "sizes, set LoaderOptions::output.image_sizes");
+        "has images of one size, which image(field) gives; for images of different sizes, set "
+        "LoaderOptions::output.image_sizes");
   }
   return slot.images[ImageIn(layout, field)].sized;
 }

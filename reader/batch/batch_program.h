@@ -43,7 +43,7 @@ class BatchProgram {
   std::optional<Field> target_;
   std::string label_;
   DType label_type_ = DType::kInt32;
-  bool padded_ = false;  // -1 among the label's integers stands for none
+  bool padded_ = false;  // the label is an array, in which -1 stands for no label
   SlotLayout::ArrayField label_place_, target_place_;
   std::size_t label_variable_ =
       Schema::kNone;  // instead of label_place_, if the label is one of the layout's variables

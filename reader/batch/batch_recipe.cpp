@@ -1,6 +1,6 @@
 // Puts the parts of a recipe together: the members are built in the order in which they need each
 // other. Also finds which fields follow an image (FollowerFinder), and how many bytes a batch takes
-// besides its slot.
+// outside of its slot.
 #include "reader/batch/batch_recipe.h"
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace sluice {
 namespace {
 
 // The most batches that the loader may choose to decode ahead. The longest ring pays only where
-// some samples take far longer than others. It is ruled out if a batch takes memory besides its
-// slot: for variable-length fields, or for blocks that it reads from.
+// some samples take far longer than others. It is ruled out if a batch takes memory outside of its
+// slot: for variable-length or bytes fields, or for blocks that it reads from.
 std::size_t MaxPrefetch(const BatchRecipe& recipe) {
   constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
-  const bool holds_more = !recipe.layout.variables.empty() ||
+  const bool takes_more = !recipe.layout.variables.empty() ||
                           recipe.dataset.table.remote != nullptr || ReadsDirectly(recipe.options);
-  const std::size_t most = holds_more ? kLongPrefetch : kLongestPrefetch;
+  const std::size_t most = takes_more ? kLongPrefetch : kLongestPrefetch;
   return std::clamp(kMaxBytes / recipe.layout.bytes, kLongPrefetch, most);
 }
 
@@ -240,8 +240,7 @@ Followers Followers::Of(const DatasetFacts& dataset, const FieldChoice& choice,
   if (mixes) {
     finder.RefuseFollowers(
         "MixUp and CutMix would mix with another sample's image, without mixing this field; leave "
-        "it out of "
-        "LoaderOptions::output.fields, or mix in a batch_function");
+        "it out of LoaderOptions::output.fields, or mix in a batch_function");
   }
   if (view.geometry.empty()) return {};
   return finder.Find();

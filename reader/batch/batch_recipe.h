@@ -45,20 +45,21 @@ struct Followers {
                       const SlotLayout& layout, const ViewProgram& view, bool mixes);
 };
 
-// The version of several views (kViewsVersion) that a loader plays: that of the point that it
-// resumes from, otherwise the newest; 1 without views.
+// The rule by which a loader makes several views of a picture (kViewsVersion): that of the point
+// that it resumes from, otherwise the newest; 1 without views.
 std::uint32_t ViewsVersionOf(const LoaderOptions& options) noexcept;
 
 struct BatchRecipe {
-  // The dataset must outlive it. `checked_options`: from CheckedOptions(). Throws
+  // The dataset must outlive the recipe. `checked_options`: from CheckedOptions(). If the loader
+  // may choose options.ring.prefetch, sets it to the largest number that may be chosen. Throws
   // Error(kInvalidArgument) for an impossible transform, and for options that do not fit the
   // dataset.
-  // If the loader may choose options.ring.prefetch, sets that to the largest number it may choose.
   BatchRecipe(DatasetState& of, LoaderOptions checked_options, const ExtendLayout& extend = {});
   BatchRecipe(const BatchRecipe&) = delete;
   BatchRecipe& operator=(const BatchRecipe&) = delete;
 
-  // Whether a batch's rows have left every core's own cache when they are read.
+  // Whether a batch is so large that its rows have left every core's own cache before they are
+  // read.
   bool RowsLeaveCaches() const noexcept;
   // The most bytes that a batch's bytes fields and variable-length fields take. If the manifest
   // lacks the values' sizes, this reads the table of every block.

@@ -1,9 +1,10 @@
 // All that the host's side of the loader knows of a device: a batch's place on the device
-// (DeviceBatch), what leaves rows to the device (DevicePainter), and the device itself
-// (LoaderDevice).
+// (DeviceBatch), the object by which a decoder thread leaves rows to the device (DevicePainter),
+// and the device itself (LoaderDevice); and, for DecodeOn::kAuto, the device's share of the rows
+// (DeviceShare) and what rows cost the host (DecodingCosts).
 //
-// reader/upload/ makes them. Without LoaderOptions::device and ring.pinned, pointers to them are
-// null, and the layers below the loader do no work for a device.
+// reader/upload/ implements the three classes. Without LoaderOptions::device and ring.pinned,
+// pointers to them are null, and the layers below the loader do no work for a device.
 #pragma once
 
 #include <atomic>
@@ -33,9 +34,9 @@ struct TrainerStream {
   std::thread::id by;
 };
 
-// The share of a batch's rows that the device is offered under DecodeOn::kAuto: `parts` of kParts.
-// The device is offered the last rows of a batch: then the rows before them, which the host
-// decodes, cross in one copy, and threads begin with the rows that take longest.
+// The share of a batch's rows that the device is offered under DecodeOn::kAuto: `parts` / kParts of
+// them, the last rows of the batch. So the rows that the host decodes lie together and cross in one
+// copy, and the decoder threads begin with them, because they take longest.
 struct DeviceShare {
   static constexpr unsigned kParts = 64;
   unsigned parts = kParts;
@@ -78,10 +79,8 @@ class DeviceBatch {
   // own streams are gone.
   virtual void Finish() noexcept = 0;
 
-  // Whether the device decodes pictures of the batch, set once its upload has begun; and how long
-  // that took, once it is known.
-  bool decodes = false;
-  double decode_seconds = 0;
+  bool decodes = false;       // whether the device decodes pictures of the batch; set by the upload
+  double decode_seconds = 0;  // how long the device took for them, once that is known
 
   // The decoder threads' side. HasPicture() says whether the device is to decode a picture of the
   // row; HasPictures(), of any row.
@@ -95,7 +94,7 @@ class DeviceBatch {
   virtual void MoveRow(std::size_t from, std::size_t to) = 0;
 
   DeviceShare share;
-  bool host_only = false;  // whether the host must decode all that is read from now on
+  bool host_only = false;  // whether the host must decode all rows that are read from now on
 
  private:
   const Device device_;
@@ -119,14 +118,14 @@ class DevicePainter {
                        std::size_t row) const = 0;
 };
 
-// A loader's device. Without lanes, batches stay on the host, in memory that the device can read.
+// A loader's device. If lanes() is 0, batches stay on the host, in memory that the device can read.
 class LoaderDevice {
  public:
   virtual ~LoaderDevice() = default;
 
   // Allocates page-locked, zeroed memory. Throws Error.
   virtual HostBuffer NewMemory(std::size_t bytes) = 0;
-  // Makes the device's part of a slot that has memory of NewMemory(). Null if batches stay on the
+  // Makes the device's part of a slot whose memory is from NewMemory(). Null if batches stay on the
   // host.
   virtual std::unique_ptr<DeviceBatch> NewBatch(const Slot&) { return nullptr; }
 
@@ -135,13 +134,13 @@ class LoaderDevice {
   // Waits until the trainer no longer uses the slot's memory on the device, for a quarter of a
   // second at most, and not at all once the slot is abandoned. Upload() does not need it.
   virtual void AwaitTrainer(const Slot&) noexcept {}
-  // Starts the upload of the slot's batch, and does not wait for it. Returns why the batch fails,
-  // if it does. If the device then decodes (DeviceBatch::decodes), the upload has to be finished:
-  // in the order in which uploads were started, and before lanes() more are. One thread may start
-  // uploads while another one finishes them.
+  // Starts the upload of the slot's batch, and does not wait for it. Returns an Error if the batch
+  // fails. If the device then decodes (DeviceBatch::decodes), call AwaitDecoding() and
+  // FinishUpload() for the slot: in the order in which uploads were started, and before lanes()
+  // more uploads are started. One thread may start uploads while another one finishes them.
   virtual std::optional<Error> Upload(Slot&) { return std::nullopt; }
-  // Waits until the device has decoded the slot's pictures. Adds the rows in which it found
-  // something broken.
+  // Waits until the device has decoded the slot's pictures. Adds to the vector the rows that the
+  // device could not decode.
   virtual std::optional<Error> AwaitDecoding(Slot&, std::vector<std::size_t>&) {
     return std::nullopt;
   }
@@ -176,7 +175,7 @@ class LoaderDeviceRange {
   LoaderDevice* const device_;
 };
 
-// The cost of rows to a thread, by whether their pictures were offered to the device
+// The time that rows took a decoder thread, by whether their pictures were offered to the device
 // (DecodeOn::kAuto). An offered row is cheap if the device takes it, and expensive if it does not.
 struct DecodingCosts {
   struct Rows {

@@ -36,9 +36,9 @@ void FillPixels(std::uint8_t* at, std::size_t bytes, std::size_t value_bytes, st
   }
 }
 
-// Pads the first `count` rows to the right and below with `fill` (0 if values have more than two
-// bytes), and gives the image the size of the padded rows. The rows lie in order, and none begins
-// before its padded place.
+// Pads the first `count` rows to the right and below with `fill` (which must be 0 if values have
+// more than two bytes), and gives the image the size of the padded rows. The rows lie in order, and
+// none begins before its padded place.
 void PadRows(std::uint8_t* first, std::size_t count, std::uint16_t fill, ImageBatch& image,
              SizedRows& rows) {
   image.height = image.width = 0;

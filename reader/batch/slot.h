@@ -61,8 +61,9 @@ struct Slot {
   HostBuffer memory;
   std::unique_ptr<DeviceBatch> device;  // null: the batch is delivered on the host
 
-  // The batch. The planner writes these members. Then a worker may change those of a row whose
-  // sample is faulty. After that, they are only read.
+  // The batch. The planner writes which samples the rows have, and workers fill the rows. (A worker
+  // also changes the sample and the flag of a row whose sample is faulty, and the worker that
+  // closes the batch its size.) Once the batch is delivered, these members are only read.
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;
   std::size_t rows = 0;  // rows planned; some may be left out
@@ -78,7 +79,7 @@ struct Slot {
   // LoaderOptions::storage = Direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;
   std::uint64_t draw_seed = 0;
-  std::vector<std::uint64_t> view_seeds;  // by view, for its own draws
+  std::vector<std::uint64_t> view_seeds;  // by view: the seed of its own draws
   std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch
 
   std::size_t node = 0;  // the index in CpuNodes of the node on which the memory lies
@@ -87,10 +88,9 @@ struct Slot {
   std::size_t handed_out = 0;  // rows given to workers
   std::size_t done = 0;        // rows that workers have finished
   std::size_t in_hand = 0;     // workers that are busy with the slot
-  // Rows that become done once the slot is uploaded: those that wait for the upload to begin (0 if
-  // no rows do), and those of an upload that has begun.
-  std::size_t to_upload = 0;
-  std::size_t uploading = 0;
+  // Rows that count as done only once the slot is uploaded.
+  std::size_t to_upload = 0;  // they wait for the upload to begin
+  std::size_t uploading = 0;  // their upload has begun
   std::size_t left_out = 0;   // rows marked kLeftOut
   std::size_t error_row = 0;  // the first row that failed, which `error` is about
   std::optional<Error> error;
@@ -108,7 +108,7 @@ void SetStages(Slot& slot, std::vector<std::size_t> stages);
 // Prepares a slot of that layout, with its memory.
 void Prepare(Slot& slot, const SlotLayout& layout, HostBuffer memory);
 
-// Begins a batch of that epoch: the sizes of its stages, and its seeds for draws.
+// Begins a batch of `rows` rows in that epoch: sets the sizes of images, and the seeds for draws.
 void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std::size_t rows);
 
 // Resets the progress before another batch is planned into the slot.

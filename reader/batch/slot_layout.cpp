@@ -1,7 +1,7 @@
-// Works out the layout of a batch, once for each loader: first the views of the picture, then other
-// images (those that masks, boxes and points follow come before the rest), then arrays and variable
-// fields, then the fields that the loader or the user's functions make. A device may add room of
-// its own (ExtendLayout).
+// Works out the layout of a batch, once for each loader: first the views of the picture, then the
+// other image fields (those that follow no image before those that follow one), then arrays and
+// variable fields, then the fields that the loader or the user's functions make. A device may add
+// room of its own (ExtendLayout).
 //
 // Most of this file is about sizes. A slot has room for the largest row, which follows from the
 // steps and from the largest and smallest pictures according to the manifest. Datasets and options
@@ -93,9 +93,9 @@ void CheckSixteenBits(const DatasetFacts& dataset, const Geometry& geometry) {
   }
 }
 
-// The smallest or largest width and height that the steps make of the field's pictures. The longer
-// a side of the picture, the longer the resized side; and the longer the other side, the shorter
-// the resized one. So the largest width comes from the widest picture of the least height.
+// The smallest or largest width and height that the steps make of the field's pictures. A resized
+// side is longer if that side of the picture is longer, and shorter if the picture's other side is
+// longer. So the largest width comes from the largest width with the least height.
 Geometry::Extent BoundOf(const ImageSummary& images, const Geometry& geometry, std::size_t stage,
                          bool largest) {
   const Region wide = geometry.FrameFor(images.max_width, images.min_height, 0, 0, stage).region;
@@ -308,7 +308,7 @@ LackingValue LackingValueOf(const Field& field) {
 
 // Refuses a field that a dataset of the mixture lacks, unless the options say what its samples have
 // there: a training would take whatever the loader made up for a real value. Bytes may be missing,
-// because an empty text is not mistaken for one.
+// because nobody takes an empty text for a real one.
 void RequireValues(const DatasetFacts& dataset, const LoaderOptions& options, std::size_t index) {
   const Field& field = dataset.manifest.schema.fields[index];
   const DatasetFacts* const without = dataset.LacksField(index);
@@ -324,7 +324,8 @@ void RequireValues(const DatasetFacts& dataset, const LoaderOptions& options, st
                        ", or leave the field out by LoaderOptions::output.fields");
 }
 
-// Lays out an image that leads others before those others.
+// Lays out the image fields other than the picture: first those that follow no image, since the
+// fields that follow them take their extents.
 void LayOutOtherImages(const DatasetFacts& dataset, const LoaderOptions& options,
                        const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
@@ -492,8 +493,8 @@ void CheckMadeShape(const DatasetFacts& dataset, const Field& field) {
     RefuseMade(dataset, field, "has more than 268435456 elements");
 }
 
-// Checks the fields that the user's functions, and OneHot, add to batches. An array may be as large
-// as an image, because it is not on disk.
+// Checks the fields that the user's functions and OneHot add to batches. An array may be as large
+// as an image, because it is not stored on disk.
 void CheckMadeFields(const DatasetFacts& dataset, const std::vector<Field>& made,
                      const std::optional<Field>& target) {
   // Names and references are checked like those on disk; shapes have other limits.

@@ -1,5 +1,5 @@
 // The layout of a batch in host memory, worked out once from the dataset and the options: images,
-// then arrays, then what a device needs besides (reader/upload/device_layout.h).
+// then arrays, then what a device needs in addition (reader/upload/device_layout.h).
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace sluice {
 
 struct SlotLayout {
   struct ArrayField {
-    std::size_t field = 0;  // in the schema; Schema::kNone: the user's functions make it
+    std::size_t field = 0;  // in the schema; Schema::kNone: OneHot or the user's functions make it
     std::string name;
     DType dtype = DType::kUint8;
     std::size_t sample_bytes = 0;
@@ -33,7 +33,7 @@ struct SlotLayout {
         if (sample >= first && sample < end) return false;
       return true;
     }
-    // The bytes of a row of those samples; if empty, zeros.
+    // The row of a sample in `lacking`; empty if every dataset has the field.
     std::vector<std::byte> absent = {};
   };
 
@@ -51,12 +51,12 @@ struct SlotLayout {
     // One for each stage (Geometry::stages()). Unless image_sizes is kEqual, `extents` are the
     // largest width and height of a row, and `least` the smallest.
     std::vector<Geometry::Extent> extents, least;
-    std::size_t row_bytes = 0;  // of the slot, for each row
+    std::size_t row_bytes = 0;  // the room of each row in the slot
     std::size_t offset = 0;     // of the first row, from the slot's start
   };
   // A variable field, or a bytes field, where each byte is an entry.
   struct VariableField {
-    std::size_t field = 0;  // the field's number in the schema
+    std::size_t field = 0;  // in the schema; Schema::kNone: the user's functions make it
     std::string name;
     bool bytes = false;
     DType dtype = DType::kUint8;
@@ -66,8 +66,8 @@ struct SlotLayout {
   };
 
   std::size_t batch_size = 0;
-  // The views of the picture (the field that LoaderOptions::output.image names), then fields that
-  // lead others, then the rest. Empty if batches have no image.
+  // The views of the picture (the field that LoaderOptions::output.image names), then image fields
+  // that follow no image, then those that follow one. Empty if batches have no image.
   std::vector<ImageField> images;
   std::size_t views = 0;  // how many of `images`, from the first on, are views of the picture
   ImageSizes image_sizes = ImageSizes::kEqual;
@@ -107,8 +107,8 @@ std::size_t FindIn(const std::vector<FieldOfLayout>& fields, std::string_view na
 [[noreturn]] void RefuseKind(const SlotLayout& layout, std::string_view name, const char* kind,
                              const char* of_bytes = "Bytes() or Text()");
 
-// Adds to the layout, before its size is final, what a device needs besides. Changes those options
-// that ask the device for something that it cannot do with these fields.
+// Adds to the layout, before its size is final, what a device needs in addition. Changes the
+// options that ask the device for something that it cannot do with these fields.
 using ExtendLayout = std::function<void(SlotLayout&, const DatasetFacts&, LoaderOptions&,
                                         const std::vector<ViewProgram>&)>;
 

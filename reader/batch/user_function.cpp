@@ -1,5 +1,6 @@
-// The user's functions' view of a slot: MutableSample, one row of it that nobody else touches,
-// and MutableBatch, all rows once they are done. They change the slot's memory in place.
+// What the user's functions see of a slot: MutableSample is one row of it, which nobody else
+// touches meanwhile; MutableBatch is all rows, once they are done. Both change the slot's memory in
+// place.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -94,7 +95,7 @@ ImageBatch MutableBatch::shape(std::string_view field, std::size_t row) const {
 
 std::span<const ImageSize> MutableBatch::sizes(std::string_view field) const {
   if (slot_.layout->image_sizes == ImageSizes::kEqual) {
-    RefuseField(slot_.layout->NameFor(field), "has images of one size, which shape() says");
+    RefuseField(slot_.layout->NameFor(field), "has images of one size, which shape() gives");
   }
   const std::size_t picture = PictureOf(field);
   return std::span(slot_.images[picture].sized.sizes).subspan(first_, count_);
@@ -107,11 +108,11 @@ std::span<std::byte> MutableBatch::ImageBytes(std::string_view field, std::size_
 }
 
 void MutableRows::RefuseState() const {
-  throw Error(ErrorCode::kState,
-              memory_->state.has_value()
-                  ? "the thread's state has another type: ask for the type that "
-                    "LoaderOptions::thread_setup returns"
-                  : "the thread has no state: set LoaderOptions::thread_setup to what makes one");
+  throw Error(ErrorCode::kState, memory_->state.has_value()
+                                     ? "the thread's state has another type: ask for the type that "
+                                       "LoaderOptions::thread_setup returns"
+                                     : "the thread has no state: set LoaderOptions::thread_setup "
+                                       "to a function that makes one");
 }
 
 void MutableRows::RefuseValues(std::string_view field) const {

@@ -1,10 +1,11 @@
 // An opened dataset, and random access to its samples, without a loader.
 //
 // A Sample finds its shard and block by arithmetic, and reads nothing until a field is asked for.
-// Its bytes lie in a mapping, or in a block that was fetched from an object store. Spans point
-// there, so the sample keeps the mapping or the block alive. A file can be cut or lose pages at any
-// moment, and then reads as zeros: hence Guarded(), which reads first, and then asks whether
-// anything it read was lost.
+// Its bytes lie in a mapping, or in a block that was fetched from an object store. Spans point into
+// these, so the sample keeps the mapping or the block alive. (A sample of a source that is played
+// lies in memory of its own.) A file can be cut or lose pages at any moment; the lost bytes then
+// read as zeros. Hence Guarded(), which reads first, and then asks whether anything that it read
+// was lost.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -166,7 +167,8 @@ const ShardFile& Sample::File() const {
   return *file_;
 }
 
-// Returns the shard as File() does, and holds the sample's block as long as the sample lives.
+// Returns the shard as File() does, and holds the sample's block as long as the sample lives. If
+// the source is played, makes the sample.
 const ShardFile& Sample::FileWithBlock() const {
   const ShardFile& shard = File();
   if (shard.parts() != nullptr && block_held_ == nullptr) {
@@ -179,7 +181,7 @@ const ShardFile& Sample::FileWithBlock() const {
   return shard;
 }
 
-// The sample's block, once FileWithBlock() was called.
+// The sample's block. Call FileWithBlock() first.
 BlockView Sample::BlockIn(const ShardFile& shard) const {
   return made_ != nullptr ? BlockView::OfOneRow(*made_, row_) : shard.BlockThere(block_);
 }
@@ -379,8 +381,8 @@ std::vector<std::byte> Sample::Copy(std::string_view name) const {
   }
   std::vector<std::byte> copy(bytes.begin(), bytes.end());
   // If a file is cut in the middle of a page, the bytes after the cut read as zeros. Checksums
-  // notice that, but arrays have none.
-  // Values of a sample that was made lie in its own memory, except columns.
+  // notice that, but arrays have none, so for arrays in a file CutBefore() is asked. (If the sample
+  // was made, only its scalars lie in a file: in the directory's columns.)
   const bool in_file = made_ == nullptr || (field.kind == FieldKind::kArray && field.shape.empty());
   if (shard.Lost(bytes) || (field.kind == FieldKind::kArray && in_file && shard.CutBefore(bytes)))
     throw shard.Unreadable(place());

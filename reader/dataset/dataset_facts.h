@@ -1,5 +1,5 @@
 // A dataset's facts: all that is known once its manifest has been read. They never change, so all
-// handles to the dataset share them, and so do loaders that map its shards for themselves.
+// handles to the dataset share them, even loaders that map its shards for themselves.
 //
 // A mixture is a dataset, too: its schema joins the schemas of its parts, and its shards are the
 // shards of all parts, part by part. `parts` says which part a shard belongs to. Parts may differ
@@ -63,7 +63,7 @@ struct MixedDataset {
   std::shared_ptr<DatasetState> dataset;
   std::uint32_t first_shard = 0;  // among the shards of the mixture
   std::uint64_t first_sample = 0;
-  // Indexed by the fields of the mixture's schema.
+  // How its rows are laid out, and the limits on its values, by field of the mixture's schema.
   RowLayout layout;
   ValueLimits limits;
 };
@@ -89,7 +89,7 @@ struct DatasetFacts {
   };
   // Reads the manifest. Throws Error.
   DatasetFacts(Source source, const ReadLimits& read_limits);
-  // Samples that are made when they are asked for.
+  // The facts of a source that is played: its samples are made when they are asked for.
   DatasetFacts(std::shared_ptr<SampleSupply> samples, const ReadLimits& read_limits);
   // Joins the datasets of a mixture. Throws Error(kInvalidArgument) that names the datasets that
   // cannot be mixed.
@@ -100,7 +100,7 @@ struct DatasetFacts {
   std::filesystem::path folder;        // as the caller named it
   std::filesystem::path path;          // what opens it again: `folder`, or an older manifest in it
   std::filesystem::path place;         // the absolute path, used to open files
-  std::shared_ptr<ObjectStore> store;  // null: a folder
+  std::shared_ptr<ObjectStore> store;  // null unless the dataset lies in an object store
   std::shared_ptr<void> on_stop;       // Source::on_stop
   std::shared_ptr<SampleSupply> supply;  // null: the samples lie in shards
   std::string id;

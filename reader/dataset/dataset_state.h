@@ -29,8 +29,8 @@ struct DatasetState {
                                             const std::string& manifest = kManifestName);
   static std::shared_ptr<DatasetState> Open(std::shared_ptr<SampleSupply> samples,
                                             const ReadLimits& limits);
-  // Makes the datasets of a mixture one. Their shards are opened, and stay open, in the datasets'
-  // own states.
+  // Joins the datasets of a mixture into one. Their shards are opened, and stay open, in the
+  // datasets' own states.
   static std::shared_ptr<DatasetState> Mix(const Mixture& mixture);
   // Returns the same dataset with a shard table of its own, in which no shard is mapped yet.
   // `cache` says where to keep what is fetched of a dataset in an object store.
@@ -39,7 +39,8 @@ struct DatasetState {
 
   operator const DatasetFacts&() const noexcept { return *facts; }
 
-  // The key of a sample of a shard of this dataset. Throws Error. Thread-safe.
+  // The key of a sample, by its number in the shard. Throws Error, also if its chunk of keys has
+  // more than `max` bytes. Thread-safe.
   std::string Key(const ShardFile& file, std::uint64_t sample, std::uint64_t max = UINT64_MAX) {
     return keys.Key(file, sample, max);
   }

@@ -25,9 +25,12 @@ inline void RequireType(std::string_view name, DType held, DType asked) {
 
 struct FieldChoice {
   std::vector<bool> chosen;  // by field of the schema
-  std::size_t image =
-      Schema::kNone;  // the one of LoaderOptions::output.image, or the first chosen one
-  std::vector<std::size_t> leaders;  // by field: the image it follows, or the field itself
+  // The field of Batch::image(): LoaderOptions::output.image, or the first chosen image field that
+  // follows no other, or the first chosen image field.
+  std::size_t image = Schema::kNone;
+  // By field: the image that it follows; for an image that follows none, the field itself;
+  // otherwise Schema::kNone.
+  std::vector<std::size_t> leaders;
 
   // Whether every payload of the dataset is wanted.
   bool all_payloads = true;
@@ -35,8 +38,9 @@ struct FieldChoice {
   // The choice without the decoded image, for rows whose picture is already decoded.
   FieldChoice WithoutImage() const;
 
-  // Throws Error(kInvalidArgument) for names that the dataset lacks, and for a mask without the
-  // image that it follows.
+  // Throws Error(kInvalidArgument) for names that the dataset lacks, for a transform without an
+  // image, and if `output.fields` leaves out an image that a chosen field follows: a mask (unless
+  // it is itself the image), or boxes or key points that the transform moves.
   static FieldChoice Of(const DatasetFacts& dataset, const LoaderOptions& options);
 };
 

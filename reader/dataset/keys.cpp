@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kMaxKeyChunks = 64;  // the most chunks that KeyCache keeps
+constexpr std::size_t kMaxKeyChunks = 64;  // the most chunks that KeyCache keeps, one a shard
 
 std::uint64_t HashOfKey(std::string_view key) noexcept {
   return Hash64(std::as_bytes(std::span(key)));

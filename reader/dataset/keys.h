@@ -26,8 +26,9 @@ struct DatasetState;
 // them. A usual chunk takes a tenth of that.
 inline constexpr std::uint64_t kMaxKeyChunkBytes = std::uint64_t{4} << 20;
 
-// Keeps the chunks that were decompressed last. If callers ask for one key after another, each
-// chunk is decompressed once, even if several threads go through several shards. Thread-safe.
+// Keeps the chunk that was last decompressed of each shard, for up to 64 shards. If callers ask for
+// keys in the samples' order, each chunk is decompressed once, even if several threads go through
+// several shards. Thread-safe.
 class KeyCache {
  public:
   // The most bytes of keys that are kept. The latest chunk is always kept, whatever its size.
@@ -49,7 +50,7 @@ class KeyCache {
   Entry& EntryOf(const ShardFile& shard) REQUIRES(mutex_);
   void DropOld() REQUIRES(mutex_);
 
-  Mutex mutex_;  // held while decompressing: other threads need the same chunk
+  Mutex mutex_;  // held while decompressing, since other threads may need the same chunk
   std::list<Entry> entries_ GUARDED_BY(mutex_);  // the newest first
 };
 
@@ -78,7 +79,7 @@ class KeyIndex {
   static Keys Read(DatasetState& dataset, const std::vector<std::uint32_t>& shards);
   std::shared_ptr<const Keys> All(DatasetState& dataset, bool try_again);
 
-  Mutex mutex_;  // held while keys are read: other threads need them, too
+  Mutex mutex_;  // held while keys are read, since other threads need them, too
   std::shared_ptr<const Keys> keys_ GUARDED_BY(mutex_);  // null: not read yet
 };
 

@@ -1,7 +1,6 @@
 // How the datasets of a mixture become one: their schemas are joined by the names of fields, their
-// shards follow one another, and a field that one of them lacks is absent in its rows. Datasets
-// that would give one name two meanings are refused by an error that names both.
-
+// shards follow one another, and a field that one dataset lacks is absent in that dataset's rows.
+// Datasets that would give one name two meanings are refused by an error that names both.
 #include <algorithm>
 #include <span>
 
@@ -76,12 +75,13 @@ Schema JoinedSchema(const std::vector<MixedDataset>& datasets) {
     joined.Validate();
   } catch (const Error& error) {
     RefuseMixing(*datasets[0].dataset,
-                 "its fields and those of the other datasets make no schema: " + error.sentence());
+                 "its fields and those of the other datasets do not form a valid schema: " +
+                     error.sentence());
   }
   return joined;
 }
 
-// The manifest of one dataset, with the fields of the joined schema.
+// The parts of a dataset's manifest that are summed up, by the fields of the joined schema.
 Manifest InSchema(const Manifest& own, const Schema& joined) {
   Manifest manifest;
   manifest.schema = joined;
@@ -105,7 +105,7 @@ Manifest InSchema(const Manifest& own, const Schema& joined) {
   return manifest;
 }
 
-// Adds a dataset's shards and summaries to those of all.
+// Adds a dataset's shards and summaries to the manifest of the mixture.
 void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
   all.samples += part.samples;
   std::size_t image = 0;
@@ -190,14 +190,13 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
     if (dataset->facts->store != nullptr) {
       RefuseMixing(
           *dataset,
-          "datasets at URLs, or on file systems that cannot map files, cannot be mixed yet; "
-          "copy it to a local disk "
-          "(`sluice copy`), or join them with `sluice merge`");
+          "datasets at URLs, or on file systems that cannot map files, cannot be mixed yet; copy "
+          "this one to a local disk (`sluice copy`), or join the datasets with `sluice merge`");
     }
     if (dataset->facts->supply != nullptr) {
       RefuseMixing(*dataset,
-                   "sources that are played without a conversion cannot be mixed yet; convert it "
-                   "(`sluice convert`), or play one list of all files (ConvertSource::Paths)");
+                   "sources that are played without a conversion cannot be mixed yet; convert this "
+                   "one (`sluice convert`), or play one list of all files (ConvertSource::Paths)");
     }
     if (dataset->facts->manifest.samples == 0)
       RefuseMixing(*dataset, "it has no samples; leave it out");

@@ -21,8 +21,8 @@ inline constexpr std::size_t kUsualPrefetch = 2, kLongPrefetch = 8, kLongestPref
 // The number of page-locked batches decoded ahead. It is fixed, because allocating such memory
 // during training would make the GPU wait.
 inline constexpr std::size_t kPinnedPrefetch = 4;
-// The number of batches decoded ahead if a device decodes. The device decodes half of the ring at
-// once (PictureRoom::DivideScratch), which is four batches.
+// The number of batches decoded ahead if a device decodes. The device decodes half of the ring's
+// slots at once (PictureRoom::DivideScratch): with the usual `hold`, four batches.
 inline constexpr std::size_t kDecodingPrefetch = 6;
 
 // Threads that make rows: those that decode, and the one that uploads what a device decodes, since

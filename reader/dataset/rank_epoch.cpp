@@ -82,8 +82,8 @@ std::uint64_t RingWindowBytes(const DatasetShape& shape, const LoaderOptions& op
 
 namespace {
 
-// The bytes of the plan, of the permutations of columns and tail, and of each dataset's orders: one
-// for each pass through the dataset that some column has not finished.
+// The bytes of the plan, of the permutations of columns and tail, and of each dataset's orders:
+// there is one for each pass through the dataset that some column has not finished.
 std::uint64_t OrderBytesOfMixture(const MixturePlan& plan, const LoaderOptions& options) {
   LoaderOptions alone = options;
   alone.order.samples = {};

@@ -10,10 +10,10 @@
 
 namespace sluice {
 
-// The parts of the options that make up the order, and the share of this rank.
+// The options that decide the order, and those that decide this rank's share of it.
 OrderParameters OrderParametersOf(const LoaderOptions& options);
 DealOptions DealOptionsOf(const LoaderOptions& options);
-// The plan of a mixture with weights; null for everything else.
+// The plan of a mixture with weights; null if the loader does not play one.
 std::shared_ptr<const MixturePlan> MixturePlanOf(const LoaderOptions& options);
 
 struct RankEpoch {
@@ -44,7 +44,7 @@ struct RankEpoch {
   EpochOrder order;
 };
 
-// The most memory that epochs take: the types and functions below.
+// --- Upper bounds on the blocks that an epoch keeps open, and on its memory.
 
 // The blocks and samples that are open for shuffling at once on this rank.
 struct OpenWindow {
@@ -52,8 +52,8 @@ struct OpenWindow {
   std::uint64_t samples = 0;
   static OpenWindow Of(const DatasetShape& shape, const LoaderOptions& options);
 };
-// The blocks of an epoch's tail. If several ranks share the tail, its blocks stay open to its end,
-// because no rank knows how many of a block's samples are its own.
+// The blocks of an epoch's tail if several ranks share it, otherwise 0. A shared tail's blocks stay
+// open to its end, because no rank knows how many of a block's samples are its own.
 std::uint64_t SharedTailBlocks(const DatasetShape& shape, const LoaderOptions& options);
 // The bytes of blocks that batches in the ring, or the one being planned, may still need.
 std::uint64_t RingWindowBytes(const DatasetShape& shape, const LoaderOptions& options);

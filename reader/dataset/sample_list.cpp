@@ -1,9 +1,10 @@
-// The lists of samples that an epoch can be made of (SampleList): given ones, balanced by class,
-// drawn by weight, or the epoch of a mixture.
+// The lists of samples that an epoch can be made of (SampleList): given by the user, balanced by
+// class, drawn by weight, or the epoch of a mixture.
 //
 // A list is a draw (reader/order/sample_draw.h), worked out again for each epoch, and a digest of
-// all that the draw depends on. By the digest, a resume point is compared with the list of the new
-// loader. Two lists that give the same samples have the same digest, however they were made.
+// all that the draw depends on. The digest shows whether a loader that resumes has the list of the
+// resume point. Lists made by Of() and by Where() have the same digest if they have the same
+// samples in the same order.
 #include <algorithm>
 #include <cmath>
 #include <map>

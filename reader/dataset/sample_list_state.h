@@ -13,8 +13,8 @@ struct SampleListState {
   SampleDraw draw = {};
   std::string digest = {};
   std::uint64_t needs = 0;          // the fewest samples that a dataset must have
-  std::uint64_t needs_exactly = 0;  // the exact number, if not 0
-  std::string dataset = {};         // that dataset's id, if the list was made from its content
+  std::uint64_t needs_exactly = 0;  // if not 0, the number of samples that it must have
+  std::string dataset = {};         // the id that it must have; empty: any
 };
 
 // Throws Error(kInvalidArgument) if the list does not fit a dataset of that id and size.
@@ -27,8 +27,8 @@ std::string WhyEmpty(const SampleList& list);
 std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,
                                                 std::vector<std::uint64_t> samples);
 
-// The list that plays the epochs of a mixture. Its digest covers the draws from each dataset, and
-// `windows`: what the datasets' own orders depend on.
+// The list that plays the epochs of a mixture. `windows`: for each dataset, the blocks in a lane's
+// window, on which its own order depends. The digest covers them, and the draws from each dataset.
 SampleList MixtureList(std::shared_ptr<const MixturePlan> plan,
                        const std::vector<std::uint64_t>& windows);
 

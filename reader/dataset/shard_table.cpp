@@ -94,7 +94,7 @@ std::unique_ptr<ShardFile> ShardTable::Open(std::uint32_t shard, const ShardCopy
   const auto open = [&] {
     if (facts_.supply != nullptr) {
       ShardExpectation expect = ShardExpectation::Of(facts_.manifest.shards[shard]);
-      expect.bytes.reset();  // a frame has no payloads, and a digest of its own
+      expect.bytes.reset();  // a supply's frame has no payloads, and a digest of its own
       expect.digest.reset();
       return std::make_unique<ShardFile>(facts_.supply->Frame(shard), facts_.place.string(),
                                          schema_, expect);

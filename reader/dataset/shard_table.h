@@ -5,6 +5,9 @@
 // opened is tried again once an epoch, not for each of its samples and blocks. A stage
 // (LoaderOptions::stage) can have a shard read from a copy, and the shard itself again if the copy
 // turns out to be damaged. The shards of a mixture are opened in the tables of its parts.
+//
+// A shard's frame is the bytes that opening it reads: its first and last pages, with header and
+// directory (ShardFrame in format/disk/shard.h).
 #pragma once
 
 #include <atomic>
@@ -34,17 +37,18 @@ class RecentShards {
   // `max` shards stay mapped; more only while more are in use.
   explicit RecentShards(std::size_t max) : max_(max) {}
 
-  // Null if it is not mapped.
+  // Returns the shard, which becomes the most recently used; null if it is not mapped.
   ShardUse Find(std::uint32_t shard);
   // Keeps an opened shard, in place of an earlier mapping of it.
   void Keep(std::uint32_t shard, ShardUse file);
   void Drop(std::uint32_t shard);
-  // Drops half of the shards that nobody uses: for when the system has no mappings left.
+  // Drops shards that nobody uses until half of all are left: for when the system has no mappings
+  // left.
   void DropHalf();
 
  private:
   using Shards = std::list<std::pair<std::uint32_t, ShardUse>>;
-  // Moves unused shards beyond `max` to `gone`.
+  // Moves unused shards to `gone` until at most `max` are left. Looks at `tries` shards at most.
   void TakeOver(std::size_t max, std::size_t tries, Shards& gone) REQUIRES(mutex_);
 
   const std::size_t max_;
@@ -110,18 +114,18 @@ class ShardTable {
   // returns true. Throws Error. Thread-safe.
   bool LeaveCopy(std::uint32_t shard, const ShardFile& copy);
 
-  // Begins to fetch what opening the shard needs. Keep the result until the shard is open.
+  // For an object store: begins to fetch the shard's frame. Keep the result until the shard is
+  // open.
   std::vector<ShardParts::Held> BeginOpening(std::uint32_t shard) const;
-  // If the shard lies in a folder and is not open, makes the kernel begin to read what opening it
-  // needs, and does not wait for that.
+  // If the shard lies in a folder and is not open, makes the kernel begin to read its frame, and
+  // does not wait for that.
   void AskForFrame(std::uint32_t shard) const noexcept;
-  // The memory that the table takes. Every shard takes some, and a mapped one more, for its
-  // directory.
+  // The most memory that the table takes. A mapped shard takes more than others, for its directory.
   std::uint64_t MemoryBytes() const noexcept;
-  // The bytes of shards' frames that stay in memory at once.
+  // For an object store: the most bytes of shards' frames that stay in memory at once.
   std::uint64_t FrameBytes() const noexcept;
-  // Fetches a block, and holds it. If blocks are asked for one after the other, also begins to
-  // fetch the next ones. Throws Error. Thread-safe.
+  // For an object store: fetches a block, waits for it, and holds it. If blocks are asked for in
+  // order, also begins to fetch the next ones. Throws Error. Thread-safe.
   ShardParts::Held HoldBlock(std::uint32_t shard, const ShardFile& file, std::uint32_t block);
 
   // The shards of a dataset in an object store; null for one in a folder.
@@ -144,7 +148,7 @@ class ShardTable {
   const std::shared_ptr<const ShardSchema> schema_;
   // Null if all shards stay mapped.
   const std::unique_ptr<RecentShards> recent_;
-  Mutex open_mutex_;  // if all stay mapped: held while a shard is being mapped
+  Mutex open_mutex_;  // if all stay mapped, also held while a shard is being mapped
   std::vector<std::unique_ptr<ShardFile>> originals_ GUARDED_BY(open_mutex_);  // if all stay mapped
   std::vector<std::unique_ptr<ShardFile>> copies_ GUARDED_BY(
       open_mutex_);  // if all stay mapped; never freed, since threads may still read from them

@@ -3,11 +3,11 @@
 // Threads take shards from a counter, and each shard is checked from the outside to the inside: its
 // sections, the placement of its blocks, each block's header and table, each value's checksum and
 // entry, and last, if asked for, the value itself: an image is decoded whole, a zstd frame
-// decompressed, a text read. Each thread sums up the samples that it sees. If nothing is wrong with
-// any of them, the sums must be those of the manifest.
+// decompressed, a text read. Each thread sums up the samples that it sees. If no fault was found,
+// the sums must be those of the manifest.
 //
-// Everything that is found is listed, with the sample's key where it can be read; only a lack of
-// memory or of mappings ends the check, because it says nothing about the dataset.
+// Every fault is listed, with the sample's key if that can be read. Only a lack of memory, mappings
+// or descriptors ends the check, because it says nothing about the dataset.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -267,7 +267,7 @@ void CheckIds(const DatasetFacts& facts, std::vector<std::vector<Fault>>& faults
   }
 }
 
-// Compares the manifest's sums with those of its samples.
+// Compares the sums in the manifest with those of the samples.
 class TotalsCheck {
  public:
   TotalsCheck(const Manifest& manifest, const SampleTotals& found)

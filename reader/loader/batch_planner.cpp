@@ -79,7 +79,8 @@ void BatchPlanner::SuggestFollowing(std::size_t rows) {
   }
 }
 
-// Stops if nobody wants the batch any more: a window may have many blocks to open.
+// Stops early if nobody wants the batch any more, since a batch may take long: the order may have
+// to open many blocks.
 std::size_t BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
   constexpr std::size_t kRun = 64;
   const Deal::OwnRows own = deal_.OwnRowsOf(epoch_->size, batch, slot.rows);
@@ -111,9 +112,9 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
   watch_.Use(ref.shard);
 }
 
-// Opening a shard reads its directory. If a batch needs many shards that are not in memory and
-// opened them one by one, each read would wait for all blocks that were asked for before. So this
-// asks for the directories of all of them together.
+// Opening a shard reads its frame: its first and last pages, with header and directory. If a batch
+// needs many shards that are not in memory, and they were opened one by one, each of these reads
+// would wait for all blocks that were asked for before it. So this asks for all frames together.
 void BatchPlanner::AskForFrames() {
   for (const std::uint64_t block : to_open_) {
     const std::uint32_t shard = dataset_.facts->shape.Row(block, 0).shard;
@@ -123,9 +124,9 @@ void BatchPlanner::AskForFrames() {
   }
 }
 
-// Opens the blocks that the order has announced: those of the batch's rows in the order of the
-// rows, and then those that only fill windows. So the first batch of an epoch, which opens all
-// windows, waits for no more than it needs.
+// Opens the blocks that the order has announced: first the blocks of the batch's rows, in the order
+// of the rows, and then the other blocks of the windows. So the first batch of an epoch, which
+// opens all windows, waits for no more than it needs.
 std::uint64_t BatchPlanner::OpenBlocks(Slot& slot, std::size_t rows) {
   const bool holds = source_.holds_blocks();
   if (holds) slot.blocks.resize(options_.batch_size);

@@ -33,8 +33,9 @@ class BatchPlanner {
   void BeginEpoch(std::uint64_t epoch, std::uint64_t batch);
   // Returns how many of the batch's rows have a sample.
   std::size_t FillRows(std::uint64_t batch, Slot& slot);
-  // Notes the row's sample and what else the row has.
+  // Notes the row's sample, flag and draw position in the slot, and that its shard is in use.
   void NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::uint64_t position);
+  // Has the kernel read what opening the shards of the announced blocks needs.
   void AskForFrames();
   // Returns the number of blocks opened so far, up to the last one that the batch's rows need.
   std::uint64_t OpenBlocks(Slot& slot, std::size_t rows);
@@ -49,13 +50,13 @@ class BatchPlanner {
   const bool uses_rows_;
   const Deal& deal_;
   std::optional<RankEpoch> epoch_;  // the epoch of the batch planned last
-  std::uint64_t next_batch_ = 0;    // expected next; another one restarts the epoch's order
+  std::uint64_t next_batch_ = 0;    // planning any other batch restarts the epoch's order
   std::uint64_t played_ = 0;        // rows of epoch_ for which nothing has been suggested yet
   ShardWatch watch_;
   const std::atomic<bool>& give_up_;
   std::vector<std::uint64_t> to_open_;  // blocks that the order announced for this batch
-  std::vector<bool> still_to_open_;     // by block: those of them that are not opened yet
-  std::vector<bool> asked_for_;         // by shard: AskForFrame()
+  std::vector<bool> still_to_open_;     // by block: in to_open_, and not opened yet
+  std::vector<bool> asked_for_;         // by shard: AskForFrames() has asked for it
 };
 
 }  // namespace sluice

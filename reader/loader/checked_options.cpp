@@ -103,10 +103,9 @@ void CheckStorage(const DatasetFacts& dataset, const LoaderOptions& options) {
   CheckStage(options);
   if (dataset.store != nullptr && (LocksInMemory(options) || ReadsDirectly(options))) {
     Refuse(
-        "LoaderOptions::storage = Direct and Locked are for files that can be mapped; leave "
-        "storage "
-        "as Mapped for a dataset at a URL, or on a file system that cannot map files, and set "
-        "stage "
+        "LoaderOptions::storage = Direct and Locked are for files that can be mapped. For a "
+        "dataset "
+        "at a URL, or on a file system that cannot map files, leave storage as Mapped; set stage "
         "to "
         "keep what was read on a local disk");
   }
@@ -133,7 +132,8 @@ void CheckStorage(const DatasetFacts& dataset, const LoaderOptions& options) {
 void CheckStage(const LoaderOptions& options) {
   if (options.stage && (options.stage->folder.empty() || options.stage->bytes == 0)) {
     Refuse(
-        "LoaderOptions::stage: set Stage::folder, and Stage::bytes to the most that may lie there");
+        "LoaderOptions::stage: set Stage::folder, and Stage::bytes to the most bytes that copies "
+        "there may take");
   }
 }
 
@@ -160,7 +160,7 @@ void CheckEpoch(const DatasetFacts& dataset, const LoaderOptions& options, std::
             std::to_string(options.ranks.world_size) + " with the fewest, and ";
   }
   what += "LoaderOptions::batch_size is " + std::to_string(options.batch_size) +
-          ", and LastBatch::kDrop leaves out what does not fill a batch; ";
+          ", and LastBatch::kDrop leaves out samples that do not fill a batch; ";
   if (size.least == 0) {
     refuse(what + "use fewer ranks (LoaderOptions::ranks.world_size)" + keep);
   }

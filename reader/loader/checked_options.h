@@ -13,9 +13,9 @@
 //   reader/loader/checked_options.cpp     which options go together
 //   reader/loader/resume.cpp              if it changes the order
 //
-// If it takes memory, memory_bound.cpp counts that. If it changes what batches hold, look where
-// "image_sizes" stands: slot_layout.cpp, BatchRecipe, PlainCopy::Serves(), RowsAreFixed()
-// (cached_rows.cpp) and description.cpp take account of it, checked_options.cpp refuses what a
+// If it takes memory, memory_bound.cpp counts that. If it changes what batches hold, search for
+// "image_sizes": slot_layout.cpp, BatchRecipe, PlainCopy::Serves(), RowsAreFixed()
+// (cached_rows.cpp) and description.cpp handle that option, checked_options.cpp refuses what a
 // decoding device cannot do, and tests/device/device_batch_test.cpp compares host and device. A new
 // group or enumeration is bound in reader/python/binding/options.cpp. tests/python/test_options.py
 // has the names of groups and the number of members of LoaderOptions. An option of storage has its
@@ -33,8 +33,9 @@ namespace sluice {
 void CheckStage(const LoaderOptions& options);
 
 // Returns the options, with those left open filled in. `threads` gets the largest value that tuning
-// may choose, and so does `ring.prefetch` if it is fixed (otherwise BatchRecipe fills it in).
-// `ranks.rank` and `ranks.world_size` come from the environment. Throws Error(kInvalidArgument).
+// may choose. So does `ring.prefetch`, if the user or page-locked memory fixes it; otherwise
+// BatchRecipe fills it in. If `ranks.world_size` is 0, it and `ranks.rank` come from the
+// environment. Throws Error(kInvalidArgument or kLimit).
 LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options);
 
 // Throws Error(kInvalidArgument) if the epoch has no batches, and says why and what to change.

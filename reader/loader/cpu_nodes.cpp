@@ -27,7 +27,7 @@ using CpuSet = std::unique_ptr<cpu_set_t, FreeCpuSet>;
 
 // The CPUs on which the calling thread may run.
 std::vector<unsigned> AllowedCpus() {
-  for (unsigned cpus = 1024; cpus <= kMaxCpus; cpus *= 4) {  // small sets may be refused
+  for (unsigned cpus = 1024; cpus <= kMaxCpus; cpus *= 4) {  // the kernel refuses too small a set
     const CpuSet set(CPU_ALLOC(cpus));
     const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
     if (set == nullptr || sched_getaffinity(0, bytes, set.get()) != 0) continue;

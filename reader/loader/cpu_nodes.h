@@ -11,8 +11,8 @@ namespace sluice {
 class CpuNodes {
  public:
   CpuNodes() = default;
-  // The nodes that have CPUs on which the calling thread may run, by the system's folder of nodes.
-  // None if there is only one such node, or if the nodes are not known.
+  // The nodes that have CPUs on which the calling thread may run, as `folder` lists them. None if
+  // there is only one such node, or if the nodes are not known.
   static CpuNodes Find(const std::filesystem::path& folder = "/sys/devices/system/node");
 
   // The number of nodes; 0 if there is nothing to choose.
@@ -24,19 +24,19 @@ class CpuNodes {
   }
   // From now on the calling thread runs on that node's CPUs.
   void KeepThreadOn(std::size_t node) const noexcept;
-  // Pages of this memory that nobody has touched yet will come from that node, as long as it has
-  // some. The memory is a mapping of its own.
+  // Pages of this memory that nobody has touched yet will come from that node, as long as the node
+  // has free ones. `memory` must be a mapping of its own.
   void Place(std::size_t node, std::byte* memory, std::size_t bytes) const noexcept;
 
  private:
   struct Node {
-    unsigned number = 0;  // the system's
+    unsigned number = 0;  // the system's number of the node
     std::vector<unsigned> cpus;
   };
   void Deal();
 
   std::vector<Node> nodes_;
-  std::vector<std::size_t> dealt_;  // of nodes_, one for each CPU
+  std::vector<std::size_t> dealt_;  // NodeOf() of the first numbers, as many as there are CPUs
 };
 
 }  // namespace sluice

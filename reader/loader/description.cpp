@@ -1,6 +1,7 @@
-// Loader::Describe(): in words, what the loader does to each field of a batch, and where. Every
-// line comes from the structures that the loader works by (the layout, the programs of the views),
-// not from the options, so that the text cannot promise what is not done.
+// Loader::Describe(): in words, what the loader does to each field of a batch, and where. Shapes,
+// and where each step runs, come from the structures that the loader works by (the layout, the
+// programs of the views), so that the text cannot promise what is not done. The rest comes from the
+// checked options.
 #include <algorithm>
 #include <cmath>
 
@@ -66,9 +67,9 @@ void Describe(const std::string& title, const Pipeline& transform,
 
 std::string ImagesText(const SlotLayout& layout, ImagesIn images) {
   if (images == ImagesIn::kStorage) return {};
-  return layout.picture().name + ": all of the dataset are put into " +
+  return layout.picture().name + ": all pictures of the dataset are put into " +
          (images == ImagesIn::kDevice ? "the device's memory" : "page-locked memory") +
-         " while the first epoch plays; raw ones are then made into images on the device, too\n";
+         " while the first epoch plays; from then on, the device also crops and resizes raw ones\n";
 }
 
 // The text for LoaderOptions::output.mask_fill.
@@ -166,7 +167,7 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
                  ? "decoded on the device, or on the host: the loader shares them out by what it "
                    "measures"
                  : "decoded on the device") +
-            "; the host decodes what has a border, a turn or steps of the host\n";
+            "; the host decodes pictures with a border, a turn, or steps that run on the host\n";
     text += ImagesText(layout, options.on_device.images);
   }
   if (views.size() > 1)

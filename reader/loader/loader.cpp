@@ -1,7 +1,8 @@
-// The public face of a loader. It passes calls on to LoaderState, and has the ranges and iterators
-// by which C++ loops over epochs. An epoch is a range whose iterator holds at most one batch. A
-// range knows its number, so that an iterator of an unfinished epoch notices that another epoch has
-// begun. If memory or threads run out while a loader is made, the Error names the options to lower.
+// The public face of a loader: calls are passed on to LoaderState. The ranges and iterators by
+// which C++ loops over epochs are here, too. An epoch is a range whose iterator holds at most one
+// batch. A range knows its number, so that an iterator of an unfinished epoch notices that another
+// epoch has begun. If memory or threads run out while a loader is made, the Error names the options
+// to lower.
 #include <new>
 #include <system_error>
 

@@ -73,7 +73,7 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes 
       nodes(SpreadsOver(recipe.options, of_machine) ? std::move(of_machine) : CpuNodes()) {
   tuning.SetMostPrefetch(*recipe.options.ring.prefetch);
   // If threads take whole batches, a thread makes a batch in less time than it takes to wake a
-  // thread that waits for a slot. So the ring begins long.
+  // thread that waits for a slot. So the ring is long from the beginning.
   if (whole_batches) tuning.BeginLong();
   const std::optional<ResumePoint>& resume_from = recipe.options.resume_from;
   const std::uint64_t epoch = resume_from ? resume_from->epoch : 0;

@@ -33,21 +33,21 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
 
 // --- Loader::Describe().
 
-// How each step of the transform will run: one line for each view, each step and each field that
-// moves with an image. Each ends with a newline.
+// How each step of the transform will run: lines for each view, each step, each field that moves
+// with an image, and special options. Every line ends with a newline.
 std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes);
 
 // --- Loader::Memory().
 //
-// The bound that it states is the sum of what the loader's parts state. A part that allocates says
-// itself how much it takes at most (MemoryBytes() and the like), next to the code that allocates;
-// tests/reader/memory_test.cpp compares the sum with what a process really takes.
+// The bound is a sum. Each part of the loader that allocates states how much it takes at most
+// (MemoryBytes() and the like), next to the code that allocates; tests/reader/memory_test.cpp
+// compares the sum with what a process really takes.
 
-// Everything but LoaderMemory::variable and LoaderMemory::device.
+// All members of LoaderMemory except `variable`, `device`, `images` and `shared`.
 LoaderMemory MemoryBound(const BatchRecipe& recipe);
 
-// The memory that Loader::Row() adds, once it was called. `row` is the recipe of Row()'s batches,
-// `recipe` that of the loader.
+// The memory that Loader::Row() adds once it has been called. `row` is the recipe of Row()'s
+// batches; `recipe` is the loader's.
 LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe);
 
 // Throws Error(kLimit) unless the machine has memory left for that many slots and for an epoch's
@@ -72,15 +72,15 @@ class LoaderSetup {
     return {recipe.options.ranks.rank, recipe.options.ranks.world_size, rank_variables};
   }
   std::string Describe() const;
-  // The loader's memory, without that on a device.
+  // MemoryBound(), with LoaderMemory::variable.
   LoaderMemory Memory() const;
-  // Whether two threads of their own upload, because a device decodes
-  // (BatchRing::UploadElsewhere()).
+  // Whether two threads do nothing but upload (BatchRing::UploadElsewhere()): if a device decodes,
+  // unless the consumer's thread decodes.
   bool uploads_in_threads() const noexcept { return device_layout.room && !decodes_in_consumer; }
 
-  const Dataset dataset;  // with shards of its own if this loader stages or reads them directly
-  const bool decodes_in_consumer;         // LoaderOptions::threads = 0
-  SelfTuning tuning;                      // the tuning at the start
+  const Dataset dataset;           // with a shard table of its own if needed: see OwnShards()
+  const bool decodes_in_consumer;  // LoaderOptions::threads = 0
+  SelfTuning tuning;               // the tuning at the start
   const std::string_view rank_variables;  // Rank::variables
   DeviceLayout device_layout;             // the slots' part for LoaderOptions::device
   const BatchRecipe recipe;

@@ -1,6 +1,7 @@
-// How much memory a loader takes at most, as a sum: each part says how much it takes itself
-// (MemoryBytes() and the like), next to its code. A loader that cannot fit into the machine's free
-// memory is refused before it begins, with the options that would help.
+// How much memory a loader takes at most: the sum of what its parts state (MemoryBytes() and the
+// like, next to the code of each part). If the slots or an epoch's order cannot fit into the
+// machine's free memory, the loader is refused before it allocates them, and the Error names the
+// options that would help.
 #include <algorithm>
 
 #include <sluice/error.h>

@@ -19,15 +19,16 @@ class RowMaker {
   // The setup and the objects of `context` must outlive it.
   RowMaker(const LoaderSetup& setup, const DecodingContext& context)
       : setup_(setup), context_(context) {
-    context_.new_painter = nullptr;  // the host makes the row
-    context_.store = nullptr;        // by itself
+    context_.new_painter = nullptr;  // the host makes the row, without a device
+    context_.store = nullptr;        // the row is not taken from other loaders
   }
 
   // The row of the sample in that epoch, as a slot of one row that keeps `owner` alive. Throws
   // Error.
   std::shared_ptr<const Slot> Make(std::uint64_t sample, std::uint64_t epoch,
                                    std::shared_ptr<void> owner);
-  // The memory that it has added to the loader's, with one row; rows that are held take more.
+  // The memory that this object adds to the loader's, with one row; further rows that callers hold
+  // are not counted.
   LoaderMemory Memory();
 
  private:

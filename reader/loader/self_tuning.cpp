@@ -23,7 +23,7 @@ constexpr double kCrowded = 0.95;
 // If a sample takes a thread fewer seconds than this, threads spend most of their time on handing
 // over: each takes the lock, memory and cache lines from the others.
 constexpr double kMostlyHandedOver = 3e-6;
-// A trial pays if it plays at least this many times as many batches a second. Chance alone rarely
+// A trial pays if it plays more than this many times as many batches a second. Chance alone rarely
 // gains as much.
 constexpr double kPays = 1.02;
 
@@ -37,8 +37,8 @@ bool HandsOver(const LoaderStats& interval) {
          interval.decode_seconds < kMostlyHandedOver * double(interval.samples);
 }
 
-// Threads that wait for more than this share of their time, while the trainer waits for them, lack
-// other batches to work on: a slow sample holds up the batches after it.
+// If the trainer waits for the threads, and these still wait for more than this share of their
+// time, they lack other batches to work on: a slow sample holds up the batches after it.
 constexpr double kHeldUp = 0.04;
 bool IsHeldUp(const LoaderStats& interval) {
   const double all = interval.decode_seconds + interval.decode_wait_seconds;
@@ -61,7 +61,7 @@ bool MayBeTooMany(const LoaderStats& interval, unsigned threads) {
     case Bound::kTrainer: return !CanSpareOne(interval, threads) && IsCrowded(interval);
     case Bound::kDecoding: return IsCrowded(interval) || HandsOver(interval);
     case Bound::kPrefetch: return true;  // threads wait though the ring is as long as it may be
-    case Bound::kStorage: return HandsOver(interval);  // threads hold up the planner
+    case Bound::kStorage: return HandsOver(interval);  // the threads slow the planner down
     case Bound::kTooEarly:
     case Bound::kDevice:
     case Bound::kUpload: break;
@@ -104,7 +104,7 @@ bool SelfTuning::Grow(Bound bound, const LoaderStats& interval) {
       return true;
     case Bound::kPrefetch:
       if (now_.prefetch >= most_.prefetch) return false;
-      // If samples take so little time, no slow sample holds up the ring.
+      // If samples take so little time, a longer ring does not help: no sample is slow.
       if (now_.prefetch >= kLongPrefetch && HandsOver(interval)) return false;
       now_.prefetch = std::min(now_.prefetch + 1 + now_.prefetch / 8, most_.prefetch);
       return true;

@@ -2,20 +2,22 @@
 // LoaderOptions leaves them to the loader. The choice follows from what the loader measures.
 //
 // It learns from one interval after the other, each of at least 8 batches. After two intervals in a
-// row with the same bottleneck it adds what helps: for decoding, a thread; for the ring, a batch or
-// an eighth; for storage, twice the bytes in flight. After a long time bound by the trainer it
-// takes away a thread, if the others can do its work. The ring and the depth never shrink, and
-// threads never go back to a number that was once too small.
+// row with the same bottleneck, it raises the number that helps: if decoding is the bottleneck, one
+// more thread; if the ring is, the batches decoded ahead, by one and an eighth of them; if storage
+// is, twice the bytes in flight. After a long time in which the trainer was the bottleneck, it
+// takes away a thread, if the others can do that thread's work. The ring and the depth never
+// shrink, and threads never go back to a number that was once too small.
 //
 // With too many threads, the rate falls. There are three signs of that. The threads want more CPUs
-// than there are (the trainer's own thread wants one, too). They wait for each other: the ring is
-// as long as it may be, and still neither they nor the trainer are busy. Or samples are so small
-// that handing them over is most of the work, whichever side waits. Then it tries one thread less
-// for some intervals, then the former number for as many, and keeps the number that played more
-// batches a second. A thread that was taken away like this does not come back, and there is no
-// trial after one that did not pay. So changes come to an end: the numbers cannot oscillate.
+// than there are (the trainer's own thread wants one, too). Or the threads wait for each other: the
+// ring is as long as it may be, and still neither they nor the trainer are busy. Or samples are so
+// small that handing them over is most of the work. On such a sign, it tries one thread less for
+// some intervals. If that gave more batches a second than before, it measures the former number
+// again for as many intervals, and keeps one thread less only if that is still the faster. A thread
+// that was taken away like this does not come back, and there is no trial after one that did not
+// pay. So changes come to an end: the numbers cannot oscillate.
 //
-// The lengths of rings that it chooses from are in options_of.h.
+// The lengths that a ring may begin with or grow to are in options_of.h.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +42,7 @@ class SelfTuning {
  public:
   static constexpr unsigned kGrowAfter = 2;     // intervals in a row
   static constexpr unsigned kShrinkAfter = 40;  // intervals in a row: ten seconds or more
-  static constexpr unsigned kTried = 4;  // intervals for which each side of a trial is measured
+  static constexpr unsigned kTried = 4;  // intervals that measure each number of threads of a trial
 
   // Each value stays between its least and its most; if these are equal, it never changes.
   SelfTuning(const Tuning& least, const Tuning& most, const Tuning& start)
@@ -51,11 +53,11 @@ class SelfTuning {
   bool fixed() const noexcept { return least_ == most_; }
   std::uint64_t changes() const noexcept { return changes_; }
 
-  // The ring may get no longer than that.
+  // From now on, at most that many batches are decoded ahead.
   void SetMostPrefetch(std::size_t prefetch) noexcept { most_.prefetch = prefetch; }
-  // Begins with the ring that suffices where samples take about equally long.
+  // Begins with kLongPrefetch, which suffices if all samples take about equally long.
   void BeginLong() noexcept { now_.prefetch = std::min(kLongPrefetch, most_.prefetch); }
-  // Learns from the time since the last call. Returns whether now() changed.
+  // Learns from the loader's measurements since the last call. Returns whether now() changed.
   bool Learn(const LoaderStats& interval);
 
  private:
@@ -89,8 +91,8 @@ class SelfTuning {
   Pace again_;
 };
 
-// How many threads, which ring and which depth a loader begins with, and between which bounds it
-// tunes them, for options as the user gave them.
+// The numbers that a loader begins with, and the bounds between which it tunes them, for options as
+// the user gave them.
 SelfTuning TuningFor(const LoaderOptions& options);
 
 }  // namespace sluice

@@ -21,7 +21,8 @@ class OneConsumer {
   // Identifies an iterator's walk through a range; null if the caller is not an iterator.
   using Walk = std::shared_ptr<const char>;
 
-  // Throws Error(kState) unless the calling thread may take a step of that range.
+  // Throws Error(kState) if another thread is stepping in that range, or is part-way through the
+  // range with an iterator of its own.
   void Require(std::uint64_t range, const Walk& walk) const {
     const Walk other = walk_.lock();
     const bool walks = other != nullptr && other != walk && walker_ != std::this_thread::get_id();
@@ -71,9 +72,9 @@ class StreamCursor {
   // `deal` must outlive it.
   StreamCursor(const Deal& deal, Options options);
 
-  // The consumer asks for an epoch, whose size is `size`. The first time it asks for the epoch to
-  // resume, the range is the rest of that epoch. Returns false if the stream reaches the epoch next
-  // anyway.
+  // The consumer asks for an epoch, whose size is `size`. The first time that it asks for the epoch
+  // of Options::resume_from, the range is the rest of that epoch. Returns whether a new stream
+  // begins: false if the epoch comes next in the present stream anyway.
   bool BeginRange(std::uint64_t epoch, const EpochSize& size);
 
   bool begun() const noexcept { return range_ > 0; }
@@ -104,7 +105,7 @@ class StreamCursor {
 
   const Deal& deal_;
   Options options_;
-  bool resume_due_;  // the consumer has not asked for the epoch to resume yet
+  bool resume_due_;  // the consumer has not asked for the epoch of resume_from yet
   std::uint64_t range_ = 0;
   std::uint64_t range_epoch_ = 0;
   std::uint64_t stream_ = 0;

@@ -1,12 +1,12 @@
 // Deals an epoch's samples to ranks, batch by batch.
 //
-// By lanes (the default): global batch b consists of the order's positions from b x batch_size x
-// world_size on. Of each run of world_size positions, each rank gets one. Position p comes from
-// lane p mod L, and world_size divides L, so a rank gets whole lanes, and the sequence of global
-// batches does not depend on the number of ranks.
+// By lanes (the default): global batch b has the batch_size x world_size positions of the order
+// from b x batch_size x world_size on. Of each run of world_size positions, each rank gets one.
+// Position p comes from lane p mod L (L is the number of lanes), and world_size divides L. So a
+// rank gets whole lanes, and the sequence of global batches does not depend on the number of ranks.
 //
-// By shards: whole shards are dealt again each epoch, each to the rank with the fewest samples so
-// far, and every rank plays its own order over its shards.
+// By shards: in each epoch, whole shards are dealt in random order, each to the rank with the
+// fewest samples so far, and every rank plays its own order over its shards.
 //
 // By the user's lists: each list is a global batch, and each rank plays a consecutive part of it.
 //
@@ -38,7 +38,7 @@ struct DealOptions {
   LastBatch last_batch = LastBatch::kKeep;
   bool by_shards = false;
   std::uint64_t seed = 0;
-  std::optional<std::uint64_t> listed;  // samples in an epoch, if not the whole dataset; by lanes
+  std::optional<std::uint64_t> listed;     // samples in an epoch of a SampleList, dealt by lanes
   std::shared_ptr<BatchLists> lists = {};  // the user's batches, instead of lanes or shards
 };
 
@@ -46,8 +46,8 @@ struct DealOptions {
 struct EpochSize {
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;  // rows in all batches, including those that only fill up
-  // The number of positions that batches are cut from: all of the epoch's or, by shards, the
-  // samples of this rank's shards.
+  // The number of positions that batches are cut from: all positions of the epoch; if shards are
+  // dealt, the samples of this rank's shards.
   std::uint64_t domain = 0;
   std::uint64_t last_rows = 0;                     // rows in the last batch
   std::uint64_t positions = 0;                     // samples dealt to all ranks together
@@ -61,8 +61,8 @@ class Deal {
   Deal(const DatasetShape& shape, const DealOptions& options) : shape_(shape), options_(options) {}
 
   EpochSize SizeOf(std::uint64_t epoch) const;
-  // The number of positions that an epoch's global batches are cut from, over all ranks: every
-  // batch begins at a smaller position. With the user's lists, the number of batches.
+  // An upper bound on ResumePoint::position: every batch of the epoch begins at a smaller position,
+  // counted over all ranks. With the user's lists, the number of batches.
   std::uint64_t PositionsOf(std::uint64_t epoch) const;
 
   // The number of this rank's rows in a batch.
@@ -81,8 +81,8 @@ class Deal {
   };
   Row RowOf(const EpochSize& size, std::uint64_t batch, std::size_t row) const noexcept;
 
-  // The first rows of a batch, up to the first one that only fills up. From one row to the next,
-  // the position grows by `stride`, and the draw position by `draw_stride`.
+  // The rows of a batch before the first one that only fills up. From one row to the next, the
+  // position grows by `stride`, and the draw position by `draw_stride`.
   struct OwnRows {
     std::size_t count = 0;
     std::uint64_t position = 0;

@@ -112,10 +112,10 @@ std::uint64_t LaneOrder::SamplesBefore(const Lane& lane, std::uint64_t place) co
 
 std::uint64_t LaneOrder::PlaceOf(const Lane& lane, std::uint64_t sample) const noexcept {
   if (!lane.dealt.empty()) {
-    const auto behind =
+    const auto after =
         std::partition_point(lane.dealt.begin(), lane.dealt.end(),
                              [sample](const DealtBlock& block) { return block.before <= sample; });
-    return static_cast<std::uint64_t>(behind - lane.dealt.begin()) - 1;
+    return static_cast<std::uint64_t>(after - lane.dealt.begin()) - 1;
   }
   const std::uint64_t full = shape_.max_block_samples();
   // Finds the last short block that ends at or before the sample; all blocks between that block and
@@ -199,7 +199,7 @@ void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::
 }
 
 // Notes the blocks of the lane's next window. If positions are asked for in order, following_ holds
-// at most one window of each lane: the window noted before is the one that is open now.
+// at most one window of each lane: the one noted before has opened, so DropOpened() removes it.
 void LaneOrder::NoteFollowing(std::uint64_t l) {
   DropOpened();
   const Lane& lane = lanes_[l];

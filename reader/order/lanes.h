@@ -9,17 +9,17 @@
 //
 // This file says which sample comes at a position; deal.h gives lanes to ranks.
 //
-// The blocks of one conversion have one size except for a few short ones (the last of a shard). So
-// arithmetic and a binary search over the lane's short blocks find the k-th sample of a lane:
-// memory and set-up are O(shards), and any position is reached in O(log shards).
+// The blocks of one conversion have one size except for a few short ones (the last block of each
+// shard). So arithmetic and a binary search over the lane's short blocks find the k-th sample of a
+// lane: memory and set-up are O(shards), and any position is reached in O(log shards).
 //
-// If blocks have several sizes (a merge, or a list of samples), or more than one in eight is short
-// (shards of few blocks), lanes dealt like that would differ much in length and leave a long tail,
-// and every rank reads most of the tail's blocks. In that case, the i-th block goes to the lane
-// with the fewest samples so far, so that lanes differ by less than a block; memory and set-up are
-// O(blocks).
+// This does not suffice if blocks have several sizes (a merge, or a list of samples), or if more
+// than one in eight is short (shards of few blocks): lanes dealt in turn would differ much in
+// length and leave a long tail, and every rank reads most of the tail's blocks. In that case, the
+// i-th block goes to the lane with the fewest samples so far, so that lanes differ by at most a
+// block; memory and set-up are O(blocks).
 //
-// ../ORDER.md specifies it fully, so that other programs can play the same order.
+// ../ORDER.md specifies this order fully, so that other programs can play it.
 #pragma once
 
 #include <cstdint>
@@ -124,8 +124,8 @@ class LaneOrder {
   SampleRef InTail(std::uint64_t position, std::vector<std::uint64_t>& opened);
   // The sample that comes at a place of the lane's open window, after permutation.
   static SampleRef Mixed(const Lane& lane, std::uint64_t place) noexcept;
-  // Adds the sample's block to `opened`, if no earlier call has. It is for a sample whose window's
-  // blocks were not added to `opened`.
+  // Adds the sample's block to `opened`, unless an earlier call of OpenOne() has. For samples whose
+  // window was not announced.
   void OpenOne(const SampleRef& sample, std::vector<std::uint64_t>& opened);
   bool IsOpen(const Lane& lane, std::uint64_t sample) const noexcept {
     return sample - lane.first < lane.count;  // false if no window is open: count is 0 then

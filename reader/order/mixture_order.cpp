@@ -16,7 +16,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kMaxParts = 4096;
-constexpr std::uint64_t kMaxTurns = std::uint64_t{1} << 24;      // MixturePlan::TurnsIn()
+constexpr std::uint64_t kMaxTurns = std::uint64_t{1} << 24;      // entries of turns_in_
 constexpr std::uint64_t kMaxPositions = std::uint64_t{1} << 48;  // products stay far from 2^128
 
 [[noreturn]] void RefusePlan(const std::string& what,
@@ -262,9 +262,9 @@ MixtureOrder::Draw MixtureOrder::DrawInBatch(std::uint64_t position) {
   return {part, of_rank * parameters.world_size + rank};
 }
 
-// At any time, the draws that the columns take from a part lie a few rows apart (kRowsApart is
-// assumed), so the orders of several cycles may be in use at once. If the draws lie further apart,
-// an order that was erased is made again.
+// At any time, some columns are a few draws from a part ahead of others (this assumes at most
+// kRowsApart), so the orders of several cycles may be in use at once. If they are further ahead, an
+// order that was erased is made again.
 std::uint64_t MixtureOrder::MostOrders(const MixturePlan::Part& part,
                                        std::uint64_t lanes) noexcept {
   constexpr std::uint64_t kRowsApart = 8;

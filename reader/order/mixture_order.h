@@ -32,16 +32,18 @@ struct MixtureParameters {
 // in which the datasets take turns. Both are the same in every epoch; MixtureOrder decides which
 // samples they are.
 //
-// An epoch has a fixed number of draws from each dataset. Position p lies in column p mod L, as a
-// position of the plain order lies in a lane. A column's draws from a dataset come from one lane of
-// that dataset, so a rank, which gets whole columns, reads whole lanes of each dataset. The plan
-// has one sequence of datasets, the word, over which each dataset's turns are spread as evenly as
-// possible. Each column plays the whole word once, beginning at a place of its own and continuing
-// at the start. The draws that are left over, fewer than L from each dataset, come last (the tail).
+// An epoch has a fixed number of draws from each dataset. With L lanes, position p lies in column p
+// mod L and in row p / L, as a position of the plain order lies in a lane. A column's draws from a
+// dataset come from one lane of that dataset, so a rank, which gets whole columns, reads whole
+// lanes of each dataset. The plan has one sequence of datasets, the word, over which each dataset's
+// turns are spread as evenly as possible. Each column plays the whole word once: it begins at a
+// place of its own, and continues at the word's start. The draws that are left over, fewer than L
+// from each dataset, come last (the tail).
 //
-// With a fixed share of each batch, the rows of a rank's batch are dealt to the datasets instead.
+// With a fixed share of each batch, there is no word: the rows of a rank's batch are dealt to the
+// datasets instead.
 //
-// ../ORDER.md specifies it.
+// ../ORDER.md specifies both.
 class MixturePlan {
  public:
   // `shapes` are those of the datasets, each of which must have a sample. Throws
@@ -53,9 +55,9 @@ class MixturePlan {
     std::uint32_t first_shard = 0;  // the first shard's number among the shards of all parts
     std::uint64_t first_block = 0;  // the first block's number among the blocks of all parts
     std::uint64_t first_sample = 0;
-    std::uint64_t draws = 0;      // draws in an epoch
-    std::uint64_t of_batch = 0;   // draws in a rank's batch; 0 if shares are of samples
-    std::uint64_t in_column = 0;  // draws / lanes
+    std::uint64_t draws = 0;      // in an epoch
+    std::uint64_t of_batch = 0;   // draws in a rank's batch; 0 with MixtureShares::kOfSamples
+    std::uint64_t in_column = 0;  // draws / lanes, rounded down
   };
   const std::vector<Part>& parts() const noexcept { return parts_; }
   const MixtureParameters& parameters() const noexcept { return parameters_; }
@@ -114,7 +116,7 @@ class MixtureOrder {
   // The largest number of a dataset's own orders (one for each cycle) that are kept at once.
   static std::uint64_t MostOrders(const MixturePlan::Part& part, std::uint64_t lanes) noexcept;
 
-  // These functions mean the same as EpochOrder's (order.h).
+  // These functions mean the same as those of EpochOrder (order.h); Later() serves Substitute().
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   // The sample that comes `draws` draws after that of `position`, among the draws of the same
   // dataset.

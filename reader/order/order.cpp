@@ -48,7 +48,7 @@ DatasetShape ShapeOf(const DatasetShape& whole, const ShardPart& part) {
   return DatasetShape(std::move(shards));
 }
 
-// One shard of one block for each block that the sorted list has samples in.
+// One shard of one block for each block that has samples of the sorted list.
 DatasetShape ShapeOf(const DatasetShape& whole, const ListPart& part, StopFlag give_up) {
   std::vector<DatasetShape::Shard> blocks;
   std::uint64_t last = ~std::uint64_t{0};

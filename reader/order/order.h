@@ -88,9 +88,10 @@ class EpochOrder {
   EpochOrder(const EpochOrder&) = delete;
   EpochOrder& operator=(const EpochOrder&) = delete;
 
-  // Adds to `opened` the blocks (by number in the dataset) that are needed from now on, for reading
-  // ahead. The call is cheap if positions are asked for in order. `fills_up` says that the position
-  // has been asked for before; then only the sample's own block is opened.
+  // The sample at a position. Adds to `opened` the blocks (by number in the dataset) that are
+  // needed from now on, for reading ahead; Shuffle::kRandom adds none. The call is cheap if
+  // positions are asked for in order. `fills_up` says that the position has been asked for before;
+  // then at most the sample's own block is added.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
   // Does what At() does for positions `position`, `position` + `stride`, and so on, until `samples`
@@ -106,8 +107,8 @@ class EpochOrder {
 
   // From now on, for each window that At() enters, TakeFollowing() returns the blocks (by number in
   // the dataset) of the window after it, one by one, in the order in which the windows will open,
-  // for reading further ahead. It leaves out windows that have opened in the meantime. Only
-  // quasi-random order has windows.
+  // for reading further ahead; then it returns nothing. Windows that have opened in the meantime
+  // are left out. Only quasi-random order has windows.
   void NoteFollowing();
   std::optional<std::uint64_t> TakeFollowing();
 
@@ -121,12 +122,12 @@ class EpochOrder {
   SampleRef InShards(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   SampleRef InList(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   std::uint64_t BlockOf(const SampleRef& ref) const noexcept;  // the block's number in the dataset
-  std::uint64_t InWhole(std::uint64_t block) const noexcept;   // that number for a block of shape_
+  std::uint64_t InWhole(std::uint64_t block) const noexcept;   // the same for a block of shape_
 
   const DatasetShape& whole_;
   OrderPart part_;
-  // The shape of a ShardPart's shards. For a ListPart in quasi-random order, whose list is sorted:
-  // a shard of one block for each block that has a sample of the list.
+  // For a ShardPart, the shape of its shards. For a ListPart in quasi-random order, whose list is
+  // sorted: one shard of one block for each block that has samples of the list.
   std::optional<DatasetShape> part_shape_;
   const DatasetShape& shape_;  // of the part, or the whole dataset
   Shuffle shuffle_;

@@ -1,9 +1,9 @@
 // A permutation of 0 .. n-1 chosen by a key.
 //
-// Up to 65536 elements, it is a table made by the Fisher-Yates shuffle: every permutation is
-// equally likely, as far as a key of 64 bits allows. Above, it is a Feistel network over the next
-// power of two, applied again until the result is less than n (Black and Rogaway 2002). A network
-// takes the same little memory for any n.
+// For up to 65536 elements, this is a table made by the Fisher-Yates shuffle: every permutation is
+// equally likely, as far as a key of 64 bits allows. For more, it is a Feistel network over the
+// next power of two, applied again until the result is less than n (Black and Rogaway 2002). A
+// network takes the same little memory for any n.
 #pragma once
 
 #include <array>

@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-// The ways to choose the samples of an epoch. A SampleList holds one of them (SampleDraw).
+// --- The ways to choose the samples of an epoch. A SampleList holds one of them (SampleDraw).
 
 // Every epoch has the same samples.
 struct FixedDraw {
@@ -38,12 +38,12 @@ struct WeightedDraw {
 std::vector<std::uint64_t> WholeWeights(const std::vector<double>& weights);
 
 struct BalancedDraw {
-  std::vector<std::vector<std::uint64_t>> classes;  // the samples of each class, at least one
+  std::vector<std::vector<std::uint64_t>> classes;  // by class, its samples: at least one
   std::uint64_t per_class = 0;
 };
 
-// Datasets mixed by weight. No list is made of their samples; MixtureOrder finds each of them
-// (mixture_order.h).
+// Datasets mixed by weight. Their samples are not put into a list: MixtureOrder (mixture_order.h)
+// computes the sample at each position.
 struct MixtureDraw {
   std::shared_ptr<const MixturePlan> plan;
 };
@@ -58,18 +58,19 @@ std::uint64_t CountOf(const SampleDraw& draw) noexcept;
 std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std::uint64_t epoch,
                                 StopFlag give_up = nullptr);
 
-// The lists that a BatchSampler (OrderOptions::batches) returns for an epoch, checked and kept.
+// --- The lists that a BatchSampler (OrderOptions::batches) returns for an epoch.
 
 // The batches of an epoch, one after another.
 struct EpochBatches {
   std::vector<std::uint64_t> samples;
-  std::vector<std::uint64_t> begins;  // of each batch in `samples`, and the end of the last
+  std::vector<std::uint64_t> begins;  // where each batch begins in `samples`, and the last one ends
   std::uint64_t count() const noexcept { return begins.size() - 1; }
   std::uint64_t size(std::uint64_t batch) const noexcept {
     return begins[batch + 1] - begins[batch];
   }
 };
 
+// Calls the user's function, checks the lists that it returns, and keeps them.
 class BatchLists {
  public:
   // `samples` is the number of the dataset's samples; `most` is the largest number of samples that
@@ -78,13 +79,15 @@ class BatchLists {
              std::uint64_t most)
       : function_(std::move(function)), seed_(seed), samples_(samples), most_(most) {}
 
-  // Throws an Error that names the epoch and the batch. Thread-safe: only one thread at a time
-  // calls the function. The kMaxKept epochs that were made last are kept.
+  // The batches of an epoch. Throws an Error that names the epoch, and the batch if its list is
+  // wrong. Thread-safe: only one thread at a time calls the function. The kMaxKept epochs that were
+  // made last are kept.
   std::shared_ptr<const EpochBatches> Of(std::uint64_t epoch);
 
-  // The number of samples in the longest epoch so far; and the memory that this object takes if all
-  // epochs that it holds are so long, including the lists that the function returns for one.
+  // The number of samples in the longest epoch so far.
   std::uint64_t most_samples() const noexcept { return most_samples_; }
+  // The memory that this object takes if all epochs that it keeps are as long as the longest so
+  // far, including the lists that the function has just returned for one epoch.
   std::uint64_t memory_bytes() const noexcept {
     return (kMaxKept + 1) * 8 * (most_samples_ + most_batches_ + 2) + 16 * most_samples_ +
            64 * most_batches_;

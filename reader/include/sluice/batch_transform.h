@@ -21,10 +21,9 @@ namespace sluice {
 // boxes), labels of dropped boxes do not count.
 struct OneHot {
   std::size_t classes = 0;  // 0: as many as the label field has class names; at most 65536
-  // Label smoothing (Szegedy et al. 2016), 0 to 1. A class that the label names gets the number 1 -
-  // smoothing + smoothing / classes; every other class gets smoothing / classes. With one label,
-  // the numbers add up to 1; with several labels, to more. Without labels, all numbers are
-  // smoothing / classes.
+  // Label smoothing (Szegedy et al. 2016), 0 to 1. Every class gets smoothing / classes; the
+  // classes that the label names get 1 - smoothing more. So with one label, the numbers add up to
+  // 1; with several labels, to more; without labels, to `smoothing`.
   double smoothing = 0;
   // The label field, of one integer or several; empty: Schema::LabelField(), which has one integer.
   // A sample with a label that is not below `classes` is a fault: see
