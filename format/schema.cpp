@@ -205,10 +205,9 @@ void Schema::Validate() const {
     }
   }
   if (RowLayout(*this).row_bytes() > kMaxRowBytes) {
-    throw Error(
-        ErrorCode::kLimit,
-        "the fixed-shape fields of one sample take more than 65536 bytes; store large arrays "
-        "as variable or bytes fields");
+    throw Error(ErrorCode::kLimit,
+                "the fields take more than 65536 bytes in a sample's row; store large arrays as "
+                "variable or bytes fields");
   }
 }
 

@@ -59,7 +59,7 @@ std::size_t ReadAt(const FileHandle& file, const std::filesystem::path& path, st
 void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
               std::vector<std::byte>& content);
 
-// What the kernel reads when a page is touched: its neighbours, too (kNormal), or that page alone.
+// When a page is touched, the kernel reads its neighbours, too (kNormal), or only that page.
 enum class MapAdvice { kNormal, kPageByPage };
 
 // Identifies a file, whichever of its names was used.

@@ -361,7 +361,7 @@ class ShardFile {
   std::shared_ptr<const ShardSchema> schema_;
   std::shared_ptr<ShardParts> parts_;
   MappedFile file_;
-  ShardFrame frame_;                      // of parts_; includes the rests, if there are any
+  ShardFrame frame_;                      // of parts_; includes rests that were brought
   std::vector<ShardParts::Held> opened_;  // parts that opening the shard has brought
   ShardHeader header_;
   ShardTail tail_;

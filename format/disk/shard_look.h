@@ -32,7 +32,7 @@ struct ShardsLook {
   std::vector<Error> errors;  // of the first kMaxKept faulty shards
 };
 
-// Ends early, with what it has seen, when asked to stop.
+// If asked to stop, ends early, and returns what it has found so far.
 ShardsLook LookAtShards(const std::filesystem::path& folder, const Manifest& manifest,
                         const std::stop_token& stop = {});
 

@@ -65,8 +65,8 @@ inline int LeastBlockSide(const jpeg_decompress_struct& object) noexcept {
 #endif
 }
 
-// The size of a file that is written from coefficients: jpeg_write_coefficients() of libjpeg 7 and
-// later looks for it in members of its own.
+// Sets the size of a file that is to be written from coefficients. jpeg_write_coefficients() of
+// libjpeg 7 and later reads the size from further members.
 inline void SetSize(jpeg_compress_struct& object, JDIMENSION width, JDIMENSION height) noexcept {
   object.image_width = width;
   object.image_height = height;

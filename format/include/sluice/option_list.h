@@ -81,7 +81,7 @@ constexpr std::optional<E> FromWord(std::string_view text) noexcept {
 
 // The effect of an option's value.
 enum class Changes {
-  kSpeed,    // speed and memory alone
+  kSpeed,    // only speed and memory
   kContent,  // what batches, or datasets, hold
   kOrder,    // which samples come, and where
 };

@@ -99,7 +99,7 @@ std::string_view NameOf(FieldKind kind) noexcept;  // "image", "bytes", "array",
 
 // The meaning of a field. It never changes how the field is stored.
 enum class Role : std::uint8_t {
-  kNone,       // none of these
+  kNone,       // none of the meanings below
   kImage,      // pictures
   kMask,       // an image of class numbers
   kLabel,      // class numbers

@@ -11,8 +11,9 @@ inline constexpr const char* kLibraryVersion = "0.2.0";  // of this library: see
 inline constexpr std::uint32_t kWriterVersion = 2;
 inline constexpr std::uint32_t kFormatVersion = 1;  // format/FORMAT.md
 inline constexpr std::uint32_t kOrderVersion = 1;   // the order of an epoch, reader/order/
-// How several views of a picture get their pixels. 1: if it was cheaper, from one decoding at full
-// size; 2: each view of a JPEG has the pixels that it would have alone.
+// How several views of a picture get their pixels. In version 1, they came from one decoding at
+// full size if that was cheaper. In version 2, each view of a JPEG has the pixels that it would
+// have if it were the only view.
 inline constexpr std::uint32_t kViewsVersion = 2;
 
 }  // namespace sluice

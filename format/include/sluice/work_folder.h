@@ -16,13 +16,13 @@ class WorkFolder {
   // has no mark, or the name belongs to something that is not a folder), kState (another process is
   // using it), kIo.
   explicit WorkFolder(const std::filesystem::path& path);
-  // Removes it, as Remove() does, unless Keep() was called.
+  // Removes the folder, as Remove() does, unless Keep() was called.
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
-  // Whether a folder with a mark is at this path: one that a process uses, or a killed one has
-  // left.
+  // Whether a folder with a mark is at this path: a process uses it, or a killed process has left
+  // it.
   static bool IsAt(const std::filesystem::path& path);
 
   // Where the folder is.
@@ -34,11 +34,11 @@ class WorkFolder {
   void Keep() noexcept { keep_ = true; }
   // Removes all that is in it but the mark. Throws Error(kIo).
   void Empty() const;
-  // Removes the mark alone, since the rest is finished. Nothing else may be called then.
+  // Removes only the mark, since all other files are finished. Nothing else may be called then.
   // Throws Error(kIo).
   void Finish();
-  // Removes it with all that is in it, the mark last. Nothing else may be called then. Throws
-  // Error(kIo).
+  // Removes the folder with all that is in it, the mark last. Nothing else may be called then.
+  // Throws Error(kIo).
   void Remove();
 
  private:

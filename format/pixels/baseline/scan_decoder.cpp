@@ -98,8 +98,8 @@ void ScanDecoder::Describe(kernels::SegmentJob& job) const {
   }
 }
 
-// Finds the tables for strands; false if segments are to be decoded one after another. Own tables
-// are used for whole pictures only: they have none for blocks that are not wanted.
+// Finds the tables for strands; false if segments are to be decoded one after another. A picture's
+// own tables are used only if all of it is wanted, because no tables are made for unwanted blocks.
 bool ScanDecoder::FindStrandTables(bool whole, StrandTables* tables) {
   OwnTables::Codes own[3];
   bool standard = true;

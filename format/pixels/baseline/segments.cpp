@@ -54,7 +54,7 @@ std::size_t Segments::Read(std::vector<std::uint8_t>& bytes) {
     const std::size_t run_end = FindByte(scan_, at);
     const std::size_t needed = size + (run_end - at) + 1 + kSegmentPadding;
     if (bytes.size() < needed) {
-      // Grows by a factor, but resize() alone would make room beyond what can be needed.
+      // Doubles the room, but not beyond the most that can be needed, as resize() alone would.
       bytes.reserve(std::max(needed, std::min(most, 2 * bytes.size())));
       bytes.resize(bytes.capacity());
     }
@@ -79,8 +79,8 @@ WantedSegments::WantedSegments(const kernels::SegmentJob& job, std::uint64_t mcu
   end_ = (last_mcu + interval - 1) / interval;
 }
 
-// The end of those MCUs of the segment [begin, end) that lie in the window: one past the last of
-// them, or `begin` if there are none.
+// One past the last MCU of the segment [begin, end) that lies in the window; `begin` if no MCU of
+// the segment does.
 std::uint64_t WantedSegments::WantedEnd(std::uint64_t begin, std::uint64_t end) const noexcept {
   const std::uint64_t across = job_.mcus_across;
   // Starts at the last row that the segment reaches into.

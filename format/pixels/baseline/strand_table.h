@@ -30,8 +30,8 @@ struct StrandEntry {
   std::uint8_t length;   // bits to consume
   std::uint8_t reach;    // how far the coefficients reach; kBlockBytes: take one symbol by its code
   std::uint8_t offset;   // where the first coefficient goes
-  std::uint8_t end;      // kBlockBytes - 1 after an end of block: set these bits of the place,
-  std::uint8_t advance;  // then add this
+  std::uint8_t end;      // bits to set in the place: kBlockBytes - 1 at an end of block, else 0
+  std::uint8_t advance;  // to add to the place after that
   std::int8_t next;      // how far to move on in the list of tables
   std::uint16_t values;  // where its StrandValues are, from the table's start, in kValuesUnit
 };

@@ -273,8 +273,8 @@ std::size_t SplitSegment::Divide() {
 void SplitSegment::StartRun(std::size_t i) {
   Part& part = part_[place_[i]];
   const std::uint64_t position = PositionOf(strand_[i], job_->bytes);
-  // Run single MCUs where this strand may meet a mark, and while its own first marks are noted;
-  // otherwise half of what is left.
+  // Runs single MCUs where this strand may meet a mark, and while its own first marks are noted;
+  // otherwise as many as fill about half of the rest of the part.
   std::uint64_t mcus = 1;
   if (position < part.end && (place_[i] == 0 || part.marks.size() > kFirstMcus))
     mcus = (part.end - position) / (2 * mcu_bits_) + 1;

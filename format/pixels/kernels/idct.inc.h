@@ -101,7 +101,7 @@ SLUICE_INLINE void TransformPair(const BlockTarget& a, const BlockTarget& b) noe
   StoreColumns(v, a.out, a.stride, b.out, b.stride);
 }
 
-// Transforms one block; vectors that hold two have zeros in the other.
+// Transforms one block. Vectors that hold two blocks have zeros for the second.
 template <class V, BlockOrder kOrder>
 SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept {
   if constexpr (V::kBlocks == 1) {

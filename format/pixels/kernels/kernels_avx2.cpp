@@ -1,5 +1,6 @@
-// The kernels for AVX2, F16C, BMI2 and MOVBE. This file alone is compiled for those instructions,
-// so it uses nothing of the standard library that the linker could then take for the whole program.
+// The kernels for AVX2, F16C, BMI2 and MOVBE. Only this file is compiled for these instructions. So
+// it uses no inline function of the standard library: the linker could take this file's copy of the
+// function for the whole program.
 #include <cstring>
 
 #include <immintrin.h>

@@ -1,6 +1,6 @@
-// The kernels for AVX-512 besides what kernels_avx2.cpp has. This file alone is compiled for those
-// instructions, so it uses nothing of the standard library that the linker could then take for the
-// whole program.
+// The kernels for AVX-512, in addition to the instructions of kernels_avx2.cpp. Only this file is
+// compiled for them. So it uses no inline function of the standard library: the linker could take
+// this file's copy of the function for the whole program.
 #include <cstring>
 
 #include <immintrin.h>

@@ -1,7 +1,7 @@
-// Turns a JPEG's blocks into those of another JPEG of the same picture, without samples between
-// them: coefficients are divided by other steps. Chroma that is to be halved becomes samples of
-// half the size, by a transform that gives the means of 2x2 samples. Included once for each
-// instruction set.
+// Turns a JPEG's blocks into those of another JPEG of the same picture, without decoding them to
+// samples: coefficients are requantised with other steps. Chroma that is to be halved becomes
+// samples of half the size, by a transform that gives the means of 2x2 samples. Included once for
+// each instruction set.
 
 // Requantises a block in zigzag order. Lanes of `beyond` become -1 where a magnitude is above
 // steps.most.

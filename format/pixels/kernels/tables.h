@@ -46,7 +46,7 @@ inline constexpr ZigzagOrder kZigzag;
 struct ZigzagShuffles {
   alignas(16) std::uint8_t place[8][16] = {};    // [to]
   alignas(32) std::uint8_t from[8][8][32] = {};  // [to][from], twice; 0x80 gives zero
-  bool any[8][8] = {};                           // whether the one takes anything from the other
+  bool any[8][8] = {};                           // [to][from]: whether it takes anything
   constexpr explicit ZigzagShuffles(bool to_natural) {
     for (auto& to : from) {
       for (auto& vector : to) {

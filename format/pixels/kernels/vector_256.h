@@ -78,7 +78,7 @@ struct Vector16x2 {
   SLUICE_INLINE void StoreRun(std::int16_t* to) const noexcept {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);
   }
-  // Eight samples of each block, moved to be around zero.
+  // Eight samples of each block, minus 128.
   static SLUICE_INLINE Vector16x2 LoadSamples(const std::uint8_t* a,
                                               const std::uint8_t* b) noexcept {
     const __m128i both = _mm_unpacklo_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(a)),

@@ -72,7 +72,7 @@ struct Vector16 {
   // As many values in a row as a vector holds.
   static SLUICE_INLINE Vector16 LoadRun(const std::int16_t* from) noexcept { return Load(from); }
   SLUICE_INLINE void StoreRun(std::int16_t* to) const noexcept { vst1q_s16(to, v); }
-  // Eight samples, moved to be around zero; `b` is for sets whose vectors hold two blocks.
+  // Eight samples, minus 128; `b` is for sets whose vectors hold two blocks.
   static SLUICE_INLINE Vector16 LoadSamples(const std::uint8_t* a,
                                             const std::uint8_t* /*b*/) noexcept {
     return {vreinterpretq_s16_u16(vsubl_u8(vld1_u8(a), vdup_n_u8(128)))};

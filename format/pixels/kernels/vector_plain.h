@@ -100,7 +100,7 @@ struct Vector16x2 {
   static Vector16x2 LoadTwice(const std::uint16_t* a) noexcept {
     return LoadTwice(reinterpret_cast<const std::int16_t*>(a));
   }
-  // Eight samples of each block, moved to be around zero.
+  // Eight samples of each block, minus 128.
   static Vector16x2 LoadSamples(const std::uint8_t* a, const std::uint8_t* b) noexcept {
     Vector16x2 r;
     for (int i = 0; i < 8; ++i) {

@@ -210,7 +210,7 @@ RemoteShards::Held RemoteShards::Begin(std::uint32_t shard, std::span<const Shar
     ++live.holders;
     hold->pieces.push_back(piece);
     // A shard's frame (header, sections, directory, tail) is small, and needed for each of its
-    // blocks. Its next use stays 0, so that it is evicted last.
+    // blocks. Its next use stays 0: it is evicted last from memory, and never from a cache.
     if (part.number >= ShardParts::kFirstBlock) SetNextUse(piece, plan.next_use);
     if (fresh || live.state == Live::State::kFailed) Start(piece, live);
   }

@@ -110,7 +110,7 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   // Bytes of memory or disk that pieces take now.
   std::uint64_t allocated() const { return data_->allocated(); }
   bool has_cache() const noexcept { return room_.has_value(); }
-  // Whether the next piece may need another one's place.
+  // Whether another piece may have to be evicted for the next one.
   bool cache_is_full() const noexcept { return room_ && room_->full(); }
   ObjectStore& store() const noexcept { return *store_; }
   std::string UrlOf(std::uint32_t shard) const;

@@ -140,7 +140,7 @@ inline bool IsStrongEtag(std::string_view etag) noexcept {
   return !etag.empty() && !etag.starts_with("W/");
 }
 
-// Changes the request's URL to another one. If that is on another server, removes the
+// Changes the request's URL to `target`. If `target` is on another server, removes the
 // authorization.
 inline void Redirect(HttpRequest& request, const std::string& target) {
   if (ParseHttpOrigin(request.url, "URL").origin != ParseHttpOrigin(target, "redirect").origin) {

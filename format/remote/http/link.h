@@ -95,9 +95,9 @@ class LinkMeasure {
 // Chooses how many transfers a store runs at once.
 //
 // More connections give more bytes per second only up to a point, which differs between links and
-// servers. So the number rises as long as each step pays, at first by half of itself, and otherwise
-// returns to the last number that paid; now and then it tries a few more. If a server asks for
-// fewer requests, the number is halved.
+// servers. So the number rises, at first by half of itself, as long as each step pays. If a step
+// does not pay, the number returns to the last one that did; now and then, a few more are tried. If
+// a server asks for fewer requests, the number is halved.
 class ConnectionCount {
  public:
   static constexpr unsigned kFirst = 16;
