@@ -33,7 +33,8 @@ class Conversion {
   // Makes the shards that Missing() gives, on `threads` threads. `probed`: the outcomes of some of
   // the order's first samples, which need not be made again.
   void Run(unsigned threads, std::vector<std::optional<Outcome>> probed);
-  // Writes skipped.tsv and the manifest; adds the samples' outcomes to `summary`.
+  // Writes skipped.tsv, duplicates.tsv if it is wanted, and the manifest; adds the samples'
+  // outcomes to `summary`.
   void Finish(ConvertSummary& summary);
 
  private:

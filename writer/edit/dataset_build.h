@@ -39,7 +39,8 @@ class DatasetBuild {
   // found whole.
   void Copy(const ShardFile& shard, FinishedShard survey);
 
-  // Begins a new shard with that id and that many samples per block, for the samples that follow.
+  // Begins a new shard for the samples that follow, with that many samples per block. Its id is
+  // made from `id`.
   void BeginShard(Id128 id, std::uint32_t block_samples);
   void Add(EncodedSample sample);
   // Adds a sample to shards that are filled to about 64 MB. Their ids are made of `identity`.
@@ -121,7 +122,7 @@ class NewManifest {
   std::set<std::string> used_;  // shard names in all manifests of the folder
   std::uint32_t next_ = 0;
   std::vector<std::string> taken_;
-  bool old_is_kept_ = false;  // a copy of the old manifest was made here
+  bool old_is_kept_ = false;  // this object has made a copy of the old manifest
   bool finished_ = false;
   std::optional<DirectBuffer> direct_;
 };

@@ -174,7 +174,8 @@ struct ConvertSource {
   // or a folder, as the format says. COCO's and VOC's files name the images; with YOLO, all images
   // below `root` are taken. Classes without `label.classes`: COCO's categories in the order of
   // their ids; VOC's names in the order of their bytes; YOLO's numbers, with the names in
-  // classes.txt, obj.names or a .yaml next to the labels.
+  // classes.txt, obj.names or a .yaml in the folder of labels or in one of the two folders above
+  // it.
   static ConvertSource Annotated(AnnotationFormat format, std::filesystem::path annotations,
                                  std::filesystem::path root);
 

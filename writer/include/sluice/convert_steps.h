@@ -70,11 +70,12 @@ struct FinishedConversion {
   bool was_finished = false;  // an earlier call had finished it
 };
 
-// Writes skipped.tsv and the manifest once all shards are there. Reads the shards' tables, but not
-// their samples (VerifyDataset() reads those). Throws Error(kUnfinished), which names the shards,
-// if planned shards are missing, damaged or of another plan. Several processes may call it at the
-// same time. A finished dataset is left as it is: its summary has only counts. `threads`: how many
-// search for duplicates. Errors: as of ConvertPlanned().
+// Writes skipped.tsv, duplicates.tsv if that was planned, and the manifest, once all shards are
+// there. Reads the shards' tables, but not their samples (VerifyDataset() reads those). Throws
+// Error(kUnfinished), which names the shards, if planned shards are missing, damaged or of another
+// plan. Several processes may call it at the same time. A finished dataset is left as it is: its
+// summary has only counts. `threads`: how many search for duplicates. Errors: as of
+// ConvertPlanned().
 FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsigned threads = 0,
                                     const ConvertHooks& hooks = {});
 

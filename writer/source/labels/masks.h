@@ -40,7 +40,8 @@ MaskPicture PaintMask(Bytes value, std::uint32_t width, std::uint32_t height, bo
                       bool relative);
 
 // Adds a field "mask" to a list of files: the mask of a/b.jpg is a/b.png below
-// ConvertSource::mask_folder. Sources without a mask are moved to list.broken.
+// ConvertSource::mask_folder. Sources without a usable mask are moved to list.broken, and sources
+// whose mask lies behind a link out of the folder to list.passed_over (LinksOut).
 void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop,
                    SourceList& list);
 

@@ -188,6 +188,8 @@ YoloNames ParseYoloYaml(std::string_view text) {
   return found;
 }
 
+// The settings in the first file that has names of classes: in the folder of labels, else in the
+// folder above it, else in the one above that.
 YoloNames FindYoloNames(const std::filesystem::path& labels) {
   std::filesystem::path folder = std::filesystem::absolute(labels).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();

@@ -55,10 +55,10 @@ class ClassNames {
   // Whether the name is one of the wanted ones.
   bool Has(std::string_view name) const { return fixed_ && added_.contains(name); }
 
-  // Call it after the last Add(). A warning is added if names that are whole numbers become other
-  // classes. Throws Error(kInvalidArgument): with kNumbers, for a name that is not a number; with
-  // kNumbersIfAll, if all names are numbers except some that do not stand for a class, such as -1
-  // and NA.
+  // Call it after the last Add(). Adds a warning if a name that is a whole number becomes the class
+  // of another number. Throws Error(kInvalidArgument): with kNumbers, for a name that is not a
+  // number; with kNumbersIfAll, if all names are numbers except some that do not stand for a class,
+  // such as -1 and NA.
   void Settle(const NamesOrigin& origin, std::vector<std::string>& warnings,
               Numbering numbering = Numbering::kNumbersIfAll);
   // The class of a number that Add() gave.
