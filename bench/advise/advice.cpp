@@ -19,8 +19,8 @@ namespace {
 constexpr std::uint64_t kMaxMachines = 4096;
 
 // The share of a machine's part of the dataset that each later epoch fetches again because the
-// cache cannot hold it. (The cache keeps the blocks that are needed soonest, so no replacement
-// could fetch less.)
+// cache cannot hold it. (The cache keeps the blocks that are needed soonest. No other choice of
+// blocks would fetch less.)
 double MissingShare(std::uint64_t bytes, const StoreLink& link, std::uint64_t machines) {
   const double part = static_cast<double>(bytes) / static_cast<double>(machines);
   return part > 0 ? std::max(0.0, 1 - static_cast<double>(link.cache_bytes) / part) : 0;
@@ -218,7 +218,8 @@ std::string MakingSentence(const Advice& advice, const Form& form, const Forecas
          costs;
 }
 
-// If the chosen form keeps pictures that are large for the transform: what smaller ones save.
+// If the chosen form keeps pictures that are large for the transform, says what smaller pictures
+// would save.
 std::optional<std::string> SmallerSentence(const Advice& advice) {
   const std::vector<Trial>& trials = advice.trials.forms;
   const auto smaller = std::ranges::find_if(trials, [](const Trial& trial) {
@@ -268,8 +269,8 @@ std::string FeedSentence(const Advice& advice, const Forecast& forecast) {
   }
   return Format(
       "One machine gives %s of the %s images/s needed. %llu machines like it feed the trainer "
-      "(each rank reads its own part); if it is bound by decoding, so does one with %.1f times the "
-      "CPUs.",
+      "(each rank reads its own part). If decoding is the limit, one machine with %.1f times the "
+      "CPUs feeds it, too.",
       rate.c_str(), wanted.c_str(), static_cast<unsigned long long>(forecast.machines),
       kMargin * need / std::max(forecast.images_per_second, 1e-9));
 }
@@ -290,8 +291,8 @@ std::string StoreSentence(const StoreLink& link, const FormConstants& constants,
              PriceText(link, forecast.requests).c_str());
   if (link.price_of_1000 <= 0) text += "; --request-price adds what they cost";
   text += Format(
-      ". The first batch comes %s after the start: three answers, and a block of each of "
-      "%llu lanes; with a smaller window, sooner. ",
+      ". The first batch comes %s after the start: the time for three answers, and for a block of "
+      "each of %llu lanes. With a smaller window, it comes sooner. ",
       SecondsText(forecast.first_batch_seconds).c_str(),
       static_cast<unsigned long long>(kUsualLanes));
   if (forecast.bound != Bound::kLink) return text + "After that the link is fast enough.";

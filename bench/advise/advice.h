@@ -56,9 +56,9 @@ struct Forecast {
   Bound bound = Bound::kDecoding;  // what an epoch waits for
   unsigned threads = 1;            // on each machine, enough for the trainer
   std::uint64_t machines = 1;      // machines of this kind that the trainer needs
-  // With a link, for all machines together: the requests of the first epoch and of a later one (one
-  // for each block, and two for each shard that is opened), and the time to fetch a first batch,
-  // which opens one block of each lane.
+  // With a link: the requests of all machines together in the first epoch (one for each block, and
+  // two for each shard that a machine opens) and in a later one (one for each block that is fetched
+  // again), and the time to the first batch, which opens one block of each lane.
   std::uint64_t first_requests = 0;
   std::uint64_t requests = 0;
   double first_batch_seconds = 0;

@@ -38,27 +38,24 @@ using option_list::Options;
 constexpr const char* kAdviseDescription =
     "Says which form to train from on this machine, and what it costs.\n\n"
     "SOURCE is a folder of pictures, or a dataset. A sample of it is converted to every form (in a "
-    "temporary folder, removed at the end) and played from memory through the loader. The source's "
-    "files are read for a second to measure the disk (and, if they are small, a file of 64 MiB in "
-    "the scratch folder, because a dataset's files are large). From these measurements, advise "
-    "predicts the size of the whole dataset, the time of its epochs, the threads and machines that "
-    "feed the trainer, and whether the dataset fits in memory. A third of the sample is held out: "
-    "from the rest, advise predicts what this third needs, and the column \"error\" shows by how "
-    "much "
-    "the measurement differs. "
-    "PSNR compares pictures shrunk to a square of the crop's size with those of the source.\n\n"
-    "A dataset's own pictures may be larger than its crops need. advise then also tries them at "
-    "the "
-    "size that it would give a folder's, and says what that saves.\n\n"
+    "temporary folder, removed at the end) and played from memory through the loader. To measure "
+    "the disk, advise reads the source's files for a second. If they are small, it also reads a "
+    "file of 64 MiB in the scratch folder, because a dataset's files are large. From these "
+    "measurements, advise predicts the size of the whole dataset, the time of its epochs, the "
+    "threads and machines that feed the trainer, and whether the dataset fits in memory. A third "
+    "of the sample is held out: from the rest, advise predicts what this third needs, and the "
+    "column \"error\" shows by how much the measurement differs. PSNR compares pictures shrunk to "
+    "a square of the crop's size with those of the source.\n\n"
+    "If a dataset's pictures are larger than its crops need, advise also tries the size that it "
+    "would give to pictures from a folder, and says what that saves.\n\n"
     "If you say what the trainer needs (--step-ms, --profile), advise looks for the forms from "
-    "which "
-    "one machine feeds the trainer. It takes the largest picture size that has such a form, and of "
-    "these forms the one with the fewest bytes. Otherwise it takes the usual picture size, and the "
-    "form with the fewest bytes of those that are at least three quarters as fast as the "
-    "fastest.\n\n"
-    "With --link it also says what training from an object store takes: an epoch's time over that "
-    "link, its requests and their price, and the time to the first batch. `sluice-bench io URL` "
-    "measures a link.\n";
+    "which one machine feeds the trainer. It takes the largest picture size that has such a form, "
+    "and of these forms the one with the fewest bytes. Otherwise it takes the usual picture size, "
+    "and of the forms that are at least three quarters as fast as the fastest, the one with the "
+    "fewest bytes.\n\n"
+    "With --link, advise also says what training from an object store takes: an epoch's time over "
+    "that link, its requests and their price, and the time to the first batch. `sluice-bench io "
+    "URL` measures a link.\n";
 
 constexpr const char* kAdviseExamples =
     "\n"
@@ -101,7 +98,8 @@ std::vector<int> ParseQualities(const std::string& text) {
   return qualities;
 }
 
-// Chooses no transform if all pictures have one small size, else a random-resized-crop to 224.
+// Chooses the transform, unless one was given: none if all pictures have one small size, else a
+// random-resized-crop to 224. Then sets the transform and the side of the trials.
 void ChooseTransform(AdviseArguments& arguments, const SourceFacts& facts) {
   constexpr std::uint32_t kSmall = 96;
   if (!arguments.transform) {
@@ -232,16 +230,16 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
         arguments.link.bytes_per_second = static_cast<double>(ParseRate(text));
       });
   AddOption(app, "--link-delay", "TIME",
-            "... where a request takes this time to its first byte, such as 50ms",
+            "with --link: the time from a request to its first byte, such as 50ms",
             [&arguments](const std::string& text) {
               arguments.link.delay_seconds =
                   std::chrono::duration<double>(ParseDelay(text)).count();
             });
-  AddOption(app, "--link-cache", "BYTES", "... with a cache of this size on each machine's disk",
+  AddOption(app, "--link-cache", "BYTES", "with --link: the size of a cache on each machine's disk",
             [&arguments](const std::string& text) {
               arguments.link.cache_bytes = cli::ParseBytes(text);
             });
-  AddOption(app, "--request-price", "X", "... where 1000 requests cost X, in any currency",
+  AddOption(app, "--request-price", "X", "with --link: the price of 1000 requests, in any currency",
             [&arguments](const std::string& text) {
               arguments.link.price_of_1000 = cli::ParseNumber(text, 1e9);
             });

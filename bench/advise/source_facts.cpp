@@ -33,7 +33,7 @@ class Sizes {
     heights_.push_back(height);
   }
 
-  void Tell(SourceFacts& facts) {
+  void StoreIn(SourceFacts& facts) {
     if (widths_.empty()) return;
     std::sort(widths_.begin(), widths_.end());
     std::sort(heights_.begin(), heights_.end());
@@ -124,7 +124,7 @@ SourceFacts LookAtFolder(const fs::path& root, const LookLimits& limits, std::mt
                                 : "has no image that can be converted among the files examined") +
                     (facts.warnings.empty() ? "" : "; " + facts.warnings.front()));
   }
-  sizes.Tell(facts);
+  sizes.StoreIn(facts);
   const double usable =
       static_cast<double>(facts.paths.size()) / static_cast<double>(facts.looked_at);
   const auto files_in_all = static_cast<double>(facts.files);
@@ -166,7 +166,7 @@ SourceFacts LookAtDataset(const fs::path& path, const LookLimits& limits, std::m
   }
   if (facts.numbers.empty())
     throw Error(ErrorCode::kNotFound, path.string(), "has no images among the samples examined");
-  sizes.Tell(facts);
+  sizes.StoreIn(facts);
   std::shuffle(facts.numbers.begin(), facts.numbers.end(), random);
   return facts;
 }

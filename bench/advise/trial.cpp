@@ -132,7 +132,8 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts, std::uint32_t side,
     form.preference = preference;
     forms.push_back(std::move(form));
   }
-  // Its pictures, made as large as a folder's would be: least wanted, since detail is lost.
+  // The dataset's pictures at the size that a folder's would get: least wanted, since detail is
+  // lost.
   const StoredSize size = SizesFor(facts, side).front();
   if (size.max_side && std::max(facts.median_width, facts.median_height) > *size.max_side) {
     const auto codec = option_list::FromWord<ImageCodec>(most->first).value_or(ImageCodec::kJpeg);
@@ -179,7 +180,7 @@ double StoredBytesPerImage(const Dataset& dataset) {
 
 // One part of the sample: paths (in a folder) or indices (of a dataset).
 struct Part {
-  std::vector<std::string> paths;  // of a dataset: once they are written, below folder / "files"
+  std::vector<std::string> paths;  // of a dataset: what WriteFiles() wrote to folder / "files"
   std::vector<std::uint64_t> numbers;
   fs::path folder;  // where the part's datasets are made
 
@@ -371,7 +372,8 @@ class TrialRun {
     return pixels;
   }
 
-  // Decodes some pictures of the fitted part from their sources, as pixels and without resizing.
+  // Decodes some pictures of the fitted part from their sources and shrinks them, so that
+  // QualityOf() can compare the forms with them.
   void MakeReference() {
     fs::path path = fit_.folder / "own";
     if (!facts_.dataset) {

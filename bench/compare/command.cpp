@@ -65,7 +65,7 @@ constexpr auto kCompareOptions = Options<CompareOptions>(
     Option("peers", &CompareOptions::peers, "folder that bench/peers/setup.sh made (default: none)",
            {.comparable = true, .value = "FOLDER"}),
     Option("work", &CompareOptions::work,
-           "a folder of its own for the loaders' formats; its content is overwritten",
+           "folder for the loaders' formats; use it for nothing else, since it is overwritten",
            {.comparable = true, .value = "FOLDER"}),
     Option("batch_size", &CompareOptions::batch_size, "samples in a batch",
            {.least = 1, .most = 100'000}),
@@ -87,14 +87,15 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   cli::AddDeclared(app, options, kCompareOptions);
   app.get_option("--work")->check(CheckWorkFolder);
   AddOption(app, "--only", "NAME[,NAME...]",
-            "only these loaders, and sluice: sluice-packed, sluice-cuda, sluice-packed-cuda, "
+            "play only sluice and these of the loaders sluice-packed, sluice-cuda, "
+            "sluice-packed-cuda, "
             "sluice-python, plain, ffcv, dali, tfdata, torchvision, torchvision-cuda, torchcodec, "
             "webdataset, mds, litdata, lancedb, huggingface, spdl; for raw images: copies, ffcv",
             [&options](const std::string& text) { options.only = cli::Split(text); });
   AddOption(
       app, "--threads", "N[,N...]",
-      "threads or processes of each loader (default: one for each CPU); of several counts, one is "
-      "measured after the other",
+      "threads or processes of each loader (default: one for each CPU); several counts are "
+      "measured one after another",
       [&arguments](const std::string& text) {
         arguments.threads.clear();
         for (const std::string& count : cli::Split(text))

@@ -6,7 +6,7 @@
 //   sluice, sluice-packed    the dataset in FOLDER; with "-cuda", to the first GPU
 //   plain                    the files in LIST
 //   sluice-raw, copies       raw images: the dataset in FOLDER
-// LIST says how often each picture comes in an epoch.
+// LIST names each picture as often as it comes in an epoch.
 #include <algorithm>
 #include <chrono>
 #include <fstream>

@@ -85,8 +85,9 @@ class Child {
     return got > 0;
   }
 
-  // Kills the rest of the process group. Returns the child's exit code; if negative, the signal
-  // that ended it.
+  // Waits for the child, and kills what is left of its process group. With `kill_first`, kills the
+  // child, too, instead of waiting until it ends by itself. Returns the child's exit code or, if a
+  // signal ended it, the signal's number, negative.
   int End(bool kill_first = true) {
     if (waited_) return code_;
     if (kill_first) kill(-pid_, SIGKILL);

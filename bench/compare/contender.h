@@ -13,8 +13,7 @@ namespace sluice::bench {
 struct Contender {
   std::string name;
   std::vector<std::string> command;  // program, and the arguments before the action
-  bool packs =
-      false;  // whether it has a format of its own, into which the pictures are packed first
+  bool packs = false;   // whether the pictures are first packed into a format of its own
   std::string missing;  // why it cannot run here; empty: it can
 };
 

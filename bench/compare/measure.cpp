@@ -29,8 +29,8 @@ namespace sluice::bench {
 
 namespace {
 
-// Chooses up to `count` JPEGs of the dataset that all have its most frequent size. Returns their
-// indices.
+// Chooses up to `count` colour JPEGs among the first 5000 samples, all of the size that is the most
+// frequent there. Returns their indices.
 std::vector<std::uint64_t> PicturesOfOneSize(const Dataset& dataset, std::uint64_t count) {
   constexpr std::uint64_t kLookedAt = 5000;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> by_size;
@@ -56,11 +56,11 @@ std::string PixelsIn(const std::filesystem::path& path, std::size_t bytes) {
   return pixels;
 }
 
-// How close a loader's pixels are to the pictures, so that no loader wins with worse pixels.
-// Returns the mean PSNR in decibels over whole frames stretched to size x size (RGB, in the order
-// of `numbers`). The reference is computed with the accurate inverse DCT and a filter in double
-// precision: the triangle or the area filter, whichever is nearer to the pixels. Throws
-// Error(kCorrupt) if `pixels` has the wrong length.
+// Measures how close a loader's pixels are to the pictures, so that no loader wins with worse
+// pixels. Returns the mean PSNR in decibels over whole pictures stretched to size x size (RGB, in
+// the order of `numbers`). The reference is computed with the accurate inverse DCT and a filter in
+// double precision: the triangle or the area filter, whichever is nearer to the pixels. Throws
+// Error(kCorrupt) if the file `pixels` has the wrong length.
 double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
                  std::uint32_t size, const std::filesystem::path& pixels) {
   const std::size_t each = std::size_t{size} * size * 3;

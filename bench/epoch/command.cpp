@@ -41,10 +41,10 @@ constexpr const char* kEpochDescription =
     "files included. The time to the first batch counts from the process's start. The medians\n"
     "follow, then the time of each stage, and what holds the epoch back.\n\n"
     "With a pretend training (--step-ms, --profile), it also prints the share of the time\n"
-    "that the accelerator computed, and compares training alone, loading alone and both\n"
-    "together: an ideal pipeline takes the larger of the two. Several counts of --threads\n"
-    "give a curve, and the share of the work that does not run in parallel.\n"
-    "--find-accelerators finds how many accelerators the loader can feed.\n"
+    "that the accelerator computed, and the times of training alone, of loading alone and of\n"
+    "both together; in an ideal pipeline, the last is the larger of the first two. Several\n"
+    "counts of --threads give a curve, and the share of the work that does not run in\n"
+    "parallel. --find-accelerators finds how many accelerators the loader can feed.\n"
     "\n"
     "--with plays several datasets as one, by their --weights or each sample once.\n";
 
@@ -84,8 +84,8 @@ std::vector<unsigned> ParseThreads(const std::string& text) {
 
 void AddDatasetOptions(CLI::App& app, EpochArguments& arguments) {
   AddOption(app, "--index", "FILE",
-            "keep the list of a DATASET's samples that is played without a conversion: the file is "
-            "written if it does not exist, else the folder is not searched",
+            "for a DATASET that is played without a conversion: keep the list of its samples in "
+            "FILE. If FILE exists, the list is read from it, and the folder is not searched",
             [&arguments](const std::string& file) { arguments.options.index = file; });
   app.add_option_function<std::vector<std::string>>(
          "--with",
@@ -119,12 +119,11 @@ void AddView(const std::string& text, EpochOptions& options) {
 void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
   LoaderOptions& loader = arguments.options.loader;
   AddOption(app, "--threads", "N[,N...]",
-            "decoding threads (default: one for each CPU); 0: the thread that asks for batches "
-            "decodes; several counts: measure each, and show a curve",
+            "decoding threads (default: one for each CPU). With 0, the thread that asks for "
+            "batches decodes. Several counts are measured in turn, and give a curve",
             [&arguments](const std::string& text) { arguments.threads = ParseThreads(text); });
   AddOption(app, "--prefetch", "N",
-            "batches decoded ahead; 0, the default: the loader "
-            "chooses",
+            "batches decoded ahead; with 0, the default, the loader chooses",
             [&loader](const std::string& text) {
               loader.ring.prefetch = ParseInteger(text, 0, 1024);
               if (*loader.ring.prefetch == 0) loader.ring.prefetch.reset();
@@ -151,8 +150,8 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
            for (const std::string& text : texts)
              AddView(text, arguments.options);
          },
-         "a further view of each image, as for --transform; may "
-         "be given several times")
+         "the steps of a further view of each image, as for --transform; may be given several "
+         "times")
       ->allow_extra_args(false)
       ->type_name("STEPS");
   ForEachSetting(loader,
@@ -196,8 +195,7 @@ void AddTrainingOptions(CLI::App& app, EpochArguments& arguments) {
   CLI::Option* const search = app.add_flag(
       "--find-accelerators", arguments.find_accelerators,
       "find the largest number of accelerators that compute for 90% of the time or more (or for "
-      "the share that --profile gives); "
-      "the numbers of epochs and batches are chosen for that");
+      "the share that --profile gives); it chooses the numbers of epochs and batches itself");
   // --find-accelerators chooses these itself, or does not measure them.
   for (const char* const option : {"--accelerators", "--epochs", "--warm-up", "--repeat",
                                    "--batches", "--also-cold", "--floor", "--stops", "--trace"})
@@ -384,7 +382,7 @@ Answer PlayEpochs(EpochArguments& arguments, EpochHooks hooks, cli::Progress& pr
   return {TextOf(report), JsonOf(report), bars};
 }
 
-// The error of a loader, with this command's flags in place of the options' names in C++.
+// Returns a loader's error with this command's flags in place of the options' names in C++.
 Error InFlags(const Error& error, const CLI::App& app) {
   std::string sentence = error.sentence();
   const LoaderOptions usual;

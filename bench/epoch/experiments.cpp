@@ -209,7 +209,7 @@ namespace {
 constexpr std::uint64_t kImages = 60;
 constexpr std::uint64_t kRounds = 3;
 
-// The parts of the stage's time for a source that is played, as the loader counted them.
+// The parts of the decoding stage's time if a source is played, as the loader counted them.
 std::vector<StagePart> PartsOfPlaying(const LoaderStats& stats) {
   const double read = stats.file_read_seconds / stats.decode_seconds;
   const double made = stats.file_make_seconds / stats.decode_seconds;
@@ -218,8 +218,8 @@ std::vector<StagePart> PartsOfPlaying(const LoaderStats& stats) {
           {"pixels", "payload to pixels", std::max(0.0, 1 - read - made)}};
 }
 
-// Splits the stage's time among the parts of decoding. `per_image` is the stage's milliseconds per
-// image.
+// Splits the decoding stage's time among the parts of decoding. `per_image` is the stage's
+// milliseconds per image.
 std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image,
                                        const std::stop_token& stop) {
   try {
@@ -313,7 +313,7 @@ std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
 
 namespace {
 
-// A part of a source: about `samples` of the `all` that it has.
+// A part of the source at `path`: about `samples` of the samples that `played` has.
 ConvertSource PartOf(const std::filesystem::path& path, const Dataset& played,
                      std::uint64_t samples) {
   ConvertSource source = SourceAt(path);

@@ -1,7 +1,8 @@
 // The measurements of `sluice-bench epoch` besides its epochs. Each plays further epochs or a part
 // of their work: where the stages spend their time, how many accelerators the loader feeds
 // (--find-accelerators), how throughput grows with threads (--threads A,B,...), what a pipeline
-// loses compared with an ideal one (--step-ms), and how fast a loader stops (--stops).
+// loses compared with an ideal one (--step-ms), how fast a loader stops (--stops), and how much
+// faster a source would play once it is converted.
 #pragma once
 
 #include <functional>
@@ -124,7 +125,8 @@ struct Stage {
 // The loader's stages over the measured epochs (when cold: over the last epoch). The parts of
 // decoding are measured afterwards, by decoding some of the dataset's JPEGs or packed images on one
 // thread; the rest of the stage's time becomes the last part. Images that our decoder does not
-// handle give no parts. If batches go to a device, a stage holds the copies.
+// handle give no parts. If batches go to a device, the copies are a stage; if the device decodes
+// images, that is another one.
 std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
                             const std::stop_token& stop);
 
@@ -136,9 +138,9 @@ struct ConversionGain {
 };
 
 // Converts some of the source's samples into a temporary folder, without changing their pixels
-// (--quality keep --no-resize), and plays them in both forms with the loader's options. `rate`:
-// that of the epochs. Empty if none of them can be converted. Throws Interrupted if a stop is
-// requested.
+// (--quality keep --no-resize), and plays them in both forms with the loader's options. `rate`: the
+// images a second of the measured epochs. Empty if none of the samples can be converted. Throws
+// Interrupted if a stop is requested.
 std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, double rate,
                                                 const Dataset& played, const std::stop_token& stop);
 

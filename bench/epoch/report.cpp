@@ -26,7 +26,7 @@ std::string PercentText(double share) {
   return Format("%.1f%%", 100 * share);
 }
 
-// The transform, and every other operation on images.
+// The transform, its sizes by epoch, and the further views.
 std::string TransformText(const EpochReport& report) {
   std::string text = report.transform;
   if (!report.options.sizes_text.empty()) text += ", sizes " + report.options.sizes_text;
@@ -142,7 +142,7 @@ std::string StepText(const EpochReport& report) {
     const PipelineCost& cost = *report.pipeline;
     text += cli::Wrapped(
                 Format("an epoch's training alone %s, its loading alone %s, both together %s: an "
-                       "ideal pipeline takes the larger of the two, this one %.1f%% more",
+                       "ideal pipeline takes the larger of the first two, this one %.1f%% more",
                        cli::SecondsText(cost.training_seconds).c_str(),
                        cli::SecondsText(cost.loading_seconds).c_str(),
                        cli::SecondsText(cost.epoch_seconds).c_str(),

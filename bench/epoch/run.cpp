@@ -202,7 +202,7 @@ Loader MakeLoader(const EpochOptions& options, std::vector<Dataset> datasets,
     mixture.parts.push_back(
         {std::move(datasets[i]), options.weights.empty() ? 0 : options.weights[i]});
   datasets.clear();
-  loader_options.output.absent = 0;  // what samples hold in a field that they lack is not measured
+  loader_options.output.absent = 0;  // for fields that a sample lacks; any value would do here
   return Loader(std::exchange(mixture, {}), std::move(loader_options));
 }
 

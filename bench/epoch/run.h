@@ -43,12 +43,13 @@ struct DeviceUse {
   std::optional<GpuUse> gpu;          // as NVML reports it
 };
 
-// A line for each of device, bus and CPUs, in words.
+// A line in words for each of decoding, bus, CPUs and GPU.
 std::vector<std::pair<std::string, std::string>> LinesOf(const DeviceUse& use);
 std::string TextOf(const DeviceUse& use);
 nlohmann::ordered_json JsonOf(const DeviceUse& use);
 
-// The busiest of the three, and the share of the time that it was busy.
+// The busiest of decoding on the device, copies to it and the CPUs, and the share of the time that
+// it was busy.
 std::pair<std::string, double> BusiestOf(const DeviceUse& use);
 
 // A pretend training step.
@@ -74,7 +75,7 @@ SampleFunction Decoding(const PretendDecoding& pretended);
 struct EpochOptions {
   std::filesystem::path dataset;            // or a source, which is played without a conversion
   std::filesystem::path index;              // of the source (PlayOptions::index)
-  std::vector<std::filesystem::path> with;  // further datasets, played with it as one
+  std::vector<std::filesystem::path> with;  // further datasets, played with `dataset` as one
   std::vector<double> weights;              // of all these datasets; empty: no weights
   std::optional<SlowLink> link;             // if set, the dataset is read through this link
   ReadLimits limits;
@@ -101,8 +102,8 @@ struct EpochOptions {
 inline constexpr auto kEpochSettings = option_list::Options<EpochOptions>(
     "EpochOptions", "",
     option_list::Option("repeat", &EpochOptions::repeat,
-                        "each sample N times an epoch, to make it long enough; at most 20,000,000 "
-                        "samples",
+                        "play each sample N times an epoch, to make the epoch long enough; at most "
+                        "20,000,000 samples",
                         {.least = 1, .most = 1e6}),
     option_list::Option("most_batches", &EpochOptions::most_batches,
                         "end an epoch after N batches (default: all)",
@@ -124,8 +125,8 @@ inline constexpr auto kStepSettings = option_list::Options<TrainingStep>(
 // The datasets that are played as one: options.dataset and options.with.
 std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options);
 
-// Whether the path is a source to be played without a conversion: it is a file other than a
-// manifest, or a folder without one. Not for URLs.
+// Whether the path is a source to be played without a conversion: a file other than a manifest, or
+// a folder without a manifest or a conversion's plan. False for URLs.
 bool IsSource(const std::filesystem::path& path);
 
 // Opens the datasets. `first`: options.dataset, if it is already open. Throws Error.
@@ -149,7 +150,7 @@ struct EpochFigures {
   std::uint64_t read_ahead_bytes = 0;  // size of the blocks made resident before they were decoded
   std::uint64_t fetched_bytes = 0;     // part of read_ahead_bytes: from an object store
   std::uint64_t decode_major_faults = 0;  // pages that decoding threads had to wait for
-  double hand_over_seconds = 0;  // the consumer asked and got a batch, without wait_seconds
+  double hand_over_seconds = 0;  // from asking for batches to having them, minus wait_seconds
   // The share of the time since the first step's end in which the pretend accelerators computed:
   // (steps - 1) * step / time, as MLPerf Storage counts. Empty without a step, or with only one.
   std::optional<double> utilisation;
@@ -232,8 +233,8 @@ struct EpochHooks {
   std::stop_token stop;
 };
 
-// The transform to use if none is given: no transform if all images have one size or may differ in
-// size, else a random-resized-crop to 224.
+// The transform to use if none is given: no transform if all images have one size, or if a batch
+// may hold images of different sizes; else a random-resized-crop to 224.
 Pipeline DefaultTransform(const std::vector<Dataset>& datasets, ImageSizes image_sizes);
 
 // Plays the epochs. `opened` is the dataset, if it is open and nothing else keeps it open; the

@@ -63,7 +63,7 @@ void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
             "DIR:BYTES, the copies take at most that much",
             [&arguments](const std::string& text) { SetStage(text, arguments); });
   AddOption(app, "--share", "BYTES",
-            "decode each row once for all epochs that are measured at the same time with the same "
+            "decode each row once for all processes that measure at the same time with the same "
             "options; the rows take at most BYTES of memory",
             [&arguments](const std::string& text) {
               arguments.share = SharedRows{.bytes = cli::ParseBytes(text)};

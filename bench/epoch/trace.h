@@ -38,7 +38,7 @@ class EpochTrace {
 std::vector<TraceBar> BarsOf(const EpochTrace& trace);
 
 // Writes the trace-event format, for Chrome (chrome://tracing) and Perfetto (ui.perfetto.dev).
-// Error(kIo).
+// Throws Error(kIo).
 void WriteTraceFile(const std::filesystem::path& path, const std::vector<TraceBar>& bars);
 
 }  // namespace sluice::bench

@@ -22,8 +22,8 @@ constexpr const char* kGateDescription =
     "BASELINE and NEW are files that --json-file wrote. A measurement is worse if its median\n"
     "is worse by more than a tolerance and values so far apart would hardly come by chance\n"
     "(one-sided Mann-Whitney test over the values of both). Three epochs on each side are\n"
-    "just enough for that; more show smaller changes. Results of another machine or with\n"
-    "other settings are refused. Measure on a quiet machine; ratios taken in one run\n"
+    "just enough for that; more show smaller changes. If the machines or the settings differ,\n"
+    "the comparison is refused. Measure on a quiet machine; ratios taken in one run\n"
     "(sluice-bench compare) tolerate more noise than times do.\n";
 
 constexpr const char* kGateExamples =
@@ -116,7 +116,7 @@ cli::Command AddGateCommand(CLI::App& program) {
             [arguments](const std::string& text) {
               arguments->rule.chance = cli::ParseNumber(text, 100) / 100;
             });
-  app->add_option("--only", arguments->only, "only measurements whose names begin with this")
+  app->add_option("--only", arguments->only, "judge only measurements whose names begin with this")
       ->type_name("PREFIX");
   app->add_flag("--anyway", arguments->anyway, "compare results of different machines or settings");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");

@@ -100,7 +100,8 @@ class ScratchFolder {
 
 // Claims a folder that a command keeps from run to run, and whose files it overwrites. Creates the
 // folder, or accepts one that is empty or has the marker file of an earlier run. Throws
-// Error(kState) for any other folder, since its content would be lost; Error(kIo).
+// Error(kState) for any other folder, since its content would be lost; Error(kIo) if the folder
+// cannot be created or marked.
 void ClaimWorkFolder(const std::filesystem::path& folder);
 
 // Checks the value of --work for CLI11: empty if it can name a folder, else a sentence.

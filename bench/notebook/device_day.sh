@@ -6,11 +6,11 @@
 #   FOLDER/device_day.sh table OUT... [--price N] [--plot FILE.svg]   # anywhere: what was found, as Markdown
 #
 # `pack` fills FOLDER with the programs of BUILD (a build folder: x86-64, Release, with CUDA and tests), the shared
-# libraries that they need except the C and C++ ones, and what train_cifar is compiled and linked with, with its
-# source; compressed, less than 60 MiB in all. --cifar: pictures for train_cifar, CIFAR-10 as train/CLASS/*.jpg and
+# libraries that they need except the C and C++ ones, and the source of train_cifar with the headers and libraries to
+# build it: compressed, less than 60 MiB in all. --cifar: pictures for train_cifar, CIFAR-10 as train/CLASS/*.jpg and
 # test/CLASS/*.jpg. --photos: a folder of pictures, of which 400 are packed as `sluice convert` stores them by
-# default; without it, the run makes pictures up. --wheel: the Python package, for the python3 of that machine.
-# For a small pack, configure BUILD with -DSLUICE_CUDA_TARGETS=sm_90 and without AVIF, HEIF, JXL, JP2 and REMOTE.
+# default; without it, the run draws pictures. --wheel: the Python package, for the python3 of the machine with the
+# card. For a small pack, configure BUILD with -DSLUICE_CUDA_TARGETS=sm_90 and without AVIF, HEIF, JXL, JP2 and REMOTE.
 #
 # `run` needs NVIDIA's driver. To look into kernels it needs compute-sanitizer and ncu (on the PATH or in the
 # toolkit's folder); for the training, a python3 with torch (and torchvision, to compare with) and g++. Stages that
@@ -20,11 +20,12 @@
 #   decode                                      whole epochs that the card decodes
 #   nvjpeg                                      torchvision's decoding on the card
 #   stored                                      the dataset lies in page-locked memory
-#   epoch                                       whole epochs to the card that the host decodes
+#   epoch                                       whole epochs that the host decodes and copies to the card
 #   cores_decode, cores                         on 1, 2, 4, ... cores, decoded by the card and by the host
-#   upload                                      copies and conversions alone, beside a bare copy and torch's
+#   upload                                      copies and conversions alone, next to bare copies and torch's copies
 #   conversions                                 more conversions
-#   profiles_decode, profiles                   how many pretend accelerators this machine feeds, decoded by either
+#   profiles_decode, profiles                   how many pretend accelerators this machine feeds if the card decodes,
+#                                               and if the host does
 #   train, peers                                ResNet-9 on CIFAR-10; the same from other loaders
 #   resnet18                                    ResNet-18 at 224: DataLoader, Sluice, one batch again and again
 #   memcheck, racecheck, initcheck, synccheck   compute-sanitizer, one stage for each of its tools
@@ -372,7 +373,7 @@ cores_decode() {
   done
 }
 
-# feeds NAME [OPTION...]
+# feeds NAME [OPTION...]: finds how many pretend accelerators each dataset feeds; NAME begins the parts' names.
 feeds() {
   prefix=$1
   shift

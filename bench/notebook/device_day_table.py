@@ -19,7 +19,7 @@ import tempfile
 
 
 class Found:
-    """By the part's name: its exit code (or why it has none), its measurements (JSON) and its output."""
+    """For each part, by its name: its exit code (or why it has none), its measurements (JSON) and its output."""
 
     def __init__(self, folders):
         self.code, self.json, self.log = {}, {}, {}
@@ -299,7 +299,7 @@ def trainings(found, price, plot):
         saved = f"{EPOCHS * (dataloader - ours):.1f} s of {EPOCHS * dataloader:.1f} s"
         if price:
             saved += f", {cost_of(dataloader - ours, price):.4f} of {cost_of(dataloader, price):.4f} at {price:g} an hour"
-        print(f"\nBeside DataLoader, {EPOCHS} epochs from JPEGs save {saved}: "
+        print(f"\nCompared with DataLoader, {EPOCHS} epochs from JPEGs save {saved}: "
               f"{100 * (1 - ours / dataloader):.0f}% (goal 50%).")
     if plot and bars:
         plot.write_text(svg(bars, price))

@@ -21,7 +21,9 @@ import subprocess
 import programs
 
 PARTS = 16
-Form = collections.namedtuple("Form", "convert options differ times")  # times: epochs to play for one of the others
+# differ: whether the batches hold images of different sizes; None leaves out the programs "own" and "padded".
+# times: how many times --epochs this form plays, because its epochs are short.
+Form = collections.namedtuple("Form", "convert options differ times")
 FORMS = {
     "raw64": Form(["--image", "raw", "--size", "64"], ["--batch-size", "256"], False, 100),
     "jpeg256": Form(["--size", "256"], ["--batch-size", "64", "--transform", "flip"], False, 1),

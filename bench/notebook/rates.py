@@ -8,7 +8,7 @@ DATASET is a local dataset. Use one of raw images, so that the link limits the r
 radosgw the programs that tests/remote/radosgw.sh names. Everything runs on this machine, so the servers take CPU time
 from the loader, as they do from curl.
 
-Prints four tables.
+Prints a table of rates for each server, one of delays, and one of first batches.
 
 Rates, in MB/s that came over the link, measured alternately: curl with --at-once transfers at a time over the ranges
 that an epoch requests (read from nginx's log); `sluice-bench io`, which only fetches; and `sluice-bench epoch`, whole
@@ -120,7 +120,7 @@ class Nginx:
         time.sleep(0.2)
 
     def ranges(self):
-        """(file, first byte, last byte) of each range, once: reading ahead continues into the next epoch."""
+        """(file, first byte, last byte) of each range, once only: reading ahead continues into the next epoch."""
         found = {}
         for line in (self.folder / "access.log").read_text().splitlines():
             match = re.match(r"/data/(\S+) bytes=(\d+)-(\d+)$", line)

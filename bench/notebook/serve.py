@@ -1,4 +1,4 @@
-"""Rates of making one row of a picture at a time, as a server does, on one CPU: serve.py PICTURES... [--rounds N]
+"""Measures how fast pictures become rows one at a time, as in a server, on one CPU: serve.py PICTURES... [--rounds N]
 
 Sluice's Preprocess, Pillow with numpy, and torchvision (where it is installed) take turns. Each reads the bytes of the
 same files, resizes the shorter side to 256, cuts 224 x 224 out of the middle, and normalizes to float32, channels

@@ -2,8 +2,8 @@
 // time.
 //
 // Whole conversions are timed alternately with FFCV's writer, so that both meet the same load of
-// the machine. The stages overlap across threads there, so they are measured separately afterwards:
-// on one thread, sample by sample, through the encoder's own hooks.
+// the machine. In a whole conversion, the stages overlap across threads, so they are measured
+// separately afterwards: on one thread, sample by sample, through the encoder's own hooks.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -357,7 +357,7 @@ void ReportConversion(const ConvertMeasured& measured, const ConvertBenchOptions
   part.text += WritersTable(measured, part).Text();
   if (measured.ratio > 0) {
     part.AddNote(
-        cli::Format("sluice converts %.2f times as many images a second (median of the rounds)",
+        cli::Format("sluice converts %.2f times as many images a second as FFCV (median of rounds)",
                     measured.ratio));
   }
   part.text += "\n" + StagesTable(measured, part).Text();
@@ -401,7 +401,8 @@ constexpr auto kConvertBenchOptions = Options<ConvertBenchOptions>(
     Option("peers", &ConvertBenchOptions::peers,
            "folder that bench/peers/setup.sh made (default: none)",
            {.comparable = true, .value = "FOLDER"}),
-    Option("work", &ConvertBenchOptions::work, "folder for the output, which is removed at the end",
+    Option("work", &ConvertBenchOptions::work,
+           "folder in which the output lies until it is removed at the end",
            {.comparable = true, .value = "FOLDER"}),
     Option("rounds", &ConvertBenchOptions::rounds, "rounds; each program runs once per round",
            {.least = 1, .most = 1000, .comparable = true}),

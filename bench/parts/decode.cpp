@@ -133,10 +133,10 @@ constexpr const char* kDecodeDescription =
     "Reads every k-th JPEG or packed image of the dataset into memory, and makes its other form "
     "too: the JPEG of a packed image, or a JPEG's packed form. Draws one region for each image, "
     "and decodes all of them in each way in turn, round after round. Prints each way's median time "
-    "for a picture, its ratio to the "
-    "first way (the median of the ratios within a round), and the quality: mean PSNR against the "
-    "accurate inverse DCT and the transform's filter in double precision. (FFCV's way always has "
-    "the area filter: compare its quality with --transform rrc:224:area.)\n";
+    "for a picture, its ratio to the first way (the median of the ratios within a round), and the "
+    "quality: mean PSNR against the accurate inverse DCT and the transform's filter in double "
+    "precision. (FFCV's way always has the area filter: compare its quality with --transform "
+    "rrc:224:area.)\n";
 
 constexpr const char* kDecodeExamples =
     "\n"

@@ -18,7 +18,7 @@
 
 namespace sluice::bench {
 
-// One picture to decode into target_width x target_height RGB, as a JPEG and packed. `payload` and
+// One picture to decode into RGB of the region's target size, as a JPEG and packed. `payload` and
 // `packed` point into the sample or, for the form that the sample does not have, into `other_form`.
 struct DecodeItem {
   std::optional<Sample> sample;  // keeps the block, if the dataset is at a URL
@@ -69,8 +69,8 @@ struct DecodeFigures {
 // Chooses every k-th JPEG of the dataset, up to `count`, each with the region that the transform
 // draws for it (and a flip for half of them). Reads them, so that they are in memory. With
 // `both_forms`, also chooses packed images, as the JPEGs that they were made from, and packs each
-// JPEG. Throws cli::UsageError if the transform leaves a border, Error(kUnsupported) if there is no
-// JPEG.
+// JPEG. Throws cli::UsageError if the transform leaves a border or does more than crop, resize and
+// flip left to right; Error(kUnsupported) if there is no JPEG.
 std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline transform,
                                           std::uint64_t count, std::uint64_t seed,
                                           bool both_forms = false);

@@ -51,7 +51,7 @@ struct ReadRates {
   std::vector<double>
       direct_blocks;  // blocks in random order, as LoaderOptions::storage = Direct does
   std::vector<double> cold_blocks;        // blocks in random order, from an empty cache
-  std::vector<double> warm_blocks;        // as above, from the page cache
+  std::vector<double> warm_blocks;        // the same, from the page cache
   std::uint64_t left_in_cache_bytes = 0;  // bytes that could not be dropped before a cold round
   bool uring = false;                     // direct_blocks are read by io_uring; false: by threads
   bool direct = true;                     // the file system lets reads go past the page cache
@@ -292,9 +292,9 @@ double DownloadInOrder(const DatasetState& dataset, const std::stop_token& stop)
 
 double FetchBlocks(DatasetState& dataset, std::uint64_t round, std::uint64_t& requests,
                    const std::stop_token& stop) {
-  std::vector<std::vector<ShardParts::Held>> frames;
+  std::vector<std::vector<ShardParts::Held>> opening;
   for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s)
-    frames.push_back(dataset.table.BeginOpening(s));
+    opening.push_back(dataset.table.BeginOpening(s));
   for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s)
     dataset.table.Shard(s);  // opens the shard now, so that opening is not timed
   std::vector<std::uint64_t> blocks(dataset.facts->shape.blocks());

@@ -136,7 +136,7 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
 
 std::uint64_t HeapBytes() {
   const auto info = mallinfo2();
-  return info.uordblks + info.hblkhd;  // in this thread's arena, and in separately mapped pieces
+  return info.uordblks + info.hblkhd;  // in the arenas, and in separately mapped pieces
 }
 
 double RankCorrelation(const std::vector<std::uint32_t>& before,
@@ -206,17 +206,17 @@ using cli::Format;
 
 constexpr const char* kOrderDescription =
     "Draws epochs' orders and shows what they cost and how well they shuffle.\n\n"
-    "Shows for the dataset, and for made-up ones of other sizes with blocks like its own: the time "
-    "to set up an epoch's order, nanoseconds to draw a sample, and the order's memory at the end "
-    "of the epoch; the number of different classes in a batch; and the rank correlation of all "
-    "samples' positions in consecutive epochs (0 if they are independent). After the loader's own "
-    "orders comes a shuffled list of all samples: what plain random order gives, and costs. "
-    "Made-up datasets have 1000 classes, once permuted (as sluice convert stores samples) and once "
-    "sorted by class.\n\n"
-    "With --ranks, epochs are dealt to that many ranks instead, by lanes and by shards. Shown are "
-    "then the time and memory that a rank's order takes, what its first batch opens (as after a "
-    "resume with other ranks), its rows, and what it reads, as a multiple of its share of the "
-    "dataset. Each figure is the largest of four ranks.\n";
+    "Measures the dataset, and made-up datasets of different sizes whose blocks are like its own. "
+    "Shows the time to set up an epoch's order, the nanoseconds to draw a sample, and the order's "
+    "memory at the end of the epoch; the number of different classes in a batch; and the rank "
+    "correlation of all samples' positions in consecutive epochs (0 if they are independent). "
+    "After the loader's own orders comes a shuffled list of all samples, to compare with. Made-up "
+    "datasets have 1000 classes, once permuted (as sluice convert stores samples) and once sorted "
+    "by class.\n\n"
+    "With --ranks, order instead deals epochs to that many ranks, by lanes and by shards. It shows "
+    "the time and memory that a rank's order takes, what its first batch opens (as after a resume "
+    "with a different number of ranks), its rows, and what it reads, as a multiple of its share of "
+    "the dataset. Each figure is the largest of four ranks; for reading, it is the range.\n";
 
 constexpr const char* kOrderExamples =
     "\n"

@@ -26,7 +26,7 @@ struct OrderTask {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
   std::uint64_t rounds = 3;
-  std::uint64_t batch = 1024;  // batch in which distinct classes are counted
+  std::uint64_t batch = 1024;  // samples in a batch; its distinct classes are counted
   std::vector<ClassLayout> layouts;
   std::uint64_t most_ranked = 20'000'000;  // above: no correlation, to save memory
 };
@@ -44,7 +44,7 @@ struct OrderFigures {
 std::vector<OrderFigures> MeasureOrders(const OrderTask& task, const std::stop_token& stop);
 
 double SecondsSince(std::chrono::steady_clock::time_point begin);
-// The bytes that are allocated in this thread's heap arena.
+// The bytes that are allocated on the heap of this process.
 std::uint64_t HeapBytes();
 
 // Spearman's rank correlation of two lists of the positions of samples 0, 1, ...: permutations of 0

@@ -1,8 +1,8 @@
 // `sluice-bench order --ranks`: what each rank of a job has to set up, hold and read.
 //
 // This needs no cluster: an epoch is dealt as a loader of each rank would deal it, and its order is
-// drawn here, for a few ranks spread over all of them. Each figure is the largest value among these
-// ranks.
+// drawn here, for a few ranks spread over all of them. A figure is the largest value among these
+// ranks; what they read is shown as a range.
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -33,7 +33,7 @@ struct RanksTask {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;            // at least; ranks read whole lanes
   std::uint64_t batch = 256;            // batch size of each rank
-  std::uint64_t most_rows = 5'000'000;  // drawn per examined rank; beyond, figures are scaled
+  std::uint64_t most_rows = 5'000'000;  // drawn per examined rank; beyond, reads are extrapolated
 };
 
 struct RanksFigures {
@@ -45,7 +45,7 @@ struct RanksFigures {
   std::uint64_t first_batch_bytes = 0;   // size of the blocks that the first batch opens
   std::uint64_t rows = 0;                // rows of the epoch
   std::uint64_t fewest = 0;              // the fewest samples that any of all ranks gets
-  double read_least = 0, read_most = 0;  // bytes of opened blocks, relative to dataset / ranks
+  double read_least = 0, read_most = 0;  // opened blocks, relative to the dataset's / ranks
 };
 
 // Draws one rank's first epoch.
@@ -70,7 +70,7 @@ void Draw(const RanksTask& task, unsigned rank, RanksFigures& figures,
   const Clock::time_point drawing = Clock::now();
   std::vector<SampleRef> rows;
   std::vector<std::uint64_t> opened;
-  std::uint64_t bytes = 0, drawn = 0;
+  std::uint64_t opened_blocks = 0, drawn = 0;
   const auto block_bytes = static_cast<double>(shape.bytes()) / static_cast<double>(shape.blocks());
   for (std::uint64_t batch = 0; batch < size.batches && drawn < task.most_rows; ++batch) {
     ThrowIfStopped(stop);
@@ -79,7 +79,7 @@ void Draw(const RanksTask& task, unsigned rank, RanksFigures& figures,
     opened.clear();
     order.Run(own.position, own.stride, rows, opened);
     drawn += own.count;
-    bytes += opened.size();
+    opened_blocks += opened.size();
     if (batch > 0) continue;
     figures.first_batch_seconds = std::max(figures.first_batch_seconds, SecondsSince(drawing));
     figures.first_batch_bytes =
@@ -92,7 +92,7 @@ void Draw(const RanksTask& task, unsigned rank, RanksFigures& figures,
   figures.fewest = size.least;
   const double whole =
       static_cast<double>(size.samples) / static_cast<double>(std::max<std::uint64_t>(drawn, 1));
-  const double read = static_cast<double>(bytes) * std::max(whole, 1.0) /
+  const double read = static_cast<double>(opened_blocks) * std::max(whole, 1.0) /
                       (static_cast<double>(shape.blocks()) / task.ranks);
   figures.read_least = figures.read_least == 0 ? read : std::min(figures.read_least, read);
   figures.read_most = std::max(figures.read_most, read);

@@ -98,8 +98,8 @@ class StepRunner {
  private:
   static constexpr std::size_t kBatch = 16;  // rows, if a batch is mixed
 
-  // Takes out the steps that mix batches, which must come last. Other steps for batches change only
-  // labels.
+  // Takes out the steps that mix the images of a batch; they must come last. Refuses the other
+  // steps on batches, which change only labels.
   void TakeMixes(const std::string& text, Pipeline& steps) {
     for (const Transform& step : steps) {
       if (const std::optional<MixStep> mix = MixStepOf(step)) {
@@ -200,11 +200,10 @@ namespace {
 constexpr const char* kTransformsDescription =
     "Measures what each step of a transform costs.\n\n"
     "Figures are nanoseconds of CPU time per output pixel, on one thread. Each step reads raw "
-    "pixels and "
-    "writes a row of a batch, so every figure includes one copy of the row (the step \"none\") and "
-    "no decoding; no dataset is needed. The steps take turns, and random numbers are drawn anew "
-    "each time, as in an epoch; mixup and cutmix mix 16 rows. A crop or resize that is fused with "
-    "decoding a JPEG costs less than the same step does here on raw pixels.\n";
+    "pixels and writes a row of a batch, so every figure includes one copy of the row (the step "
+    "\"none\") and no decoding; no dataset is needed. The steps take turns, and random numbers are "
+    "drawn anew each time, as in an epoch; mixup and cutmix mix 16 rows. A crop or resize that is "
+    "fused with decoding a JPEG costs less than the same step does here on raw pixels.\n";
 
 constexpr const char* kTransformsExamples =
     "\n"

@@ -25,7 +25,8 @@ std::vector<StepCost> MeasureSteps(const std::vector<std::string>& steps, std::u
                                    std::uint64_t rounds, double seconds_each,
                                    const std::stop_token& stop);
 
-// One step of every kind; the first is "none", which copies the row.
+// Steps of every kind, one or several, without those that do not fit a side below 32. The first is
+// "none", which copies the row.
 std::vector<std::string> EveryStep(std::uint32_t side);
 
 }  // namespace sluice::bench

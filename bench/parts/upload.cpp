@@ -140,7 +140,8 @@ SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program,
   return layout;
 }
 
-// Fills smooth pixels with grain, since a step's cost on a GPU may depend on how pixels differ.
+// Writes smooth pixels with some grain, since a step's cost on a GPU may depend on how pixels
+// differ.
 void FillLikePictures(std::uint64_t seed, std::byte* to, std::size_t bytes) {
   for (std::size_t begin = 0; begin < bytes; begin += sizeof(Words4)) {
     const auto counter = static_cast<std::uint32_t>(begin / sizeof(Words4));

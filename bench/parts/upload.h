@@ -53,7 +53,7 @@ double ShareBesideCopies(const std::vector<UploadMoments>& timeline);
 double ConversionSeconds(const std::vector<UploadMoments>& timeline);
 
 // In each round, uploads `batches` batches, and copies as many alone. Throws
-// Error(kInvalidArgument) for steps that a device does not do; Error, Interrupted.
+// Error(kInvalidArgument) for steps that a device does not do; other Errors; Interrupted.
 UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
                           const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
                           const std::stop_token& stop);

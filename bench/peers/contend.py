@@ -7,13 +7,13 @@
 LIST has a line "number<TAB>path" for each JPEG of an epoch; lines with the same number are the same picture.
 (Loaders of raw images get PPM files.) `pack` writes the loader's own format into FOLDER. `play` loads epochs of
 random-resized-crop to SIZE and flip, in batches of BATCH: first one that is not counted, then others for at least
-SECONDS. It reports on standard output, one JSON object per line. `decode` writes the whole frames, stretched to
-SIZE x SIZE, to FILE: RGB bytes, in the list's order.
+SECONDS. `decode` writes the whole pictures, stretched to SIZE x SIZE, to FILE: RGB bytes, in the list's order. Each
+action reports on standard output, one JSON object per line.
 
 A loader is a module in contend/ with these functions: `describe()` returns a text; `epochs(items, folder, threads,
 batch, size)` an iterator over epochs, each of which is an iterator over (images, numbers); `decode(items, folder,
-size)` an array. It may also have `missing()`, which returns why it cannot run on this machine, or None; and
-`pack(items, folder, threads)`, if it has a format of its own.
+size)` an array. A module may also have `missing()`, which returns why the loader cannot run on this machine, or None;
+and `pack(items, folder, threads)`, if the loader has a format of its own.
 """
 
 import importlib

@@ -3,9 +3,9 @@
     python3 decode_nvjpeg.py FOLDER [--batch N] [--rounds N] [--crop S]
     python3 decode_nvjpeg.py --copy
 
-Decodes whole pictures; with --crop, each is then randomly cropped, resized to S x S and flipped there, as for a
-training. The files are read before the clock starts. Prints the rate of each round and their median. With --copy,
-measures instead how fast torch copies 1 GB of page-locked memory to the card.
+Decodes whole pictures; with --crop, each is then randomly cropped, resized to S x S and flipped on the card, as for a
+training. The files are read before the clock starts. Prints the rate of each round, and the median of the rates. With
+--copy, measures instead how fast torch copies 1 GB of page-locked memory to the card.
 """
 
 import argparse

@@ -26,11 +26,11 @@ install_all() {  # install_all ENVIRONMENT FILE
   done
 }
 
-environment() {  # environment NAME: makes it if it is not there
+environment() {  # environment NAME: makes the environment unless it exists
   [ -x "$folder/$1/bin/python" ] || "$python" -m venv "$folder/$1"
 }
 
-has() {  # has ENVIRONMENT MODULE: whether it can be found; loading it would take up to ten seconds
+has() {  # has ENVIRONMENT MODULE: whether the module can be found. Does not load it, which could take ten seconds
   "$folder/$1/bin/python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$2') is None)"
 }
 

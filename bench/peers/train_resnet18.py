@@ -233,7 +233,7 @@ class Training:
             torch.cuda.synchronize()
 
     def play(self, batches, deadline):
-        """Returns the number of steps (fewer than batches if time is up), the last loss, and the seconds waited."""
+        """Trains on the batches, until the deadline. Returns the steps made, the last loss, and the seconds waited."""
         waits, steps, loss = Waits(self.device), 0, None
         for images, labels in batches:
             waits.step_begins()

@@ -1,6 +1,6 @@
 // A result as a page: a section for each kind of figure that a result may have, by its keys in the
-// JSON, and the plots as SVG written out by hand. A result that lacks a key has no such section, so
-// the page knows nothing of commands.
+// JSON, and the plots as SVG written out by hand. If a result lacks a key, its page lacks that
+// section, so nothing here depends on which command made the result.
 #include "bench/report/page.h"
 
 #include <algorithm>
@@ -270,7 +270,7 @@ std::string Loaders(const Json& result, const std::string& of = "") {
   return Heading(
              "Throughput by loader" + of,
              "Median over rounds, in which the loaders take turns; the whisker reaches from the "
-             "slowest round to the fastest. The ratio is the median of those within a round.") +
+             "slowest round to the fastest. The ratio is the median of the rounds' ratios.") +
          BarPlot("images/s", bars);
 }
 

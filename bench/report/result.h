@@ -144,7 +144,7 @@ struct ResultOptions {
 
 // Adds --json, --json-file and --quiet. `app` must outlive the run.
 void AddResultOptions(CLI::App& app, ResultOptions& options);
-// Adds --html. Call it before AddResultOptions().
+// Adds --html. Call it before AddResultOptions(), so that --help lists --html first.
 void AddPageOption(CLI::App& app, ResultOptions& options);
 
 struct Answer {
