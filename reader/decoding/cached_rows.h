@@ -25,10 +25,9 @@
 
 namespace sluice {
 
-// Whether the picture from which a sample's row is made is the same in all epochs. It is the row
-// before flips, turns, warps and steps that change pixels. True if there are no views, no schedule
-// and at most one output size, if no step draws a part of the picture, and if no step that crops or
-// scales follows a flip or turn.
+// Whether a sample's row, as it is before flips, turns, warps and steps that change pixels, is the
+// same in all epochs. That is so if there are no views and no schedule, at most one output size, no
+// step that draws a part of the picture, and no crop or resize after a flip or turn.
 bool RowsAreFixed(const LoaderOptions& options);
 
 class CachedPicture {

@@ -1,12 +1,13 @@
 // Fills rows whose images need no decoding. All images are raw and have one size, and the batch
 // holds stored pixels: all of an image, or a rectangle of it, perhaps mirrored.
 //
-// It takes a chunk of rows at a time: it finds where their bytes lie, copies each array field of
-// all rows, copies their images, and checks at the end that no file was cut or lost pages
+// PlainCopy takes a chunk of rows at a time: it finds where their bytes lie, copies each array
+// field of all rows, copies their images, and checks at the end that no file was cut or lost pages
 // meanwhile. That costs a tenth of reading row by row, which matters where an image is a few
-// kilobytes. A row is left to SampleReader, which reads it or reports its fault, if its block or
-// payload has not been verified yet, if its image's entry in the block's table differs from that of
-// the others (codec, size, type or place), or if its file lost pages or was cut.
+// kilobytes. Some rows are left to SampleReader, which reads them or reports their faults: those
+// whose block or payload has not been verified yet; those whose image has, by its entry in the
+// block's table, an unusual codec, size or type, or lies outside the block; and those whose file
+// lost pages or was cut.
 #pragma once
 
 #include <vector>
@@ -32,7 +33,7 @@ class PlainCopy {
   // `recipe` and `compared` must outlive this object.
   PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared);
 
-  // Fills those of rows begin .. end - 1 (at most kMaxRows) that can be copied. Filled() then says
+  // Of rows begin .. end - 1 (at most kMaxRows), fills those that can be copied. Filled() then says
   // which they are.
   void Fill(Slot& slot, std::size_t begin, std::size_t end);
   bool Filled(std::size_t row) const noexcept { return filled_[row - begin_]; }
@@ -46,7 +47,7 @@ class PlainCopy {
     const std::byte* block = nullptr;  // the block's first byte
     std::uint64_t block_bytes = 0;
     const std::byte* entries = nullptr;  // the row's entries in the block's table
-    const std::byte* pixels = nullptr;   // null if SampleReader must read this row
+    const std::byte* pixels = nullptr;   // null: SampleReader must read this row
   };
   void FindRows(const Slot& slot, std::size_t begin, std::size_t end);
   void FindPixels();
@@ -58,8 +59,8 @@ class PlainCopy {
   const SlotLayout& layout_;
   const Geometry& geometry_;
   ComparedPayloads* const compared_;
-  const std::uint64_t row_bytes_;     // of a block's table
-  const std::uint64_t entry_offset_;  // of the image's entry, in a row of that table
+  const std::uint64_t row_bytes_;     // of a row in a block's table
+  const std::uint64_t entry_offset_;  // of the image's entry, in such a row
   ImagePayload image_;                // what all images have in common; no bytes
   const std::size_t image_bytes_;
   const bool whole_;       // images are copied from their first byte to their last

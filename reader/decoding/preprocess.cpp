@@ -3,9 +3,9 @@
 // ring of slots and no reading of shards here.
 //
 // A call borrows a workspace, which is a decoder with all its memory, and gives it back. Rows()
-// adds a job, which lies on its own stack, to a list. The threads and the caller take images of the
-// first job in the list until none is left. A job leaves the list when its last image is taken; the
-// caller then waits for the images that others have taken.
+// adds a job, which lies on the caller's stack, to a list. The threads take images of the first job
+// in the list; the caller takes images of its own job until none is left. A job leaves the list
+// when its last image is taken; the caller then waits for the images that threads have taken.
 #include <algorithm>
 #include <cstring>
 #include <new>

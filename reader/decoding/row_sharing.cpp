@@ -76,7 +76,7 @@ std::string ContentOf(const BatchRecipe& recipe) {
   Json content{{"sluice", kLibraryVersion},
                {"dataset", recipe.dataset.facts->id},
                {"views", recipe.views_version},
-               // Loaders with other checks or limits do not share rows.
+               // Loaders whose checks or limits differ do not share rows.
                {"verify", option_list::WordOf(recipe.options.integrity.verify)},
                {"max_pixels", limits.max_pixels},
                {"max_value_bytes", limits.max_value_bytes}};

@@ -26,8 +26,7 @@ class RowSharing {
   RowSharing& operator=(const RowSharing&) = delete;
 
   // If another loader has made the row, fills it, sets slot.files[row] to null, and returns true.
-  // If not, this thread is to make the row; it usually gets a claim, which lets it hand the row
-  // over.
+  // If not, this thread must make the row, and usually gets a claim to hand it over.
   bool Take(Slot& slot, std::size_t row);
   // Hands over a row that this thread has made, if it has a claim to it.
   void Put(Slot& slot, std::size_t row);

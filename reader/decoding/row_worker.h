@@ -28,7 +28,7 @@ class RowWorker {
     std::size_t left_out = 0;           // rows marked kLeftOut
     std::size_t failed_row = SIZE_MAX;  // the first row that makes the batch fail
     std::optional<Error> error;         // why the batch fails
-    DecodingCosts costs;                // measured if DecodeOn::kAuto
+    DecodingCosts costs;                // measured for DecodeOn::kAuto
   };
   // Fills rows begin .. end - 1. Stops early if the slot is abandoned or a row fails.
   Outcome Work(Slot& slot, std::size_t begin, std::size_t end);
@@ -48,7 +48,7 @@ class RowWorker {
   // Bytes of memory that a worker's thread takes at most.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
-  // What was decoded so far. Copied rows count in `bytes`, but not in the two counts of pixels.
+  // Counts of the payloads so far. Copied rows count in `bytes`, but not in the counts of pixels.
   SampleReader::Decoded decoded() const noexcept {
     SampleReader::Decoded decoded = reader_.decoded();
     if (plain_) decoded.bytes += plain_->payload_bytes();
@@ -73,8 +73,8 @@ class RowWorker {
   // the user's sample_function.
   RowVerdict MakeRow(Slot& slot, std::size_t row);
   RowVerdict Read(Slot& slot, std::size_t row);
-  // Checks that the row's file still held its bytes when they were read. If the file is a copy that
-  // did not, makes the row again from the shard.
+  // Checks that the row's file still held its bytes when they were read. If it did not, and is a
+  // copy of the shard, makes the row again from the shard itself.
   RowVerdict CheckFile(Slot& slot, std::size_t row);
   RowVerdict Failure(const Slot& slot, std::size_t row, ErrorCode code,
                      const std::string& what) const;

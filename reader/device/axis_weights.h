@@ -95,8 +95,8 @@ namespace sluice::on_device {
 // The sum of weighted samples, as kernels::LineSum says.
 struct TapSum {
   std::uint32_t cut;  // bits that are cut off from each product
-  // Begins so that the sum is rounded: with half of what End() cuts off, and half of what is cut
-  // off from each product.
+  // The start of the sum, for rounding: half of what End() cuts off and, for each product, half of
+  // what is cut off from it.
   std::uint32_t first;
   SLUICE_ON_DEVICE explicit TapSum(std::uint32_t taps)
       : cut(taps > kernels::kManyTaps ? 0 : 8), first(cut == 0 ? 32768 : taps / 2 + 128) {}

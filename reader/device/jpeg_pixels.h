@@ -1,6 +1,7 @@
 // Turns samples into the pixels of an image: resampling and colour, the work of one thread of a
 // device for single pixels. The arithmetic is the host's (format/pixels/kernels/lines_plain.h):
-// first sums along lines, each rounded to 8 bits, then sums of those. C++17: nvcc compiles this.
+// first sums along lines, each rounded to 8 bits, then sums of these down columns. C++17: nvcc
+// compiles this.
 #pragma once
 
 #include "reader/device/axis_weights.h"

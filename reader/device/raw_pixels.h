@@ -1,7 +1,7 @@
 // Turns raw pictures into the pixels of an image, the work of one thread of a device for single
 // pixels: copied or resampled, with their border. The arithmetic is the host's
-// (format/pixels/interleaved.h): first sums of lines, each rounded to 8 bits, then sums along
-// lines. C++17: nvcc compiles this.
+// (format/pixels/interleaved.h): first sums down columns, each rounded to 8 bits, then sums of
+// these along lines. C++17: nvcc compiles this.
 #pragma once
 
 #include "reader/device/axis_weights.h"

@@ -26,8 +26,7 @@ namespace sluice {
 namespace {
 
 // Makes the kernel map a shard in small pages, which can be released one by one. A huge page is
-// released as a whole, needed parts included, and comes back as a whole when one of them is
-// touched.
+// released as a whole, needed parts included, and comes back as a whole when any part is touched.
 void MapInSmallPages(const ShardFile& shard) {
   madvise(const_cast<std::byte*>(shard.bytes().data()), shard.bytes().size(), MADV_NOHUGEPAGE);
 }
@@ -168,7 +167,7 @@ void BlocksBehind::LetGo(std::uint64_t block) const {
   Unmap(*around.shard, around.begin, around.end);
   if (behind_ != Behind::kDrop || expected_.count(block) > 0) return;
   // Keeps blocks that were read ahead for the next windows. Besides the block itself, drops at most
-  // kEdge bytes on each side, because other processes may need them.
+  // kEdge bytes on each side, because other processes may need the bytes around it.
   constexpr std::uint64_t kEdge = 65536;
   const Around edges = AroundOf(block, true);
   if (edges.shard == nullptr) return;  // the shard's copy was dropped meanwhile

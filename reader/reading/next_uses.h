@@ -22,8 +22,8 @@ namespace sluice {
 std::vector<std::uint64_t> NextUses(const DatasetShape& shape, const LoaderOptions& options,
                                     std::uint64_t epoch, StopFlag give_up);
 
-// Computes NextUses() on a thread of its own, so that the caller can go on during a walk through an
-// epoch of millions of samples. Used by one thread.
+// Computes NextUses() on a thread of its own, so that the caller need not wait for a walk through
+// an epoch of millions of samples. Used by one thread.
 class NextUsesAhead {
  public:
   using Uses = std::shared_ptr<const std::vector<std::uint64_t>>;

@@ -94,8 +94,8 @@ class RemoteBlocks : public BlockSource {
   std::uint64_t NextUseOf(std::uint64_t block) const;
 
   RemoteShards& remote_;
-  const bool needs_payloads_;
-  const bool needs_others_;  // the same for a block whose pictures are all kept decoded
+  const bool needs_payloads_;  // whether a chosen field has payloads
+  const bool needs_others_;    // the same for a block whose pictures are all kept decoded
   const std::uint64_t most_open_;
   const std::uint64_t most_ahead_;
   OpenBlocks open_;

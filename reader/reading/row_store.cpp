@@ -28,8 +28,7 @@ constexpr int kMostTries = 500;
 constexpr std::chrono::milliseconds kBetweenTries{10};
 
 // The first word of a place, from its low bits on: 34 bits of the position, 20 of the epoch, 8 of
-// the maker's number, 2 of the state. So of two rows, the one with the larger RowBits() comes
-// later.
+// the maker's number, 2 of the state. So the later one of two rows has the larger RowBits().
 constexpr unsigned kPositionBits = 34, kEpochBits = 20, kMakerBits = 8;
 constexpr unsigned kRowBits = kPositionBits + kEpochBits;
 enum State : Word { kEmpty = 0, kMaking = 1, kReady = 2 };

@@ -31,9 +31,10 @@ class Geometry {
   std::optional<Extent> FixedExtent(std::size_t stage = 0) const noexcept {
     return stages_[stage].fixed;
   }
-  // The name of a step that may swap width and height, so that they must be equal in a batch; and
-  // of one that adds a second pass. Empty if no step does.
+  // The name of a step that may swap width and height, which must then be equal in a batch. Empty
+  // if there is no such step.
   const std::string& swapping_step() const noexcept { return swapping_step_; }
+  // The name of a step that adds a second pass. Empty if there is no such step.
   const std::string& warping_step() const noexcept { return warping_step_; }
   bool empty() const noexcept;  // in all stages
   const Pipeline& steps(std::size_t stage) const noexcept { return stages_[stage].pipeline; }
@@ -70,7 +71,7 @@ bool Turns(const Transform& step) noexcept;
 bool SwapsSides(const Transform& step) noexcept;
 // Whether the step adds a second pass over the row.
 bool Warps(const Transform& step) noexcept;
-// Whether the step may show another part of the picture each time.
+// Whether the step may show a different part of the picture each time.
 bool DrawsPart(const Transform& step) noexcept;
 
 }  // namespace sluice

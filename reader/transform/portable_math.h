@@ -1,6 +1,6 @@
 // exp, log, sine and cosine that give the same bits on every machine: IEEE additions,
-// multiplications and divisions in a fixed order, and only such library functions as have exact
-// results. For random draws, which must not differ between platforms.
+// multiplications and divisions in a fixed order, and only library functions whose results are
+// exact, such as std::floor(). For random draws, which must not differ between platforms.
 #pragma once
 
 #include <cmath>
@@ -48,8 +48,8 @@ inline double PortableCos(double x) noexcept {
   return PortableSin(x + 1.57079632679489661923);
 }
 
-// The nearest whole number; of two that are equally near, the even one. If halves were rounded away
-// from zero, as by std::round(), the outermost numbers of a range would be drawn more often.
+// The nearest whole number; of two that are equally near, the even one. Python's round() and
+// torch.round() do the same, which torchvision uses.
 inline double RoundHalfEven(double value) noexcept {
   const double below = std::floor(value);
   const double rest = value - below;

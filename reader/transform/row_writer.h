@@ -77,11 +77,12 @@ struct DecodeCosts {
 //
 // A view decoded by itself reads only its own rows, over the picture's whole width, and at a
 // reduced size if possible. One decoding for all views reads each row once, at full size. The two
-// give different pixels, most of all where a view alone is decoded at a reduced size. Batches must
-// not depend on which is faster on a machine, so Cheaper() estimates that only from the codec, the
-// picture's width and the views' frames. Since version 2 of the views (kViewsVersion), JPEGs are
-// never decoded so: PayloadDecoder::DecodeViews reads shared rows once, and gives each view the
-// same pixels as if it were decoded by itself. Each worker thread has one SharedPart.
+// ways give different pixels, most of all where a view by itself is decoded at a reduced size.
+// Batches must not depend on a machine's speed, so Cheaper() estimates the cheaper way only from
+// the codec, the picture's width and the views' frames. Since version 2 of the views
+// (kViewsVersion), JPEGs are not decoded here: PayloadDecoder::DecodeViews reads shared rows once,
+// and gives each view the same pixels as if it were decoded by itself. Each worker thread has one
+// SharedPart.
 class SharedPart {
  public:
   // Whether one decoding for all these frames is cheaper. Always false for JPEGs since version 2 of

@@ -14,11 +14,13 @@
 // best.
 //
 // The object learns costs from every interval. A cost that an interval does not show (the host
-// decodes nothing at a share of 1) stays as it was seen last. The share moves to the best share
-// after two intervals in a row in which the trainer waited for decoding and the best share lay on
-// the same side, far enough away: by at least 2 parts, and by at least a tenth of the present
-// share. (If the best share is all rows, any distance is enough.) While costs stay the same, so
-// does the share. The share is never 0, so that the device's cost is always seen.
+// decodes nothing at a share of 1) stays as it was seen last.
+//
+// The share moves to the best share after two intervals in a row in which the best share lay on the
+// same side, and far enough away: by at least 2 parts, and by at least a tenth of the present
+// share. (If the best share is all rows, any distance is enough.) Intervals count only if decoding,
+// the device or the ring was the bottleneck (Bound). While costs stay the same, so does the share.
+// The share is never 0, so that the device's cost is always seen.
 #pragma once
 
 #include <sluice/loader_options.h>

@@ -2,9 +2,9 @@
 // says of the field's images.
 //
 // Three units meet here. Rows are counted in JpegRow; the pictures' bytes in words of 32 bits; and
-// scratch memory in 16 bytes, which JpegPicture and its parts count in. Rows and words have budgets
-// for usual pictures, since the host decodes those that exceed them; scratch memory must hold the
-// largest picture, or the host decodes that, too.
+// scratch memory in units of 16 bytes, as in JpegPicture and its parts. Rows and words have budgets
+// for usual pictures, since the host decodes pictures that exceed them. If scratch memory cannot
+// hold the largest picture, the host decodes that one, too.
 #include "reader/upload/device_layout.h"
 
 #include <algorithm>

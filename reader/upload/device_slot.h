@@ -65,10 +65,10 @@ class DeviceSlot final : public DeviceBatch {
   DeviceBuffer memory;
   std::size_t shift = 0;  // for At()
 
-  // For the uploader. AwaitTrainer() lets the calling thread wait for the work that
-  // WaitForTrainer() would make a stream wait for, until `give_up` is set. It waits for 250 ms at
-  // most: the trainer may have blocked its stream until it has more batches than there are slots.
-  // WaitForTrainer() makes the stream wait for the trainer's streams that used the memory before.
+  // For the uploader. WaitForTrainer() makes `stream` wait for the trainer's streams that used the
+  // memory before. AwaitTrainer() makes the calling thread wait for the same work, but not once
+  // `give_up` is set, and for 250 ms at most: the trainer may have blocked its stream until it has
+  // more batches than there are slots.
   void AwaitTrainer(const std::atomic<bool>& give_up) noexcept;
   void WaitForTrainer(DeviceDriver::Stream stream);
   OwnTimedEvent copy_begins, copied, decoding_begins, decoded, converted;

@@ -177,9 +177,10 @@ class Array {
     made["strides"] = nb::none();
     made["version"] = 3;
     if (!host) {
-      // Makes the legacy default stream wait for the batch, and the reuse of the batch's slot wait
-      // for the work that is queued on that stream when the batch is dropped. By the protocol, the
-      // consumer orders its own stream after that one; any other stream needs Batch.wait_on().
+      // Makes the legacy default stream wait for the batch. The batch's slot is reused only after
+      // the work that is queued on that stream when the batch is dropped. By the protocol, the
+      // consumer makes its own stream wait for the legacy default stream. Any other stream needs
+      // Batch.wait_on().
       batch_->WaitOn({});
       made["stream"] = kLegacyDefaultStream;
     }

@@ -129,9 +129,9 @@ void BindSummary(nb::module_& module) {
       .def("__repr__", [](const ConvertSummary& summary) { return TextOf(ReprOf(summary)); });
 }
 
-// Runs a conversion, reports its progress, and stops at Ctrl-C: at once, if it waits for a server.
-// The conversion then continues by itself until it notices the stop, and does not call Python any
-// more.
+// Runs a conversion, reports its progress, and stops at Ctrl-C. If a server is involved, this
+// function does not wait for the conversion to stop: that continues on a thread of its own until it
+// notices the request, and does not call Python any more.
 ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dataset,
                    const ConvertOptions& options, const nb::object& on_progress) {
   struct Shared {

@@ -107,7 +107,7 @@ void BindPreprocess(nb::module_& module) {
       module, "Preprocess",
       "Makes the rows of a Loader for a server: preprocess(file) returns the row of an image file "
       "of any kind that convert() reads, or of an array of uint8. The row has the same bytes as "
-      "the row that the Loader gives for a sample whose stored image is that file or array.\n\n"
+      "the row that the Loader gives for a sample whose stored image has the same bytes.\n\n"
       "pipeline: the text of Loader.pipeline(), or steps such as 'short:256,center:224,normalize'; "
       "threads: how many rows() uses (None: one for each CPU); max_pixels: a larger image is "
       "refused.");

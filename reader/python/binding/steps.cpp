@@ -141,11 +141,13 @@ void BindColours(nb::module_& module) {
                             Member("sharpness_factor", &AdjustSharpness::factor),
                             Chance<AdjustSharpness>());
   using Erasing = RandomErasing;
-  BindStep<Erasing>(module, "RandomErasing",
-                    "Replaces a rectangle of random area (share) and ratio; before Normalize.",
-                    Chance<Erasing>(), Range("scale", &Erasing::min_scale, &Erasing::max_scale),
-                    Range("ratio", &Erasing::min_ratio, &Erasing::max_ratio),
-                    Member("value", &Erasing::value), Member("noise", &Erasing::noise));
+  BindStep<Erasing>(
+      module, "RandomErasing",
+      "Replaces a rectangle of random area (scale: its share of the image's area) and "
+      "aspect ratio; put it before Normalize.",
+      Chance<Erasing>(), Range("scale", &Erasing::min_scale, &Erasing::max_scale),
+      Range("ratio", &Erasing::min_ratio, &Erasing::max_ratio), Member("value", &Erasing::value),
+      Member("noise", &Erasing::noise));
   BindStep<RandAugment>(
       module, "RandAugment",
       "Applies num_ops operations, drawn from fourteen, all of one magnitude.",
@@ -176,11 +178,12 @@ void BindLast(nb::module_& module) {
       "many as the label has names.",
       Member("classes", &OneHot::classes), Member("smoothing", &OneHot::smoothing),
       Member("label", &OneHot::label), Member("field", &OneHot::field));
-  BindStep<MixUp>(module, "MixUp", "Mixes each sample with its neighbour; needs OneHot before.",
+  BindStep<MixUp>(module, "MixUp", "Mixes each sample with its neighbour; needs OneHot before it.",
                   Member("alpha", &MixUp::alpha), Chance<MixUp>());
-  BindStep<CutMix>(module, "CutMix",
-                   "Replaces a rectangle of each sample by its neighbour's; needs OneHot before.",
-                   Member("alpha", &CutMix::alpha), Chance<CutMix>());
+  BindStep<CutMix>(
+      module, "CutMix",
+      "Replaces a rectangle of each sample by its neighbour's; needs OneHot before it.",
+      Member("alpha", &CutMix::alpha), Chance<CutMix>());
   module.def("progressive_sizes", &ProgressiveSizes, "low"_a, "high"_a, "begin"_a, "end"_a,
              "multiple"_a = 32,
              "Output sizes for Loader(sizes=...): the side is low up to epoch begin, then grows to "

@@ -2,9 +2,9 @@
 // that: when the file is opened, or at its first read. Either way, the same reads then go through
 // the page cache, and the pages are dropped again.
 //
-// If only some fields are wanted, a block takes two rounds of reads: its table first, which says
-// where the fields' payloads lie, and then those. A block that cannot be read completely does not
-// stop the others; each of its samples reports the fault when its row is made.
+// If only some fields are wanted, a block takes two rounds of reads: first its table, which says
+// where the fields' payloads lie, then the payloads. A block that cannot be read completely does
+// not stop other blocks; each of its samples reports the fault when its row is made.
 #include "reader/reading/direct/direct_blocks.h"
 
 #include <algorithm>
