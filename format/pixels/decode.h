@@ -34,8 +34,8 @@ struct Span {
 struct Region {
   Span x, y;
   bool flip = false;       // mirrors left to right
-  bool flip_y = false;     // and top to bottom;
-  bool transpose = false;  // then rows become columns
+  bool flip_y = false;     // mirrors top to bottom
+  bool transpose = false;  // makes rows columns, after the mirroring
   // The border outside the spans: the picture mirrored at its outermost pixels, or a colour (by
   // channel).
   bool reflect = false;

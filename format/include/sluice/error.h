@@ -5,7 +5,7 @@
 //   format/error.cpp                      its name; Python, JSON and the site take it from there
 //   format/disk/system_error.h            SaysDataIsLost(); IsShortage() is in error.cpp
 //   samples/guides/errors.md              the table, which a test compares
-//   tools/export.cpp                      this and all below: is one sample at fault, or all?
+//   tools/export.cpp                      here and below: whether one sample is at fault, or all
 //   tools/preview.cpp
 //   tools/stats.cpp
 //   writer/dataset_writer.cpp

@@ -26,8 +26,8 @@ namespace sluice::baseline {
 struct ComponentWindow {
   ComponentAxis x, y;                   // in the component's samples, after the reduction
   std::uint32_t size_log2 = 3;          // a block becomes 8, 4, 2 or 1 samples square
-  std::uint32_t left = 0, top = 0;      // the window's corner, and
-  std::uint32_t width = 0, height = 0;  // its size, in samples
+  std::uint32_t left = 0, top = 0;      // the window's corner, in samples
+  std::uint32_t width = 0, height = 0;  // the window's size, in samples
 };
 
 // The MCUs of a baseline JPEG that a region needs.

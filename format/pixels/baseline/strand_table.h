@@ -107,14 +107,13 @@ class StrandTableMaker {
   void Make(const HuffmanCodes& dc, const HuffmanCodes& ac, bool wanted, BlockTables& block);
 
  private:
-  // AC symbols that follow the first one in an entry, and how many values of the look-up's last
-  // bits begin with them.
+  // A list of AC symbols that may follow an entry's first symbol.
   struct Rest {
-    std::uint64_t values = 0;  // a byte for each place, up to kRestPlaces if any is wanted
+    std::uint64_t values = 0;  // a byte for each place, up to kRestPlaces; 0 if AC is not wanted
     std::uint8_t length = 0;   // bits; 0: no symbol follows
-    std::uint8_t places = 0;   // coefficients that they stand for
-    bool ended = false;        // the last of them is an end of block
-    std::uint32_t count = 0;
+    std::uint8_t places = 0;   // coefficients that the symbols stand for
+    bool ended = false;        // whether the last symbol is an end of block
+    std::uint32_t count = 0;   // how many values of the look-up's last bits begin with the list
   };
   // The symbol at an entry's beginning.
   struct First {
@@ -138,14 +137,15 @@ class StrandTableMaker {
   // The place of these values, counted from 1, or 0 if the table is full. Equal values share one.
   std::uint32_t PlaceOf(std::int32_t value, std::uint32_t late, std::uint64_t rest);
 
-  // The symbols that can follow in a look-up's last bits, in the order of these bits' values, for
-  // each number of bits.
+  // For each number of last bits of a look-up: the lists of symbols that these bits can begin with,
+  // in the order of the bits' values. rests_of_ says where the lists of each number of bits begin.
   std::vector<Rest> rests_;
   std::size_t rests_of_[kStrandBits + 1] = {};
   std::uint32_t bits_ = kStrandBits;
   std::span<StrandValues> values_;
-  std::vector<std::uint64_t> keys_;  // of values_, as far as they are used
-  std::vector<std::uint16_t> index_ = std::vector<std::uint16_t>(kMaxValues);  // PlaceOf()'s
+  std::vector<std::uint64_t> keys_;  // the key of each of values_ that is used
+  // PlaceOf()'s hash table: places in keys_, counted from 1; 0: free.
+  std::vector<std::uint16_t> index_ = std::vector<std::uint16_t>(kMaxValues);
 };
 
 // Strand tables of a picture's own Huffman tables, as most programs' files have them.

@@ -5,8 +5,8 @@
 // byte.
 
 struct BitWriter {
-  std::uint64_t bits;   // the lowest bits are yet to be written;
-  std::uint64_t count;  // its lowest six bits say how many; shifts use no others
+  std::uint64_t bits;   // the lowest ones are yet to be written
+  std::uint64_t count;  // how many, in the lowest six bits; shifts ignore the bits above
   std::uint8_t* out;
 
   // Up to seven bits and two words may wait for a flush.

@@ -102,7 +102,7 @@ struct SegmentJob {
 
 // One of several places of a scan that are decoded side by side. The blocks of its run go to `out`.
 struct Strand {
-  std::uint64_t bits = 1;            // what is known of the stream from `in` on; 1: nothing
+  std::uint64_t bits = 1;            // as in StrandState (strands.inc.h); 1: none known
   const std::uint8_t* in = nullptr;  // unstuffed, with kSlack bytes after `limit`
   std::int16_t* out = nullptr;       // zeros; see baseline::kBlockBytes
   const baseline::StrandTable* const* next = nullptr;  // each block's tables, then StrandHalt()

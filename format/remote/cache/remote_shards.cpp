@@ -217,6 +217,8 @@ RemoteShards::Held RemoteShards::Begin(std::uint32_t shard, std::span<const Shar
   return hold->pieces.empty() ? nullptr : hold;
 }
 
+// Decides where a piece's bytes come from, and sets its state. If they come from the store, the
+// next Flush() requests them.
 void RemoteShards::Start(std::uint64_t piece, Live& live) {
   live.error = nullptr;
   live.overlay = false;
@@ -250,6 +252,8 @@ void RemoteShards::Start(std::uint64_t piece, Live& live) {
   to_read_.push_back(piece);
 }
 
+// Looks for the piece in the cache, and locks it: shared if it is there, exclusively if this
+// process must fetch it.
 RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live) {
   using Lock = SparseData::Hold;
   const auto find = [&]() -> std::optional<SparseData::Piece> {
