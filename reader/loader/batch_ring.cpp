@@ -85,7 +85,7 @@ void BatchRing::LeaveMemory(Slot& slot) const {
   setup_.nodes.Place(slot.node, slot.memory.data(), slot.memory.size());
   if (!uploads_batches_) return;
   slot.device->Finish();
-  slot.device = device_->NewBatch(slot);  // the old one's graphs name the old memory
+  slot.device = device_->NewBatch(slot);  // the old one's graphs have addresses of the old memory
 }
 
 bool BatchRing::Stop() {
@@ -240,8 +240,8 @@ void BatchRing::WaitReady(Clock::time_point begun) {
                   "transform take that long; step again to keep waiting");
 }
 
-// Waits until the next batch (the front) is done, or cannot be done: the ring is stopped, the
-// consumer holds all slots, or another epoch has begun.
+// Waits until the next batch (the front) is done, or cannot become done: the ring is stopped, a
+// thread lacks memory, the consumer holds all slots, or another epoch has begun.
 void BatchRing::WaitForFront() {
   const std::uint64_t range = cursor_.range();
   Clock::time_point begun = Clock::now();
@@ -473,9 +473,9 @@ std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
 }
 
 // Returns the slot from which a thread of that node takes rows: the first slot with rows to take.
-// On a machine of several nodes, if a thread works on that slot already, returns the first slot of
-// the thread's own node among the next few instead. So each batch is made by one node, and several
-// batches are made at a time.
+// On a machine of several nodes, if another thread works on that slot already, looks at the next
+// few slots as well, and returns the first one with rows whose memory lies on `node`, if there is
+// one. So each batch is made by one node, and several batches are made at a time.
 Slot& BatchRing::SlotFor(std::size_t node) {
   Slot& first = *planned_[handing_out_];
   if (setup_.nodes.count() == 0 || first.in_hand == 0) return first;

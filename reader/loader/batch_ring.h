@@ -59,8 +59,8 @@ class BatchRing {
   // The range's next batch, or null at its end. The batch keeps `owner` alive.
   std::shared_ptr<const Slot> Next(std::uint64_t range, const OneConsumer::Walk& walk,
                                    std::shared_ptr<void> owner);
-  // Waits, for at most the time `most`, until Next() would not have to wait for a batch. Returns
-  // whether Next() would not.
+  // Waits until Next() would not have to wait for a batch, but no longer than `most`. Returns false
+  // if Next() would still have to wait.
   bool WaitFor(std::uint64_t range, std::chrono::milliseconds most);
   ResumePoint Resume();
   // Figures of the threads, the ring and the range. Any thread.
@@ -162,8 +162,7 @@ class BatchRing {
   // Whether the next batch can never be done, because its slot waits until the calling thread ends
   // its own capture.
   bool WaitsForItself() const REQUIRES(mutex_);
-  // Whether the range's next batch is not done yet, and nothing is known yet that keeps it from
-  // being done.
+  // Whether the range's next batch is not done yet, but can still become done.
   bool FrontIsToCome(std::uint64_t range) const REQUIRES(mutex_);
   void WaitForFront() REQUIRES(mutex_);
   void WaitReady(Clock::time_point begun) REQUIRES(mutex_);

@@ -20,8 +20,8 @@ namespace sluice {
 
 namespace {
 
-// The cache for LoaderOptions::keep, or null. As pictures, neither masks nor 16-bit images are
-// kept: masks are not resampled, and 16-bit images are stored raw.
+// The cache for LoaderOptions::keep, or null. Neither masks nor 16-bit images are kept as pictures:
+// masks are not resampled, and 16-bit images are stored raw.
 std::unique_ptr<DecodedCache> MakeCache(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   const bool pictures = !layout.images.empty() && !layout.picture().nearest &&

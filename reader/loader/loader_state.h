@@ -68,7 +68,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
 
   const LoaderSetup setup_;
   FaultLog faults_;
-  SampleSupply::Work made_before_;       // by others, for a source that is played
+  SampleSupply::Work made_before_;       // a played source's work before this loader was made
   std::unique_ptr<DecodedCache> cache_;  // LoaderOptions::keep
   std::unique_ptr<RowStore> store_;      // LoaderOptions::share
   std::unique_ptr<ShardStage> stage_;    // LoaderOptions::stage

@@ -1,9 +1,10 @@
 // The meaning of LoaderStats: which figures add up over time, and which part of the loader held the
 // trainer back (LoaderStats::bound() and its advice).
 //
-// The verdict goes from the outside to the inside. A trainer that hardly waited is the bottleneck
-// itself. Otherwise it is the device, if the loader waits for its copies; or else decoding, if its
-// threads were busy; or else reading, or a ring too short for samples that differ.
+// The verdict goes from the outside to the inside. If the trainer hardly waited, the trainer itself
+// is the bottleneck. Otherwise the device is, if it decoded nearly all the time or if the loader
+// waited for it; or else decoding, if the decoding threads were busy; or else storage, or a ring
+// too short for samples that take different times.
 #include <cstdio>
 #include <tuple>
 #include <utility>

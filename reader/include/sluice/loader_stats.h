@@ -19,7 +19,8 @@ enum class Bound {
   kPrefetch,  // none of these was busy all the time: the ring is too short to even out slow samples
 };
 
-// A Loader's measurements of itself. Sums are since the first Epoch(); Since() gives an interval's.
+// A Loader's measurements of itself. Sums count from the first Epoch(); Since() gives the sums of
+// an interval.
 struct LoaderStats {
   double seconds = 0;         // since the first Epoch()
   std::uint64_t samples = 0;  // handed to the consumer
@@ -38,9 +39,8 @@ struct LoaderStats {
   // LoaderOptions::storage = Direct: shards on a file system that refuses O_DIRECT.
   std::uint64_t refused_shards = 0;
   std::uint64_t staged_shards = 0;  // LoaderOptions::stage: shards read from their copy
-  // This figure and the next four are about a dataset at a URL: they count for all users of this
-  // Dataset together, or with a cache (LoaderOptions::stage) for this loader alone. Bytes of blocks
-  // that were fetched.
+  // A dataset at a URL: bytes of blocks that were fetched. This figure and the next four count for
+  // all users of this Dataset together; with a cache (LoaderOptions::stage), for this loader alone.
   std::uint64_t fetched_bytes = 0;
   std::uint64_t cached_bytes = 0;       // found in the cache
   std::uint64_t past_cache_bytes = 0;   // fetched, but not kept in the cache
@@ -54,23 +54,22 @@ struct LoaderStats {
   double decode_wait_seconds = 0;  // ... waiting; also summed
   double decode_cpu_seconds = 0;   // the part of decode_seconds spent on a CPU; sampled
   // A source that is played without a conversion (PlaySource()): the parts of decode_seconds in
-  // which files were read, and in which samples were made of them. Both count for all loaders that
-  // play this Dataset meanwhile.
+  // which files were read, and in which samples were made of them. Both include the work for other
+  // loaders that play this Dataset at the same time.
   double file_read_seconds = 0;
-  double file_make_seconds = 0;  // making samples of them, and the rows' payloads
+  double file_make_seconds = 0;  // making samples of the files, and the rows' payloads
   // Page faults in which decoding threads waited for storage; sampled.
   std::uint64_t decode_major_faults = 0;
-  // LoaderOptions::device: bytes copied to it. (The time of a copy, measured by the device, becomes
-  // known when the slot is used again.)
-  std::uint64_t upload_bytes = 0;
+  std::uint64_t upload_bytes = 0;     // LoaderOptions::device: bytes copied to it
   std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded
-  // The time of decoding them, by the device's clock: each batch's time, divided by the number of
-  // batches that are decoded at once.
+  // The time of decoding them, by the device's clock: the sum of each batch's time, divided by the
+  // number of batches that are decoded at once.
   double device_decode_seconds = 0;
   // OnDevice::images: pictures that lie in memory which the device reads.
   std::uint64_t stored_pictures = 0;
-  std::uint64_t stored_bytes = 0;    // size of those pictures in that memory
-  double upload_seconds = 0;         // copying
+  std::uint64_t stored_bytes = 0;  // size of those pictures in that memory
+  // The time of copies, by the device's clock. A copy counts when its slot is used again.
+  double upload_seconds = 0;
   double upload_wait_seconds = 0;    // the planning thread waited for a slot's copy to finish
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
   double first_wait_seconds = 0;     // of that: for the first batch of all
@@ -82,11 +81,10 @@ struct LoaderStats {
   double device_share = 0;  // of all pictures, 0 to 1: offered to the device to decode
   std::uint64_t read_ahead_depth_bytes = 0;  // bytes of blocks being read at any time
   std::uint64_t changes = 0;                 // how often the loader has changed a setting
-  // This loader's rank; its samples in the epoch asked for last (those that fill up included); and
-  // those of all ranks together.
-  Rank rank;
-  std::uint64_t epoch_samples = 0;         // of this rank, in the epoch asked for last
-  std::uint64_t epoch_samples_of_all = 0;  // samples of an epoch of all ranks
+  Rank rank;                                 // this loader's
+  // This rank's samples in the epoch asked for last, with those that fill up batches.
+  std::uint64_t epoch_samples = 0;
+  std::uint64_t epoch_samples_of_all = 0;  // that epoch's samples, over all ranks
 
   // Adds counts and sums: times, samples, bytes and so on. Means, settings and what is kept stay as
   // they are.

@@ -26,11 +26,11 @@ struct TraceEvent {
   unsigned thread = 0;           // 0: the one that plans; decoding threads from 1 on
   std::uint64_t epoch = 0;       // the batch's epoch
   std::uint64_t batch = 0;       // the batch's number in its epoch
-  std::uint32_t first_row = 0;   // number of the first row in the batch
-  std::uint32_t rows = 0;        // how many
+  std::uint32_t first_row = 0;   // the first row's number in the batch
+  std::uint32_t rows = 0;        // the number of rows
   // The batch's slot, by the address of its image (ImageBatch::data).
   const void* slot = nullptr;
-  std::chrono::steady_clock::time_point begin, end;  // when
+  std::chrono::steady_clock::time_point begin, end;  // when the work began and ended
 };
 
 // The record. Any number of threads may add at once.
