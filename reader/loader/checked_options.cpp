@@ -75,7 +75,8 @@ void CheckFunctionRows(const LoaderOptions& options) {
   for (const View& view : options.views) {
     if (!view.schedule.empty())
       Refuse(what +
-             ", after the same steps in each epoch; leave it false, or View::schedule empty");
+             ", which needs the same steps in each epoch; leave it false, or leave View::schedule "
+             "empty");
     check(view.transform);
   }
 }

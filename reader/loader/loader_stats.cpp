@@ -203,8 +203,8 @@ std::string LoaderStats::BoundText() const {
       }
       return Sentence(
           "bound by storage: the trainer waited %.1f%% of its time, the decoding threads %.0f%% of "
-          "theirs, while %.1f MB/s were read ahead and %llu pages waited for; a faster disk, a "
-          "local copy, more memory for the page cache, or quasi-random order help",
+          "theirs, while %.1f MB/s were read ahead; threads waited for %llu pages; a faster disk, "
+          "a local copy, more memory for the page cache, or quasi-random order help",
           waited, idle, seconds > 0 ? double(read_ahead_bytes) / seconds / 1e6 : 0.0,
           static_cast<unsigned long long>(decode_major_faults));
     case Bound::kDevice:

@@ -19,8 +19,8 @@ class BatchLists;  // private
 // A function of (LoaderOptions::seed, epoch) that returns a list of sample numbers for each batch
 // of the epoch. A sample may come several times, or not at all. It must return the same lists
 // whenever it is asked: ranks, resumed processes and Loader::Row() ask again. Several threads may
-// call it, one at a time for each Loader; the call for an epoch comes while the last batch of the
-// previous epoch is planned.
+// call it, one at a time for each Loader. While the last batch of an epoch is planned, it is called
+// for the next epoch.
 //
 // With W ranks, each list is a global batch: its n numbers are cut into runs of n / W (rounded up),
 // and rank r plays run r. So neighbours in a list mostly stay on one rank. If n cannot be divided

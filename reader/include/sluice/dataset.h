@@ -24,9 +24,10 @@ class BlockView;      // private
 class ShardFile;      // private
 class SampleSupply;   // what PlaySource() returns (<sluice/play_source.h>)
 
-// The largest values that are read, against untrusted datasets. A value larger than the manifest
-// says is never read; these limits bound what the manifest may say. They are checked before memory
-// is allocated, here and in a Loader. A larger value is an Error(kLimit), or a fault in a Loader.
+// Limits on the values that are read, as a protection against untrusted datasets. A value larger
+// than the manifest says is never read; these limits also hold if the manifest itself claims large
+// values. They are checked before memory is allocated, here and in a Loader. Reading a larger value
+// throws Error(kLimit); in a Loader, it is a fault.
 struct ReadLimits {
   // Pixels of a decoded image; the default is that of `sluice convert`.
   std::uint64_t max_pixels = 178'000'000;

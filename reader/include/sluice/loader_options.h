@@ -118,8 +118,8 @@ using Storage = std::variant<Mapped, Locked, Direct>;
 //
 // With `function_is_deterministic`, rows are kept as LoaderOptions::sample_function left them: the
 // images and all fields. A kept sample is not read again, and the function is not called for it.
-// No step of the transform may draw random numbers before the function is called (steps over the
-// batch run after it), and all images must have one size.
+// No step of the transform may draw random numbers before the function is called (MixUp and CutMix
+// run after it), `schedule` must be empty, and all images must have one size.
 struct DecodedPictures {
   std::uint64_t bytes = 0;  // at most this much is kept; above 0
   // A folder on a local disk; empty: in memory. The file there has no name and goes away with the
@@ -308,8 +308,8 @@ struct OnDevice {
   bool steps = true;
   // kDevice and kAuto cannot be combined with LoaderOptions::keep, MixUp, CutMix, the user's
   // functions, or image_sizes other than kEqual: these need the pixels on the host. A batch is
-  // delivered once the device has decoded it and has found no row broken. The host decodes again
-  // what the device refuses. If a sample is left out (OnFault::kSkip), the host decodes its whole
+  // delivered once the device has decoded it; rows that the device could not decode are first
+  // decoded by the host. If a sample is left out (OnFault::kSkip), the host decodes its whole
   // batch. For decoding, the device needs at most 256 MiB of its memory, or 1/32 of its free memory
   // if that is more. In addition, each slot needs 1.25 times the compressed size of its pictures.
   DecodeOn decode = DecodeOn::kHost;
