@@ -42,7 +42,7 @@ void RequireDocumented(const std::string& name, const std::vector<std::uint64_t>
     CHECK(digest == documented.digest);
     return;
   }
-  FAIL("the script knows no such epoch");
+  FAIL("the script prints no epoch of this name");
 }
 
 DatasetShape::Shard DocumentedShard(std::uint64_t samples, std::uint32_t block_samples,

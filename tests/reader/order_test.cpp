@@ -159,19 +159,20 @@ TEST_CASE("Following blocks are announced before they are opened, and once") {
         EpochOrder order(shape, {Shuffle::kQuasiRandom, 9, 5, window}, 2,
                          whole ? OrderPart{} : OrderPart{part});
         order.NoteFollowing();
-        std::vector<std::uint64_t> opened, told;
+        std::vector<std::uint64_t> opened, announced;
         std::vector<std::size_t> opened_before;  // blocks opened before each was announced
         for (std::uint64_t p = 0; p < (whole ? shape.samples() : samples); ++p) {
           order.At(p, opened);
           while (const auto block = order.TakeFollowing()) {
-            told.push_back(*block);
+            announced.push_back(*block);
             opened_before.push_back(opened.size());
           }
         }
-        REQUIRE(told.size() > opened.size() / 2);  // not the first windows, nor the tail
-        REQUIRE(std::set(told.begin(), told.end()).size() == told.size());
-        for (std::size_t i = 0; i < told.size(); ++i) {
-          const auto at = std::find(opened.begin(), opened.end(), told[i]);
+        // The first windows and the tail are not announced.
+        REQUIRE(announced.size() > opened.size() / 2);
+        REQUIRE(std::set(announced.begin(), announced.end()).size() == announced.size());
+        for (std::size_t i = 0; i < announced.size(); ++i) {
+          const auto at = std::find(opened.begin(), opened.end(), announced[i]);
           REQUIRE(at != opened.end());
           REQUIRE(std::size_t(at - opened.begin()) >= opened_before[i]);
         }
@@ -192,14 +193,14 @@ TEST_CASE("Following blocks are announced in opening order, without those alread
       for (; p < begin + 5 * kLanes; ++p)
         order.At(p, opened);  // some lanes have moved to their next windows
       const std::size_t open = opened.size();
-      std::vector<std::uint64_t> told;
+      std::vector<std::uint64_t> announced;
       while (const auto block = order.TakeFollowing())
-        told.push_back(*block);
-      REQUIRE(told.size() >= kLanes);
+        announced.push_back(*block);
+      REQUIRE(announced.size() >= kLanes);
       for (; p < shape.samples(); ++p)
         order.At(p, opened);
       std::size_t last = open;
-      for (const std::uint64_t block : told) {
+      for (const std::uint64_t block : announced) {
         const auto at = std::find(opened.begin(), opened.end(), block);
         REQUIRE(at != opened.end());
         REQUIRE(std::size_t(at - opened.begin()) >= last);
@@ -281,7 +282,7 @@ TEST_CASE(
   const std::size_t before = allocated();
   const EpochOrder order(shape, OrderParametersOf(options), 0);
   const std::size_t taken = allocated() - before;
-  if (kSanitized) return;  // this lambda counts nothing
+  if (kSanitized) return;  // under a sanitizer, allocated() counts nothing
   CHECK(taken > 8'000'000);
   CHECK(taken <= bound);
 }
@@ -366,7 +367,8 @@ TEST_CASE("Each lane reads its own blocks, and has few of them open at once") {
     REQUIRE(open[lane].size() <= window);
     if (++played[block] == 8) open[lane].erase(block);
   }
-  // The tail is what the longer lanes have more than the shortest: less than a block each here.
+  // The tail is what lanes have beyond the length of the shortest lane: here less than a block
+  // each.
   REQUIRE(shape.samples() - order.body() <= kLanes * 8);
 }
 

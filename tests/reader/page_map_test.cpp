@@ -10,7 +10,7 @@ using namespace sluice;
 
 namespace {
 
-constexpr std::size_t kPages = 700;  // more than the reader takes at once
+constexpr std::size_t kPages = 700;  // more than PageMap reads at once
 
 std::size_t PageBytes() {
   return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -49,7 +49,7 @@ TEST_CASE("Pages that were touched are present, and a range with an untouched pa
   CHECK_FALSE(map.HasAll(pages.Range(0, kPages)));
   pages.Touch(0, kPages - 1);
   if (!map.HasAll(pages.Range(0, 1))) {
-    WARN("skipped: the kernel does not tell, or has taken the pages back");
+    WARN("skipped: the kernel does not say which pages are present, or has taken them back");
     return;
   }
   CHECK(map.HasAll(pages.Range(0, kPages - 1)));

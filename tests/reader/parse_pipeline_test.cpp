@@ -209,7 +209,7 @@ TEST_CASE("every step has its own text form, whose name is parsed") {
   std::set<std::size_t> kinds;
   for (const std::string& form : forms) {
     std::string text = form.substr(0, form.find_first_of(":["));
-    if (form[text.size()] == ':') text += ":3";  // arguments that each step takes
+    if (form[text.size()] == ':') text += ":3";  // each step with a required argument takes a 3
     CAPTURE(form, text);
     kinds.insert(ParsePipeline(text).at(0).index());
   }

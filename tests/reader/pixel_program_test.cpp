@@ -23,7 +23,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Runs the steps on one colour, or on the pixels given.
+// Runs the steps on the pixels and returns the result.
 std::vector<std::uint8_t> RunOn(const Pipeline& steps, std::vector<std::uint8_t> values,
                                 std::uint32_t width, std::uint32_t height, std::uint32_t channels,
                                 std::uint64_t position = 0) {
@@ -59,7 +59,7 @@ std::string Refusal(const Pipeline& steps) {
       ErrorCode::kInvalidArgument);
 }
 
-// The images, as bytes, of an epoch of a dataset of JPEGs.
+// The batches of epoch 1.
 std::vector<PlayedBatch> PlayJpegs(const Dataset& dataset, LoaderOptions options) {
   Loader loader(dataset, std::move(options));
   return PlayBatches(loader, 1);
@@ -87,10 +87,10 @@ TEST_CASE("A jitter's factors are uniform about 1, and its hue about 0") {
 }
 
 TEST_CASE("A jitter applies its parts in either order equally often") {
-  // Brightness b and contrast c, both 0 to 2, on black and white. With b > 1 and c < 1: brightness
-  // first leaves both as they are, and contrast then moves them alike, so that their sum stays 255;
-  // contrast first makes them greys that brightness then raises. Otherwise black stays black, or
-  // the sum is 255 b.
+  // Brightness b and contrast c, both 0 to 2, on black and white. With b > 1 and c < 1: if
+  // brightness comes first, it leaves both pixels as they are, and contrast then moves both towards
+  // their mean, so that their sum stays 255; if contrast comes first, it makes both grey, and
+  // brightness then raises their sum. With other b and c, black stays black, or the sum is 255 b.
   int brightness_first = 0;
   int contrast_first = 0;
   for (std::uint64_t p = 0; p < 4000; ++p) {
@@ -191,7 +191,7 @@ TEST_CASE("A blur's weights are those of its sigma") {
   CHECK(out[36] == 0);
 }
 
-TEST_CASE("Adding a step does not change the draws of others, and the same step draws anew") {
+TEST_CASE("Adding a step does not change other steps' draws, and a repeated step draws again") {
   const std::vector<std::uint8_t> values = {100, 120, 140, 90, 20, 250};
   const auto jitter = RunOn({ColorJitter{0.5}}, values, 2, 1, 3, 7);
   CHECK(RunOn({Invert{0}, ColorJitter{0.5}, RandomGrayscale{0}}, values, 2, 1, 3, 7) == jitter);
@@ -200,7 +200,7 @@ TEST_CASE("Adding a step does not change the draws of others, and the same step 
   CHECK(RunOn({ColorJitter{0.5}}, values, 2, 1, 3, 8) != jitter);
 }
 
-TEST_CASE("Half-precision numbers are the nearest ones, and halves round to even") {
+TEST_CASE("Numbers become the nearest half-precision numbers, and ties go to even") {
   const std::pair<float, int> known[] = {{0.0F, 0x0000},
                                          {-0.0F, 0x8000},
                                          {1.0F, 0x3C00},
@@ -318,7 +318,7 @@ TEST_CASE("Deviations close to zero make infinities, in 16 bits as in 32") {
   }
 }
 
-TEST_CASE("Changed pixels are the same for any number of threads, layout and resume") {
+TEST_CASE("Changed pixels are the same for any threads, in either layout and after a resume") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40));
   LoaderOptions options = OptionsFor(8, 1);
@@ -338,7 +338,7 @@ TEST_CASE("Changed pixels are the same for any number of threads, layout and res
     const std::size_t sample = i / 3072, c = i / 1024 % 3, pixel = i % 1024;
     REQUIRE(planar[0].pixels[i] == alone[0].pixels[sample * 3072 + pixel * 3 + c]);
   }
-  // The geometry equals that of a pipeline without the steps.
+  // The geometry equals that of a pipeline without steps that change pixels.
   options.output.layout = Layout::kNHWC;
   options.transform = {RandomResizedCrop(32), HorizontalFlip(), Invert{}};
   const std::vector<PlayedBatch> inverted = PlayJpegs(dataset, options);
@@ -349,7 +349,7 @@ TEST_CASE("Changed pixels are the same for any number of threads, layout and res
 }
 
 TEST_CASE("Normalize with numbers for pixels of 0 to 255 is refused, naming those for 0 to 1") {
-  // The numbers of FFCV's recipe for ImageNet, and torchvision's for the same.
+  // FFCV's numbers for ImageNet; divided by 255, they are torchvision's.
   CHECK_THAT(
       Refusal({Normalize{{123.675F, 116.28F, 103.53F}, {58.395F, 57.12F, 57.375F}}}),
       ContainsSubstring("divide them by 255: mean {0.485, 0.456, 0.406} and deviation {0.229, "

@@ -84,7 +84,7 @@ TEST_CASE("Raw images copied in chunks equal those read row by row") {
       REQUIRE_FALSE(Serves(dataset, by_row));
       Loader copying(dataset, options);
       Loader reading(dataset, by_row);
-      for (const std::uint64_t epoch : {0, 1})  // in the first, each payload is still compared
+      for (const std::uint64_t epoch : {0, 1})  // in epoch 0, checksums are still compared
         REQUIRE(RowsOf(copying, epoch) == RowsOf(reading, epoch));
     }
   }

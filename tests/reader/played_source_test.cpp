@@ -31,7 +31,7 @@ void WriteAt(const fs::path& file, Bytes content) {
              static_cast<std::streamsize>(content.size()));
 }
 
-// A picture in a form that is not a JPEG, which a conversion encodes.
+// A PPM file of the picture, which a conversion has to encode.
 std::vector<std::byte> MakePpm(const Picture& picture) {
   const std::string head =
       "P6\n" + std::to_string(picture.width) + " " + std::to_string(picture.height) + "\n255\n";
@@ -247,7 +247,8 @@ TEST_CASE("A list of samples that a filter chose plays from a folder") {
   CHECK(count > 0);
 }
 
-TEST_CASE("A training that plays a folder resumes to the byte, and not with another list") {
+TEST_CASE(
+    "A training that plays a folder resumes to the byte, and is refused if files were added") {
   const TemporaryFolder folder;
   const fs::path photos = WritePhotos(folder, 40);
   LoaderOptions options = Crops(4, 2);
@@ -270,10 +271,10 @@ TEST_CASE("A picture of a played folder that cannot be read is a fault that name
   const fs::path photos = WritePhotos(folder, 30);
   std::vector<std::byte> cut = FileOf(7);
   cut.resize(cut.size() / 2);
-  WriteAt(photos / "bee" / "7.img", cut);  // baseline: the loader's decoder finds it
+  WriteAt(photos / "bee" / "7.img", cut);  // baseline: the loader's decoder finds the damage
   cut = FileOf(8);
   cut.resize(cut.size() / 2);
-  WriteAt(photos / "cow" / "8.img", cut);  // progressive: it must be made another file first
+  WriteAt(photos / "cow" / "8.img", cut);  // progressive: making a sample of it finds the damage
   const Dataset played = InPlace(photos);
   REQUIRE(played.size() == 30);
   fs::remove(photos / "ant" / "0.img");
@@ -369,7 +370,7 @@ TEST_CASE("An index of another source, of other options or with damage is refuse
   }
 }
 
-TEST_CASE("A table plays, and an index finds that it was changed") {
+TEST_CASE("A table plays, and an index finds that the table or the split was changed") {
   const TemporaryFolder folder;
   WritePhotos(folder, 9);
   const std::string rows =
@@ -412,7 +413,7 @@ TEST_CASE("A loader of a played folder states the memory that making samples tak
   CHECK(loader.Memory().mapped == 0);
 }
 
-TEST_CASE("What needs a dataset's shards is refused for a played folder") {
+TEST_CASE("Options that need a dataset's shards are refused for a played folder, as are mixtures") {
   const TemporaryFolder folder;
   const fs::path photos = WritePhotos(folder, 12);
   const Dataset played = InPlace(photos);

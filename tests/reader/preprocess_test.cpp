@@ -107,7 +107,7 @@ TEST_CASE("A server's rows are those of Loader::Row for JPEG and raw images") {
   CheckAllRows(jpegs, "short:48,center:32", Layout::kNHWC, 1);
 }
 
-TEST_CASE("The steps of the epoch that is asked for are written") {
+TEST_CASE("PipelineText() writes the steps of the requested epoch") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(1, 0);
   options.transform = {CenterCrop(16)};
@@ -178,7 +178,7 @@ TEST_CASE("Every step's parameters survive a pipeline's text") {
   }
 }
 
-TEST_CASE("A pipeline's text that this version does not know wholly is refused") {
+TEST_CASE("A pipeline's text with anything that this version does not know is refused") {
   const auto refusal = [](const std::string& text) {
     return ErrorText([&] { Parsed(text); }, ErrorCode::kInvalidArgument);
   };
@@ -329,7 +329,7 @@ TEST_CASE("An image that cannot be served is an error that says why") {
              ContainsSubstring("40x30 pixels, and the pipeline, which does not resize, is for"));
 }
 
-TEST_CASE("The rows of many files are those of each, whatever the threads") {
+TEST_CASE("Rows() makes the rows that Row() makes of each file, for any number of threads") {
   const auto files = SomeFiles(40);
   for (const unsigned threads : {1U, 3U}) {
     const Preprocess preprocess = ForFiles("short:48,center:32", threads);

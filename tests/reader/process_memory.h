@@ -5,13 +5,13 @@
 #include <fstream>
 #include <string>
 
-#include "tests/sanitized.h"  // a sanitizer's own memory is counted too, and it keeps freed memory
+#include "tests/sanitized.h"  // a sanitizer keeps freed memory, and its own memory is counted, too
 
 namespace sluice::test {
 
-// The sum in bytes of `name` in /proc/self/smaps, over the mappings whose line contains `of`:
-// "7f00-7f01 r--s 0000 fd:00 123 /path". The kernel counts these pages one by one, while the sums
-// in /proc/self/status lag on machines with many CPUs.
+// The sum in bytes of `name` in /proc/self/smaps, over the mappings whose line (such as "7f00-7f01
+// r--s 0000 fd:00 123 /path") contains `of`. The kernel counts these pages one by one, while the
+// sums in /proc/self/status lag on machines with many CPUs.
 inline std::uint64_t SumOfMappings(const std::string& name, const std::string& of) {
   std::ifstream file("/proc/self/smaps");
   std::string line;

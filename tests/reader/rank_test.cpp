@@ -26,7 +26,7 @@ std::vector<std::vector<PlayedBatch>> PlayRanks(const Dataset& dataset, LoaderOp
     Loader loader(dataset, options);
     REQUIRE(loader.rank() == Rank{options.ranks.rank, world_size});
     ranks.push_back(PlayBatches(loader, epoch));
-    if (options.resume_from) continue;  // plays the rest
+    if (options.resume_from) continue;  // only the rest of the epoch was played
     REQUIRE(ranks.back().size() == loader.batches_per_epoch(epoch));
     std::size_t samples = 0;
     for (const PlayedBatch& batch : ranks.back())
@@ -36,7 +36,7 @@ std::vector<std::vector<PlayedBatch>> PlayRanks(const Dataset& dataset, LoaderOp
   return ranks;
 }
 
-// The global batches that the ranks' batches are shares of: row j is row j / W of rank j mod W.
+// Joins the ranks' batches to global batches. Row j of a global batch is row j / W of rank j mod W.
 // Filler rows are left out.
 std::vector<PlayedBatch> Together(const std::vector<std::vector<PlayedBatch>>& ranks) {
   std::vector<PlayedBatch> global;
@@ -134,7 +134,7 @@ TEST_CASE("Ranks have the same number of batches of equal size, whatever the rem
       } else {
         RequireNoneTwice(valid, 41);
       }
-      if (last == LastBatch::kKeep) REQUIRE(rows == 44);  // 41 rounded up to the ranks
+      if (last == LastBatch::kKeep) REQUIRE(rows == 44);  // 41, rounded up to a multiple of 4
     }
   }
 }
@@ -169,8 +169,8 @@ TEST_CASE("Ranks that would all get no batch are refused with advice") {
 TEST_CASE(
     "An epoch whose deal of whole shards leaves a rank without a batch is refused when it begins") {
   const TemporaryFolder folder;
-  // Shards of about 10, 10 and 30 samples. Two ranks get at least 20 each, but only 10 if the large
-  // shard is dealt last.
+  // Shards of about 10, 10 and 30 samples. Each of two ranks gets at least 20 samples, but if the
+  // large shard is dealt last, one rank gets only 10.
   DatasetWriter writer(folder / "d", {{Field::Label(), Field::Bytes("blob")}}, {"d", 1'000'000, 1});
   for (int i = 0; i < 50; ++i) {
     SampleBuilder sample = writer.NewSample(std::to_string(i));
@@ -251,7 +251,7 @@ TEST_CASE("A rank reads its own lanes' blocks and, in the tail, those of its sam
       for (const Batch& batch : loader.Epoch(0)) {
         for (const std::uint64_t sample : batch.samples())
           blocks.insert(sample / 5);
-        // Of the next epoch, at most the ring is planned.
+        // At most the batches that fit into the ring are planned of the next epoch.
         if (batch.index() + 5 == loader.batches_per_epoch()) read = loader.Stats().read_ahead_bytes;
       }
       // A lane has 50 blocks, and its rank 24 / W lanes; the tail has fewer than 24 x 5 samples, of
@@ -413,7 +413,7 @@ TEST_CASE("A world size from the environment has the limit of one in the options
              ContainsSubstring("LoaderOptions::ranks.world_size must be"));
 }
 
-TEST_CASE("A loader of several ranks describes its rank, where that comes from, and its share") {
+TEST_CASE("A loader of several ranks describes its rank, the rank's source, and its share") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   const Environment environment({{"RANK", "1"}, {"WORLD_SIZE", "4"}});
@@ -430,9 +430,9 @@ TEST_CASE("A loader of several ranks describes its rank, where that comes from, 
   }
   options.ranks.rank = 3;
   options.ranks.world_size = 4;
-  Loader told(dataset, options);
+  Loader given(dataset, options);
   CHECK_THAT(
-      told.Describe(),
+      given.Describe(),
       ContainsSubstring("rank 3 of 4 (LoaderOptions::ranks.rank and world_size) loads 13 of 50 "
                         "samples an epoch\n"));
   options.ranks.rank = 0;

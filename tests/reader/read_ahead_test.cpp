@@ -61,7 +61,8 @@ TEST_CASE("Suggested blocks are read if earlier ones came from disk, and nobody 
   CHECK(reading.opened() == 1);
   reading.Await(1);
   CHECK(reading.bytes_read() == BlockBytes(state, 0));
-  // Waits as long as a busy disk takes; a machine that is short of memory may drop pages at once.
+  // Waits as long as a busy disk takes. A machine that is short of memory may drop pages at once,
+  // so the blocks are suggested again from time to time.
   for (int look = 1; CachedBytes(dataset) < 11 * BlockBytes(state, 0); ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (look % 1000 != 0) continue;
@@ -107,7 +108,7 @@ TEST_CASE("Suggestions are accepted if blocks are not in memory, and only for wh
   CHECK_FALSE(read(reading));
 }
 
-TEST_CASE("Releasing blocks keeps those read for the next windows") {
+TEST_CASE("Releasing blocks keeps the blocks that were read for the next windows") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 256));
   if (!DropFromCache(dataset)) {

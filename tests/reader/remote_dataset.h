@@ -1,4 +1,4 @@
-// Plays a dataset of a local folder as if it were in an object store behind a simulated link.
+// Opens a dataset of a local folder as if it were in an object store behind a simulated link.
 #pragma once
 
 #include "bench/epoch/slow_store.h"

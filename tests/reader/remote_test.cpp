@@ -72,7 +72,7 @@ TEST_CASE("a sample of a dataset in an object store has the values of the local 
   CHECK(remote.LookAtShards().shards == 0);
 }
 
-TEST_CASE("a block that cannot be requested is an error each time, until it can", "[remote]") {
+TEST_CASE("a block that cannot be requested is an error each time, until it can be", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteJpegDataset(folder, 60);
   const auto store = std::make_shared<RefusingStore>(path);
@@ -127,7 +127,7 @@ TEST_CASE("a dataset in an object store plays the batches of the local one, to t
   SECTION("the second of two ranks") {
     options.ranks = {.rank = 1, .world_size = 2};
   }
-  SECTION("the first of two ranks that deal shards") {
+  SECTION("a single rank that gets whole shards") {
     options.ranks = {.rank = 0, .world_size = 1, .by_shards = true};
   }
   SECTION("kept pictures") {
@@ -170,15 +170,15 @@ TEST_CASE("payloads that no batch needs are not fetched", "[remote]") {
     }
     CHECK(loader.Stats().fetched_bytes < 1'000'000);
   }
-  SECTION("rows that are kept") {  // raw pictures are not kept, but rows made by a deterministic
-                                   // sample function are
+  SECTION("rows that are kept") {
+    // Raw pictures are not kept, but rows that a deterministic function made are.
     options.sample_function = [](MutableSample&) {};
     options.keep = DecodedPictures{10'000'000, {}, true};
     if (GENERATE(false, true)) options.keep->folder = folder.path().string();
     Loader loader(OpenRemote(path), options);
     Loader local(Dataset::Open(path), options);
     CHECK(PlayBatches(loader, 0) == PlayBatches(local, 0));
-    PlayBatches(loader, 1);  // read-ahead of it begins before all pictures are kept
+    PlayBatches(loader, 1);  // its blocks were read ahead before all rows were kept
     const std::uint64_t before = loader.Stats().read_ahead_bytes;
     CHECK(before > 7'000'000);
     CHECK(PlayBatches(loader, 2) == PlayBatches(local, 2));
@@ -266,7 +266,7 @@ TEST_CASE("a missing remote shard is a fault that names its URL", "[remote]") {
   }
 }
 
-TEST_CASE("a remote shard that is replaced while it is played is an error, never a mixture",
+TEST_CASE("a remote shard that is replaced while it is played is an error, never a mix of both",
           "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 640);

@@ -16,7 +16,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Limits the number of open files while it lives.
+// Limits the number of open files while an object lives.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t most) {
@@ -31,7 +31,7 @@ class DescriptorLimit {
   rlimit before_{};
 };
 
-// Writes other bytes into the same file.
+// Writes the content into the existing file, instead of replacing the file.
 void Overwrite(const std::filesystem::path& file, const std::string& content) {
   struct stat before {};
   struct stat after {};

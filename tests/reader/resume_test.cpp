@@ -25,7 +25,7 @@ ResumePoint SomePoint() {
   return point;
 }
 
-// Continues from `point` as another process would, with other numbers of threads and slots.
+// Continues from `point` as another process would, with different numbers of threads and slots.
 Loader Resumed(const Dataset& dataset, LoaderOptions options, const ResumePoint& point) {
   options.threads = 3;
   options.ring.prefetch = 4;
@@ -95,7 +95,7 @@ TEST_CASE("A state says where the stream stands before, between and after epochs
   REQUIRE((loader.State().epoch == 3 && loader.State().position == 0));
 }
 
-TEST_CASE("A batch that came as an error is played again after a resume") {
+TEST_CASE("If a step throws instead of giving a batch, the batch is played after a resume") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 64, 16, 1'000'000);
   const Dataset dataset = Dataset::Open(path);

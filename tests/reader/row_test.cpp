@@ -16,7 +16,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Every row of an epoch, by sample: pixels, a label and what the function drew.
+// A row: its pixels, its label and the number that the function drew.
 struct SeenRow {
   std::vector<std::uint8_t> pixels;
   std::vector<double> numbers;
@@ -84,7 +84,7 @@ TEST_CASE("A single row equals the sample's row in its epoch, in every order") {
   CHECK(kept.image().samples == 1);
 }
 
-TEST_CASE("A row is looked up over all ranks if shards are dealt to them") {
+TEST_CASE("If shards are dealt to ranks, Row() also finds samples of other ranks") {
   const TemporaryFolder folder;
   WriteTinyShards(folder / "tiny", 24);
   const Dataset dataset = Dataset::Open(folder / "tiny");

@@ -1,4 +1,4 @@
-// One operation of RandAugment and TrivialAugmentWide, run on a picture.
+// Runs one operation of RandAugment or TrivialAugmentWide on a picture.
 #pragma once
 
 #include "reader/transform/augment.h"

@@ -70,7 +70,7 @@ inline std::filesystem::path WriteLargerDataset(const TemporaryFolder& folder, i
   return path;
 }
 
-// As `sluice convert` stores JPEGs.
+// The form in which `sluice convert` stores JPEGs.
 inline JpegOptions StoredForm() {
   JpegOptions form;
   form.restart_rows = 1;

@@ -14,8 +14,8 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Number i has i % 5 boxes, the text "note i", a pair {i, -i} and a label of i % 10; 16x(8 + i % 4)
-// pictures, raw. Shards of few blocks.
+// Sample i has a raw picture of 16 x (8 + i % 4) pixels, the label i % 10, i % 5 boxes, the text
+// "note i" and the pair {i, -i}.
 std::filesystem::path WriteBoxes(const TemporaryFolder& folder, int count,
                                  std::uint64_t shard_bytes = 1'000'000) {
   const std::filesystem::path path = folder / "boxes";
@@ -156,7 +156,7 @@ TEST_CASE("A resume with a filter that now decides otherwise is refused") {
   }
 }
 
-TEST_CASE("Blocks without kept samples are not read, and the others block by block") {
+TEST_CASE("Only the blocks with samples that a filter keeps are read ahead") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4000, 10));
   // The filter keeps every second sample of every tenth block of ten.
@@ -168,12 +168,12 @@ TEST_CASE("Blocks without kept samples are not read, and the others block by blo
   REQUIRE(options.order.samples.size() == 200);
   Loader loader(dataset, options);
   REQUIRE(PlayBatches(loader, 0).size() == 4);
-  const std::uint64_t block_bytes = 8192;  // 10 x (192 + 56), in whole pages: less than that
+  const std::uint64_t block_bytes = 8192;  // more than 10 x (192 + 56), rounded up to pages
   // This epoch's blocks, and at most as much of the next epoch.
   CHECK(loader.Stats().read_ahead_bytes <= 2 * 40 * block_bytes);
 }
 
-TEST_CASE("An error from a filter names its sample: the first one, for any number of threads") {
+TEST_CASE("An error from a filter names the first sample that failed, for any number of threads") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteBoxes(folder, 4000));
   const auto choosy = [](const Sample& sample) {
@@ -198,14 +198,14 @@ TEST_CASE("An error from a filter names its sample: the first one, for any numbe
   ErrorText([&] { SampleList::Where(dataset, SampleFilter()); }, ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("A sample that a filter cannot read ends it, unless the filter catches the error") {
+TEST_CASE("A sample that cannot be read ends a filter, unless the filter catches the error") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteBoxes(folder, 100);
   std::string note;
   {
     const Dataset whole = Dataset::Open(path);
     REQUIRE(whole.shards().size() == 1);
-    const Sample sample = whole[33];  // an odd one's text is stored as it is
+    const Sample sample = whole[33];  // texts of odd samples are not compressed
     const auto at = reinterpret_cast<const char*>(sample.Bytes("note").data());
     std::fstream file(path / whole.shards()[0].file,
                       std::ios::in | std::ios::out | std::ios::binary);

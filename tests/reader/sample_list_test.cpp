@@ -103,7 +103,7 @@ TEST_CASE("Only the blocks with listed samples are read ahead") {
   options.order.lanes = 4;
   Loader loader(dataset, options);
   PlayBatches(loader, 0);
-  const std::uint64_t block_bytes = 8192;  // 10 x (192 + 56), in whole pages: less than that
+  const std::uint64_t block_bytes = 8192;  // more than 10 x (192 + 56), rounded up to pages
   // The two batches, and at most four of the next epochs.
   CHECK(loader.Stats().read_ahead_bytes <= 3 * 10 * block_bytes);
 }
@@ -217,8 +217,8 @@ TEST_CASE("Lists balanced over several labels per sample have equally many of ea
       SampleBuilder sample = writer.NewSample(std::to_string(i));
       const std::vector<std::uint8_t> pixels(12, static_cast<std::uint8_t>(i));
       sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
-      std::vector<std::int32_t>
-          numbers;  // sample 0 has both classes, the last ten none; class 1 is listed twice
+      // Sample 0 has both classes, and the last ten samples have none. Class 1 is listed twice.
+      std::vector<std::int32_t> numbers;
       if (i < 3) numbers.push_back(0);
       if (i == 0 || (i >= 3 && i < 50)) numbers.insert(numbers.end(), {1, 1});
       sample.SetArray<std::int32_t>("tags", numbers);
@@ -266,7 +266,7 @@ TEST_CASE("An empty list is refused with the reason why it is empty") {
              ContainsSubstring("the filter of SampleList::Where keeps none of 30 samples"));
 }
 
-TEST_CASE("A class-balanced list is refused with that reason if no sample has a class") {
+TEST_CASE("If no sample has a class, a class-balanced list is refused with that reason") {
   const TemporaryFolder folder;
   Field tags = Field::Variable("tags", DType::kInt32, {});
   tags.role = Role::kLabel;
@@ -305,9 +305,9 @@ TEST_CASE("Invalid lists, and lists of another dataset, are refused") {
        {std::uint64_t{1} << 40, UINT64_MAX / 10 + 1, UINT64_MAX / 2 + 1})
     refused(SampleList::ClassBalanced(dataset, count), "2^40");
   refused(SampleList::Weighted(std::vector(99, 1.0), 5, true), "99 samples");
-  const auto nonsense = [](const std::vector<double>& weights, std::uint64_t count, bool again,
-                           const char* words = "") {
-    CHECK_THAT(ErrorText([&] { SampleList::Weighted(weights, count, again); },
+  const auto nonsense = [](const std::vector<double>& weights, std::uint64_t count,
+                           bool replacement, const char* words = "") {
+    CHECK_THAT(ErrorText([&] { SampleList::Weighted(weights, count, replacement); },
                          ErrorCode::kInvalidArgument),
                ContainsSubstring(words));
   };

@@ -43,7 +43,7 @@ TEST_CASE("Scheduled steps start with their epoch, for any number of threads and
   check(PlayBatches(resumed, 4), true);
 }
 
-TEST_CASE("An epoch of a schedule equals that of a loader with its steps alone") {
+TEST_CASE("An epoch of a schedule equals that of a loader with the epoch's steps alone") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
   const Pipeline strong = {RandomResizedCrop(32), HorizontalFlip(), ColorJitter{0.4, 0.4}};

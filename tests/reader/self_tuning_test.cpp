@@ -22,9 +22,9 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 struct Training {
   double step = 0;           // the trainer's
   double decode = 0;         // of one thread
-  double read = 0;           // with 16 MiB in flight; with twice as much, half of it,
-  double read_at_least = 0;  // but no less than this
-  double uneven = 0;  // stalls that a ring of 2 is too short for; half of it with twice the ring
+  double read = 0;           // with 16 MiB in flight; half as long with twice as much in flight,
+  double read_at_least = 0;  // but never less than this
+  double uneven = 0;         // stalls with a ring of 2; half as long with twice the ring
 
   double ReadWith(const Tuning& tuning) const {
     return std::max(read_at_least, read * 16.0 * kMiB / double(tuning.read_ahead_bytes));
@@ -173,7 +173,7 @@ TEST_CASE("If threads do little for each sample, some rest where fewer play fast
   CHECK(ThreadsAfter([&](unsigned threads, unsigned) {
           return BusySecond(threads, batches(threads), 0.5);
         }) == 1);
-  // Also if they wait for the thread that orders samples, once reading ahead is deepest.
+  // Also if they wait for the thread that orders samples, once reading ahead has its largest depth.
   const auto waiting = [&](double microseconds) {
     return [&, microseconds](unsigned threads, unsigned) {
       LoaderStats stats = BusySecond(threads, batches(threads), microseconds);
@@ -199,8 +199,8 @@ TEST_CASE("If fewer threads play no faster, all decode again, and no other numbe
             [](unsigned threads, unsigned) { return CrowdedSecond(threads, 1000 + 10 * threads); },
             &changes) == 8);
   CHECK(changes == 2);
-  // The same for threads that mostly wait although the ring is as long as it may be: the trial
-  // comes after that.
+  // The same holds for threads that mostly wait although the ring has its largest length. The trial
+  // comes after the ring has grown.
   const Training idle{.step = 0.01, .decode = 0.02, .read = 0.001, .uneven = 0.03};
   CHECK(After(idle, 100, &changes) == Tuning{8, 8, 16 * kMiB});
   CHECK(changes == 6 + 2);
@@ -228,7 +228,8 @@ TEST_CASE("Whatever is measured, choices stay in their bounds and come to an end
         REQUIRE((now.read_ahead_bytes >= 16 * kMiB && now.read_ahead_bytes <= 64 * kMiB));
       }
     }
-    // Each thread rests and returns at most once, tried three times; the other choices only grow.
+    // For each thread but one: at most one rest, one return and three changes by trials. The other
+    // choices only grow.
     CHECK(tuning.changes() <= (2 + 3) * 7 + 6 + 2);
   }
 }
@@ -253,7 +254,8 @@ TEST_CASE("A loader whose choices change during playing gives the same batches")
   Loader plain(dataset, options);
   options.threads.reset();
   options.ring.prefetch.reset();
-  CHECK(std::make_shared<LoaderState>(dataset, options)->Stats().prefetch == 8);  // mere copies
+  CHECK(std::make_shared<LoaderState>(dataset, options)->Stats().prefetch ==
+        8);  // rows are only copied
   options.sample_function = [](MutableSample&) {};
   const auto state = std::make_shared<LoaderState>(dataset, options);
   const unsigned most = state->threads();

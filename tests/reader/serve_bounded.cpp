@@ -1,5 +1,6 @@
-// A program of a test: prints how often rows of a Preprocess take memory once it has worked, and
-// for how many files. It counts calls of operator new, which all code of C++ goes through.
+// serve_bounded FILES...: prints how often a Preprocess allocates memory while it makes rows of the
+// files for the third time, the number of files, and how many of them were faulty. It counts calls
+// of operator new.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -40,7 +41,6 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 
-// serve_bounded FILES...
 int main(int count, char** names) {
   std::vector<std::vector<std::byte>> files;
   for (int i = 1; i < count; ++i) {

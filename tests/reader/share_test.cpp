@@ -1,5 +1,5 @@
 // LoaderOptions::share: rows that one loader makes and others copy. The batches must be those of a
-// loader alone, whoever else plays, ends or is killed.
+// loader alone, whichever other processes play, end or are killed.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -131,7 +131,7 @@ TEST_CASE("A loader that comes later takes the rows that another one has made, i
   options.threads = 1;
   Loader second(dataset, options);
   CHECK(PlayBatches(second, 0) == Alone(dataset, options, 0));
-  CHECK(second.Stats().taken_rows >= 60);  // it has begun the next epoch, too
+  CHECK(second.Stats().taken_rows >= 60);  // the loader has begun the next epoch, too
 }
 
 TEST_CASE("A loader whose rows would differ has a store of its own") {
@@ -175,7 +175,7 @@ TEST_CASE("A loader whose rows would differ has a store of its own") {
     loaders.push_back(std::make_unique<Loader>(dataset, options));
   }
   CHECK(StoresIn(folder.path()).size() == changes.size());
-  // What does not change rows does not change the store.
+  // Options that do not change rows do not change the store.
   LoaderOptions options = Sharing(folder);
   options.threads = 1;
   options.batch_size = 3;
@@ -257,7 +257,7 @@ TEST_CASE("Options that cannot be shared are refused, and say what to change") {
              ContainsSubstring("convert the source"));
 }
 
-TEST_CASE("A file that others can open, or a link, is not used as a store") {
+TEST_CASE("A file that other users can open, or a link, is not used as a store") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 10));
   std::filesystem::path store;
@@ -279,7 +279,7 @@ TEST_CASE("A file that others can open, or a link, is not used as a store") {
   CHECK_THAT(refusal(), ContainsSubstring("symbolic link"));
 }
 
-TEST_CASE("A row is made once, and taken as often as it is asked for") {
+TEST_CASE("A row is made once, and taken as often as a loader asks for it") {
   const TemporaryFolder folder;
   const auto maker = SmallStore(folder, 10), other = SmallStore(folder, 10);
   const RowStore::RowName name{3, 7, 42};
@@ -295,7 +295,7 @@ TEST_CASE("A row is made once, and taken as often as it is asked for") {
   CHECK(TakeFrom(*other, {3, 7, 43}) == Found::kNotShared);  // another sample at that position
 }
 
-TEST_CASE("A row that was given up, or does not fit, is made by the next who asks") {
+TEST_CASE("A row that was given up, or does not fit, is made by the next loader that asks") {
   const TemporaryFolder folder;
   const auto store = SmallStore(folder, 10);
   const RowStore::RowName name{0, 1, 2};
@@ -307,7 +307,7 @@ TEST_CASE("A row that was given up, or does not fit, is made by the next who ask
   CHECK(TakeFrom(*store, name) == Found::kToMake);
 }
 
-TEST_CASE("A later row takes an earlier one's place, unless that is being made") {
+TEST_CASE("A later row takes an earlier row's place, unless the earlier one is being made") {
   const TemporaryFolder folder;
   const auto ahead = SmallStore(folder, 10), behind = SmallStore(folder, 10);
   REQUIRE(ahead->places() == 10);
@@ -320,7 +320,7 @@ TEST_CASE("A later row takes an earlier one's place, unless that is being made")
   CHECK(TakeFrom(*behind, {0, 14, 2}) == Found::kRow);
 }
 
-TEST_CASE("The place of a maker that is gone is taken") {
+TEST_CASE("The place of a row is taken if the loader that was making the row is gone") {
   const TemporaryFolder folder;
   auto gone = SmallStore(folder, 10);
   const auto store = SmallStore(folder, 10);
@@ -366,7 +366,7 @@ TEST_CASE("Processes that share rows and are killed harm no other") {
   std::snprintf(wanted, sizeof wanted, "%016llx", static_cast<unsigned long long>(digest));
   const std::string command = std::string(SLUICE_PLAY_SHARED) + " '" + path.string() + "' '" +
                               folder.path().string() + "' 300000 " + std::to_string(kEpochs);
-  // Each round plays three processes beside one another, and kills a fourth after some time.
+  // Each round runs three processes at the same time, and kills a fourth after some time.
   for (int round = 0; round < (kSanitized ? 2 : 6); ++round) {
     const std::string out = (folder / "out").string();
     std::string script;

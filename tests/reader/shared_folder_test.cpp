@@ -45,7 +45,7 @@ std::vector<PlayedBatch> PlayPlain(const fs::path& path) {
   return PlayBatches(loader, 0);
 }
 
-// Plays until the folder holds all it can of the dataset, and returns whether all was right.
+// Plays until the folder holds all it can of the dataset. Returns whether all batches were right.
 bool Fills(const fs::path& path, bool cache, const fs::path& folder,
            const std::vector<PlayedBatch>& expected) {
   Loader loader = Open(path, cache, folder);
@@ -62,7 +62,7 @@ bool IsRoot() {
   return false;
 }
 
-// In a child process: drops root.
+// Makes this process one of another user for good; call it in a child process.
 bool Become(uid_t user, gid_t group) {
   umask(022);
   return setgroups(1, &group) == 0 && setgid(user) == 0 && setuid(user) == 0;
@@ -136,7 +136,7 @@ TEST_CASE("A link in a stage or a cache is refused, and its target stays as it w
   SECTION("the stage's lock") {
     at = root / "lock";
   }
-  SECTION("a second name of a file for a copy's temporary name") {
+  SECTION("a hard link as a copy's temporary name") {
     at = own / ("." + dataset.shards()[0].file + ".tmp");
     hard = true;
   }
@@ -152,7 +152,7 @@ TEST_CASE("A link in a stage or a cache is refused, and its target stays as it w
     cache = true;
     at = own / "pieces";
   }
-  SECTION("a second name of a file for the cache's table") {
+  SECTION("a hard link as the cache's table") {
     cache = true;
     at = own / "pieces";
     hard = true;
@@ -207,7 +207,7 @@ TEST_CASE("Another user's files are refused in a stage and a cache, with advice"
     theirs = root / "lock";
     std::ofstream(theirs) << "";
   }
-  SECTION("a file of the dataset's") {
+  SECTION("a file of the dataset") {
     theirs = own / (cache ? "data" : "shard-00000.sluice");
     std::ofstream(theirs) << "";
   }

@@ -1,4 +1,5 @@
-// What the tests of LoaderOptions::share play, in this process and in others.
+// The options and the digest of batches that tests of LoaderOptions::share use, in this process and
+// in others.
 #pragma once
 
 #include <sluice/loader.h>

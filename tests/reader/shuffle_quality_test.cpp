@@ -27,9 +27,10 @@ DatasetShape ImageNet() {
   return DatasetShape(shards);
 }
 
-// Distinct classes in a batch of 1024: the mean over 42 batches. Lanes open windows in step with
-// each other, so every third batch is alike; 29 is not a multiple of 3. `stored(i)`: which of the
-// class-sorted samples is stored as number i.
+// The number of distinct classes in a batch of 1024, as the mean over 42 batches. All lanes open
+// their windows at the same time, so the number varies from batch to batch with a period of 3. The
+// batches are 29 apart, which is not a multiple of 3. `stored(i)`: which of the class-sorted
+// samples is stored as number i.
 template <class Stored>
 double DistinctClasses(const DatasetShape& shape, const OrderParameters& options, Stored stored) {
   EpochOrder order(shape, options, 0);
@@ -130,7 +131,7 @@ TEST_CASE("With equal blocks, every sample is equally likely at every position",
     for (const int count : counts)
       chi_square += (count - expected) * (count - expected) / expected;
     // 35 x 35 degrees of freedom. Samples of a block are not independent, which widens the
-    // distribution a little: five of its standard deviations.
+    // distribution a little, so the bounds are five standard deviations times 1.5.
     INFO("window of " << window_blocks << " blocks: chi-square " << chi_square);
     CHECK(chi_square < 1225 + 5 * std::sqrt(2.0 * 1225) * 1.5);
     CHECK(chi_square > 1225 - 5 * std::sqrt(2.0 * 1225) * 1.5);

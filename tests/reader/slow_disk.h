@@ -1,4 +1,4 @@
-// A folder mounted as another kind of disk: one that fails, or that is slow.
+// Mounts a folder as a disk that fails or is slow.
 #pragma once
 
 #include <cstdlib>

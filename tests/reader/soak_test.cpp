@@ -100,7 +100,7 @@ class Soak {
     return Loader(dataset, options);
   }
 
-  // No loader reads from the stage now.
+  // Damages or truncates a copy on the stage. No loader reads from the stage meanwhile.
   void SpoilCopy() {
     std::vector<std::filesystem::path> copies;
     if (!std::filesystem::exists(folder_ / "stage")) return;
@@ -148,7 +148,7 @@ class Soak {
     }
   }
 
-  // An epoch in pieces, each played by another loader.
+  // An epoch in pieces, each played by a new loader.
   void Resumed() {
     LoaderOptions options = AnyOptions();
     std::vector<std::uint64_t> seen;
@@ -170,7 +170,8 @@ class Soak {
     std::filesystem::copy(folder_ / "raw", copy / "raw");
     const Dataset dataset = Dataset::Open(copy / "raw");
     LoaderOptions options = AnyOptions();
-    // In other orders, all the nearest substitutes may lie in the truncated shard: an error.
+    // In other orders, all of the next samples may lie in the truncated shard, and if none of them
+    // can be a substitute, the step throws.
     const bool substitute = options.order.shuffle == Shuffle::kRandom && Chance(2);
     options.integrity.on_fault = substitute ? OnFault::kSubstitute : OnFault::kSkip;
     options.integrity.verify = Verify::kAlways;

@@ -29,7 +29,7 @@ LoaderOptions Staging(const std::filesystem::path& stage, std::uint64_t bytes) {
   return options;
 }
 
-// The batches, which a stage must not change.
+// The batches of epoch 4 without a stage. A stage must not change them.
 std::vector<PlayedBatch> PlayUnstaged(const Dataset& dataset) {
   Loader plain(dataset, OptionsFor(100, 2));
   return PlayBatches(plain, 4);
@@ -44,7 +44,7 @@ std::vector<PlayedBatch> PlayUntilStaged(Loader& loader, std::uint64_t shards) {
   return played;
 }
 
-// A file that is renamed meanwhile may or may not be counted.
+// The bytes of all files in a folder. A file that is renamed meanwhile may or may not be counted.
 std::uint64_t BytesIn(const std::filesystem::path& folder) {
   std::uint64_t bytes = 0;
   std::error_code gone;
@@ -55,7 +55,7 @@ std::uint64_t BytesIn(const std::filesystem::path& folder) {
   return bytes;
 }
 
-// A lock that another process holds.
+// A lock, held as if by another process.
 class HeldLock {
  public:
   explicit HeldLock(const std::filesystem::path& file)
@@ -165,7 +165,8 @@ TEST_CASE("A copy first used in a later epoch is compared, too") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
-  LoaderOptions options = Staging(folder / "stage", 100'000'000);  // raw: compared once
+  // Checksums of raw payloads are compared once.
+  LoaderOptions options = Staging(folder / "stage", 100'000'000);
   if (GENERATE(false, true)) options.storage = Direct{};
   { PlayUntilStaged(*std::make_unique<Loader>(dataset, options), dataset.shards().size()); }
   const std::string file = dataset.shards()[1].file;
@@ -207,7 +208,7 @@ TEST_CASE("A good copy that cannot be opened is not removed") {
     played = 0;
   }
   REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
-  CHECK(played == 0);  // nor could the shards be
+  CHECK(played == 0);  // the shards could not be opened, either
   for (const ShardSummary& shard : dataset.shards())
     CHECK(ContentOf(folder / "stage/" / dataset.id() / shard.file) ==
           ContentOf(dataset.path() / shard.file));
@@ -226,7 +227,7 @@ TEST_CASE("A copy that is truncated while it is read costs no sample") {
   REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
   const std::filesystem::path copies = folder / "stage/" / dataset.id();
   const auto bytes = static_cast<off_t>(dataset.shards()[1].bytes);
-  // In the middle of a page, the rest of which then reads as zeros.
+  // Cuts the copy within a page, the rest of which then reads as zeros.
   REQUIRE(truncate((copies / dataset.shards()[1].file).c_str(), bytes / 2 | 1) == 0);
   REQUIRE(truncate((copies / dataset.shards()[2].file).c_str(), 0) == 0);
   loader.Epoch(7);  // drops what was decoded ahead
@@ -260,7 +261,7 @@ TEST_CASE("Where neither a copy nor its original can be read, the fault names bo
   CHECK_THAT(faults[1].reason, ContainsSubstring((copies / second.file).string()));
 }
 
-TEST_CASE("Nobody waits for a stage that another process has locked") {
+TEST_CASE("No loader waits for a stage that another process has locked") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
@@ -340,17 +341,17 @@ TEST_CASE("A stage without room deletes only files of a stage") {
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::string id(32, 'a');
   const std::vector<std::string> others = {
-      "thesis/chapter/1.txt",           // another folder
-      id + "/shard-00000.sluice",       // copies without a lock
-      std::string(32, 'b') + "/lock",   // copies and a lock, and something else
-      std::string(32, 'b') + "/notes",  //
+      "thesis/chapter/1.txt",           // a folder that is not named after a dataset
+      id + "/shard-00000.sluice",       // a copy without a lock
+      std::string(32, 'b') + "/lock",   // a lock, ...
+      std::string(32, 'b') + "/notes",  // ... but also a file that is not a copy
       std::string(32, 'c') + "/deep/shard-00000.sluice",
       "file"};
   for (const std::string& other : others) {
     std::filesystem::create_directories((folder / "stage" / other).parent_path());
     std::ofstream(folder / "stage" / other) << std::string(1000, 'x');
   }
-  // The copies that it may and does delete.
+  // Copies that the stage may delete, and does.
   const std::filesystem::path old = folder / "stage" / std::string(32, 'd');
   std::filesystem::create_directories(old);
   std::ofstream(old / "lock") << "";
@@ -373,5 +374,5 @@ TEST_CASE("A stage cannot be the dataset's own folder, or lie inside it") {
                          ErrorCode::kInvalidArgument),
                ContainsSubstring("own folder"));
   }
-  CHECK_NOTHROW(Loader(dataset, Staging(folder / "stage", 1'000'000)));  // next to it
+  CHECK_NOTHROW(Loader(dataset, Staging(folder / "stage", 1'000'000)));  // next to the dataset
 }

@@ -15,8 +15,8 @@ using namespace sluice;
 
 namespace {
 
-// A picture, and for each geometric step an example that changes its frame in every way the step
-// can.
+// The size of a picture, and for each geometric step an example that changes the picture's frame in
+// every way the step can.
 constexpr std::uint32_t kFrameWidth = 40, kFrameHeight = 30;
 const char* const kGeometricExamples[] = {
     "rrc:24", "resize:20x16", "short:15", "center:24x36", "crop:24+4:reflect", "flip",
@@ -59,8 +59,8 @@ Seen Watch(const Transform& step) {
 }  // namespace
 
 TEST_CASE("Rows may be kept for these steps, and for no others") {
-  // By hand: the part of a picture that a step shows before flips, turns, warps and pixel steps is
-  // the same in each epoch.
+  // Written by hand: true if the part of a picture that a step shows, before flips, turns, warps
+  // and pixel steps, is the same in each epoch.
   const std::map<std::string, bool> fixed = {
       {"RandomResizedCrop", false},
       {"Resize", true},

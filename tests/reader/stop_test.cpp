@@ -71,7 +71,7 @@ TEST_CASE("A loader can be destroyed while its consumer waits for a batch") {
       try {
         for (const Batch& batch : range)
           first.store(batch.size() > 0);
-        good.store(true);  // it was faster
+        good.store(true);  // the consumer was faster
       } catch (const Error& error) {
         good.store(error.code() == ErrorCode::kState);
         first.store(true);

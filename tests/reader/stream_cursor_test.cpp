@@ -72,7 +72,7 @@ TEST_CASE("Consecutive epochs are one stream, and planning continues into the ne
   CHECK(stream.cursor.stream() == 1);
 }
 
-TEST_CASE("Another epoch than the next, or the same from its middle, begins another stream") {
+TEST_CASE("Any epoch but the next one, or the same one again, begins another stream") {
   Stream stream(30);
   stream.Begin(0);
   stream.cursor.TakeToPlan();
@@ -81,7 +81,7 @@ TEST_CASE("Another epoch than the next, or the same from its middle, begins anot
   CHECK(stream.cursor.TakeToPlan() == BatchNumber{0, 0});
   CHECK(stream.Begin(5));
   CHECK(stream.cursor.TakeToPlan() == BatchNumber{5, 0});
-  CHECK_FALSE(stream.Begin(5));  // nothing of it was consumed
+  CHECK_FALSE(stream.Begin(5));  // no batch of epoch 5 was consumed
   CHECK(stream.cursor.TakeToPlan() == BatchNumber{5, 1});
   CHECK(stream.cursor.stream() == 3);
   CHECK(stream.cursor.range() == 4);
@@ -94,7 +94,7 @@ TEST_CASE("Resuming continues after the batch that was handed over last") {
   CHECK(stream.Point() == Place{2, 0});
   stream.Play(2);
   CHECK(stream.Point() == Place{2, 60});
-  stream.cursor.Advance();  // it came as an error
+  stream.cursor.Advance();  // this batch is an error, so it is not handed over
   CHECK(stream.Point() == Place{2, 60});
   stream.Play(1);
   CHECK(stream.Point() == Place{3, 0});
@@ -120,7 +120,7 @@ TEST_CASE("Another epoch may be played before the resumed one") {
   CHECK(stream.cursor.TakeToPlan() == BatchNumber{2, 2});
 }
 
-TEST_CASE("An epoch with less than a batch left, where short ones are dropped, ends at once") {
+TEST_CASE("If short batches are dropped, an epoch with less than a batch left ends at once") {
   DealOptions drop;
   drop.last_batch = LastBatch::kDrop;
   Stream stream(30, At(0, 90), drop);  // three batches an epoch
@@ -138,7 +138,7 @@ TEST_CASE("Where whole shards are dealt, each epoch has as many batches as its d
   by_shards.last_batch = LastBatch::kKeep;
   Stream stream(7, {}, by_shards);
   stream.Begin(0);
-  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {  // more than are remembered
+  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {  // more than the cursor remembers
     for (std::uint64_t batch = 0; batch < stream.deal.SizeOf(epoch).batches; ++batch)
       REQUIRE(stream.cursor.TakeToPlan() == BatchNumber{epoch, batch});
   }

@@ -1,4 +1,4 @@
-// Systems that cannot start any more threads: every place where a loader starts one.
+// Systems that cannot start any more threads: every place where a loader or a filter starts one.
 #include <atomic>
 #include <cerrno>
 

@@ -21,7 +21,7 @@ namespace {
 
 using Moment = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLongest{1};  // step of a slow trainer
+constexpr std::chrono::seconds kLongest{1};  // the longest step of a slow trainer
 
 constexpr std::uint64_t kTunedMiB = std::uint64_t{1} << 20;
 constexpr std::size_t kTunedBatch = 16;
@@ -29,7 +29,7 @@ constexpr std::size_t kTunedBatch = 16;
 LoaderOptions Tuned() {
   LoaderOptions options = OptionsFor(kTunedBatch, {});
   options.order.lanes = 4;
-  options.order.window_bytes = 1;  // a block a lane
+  options.order.window_bytes = 1;  // one block per lane
   return options;
 }
 
@@ -59,8 +59,8 @@ class Trainer {
     learned_ = now;
   }
 
-  // Asks for the next batch when all others of the ring are ready, and takes much longer than they
-  // took: it never waits, and the decoding threads are mostly idle.
+  // Asks for the next batch when all other batches of the ring are ready, and takes much longer
+  // than they took, so that it never waits and the decoding threads are mostly idle.
   void StepSlowly() {
     const Moment::time_point begin = Moment::now();
     const auto all_ready = [this] {
@@ -142,10 +142,10 @@ TEST_CASE("From a store with slow reads, more is read at a time") {
     return;
   }
   const TemporaryFolder folder;
-  // No byte of it fails; each read of a part of a block takes 3 ms.
+  // No byte fails; each read of a part of a block takes 3 ms.
   const MountedDisk disk(WriteLargerDataset(folder, 640), "none 0 0 0.003");
   LoaderOptions options = Tuned();
-  options.storage = Direct{};  // otherwise it would lie in the page cache from the second epoch on
+  options.storage = Direct{};  // else the data would be in the page cache from the second epoch on
   Trainer trainer(Dataset::Open(disk.path()), options);
   CHECK(trainer.Stats().read_ahead_depth_bytes == 16 * kTunedMiB);
   while (trainer.Stats().read_ahead_depth_bytes < 64 * kTunedMiB)

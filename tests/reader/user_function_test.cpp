@@ -18,7 +18,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Inverts pixels, and writes the draws and the number into fields.
+// Inverts pixels, and writes a draw and copies of the sample's number into fields.
 void InvertAndNote(MutableSample& sample) {
   for (std::uint8_t& value : sample.image())
     value = static_cast<std::uint8_t>(255 - value);
@@ -62,7 +62,7 @@ Noted PlayNoted(Loader& loader, std::uint64_t epoch, std::size_t limit = SIZE_MA
 
 }  // namespace
 
-TEST_CASE("A slow function runs in all threads at once, even if the ring is short") {
+TEST_CASE("A slow function runs in six of eight threads at once, even if the ring is short") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(64, 8);
   options.ring.prefetch = 1;
@@ -146,7 +146,8 @@ TEST_CASE("An exception of a sample function is a fault of the sample, with its 
              ContainsSubstring("key-1"));
 }
 
-TEST_CASE("Memory that a function keeps is never reused, and its own batch is an error") {
+TEST_CASE(
+    "Memory that a function keeps is never reused, and the batch it belonged to is an error") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 40);
   const bool of_batch = GENERATE(false, true);
@@ -287,7 +288,7 @@ TEST_CASE("A batch function sees whole batches, without the rows that are left o
     const auto number = static_cast<std::int64_t>(sample.index());
     sample.SetVariable<std::int64_t>("numbers", std::span(&number, 1));
   };
-  // Each sample's share of the batch's sum of numbers, and a draw of the batch in a pixel.
+  // Writes each sample's share of the batch's sum of numbers, and a draw of the batch into a pixel.
   options.batch_function = [](MutableBatch& batch) {
     const auto numbers = batch.Variable<std::int64_t>("numbers");
     const double sum = static_cast<double>(
@@ -366,10 +367,10 @@ TEST_CASE("A value may be set to a part of itself, and an absent one differs fro
       sample.SetVariable<std::int32_t>("pairs", pairs.subspan(2, pairs.size() - 4));
     if (sample.Has("text") != (number % 3 != 0) || sample.Has("mask") != (number % 2 == 0) ||
         !sample.Has("image") || sample.Has("seen")) {
-      throw std::runtime_error("what it has");
+      throw std::runtime_error("wrong Has()");
     }
     sample.SetVariable<std::int32_t>("seen", std::span(&number, 1));
-    if (!sample.Has("seen")) throw std::runtime_error("what is set");
+    if (!sample.Has("seen")) throw std::runtime_error("wrong Has() of a value that was set");
   };
   options.batch_function = [](MutableBatch& batch) {
     const auto text = batch.Variable<std::byte>("text");
@@ -399,7 +400,7 @@ TEST_CASE("A value may be set to a part of itself, and an absent one differs fro
              ContainsSubstring("\"txt\""));
 }
 
-TEST_CASE("A made field gives pictures another shape, however large that is") {
+TEST_CASE("A made field may hold pictures of a different shape, also of a larger one") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 6));
   LoaderOptions options = OptionsFor(3, 2);

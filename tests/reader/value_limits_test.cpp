@@ -35,7 +35,7 @@ Dataset WriteBlobs(const TemporaryFolder& folder, const std::vector<std::size_t>
   return Dataset::Open(folder.path(), limits);
 }
 
-// Grey raw pictures of these sides. The manifest states `said` as their size.
+// Grey raw pictures of these sides. The manifest states `said` as their maximum, unless it is 0.
 Dataset WritePictures(const TemporaryFolder& folder, const std::vector<std::uint32_t>& sides,
                       std::uint32_t said, const ReadLimits& limits = {}) {
   const Schema schema{{Field::Image()}};
@@ -132,7 +132,7 @@ TEST_CASE("A loader whose batches would not fit into memory is refused when it i
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   std::vector<std::size_t> sizes(4, 100);
   const Dataset dataset = WriteBlobs(folder, sizes, {{4, 4 * kGiB, kGiB}});
-  LoaderOptions options = Skipping(1 << 20);  // a petabyte
+  LoaderOptions options = Skipping(1 << 20);  // batches of a petabyte
   try {
     Loader loader(dataset, options);
     FAIL("it was made");

@@ -15,7 +15,7 @@ using namespace sluice::test;
 
 namespace {
 
-void FlipByte(const std::filesystem::path& file, std::uint64_t offset) {
+void FlipBit(const std::filesystem::path& file, std::uint64_t offset) {
   std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
   stream.seekg(static_cast<std::streamoff>(offset));
   const int byte = stream.get();
@@ -33,15 +33,15 @@ TEST_CASE("A good dataset has no faults, with and without decoding, on any numbe
       VerifyOptions options;
       options.decode = decode;
       options.threads = threads;
-      std::uint64_t told = 0;
+      std::uint64_t reported = 0;
       options.on_progress = [&](std::uint64_t done, std::uint64_t all) {
-        told = done;
+        reported = done;
         REQUIRE(all == 60);
       };
       const VerifyReport report = VerifyDataset(path, options);
       CHECK(report.faults.empty());
       CHECK(report.samples == 60);
-      CHECK(told == 60);
+      CHECK(reported == 60);
       CHECK(report.bytes == Dataset::Open(path).shards()[0].bytes);
     }
   }
@@ -89,16 +89,16 @@ TEST_CASE("A value with a flag that is not known is one fault, of its sample") {
   CHECK(samples == std::vector<std::int64_t>{0});
 }
 
-TEST_CASE("Any flipped bit of a shard is found", "[no-tsan]") {
+TEST_CASE("A flipped bit anywhere in a shard is found", "[no-tsan]") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 40, 8);
   const std::filesystem::path shard = path / Dataset::Open(path).shards()[0].file;
   const std::uint64_t size = std::filesystem::file_size(shard);
   for (std::uint64_t offset = 3; offset < size; offset += 61) {
-    FlipByte(shard, offset);
+    FlipBit(shard, offset);
     INFO("byte " << offset);
     REQUIRE_FALSE(VerifyDataset(path).faults.empty());
-    FlipByte(shard, offset);
+    FlipBit(shard, offset);
   }
   REQUIRE(VerifyDataset(path).faults.empty());
 }
@@ -110,7 +110,7 @@ TEST_CASE("A damaged payload is reported with shard, sample and key") {
   const std::filesystem::path shard = path / dataset.shards()[0].file;
   // Sample 11's pixels: 192 bytes of value 11.
   const std::string bytes = ContentOf(shard);
-  FlipByte(shard, bytes.find(std::string(192, '\x0b')) + 5);
+  FlipBit(shard, bytes.find(std::string(192, '\x0b')) + 5);
   const VerifyReport report = VerifyDataset(path);
   REQUIRE(report.faults.size() == 1);
   CHECK(report.faults[0].shard == dataset.shards()[0].file);
@@ -150,11 +150,11 @@ TEST_CASE("A missing shard is a fault, a damaged manifest an error") {
   REQUIRE(report.faults.size() == 1);
   CHECK(report.faults[0].sample == -1);
   std::filesystem::rename(folder / "away", shard);
-  FlipByte(path / "manifest.json", 100);
+  FlipBit(path / "manifest.json", 100);
   CHECK_THROWS_AS(VerifyDataset(path), Error);
 }
 
-TEST_CASE("A check that is asked to stop reports that it did") {
+TEST_CASE("A check that is asked to stop reports that it stopped") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 40, 8);
   std::stop_source source;

@@ -22,7 +22,7 @@ std::vector<std::uint8_t> BytesOf(const ImageBatch& image) {
   return {image.data, image.data + image.samples * image.sample_bytes()};
 }
 
-// The first view and those named, batch by batch.
+// The image and then the views of each batch.
 std::vector<std::vector<std::uint8_t>> PlayViews(const Dataset& dataset, LoaderOptions options,
                                                  std::uint64_t epoch) {
   Loader loader(dataset, options);
@@ -61,7 +61,7 @@ TEST_CASE("Views are drawn independently, and are the same for any number of thr
   CHECK(PlayViews(dataset, options, 1) == both);
 }
 
-TEST_CASE("A view with the first one's steps equals it") {
+TEST_CASE("A view with the same fixed steps as the image equals the image") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = OptionsFor(8, 2);
@@ -75,7 +75,7 @@ TEST_CASE("A view with the first one's steps equals it") {
   }
 }
 
-TEST_CASE("One decoding for all views gives what each gives alone, up to rounding") {
+TEST_CASE("One decoding for all views gives nearly what each view gives alone") {
   const Picture picture = MakePicture(180, 140, 3, 5);
   const std::vector<std::byte> file = MakeJpeg(picture);
   const ImagePayload payload{Codec::kJpeg, PixelType::kUint8, 3, 180, 140, file};
@@ -104,7 +104,7 @@ TEST_CASE("One decoding for all views gives what each gives alone, up to roundin
   }
 }
 
-TEST_CASE("Views share one decoding at full size where that is cheaper, JPEGs by version 1 only") {
+TEST_CASE("Views share one decoding at full size if that is cheaper, JPEGs in version 1 only") {
   const ImagePayload jpeg{Codec::kJpeg, PixelType::kUint8, 3, 500, 400, {}};
   const auto frames = [](std::size_t count, const Pipeline& steps) {
     std::vector<Frame> made;
@@ -245,7 +245,7 @@ TEST_CASE("A state notes the version of the views, and a loader that resumes con
   const auto newest = PlayViews(dataset, options, 0);
   options.resume_from = point;
   CHECK(PlayViews(dataset, options, 0) == newest);
-  // A state of an earlier version has no such word.
+  // The text of a state of an earlier version has no "views=".
   ResumePoint earlier = point;
   earlier.views_version = 1;
   CHECK_THAT(earlier.Text(), !ContainsSubstring(" views="));
@@ -328,7 +328,7 @@ TEST_CASE("Batches grow with the epoch in a loader that is made once") {
   CHECK(epochs == 4);
 }
 
-TEST_CASE("A resume in an epoch of another size gives the batches that would have come") {
+TEST_CASE("A resume in an epoch of a different size gives the batches that would have come") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40));
   LoaderOptions options = OptionsFor(8, 2);
@@ -387,7 +387,7 @@ TEST_CASE("A loader says how each step runs") {
         "  RandomAffine(-10, 10, 1)  a second pass, bilinear\n"
         "A picture is decoded once for all views if that is cheaper than once for each.\n");
   options.views.clear();
-  // Parameters that tell a step from others of its kind are listed.
+  // Parameters that are not the defaults are listed, too.
   RandomResizedCrop crop(24, 16);
   crop.min_scale = 0.25;
   RandomAffine affine(5);
