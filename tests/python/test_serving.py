@@ -81,7 +81,7 @@ def test_images_and_pipelines_that_cannot_be_served_are_errors(jpeg):
         sluice.Preprocess(STEPS, max_pixels=10)(file)
     with pytest.raises(sluice.Error, match="not both"):
         preprocess.rows([file, numpy.zeros((90, 80, 3), numpy.uint8)])
-    with pytest.raises(sluice.Error, match="another row each time"):
+    with pytest.raises(sluice.Error, match="different row each time"):
         sluice.Preprocess(sluice.Loader(jpeg, 1, transform="rrc:64,flip").pipeline())
     with pytest.raises(sluice.Error, match=r"Loader\.pipeline\(\) writes one"):
         sluice.Preprocess("{}")
