@@ -10,8 +10,8 @@ namespace sluice::test {
 inline constexpr std::uint32_t kFormulaWidth = 40;
 inline constexpr std::uint32_t kFormulaHeight = 30;
 
-// Picture 0 looks like noise and has every value. Picture 1 has gradients from 60 to 189, which
-// start anew where they end. Pixels are interleaved.
+// Picture 0 looks like noise and has nearly every value. Picture 1 has gradients from 60 to 189,
+// which start anew where they end. Pixels are interleaved.
 inline std::vector<std::uint8_t> FormulaPicture(int number, std::uint32_t channels) {
   std::vector<std::uint8_t> values;
   for (std::uint32_t y = 0; y < kFormulaHeight; ++y) {

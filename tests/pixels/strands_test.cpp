@@ -249,8 +249,8 @@ TEST_CASE("An interval that ends too early or too late is refused, whichever str
     const auto end = file.begin() + static_cast<std::ptrdiff_t>(begins[s + 1] - 2);
     for (std::ptrdiff_t cut = 1; cut <= end - begin; cut += cut < 12 ? 1 : 29) {
       File early(file.begin(), end - cut);
-      if (early.back() == std::byte{0xFF})
-        early.push_back(std::byte{0});  // or else a marker would arise
+      // A last 0xFF would make a marker with the byte after it.
+      if (early.back() == std::byte{0xFF}) early.push_back(std::byte{0});
       early.insert(early.end(), end, file.end());
       INFO("interval " << s << ", without its last " << cut << " bytes");
       REQUIRE(decoders.Decode(early, whole).empty());

@@ -282,7 +282,7 @@ TINY = Shape([(7, 8, 7000)])
 LARGE = Shape([(300_007, 4, 300_007 * 100)])  # 75,002 blocks: more than a table has
 
 if __name__ == "__main__":
-    print("// Made by order_by_document.py: name, samples, digest, the first four of them.")
+    print("// Made by order_by_document.py: name, samples, digest, the first four samples.")
     for name, shape in (("even", EVEN), ("whole", WHOLE), ("many", MANY), ("merged", MERGED),
                         ("tiny", TINY)):
         for lanes, window_bytes in ((192, 0), (12, 200_000), (5, 100_000), (1, 1)):
