@@ -121,7 +121,7 @@ class PlainDecoder {
   }
 
   // Crops side x side pixels at (x, y). Outside the picture, its pixels are mirrored at the
-  // outermost ones. The crop may reach less than the picture's own side beyond it.
+  // outermost row or column; the crop may reach beyond it by less than the picture's side.
   void Cut(std::ptrdiff_t x, std::ptrdiff_t y, std::size_t side, bool flip, std::uint8_t* out) {
     for (std::size_t j = 0; j < side; ++j) {
       const std::size_t at_y = Mirrored(y + static_cast<std::ptrdiff_t>(j), height_);

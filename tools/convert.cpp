@@ -290,7 +290,7 @@ int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
     if (sum < 1 - 1e-9) {
       std::fprintf(stderr,
                    "sluice: warning: the parts of --split add up to %g; the other %g of the images "
-                   "go into none\n",
+                   "go into no part\n",
                    sum, 1 - sum);
     }
   }

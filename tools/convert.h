@@ -42,9 +42,9 @@ struct PartsMade {
 };
 
 // Lists the sources to convert, and the dataset that each becomes. `split`: as for ParseSplit(), or
-// empty; `seed`: the split's. With several folders, every dataset gets the classes of all of them,
-// so that a class has the same number everywhere; likewise for the folders inside one source, with
-// `arguments.split_folders`.
+// empty; `seed`: the split's. With several folders (or, with `arguments.split_folders`, the folders
+// inside one source), every dataset gets the classes of all folders, so that a class has the same
+// number everywhere.
 PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, std::uint64_t seed,
                     unsigned threads, const std::stop_token& stop);
 
@@ -69,7 +69,7 @@ void PrintShared(const SharedImages& shared, const std::string& folder, bool dry
 
 nlohmann::ordered_json SharedJson(const SharedImages& shared);
 
-// What the report at the end of a conversion is made of.
+// The content of the report at the end of a conversion.
 struct ConvertAccount {
   std::string dataset;
   ConvertOptions options;

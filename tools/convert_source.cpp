@@ -40,7 +40,8 @@ std::string ReadAll(const std::string& file, const std::stop_token& stop) {
   return text;
 }
 
-// The lines of the text. If the text has zero bytes (as from find -print0), splits there instead.
+// Splits the text into lines or, if it has zero bytes (as from find -print0), at these. Drops empty
+// lines.
 std::vector<std::string> LinesOf(const std::string& text) {
   const char end = text.find('\0') == std::string::npos ? '\n' : '\0';
   std::vector<std::string> lines = cli::Split(text, end);

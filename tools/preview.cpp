@@ -477,7 +477,7 @@ cli::Command AddPreviewCommand(CLI::App& program) {
   const auto arguments = std::make_shared<PreviewArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   cli::AddArgument(*app, "OUT", arguments->out,
-                   "file to write, .html or .png; one that exists is replaced");
+                   "file to write, .html or .png; an existing file is replaced");
   cli::AddDeclared(*app, arguments->options, kPictureOptions);
   cli::AddDeclared(
       *app, *arguments,

@@ -74,7 +74,7 @@ class ReadableSamples {
   std::string Text(const std::string& what) const;
 
  private:
-  // First i of a range, and the sample there.
+  // For each range of readable samples: its first i, and the dataset's index of that sample.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;
   std::uint64_t size_ = 0;
   std::mutex mutex_;

@@ -269,7 +269,7 @@ class FieldCounting {
       if (is_vocabulary_) is_vocabulary_ = Count(numbers_, integer);
     }
   }
-  // False, with the counts dropped, if there are too many entries.
+  // Counts an entry. If there are too many different entries, drops all counts and returns false.
   template <class Entry>
   static bool Count(std::map<Entry, std::uint64_t>& counts, const Entry& entry) {
     ++counts[entry];

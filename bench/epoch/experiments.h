@@ -96,8 +96,8 @@ struct PipelineCost {
   }
 };
 
-// For a run whose options have a step. After a short warm-up, plays an epoch without the step, and
-// up to 50 of its steps without loading.
+// For a run whose options have a step. Plays an epoch without the step, and up to 50 of its steps
+// without loading; each after a warm-up epoch (loading without one if epochs are cold).
 PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& run,
                                  const std::stop_token& stop);
 

@@ -89,7 +89,7 @@ struct EpochOptions {
   PretendDecoding pretend;
   std::uint64_t batches_per_step = 1;  // one for each pretend accelerator
   // Each epoch gets a new loader, after the dataset has been dropped from the page cache. (An old
-  // loader would keep pages of mapped files there.)
+  // loader would keep the pages of mapped files in the cache.)
   bool cold = false;
   // loader.views and loader.sizes as typed.
   std::vector<std::string> view_texts;

@@ -61,14 +61,14 @@ struct DiskRate {
   bool in_memory = false;   // the files are in a file system in memory: this is not a disk's rate
 };
 
-// Reads pieces of 1 MiB of the files in random order, with eight readers, past the page cache (or,
-// if that is impossible, after the files have been dropped from it), until `seconds` have passed or
-// everything has been read. Throws Error(kIo).
+// Reads pieces of 1 MiB of the files (of the first 4096) in random order, with eight readers, past
+// the page cache (or, if that is impossible, after the files have been dropped from it), until
+// `seconds` have passed or everything has been read. Throws Error(kIo).
 DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double seconds,
                          const std::stop_token& stop);
 
 // Like MeasureDiskRate(), for a 64 MiB file that this writes into `folder` and removes again. Shows
-// how fast shards there would be read, if the folder itself has only small files.
+// how fast a dataset's shards would be read from that disk, if there are only small files so far.
 DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
                            const std::stop_token& stop);
 

@@ -7,7 +7,8 @@ import sys
 
 
 def arguments_of(doc, names, *, rounds, more=lambda parser: None):
-    """Parses BUILD PHOTOS FOLDER [--only NAME,...] [--rounds N] [--epochs N]; `only` becomes a list of names."""
+    """Parses BUILD PHOTOS FOLDER [--only NAME,...] [--rounds N] [--epochs N]; `only` becomes a list of names.
+    `more(parser)` may add options."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("build", "photos", "folder"):
         parser.add_argument(name, type=pathlib.Path)

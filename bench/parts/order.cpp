@@ -79,7 +79,7 @@ class OfList : public Drawn {
 
 using Make = std::function<std::unique_ptr<Drawn>(std::uint64_t epoch)>;
 
-// Sets up an epoch and draws all of it.
+// Sets up one epoch's order, draws every sample, and adds the times and the memory to `figures`.
 void MeasureEpoch(const OrderTask& task, const Make& make, std::uint64_t epoch,
                   OrderFigures& figures, const std::stop_token& stop) {
   const std::uint64_t samples = task.shape->samples();

@@ -4,9 +4,9 @@
 #   samples/cluster/mpi.sh -n 64 --hostfile hosts -- /data/photos /data/photos.sluice --image packed
 #
 # Plans, lets mpirun start the ranks, and finishes. If a rank dies, mpirun ends the others: run the script again
-# to make the missing parts. For srun, replace mpirun by `srun -n 64`; SLURM_PROCID and SLURM_NTASKS then give
-# each rank its number. SOURCE and DATASET are on a file system that all hosts see. The OPTIONS are those of
-# `sluice plan`.
+# to make the missing parts. To start the ranks by srun, write `srun -n 64` below in place of mpirun; each rank then
+# takes its number from SLURM_PROCID and SLURM_NTASKS. SOURCE and DATASET are on a file system that all hosts see. The
+# OPTIONS are those of `sluice plan`.
 set -eu
 . "$(dirname "$0")/own_options.sh"
 [ $# -ge 2 ] || usage

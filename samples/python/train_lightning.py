@@ -47,7 +47,7 @@ def main():
     output = sluice.OutputOptions(layout=sluice.Layout.NCHW)
     normalize = sluice.Normalize(MEAN, DEVIATION)
     parts = [
-        # Lightning gets the datasets themselves: of a DataLoader, its checkpoints do not keep the place in an epoch.
+        # fit() gets the datasets without a DataLoader, so that Lightning's checkpoints keep the place in an epoch.
         sluice.torch.IterableDataset(made[part], 32, transform=[*steps, normalize], output=output)
         for part, steps in (
             ("train", [sluice.RandomResizedCrop(options.side, scale=(0.35, 1)), sluice.HorizontalFlip()]),
