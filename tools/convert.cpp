@@ -39,10 +39,10 @@ constexpr const char* kConvertDescription =
     "val/ and the like, the command asks at a terminal whether to make a dataset of each, and\n"
     "elsewhere refuses; --split-folders or --labels answer beforehand.\n\n"
     "SOURCE may also be one or more tar files with WebDataset's names: KEY.jpg with KEY.cls,\n"
-    "KEY.txt, KEY.json and KEY.mask.png or KEY.seg.png. The SOURCE - is a tar file from a\n"
-    "pipe, which is stored next to DATASET during the conversion. Or SOURCE is one or more\n"
-    "Parquet (as Hugging Face's), TFRecord, RecordIO or .beton (FFCV's) files. Or --table or\n"
-    "--paths lists the images, or --coco, --voc or --yolo describes them.\n\n"
+    "KEY.txt, KEY.json and KEY.mask.png or KEY.seg.png. If SOURCE is -, the tar file comes\n"
+    "from a pipe, and is stored next to DATASET during the conversion. Or SOURCE is one or\n"
+    "more Parquet (as Hugging Face's), TFRecord, RecordIO or .beton (FFCV's) files. Or --table\n"
+    "or --paths lists the images, or --coco, --voc or --yolo describes them.\n\n"
     "JPEG, PNG, BMP, PPM and TGA are recognised by content, and so are WebP, GIF, TIFF, AVIF,\n"
     "HEIF, JPEG XL and JPEG 2000 if the build found their libraries. Of several frames or\n"
     "pages, the first is taken. Hidden files, and files that are not images, are skipped and\n"
@@ -156,9 +156,9 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
       ->group(group);
   app.add_flag("--split-folders", arguments.source.split_folders,
                "make a dataset of each split, with the same classes, in DATASET/train, DATASET/val "
-               "and so on. If SOURCE is a folder, each folder in it is a split; with --yolo or "
-               "--voc, images/train with labels/train is. If SOURCE is files, a split is those "
-               "whose names (train-*.parquet) or folders name the same split")
+               "and so on. If SOURCE is a folder, each folder in it is a split (with --yolo or "
+               "--voc: images/train and labels/train). If SOURCE is several files, a split is all "
+               "files whose names (train-*.parquet) or folders contain its name")
       ->excludes("--split")
       ->group(group);
   cli::AddDeclared(

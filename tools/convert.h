@@ -113,8 +113,8 @@ int RunPart(const PartArguments& arguments);
 // An archive from a pipe, stored in a file because its samples are read more than once and not in
 // the order in which they arrive. The file lies in the folder `dataset` + ".spool" and is removed
 // with this object. If the process is killed, the next process for the same dataset removes the
-// file. For a dataset at a URL, the folder is among the temporary files and is named after the
-// process; if that is killed, the file stays.
+// file. For a dataset at a URL, the folder lies among the temporary files and is named after the
+// process, so no later process finds it.
 class PipedArchive {
  public:
   // Reads standard input to its end. Throws Error: kIo, kExists (the folder is not Sluice's),

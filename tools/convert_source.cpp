@@ -229,7 +229,8 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
              "box_classes; text; json; bytes; mask (a path). FORM is xyxy (default), xywh or "
              "cxcywh, followed by -relative if the numbers are fractions of the sides; the four "
              "numbers of a box may be in four columns, joined by +: left+top+right+bottom. "
-             "Default: a column named label or class is a class, one named text or caption a text")
+             "By default, a column named label or class has the type class, and one named text or "
+             "caption the type text")
           ->type_name("SPEC")
           ->allow_extra_args(false);
   CLI::Option* const classes =

@@ -45,7 +45,7 @@ struct RanksFigures {
   std::uint64_t first_batch_bytes = 0;   // size of the blocks that the first batch opens
   std::uint64_t rows = 0;                // rows of the epoch
   std::uint64_t fewest = 0;              // the fewest samples that any of all ranks gets
-  double read_least = 0, read_most = 0;  // opened blocks, relative to the dataset's / ranks
+  double read_least = 0, read_most = 0;  // blocks opened / (the dataset's blocks / ranks)
 };
 
 // Draws one rank's first epoch.

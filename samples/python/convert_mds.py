@@ -11,7 +11,7 @@ import sluice
 
 
 def stored(image):
-    """Returns the file of a picture that came as a JPEG: Sluice stores its bytes. It encodes other pictures."""
+    """Returns the bytes of a JPEG file, which Sluice stores as they are. Sluice encodes other pictures."""
     return image.fp.getvalue() if getattr(image, "format", None) == "JPEG" else image
 
 

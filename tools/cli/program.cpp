@@ -348,7 +348,7 @@ Command AddCompleteCommand(CLI::App& program) {
           }};
 }
 
-// Prints what UnmappedNote() says about the arguments; a note that several arguments share, once.
+// Prints the notes of UnmappedNote() about the arguments, each note once.
 void NoteUnmapped(const CLI::App& program, const CLI::App& command) {
   const CLI::Option* const quiet = command.get_option_no_throw("--quiet");
   if (quiet != nullptr && quiet->count() > 0) return;

@@ -70,7 +70,7 @@ class Sluice(ConanFile):
     def requirements(self):
         for package, (libraries, _) in LIBRARIES.items():
             if not self.options.system:
-                self.requires(package, visible=bool(libraries))  # libraries of headers only serve the build alone
+                self.requires(package, visible=bool(libraries))  # only the build needs header-only libraries
 
     def generate(self):
         CMakeDeps(self).generate()
