@@ -269,7 +269,7 @@ TEST_CASE("options of the source that contradict each other are wrong usage") {
       {{"--table", table, "--field", "label=text,classes=/proc/version"}, "takes no classes"},
       {{"--table", table, "--classes", "/proc/version", "--field",
         "label=class,classes=/proc/version"},
-       "give one of them"},
+       "give only one"},
       {{"--classes", "/dev/null"}, "no names of classes"},
       {{"--numbers", "--classes", "/dev/null"}, "--numbers"},
       {{"--classes-of", "x", "--classes", "/dev/null"}, "--classes-of"},

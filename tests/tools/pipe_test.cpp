@@ -139,7 +139,7 @@ TEST_CASE("a conversion of standard input leaves a user's folder named DATASET.s
   const Outcome refused = Sluice({"convert", "-", data}, From(archive.At("in.tar")));
   CHECK(refused.exit_code == 1);
   CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring(spool) &&
-                              Catch::Matchers::ContainsSubstring("move or rename that folder"));
+                              Catch::Matchers::ContainsSubstring("move or rename it"));
   CHECK(ContentOf(spool + "/thesis.txt") == "precious");
   CHECK(ContentOf(archive.At("victim")) == "precious");
   // The remains of a killed command are removed, but not the target of a link in them.
