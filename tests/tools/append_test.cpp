@@ -180,8 +180,7 @@ TEST_CASE("append does not touch a user's folder that has the name of its work f
     const auto refused = [&] {
       const Outcome outcome = Sluice(command);
       CHECK(outcome.exit_code == 1);
-      CHECK_THAT(outcome.err,
-                 ContainsSubstring(beside) && ContainsSubstring("move or rename it"));
+      CHECK_THAT(outcome.err, ContainsSubstring(beside) && ContainsSubstring("move or rename it"));
       CHECK(ContentsOf(a) == before);
     };
     refused();
