@@ -9,8 +9,9 @@ namespace sluice {
 
 namespace {
 
-// The bytes of the buffers that steps work in: the picture, the picture before turning, before
-// warping and before an operation, a smoothed one, and two of 16 bits.
+// The bytes of the buffers that steps work in, for each value: the picture, the picture before
+// turning, before warping and before an operation, a smoothed one, and GaussianBlur's numbers of 16
+// bits: the picture between two mirrored ones (a kernel reaches no further), and its sums.
 std::uint64_t StepBytesOf(const Pipeline& transform,
                           const std::vector<ScheduledTransform>& schedule,
                           const ImageBatch& image) {
@@ -20,7 +21,8 @@ std::uint64_t StepBytesOf(const Pipeline& transform,
   const bool any = InAnyEpoch(transform, schedule, [&](const Pipeline& steps) {
     return std::ranges::any_of(steps, needs_one);
   });
-  return any ? 10 * image.height * image.width * image.channels : 0;
+  constexpr std::uint64_t kValueBytes = 5 + 3 * 2 + 2 + 1;  // the last one is for single lines
+  return any ? kValueBytes * image.height * image.width * image.channels : 0;
 }
 
 }  // namespace
