@@ -44,8 +44,9 @@ struct OrderOptions {
   // ranks.by_shards, with last_batch other than kKeep, or with storage = Direct. Loader::Memory()
   // includes the lists of the longest epoch so far.
   BatchSampler batches = {};
-  // kQuasiRandom: the number of streams an epoch is interleaved from, 1 to 65536. A rank reads
-  // whole lanes, so `lanes` must be a multiple of the world size.
+  // kQuasiRandom: the number of lanes, the streams that an epoch is interleaved from; 1 to 65536. A
+  // rank reads whole lanes, so `lanes` must be a multiple of the world size (except with
+  // ranks.by_shards).
   std::uint32_t lanes = 192;
   // kQuasiRandom: the size in bytes of the window (the blocks open for shuffling at once, over all
   // lanes). 0: the larger of 64 MiB and two blocks a lane. At least one block a lane is always
@@ -63,8 +64,8 @@ struct RankOptions {
   // and `rank` come from the environment (Rank::FromEnvironment()).
   unsigned world_size = 0;
   // All ranks get the same number of batches, of the same sizes. If the samples cannot be dealt
-  // evenly, the last batch of some ranks would be one row short: that row repeats a sample from the
-  // epoch's start, even with kKeep.
+  // evenly, some ranks have one sample less than others: their last batch gets one more row, even
+  // with kKeep, which repeats a sample from the epoch's start.
   LastBatch last_batch = LastBatch::kKeep;
   // Deals whole shards to ranks, anew in each epoch. Each rank orders its own shards. This suits
   // storage that is staged shard by shard. Batches then differ between world sizes. Ranks with
@@ -110,11 +111,12 @@ struct Direct {
 using Storage = std::variant<Mapped, Locked, Direct>;
 
 // LoaderOptions::keep: decoded pictures are kept between epochs. The first ones are kept until
-// `bytes` is full; later epochs decode only the others. If flips are the only random steps of the
-// transform, the loader keeps finished rows, and batches are the same bytes as without. Otherwise
-// it keeps whole pictures, and each epoch crops from them: then every sample is decoded whole, kept
-// or not, and its pixels differ by rounding from those without this option. For compressed images;
-// raw ones need no decoding.
+// `bytes` is full; later epochs decode only the others. If each picture is cropped and resized in
+// the same way in every epoch, and that comes before flips and turns, the loader keeps the rows
+// that result, and batches are the same bytes as without this option. Otherwise (random crops,
+// `views`, `schedule`, several `sizes`) it keeps whole pictures, and each epoch crops from them:
+// then every sample is decoded whole, kept or not, and its pixels differ by rounding from those
+// without this option. For compressed images; raw ones need no decoding.
 //
 // With `function_is_deterministic`, rows are kept as LoaderOptions::sample_function left them: the
 // images and all fields. A kept sample is not read again, and the function is not called for it.
@@ -307,11 +309,11 @@ struct OnDevice {
   // pixels. False: the host runs the steps that change pixels, for a device without time to spare.
   bool steps = true;
   // kDevice and kAuto cannot be combined with LoaderOptions::keep, MixUp, CutMix, the user's
-  // functions, or image_sizes other than kEqual: these need the pixels on the host. A batch is
-  // delivered once the device has decoded it; rows that the device could not decode are first
-  // decoded by the host. If a sample is left out (OnFault::kSkip), the host decodes its whole
-  // batch. For decoding, the device needs at most 256 MiB of its memory, or 1/32 of its free memory
-  // if that is more. In addition, each slot needs 1.25 times the compressed size of its pictures.
+  // functions, or image_sizes other than kEqual: these need the pixels on the host. If the device
+  // finds that it cannot decode a row, the host decodes that row before the batch is delivered. If
+  // a sample is left out (OnFault::kSkip), the host decodes its whole batch. For decoding, the
+  // device needs at most 256 MiB of its memory, or 1/32 of its free memory if that is more. In
+  // addition, each slot needs 1.25 times the compressed size of its pictures.
   DecodeOn decode = DecodeOn::kHost;
   // kDevice and kPageLocked need decode = kDevice, and cannot be combined with `stage`. If there is
   // not enough free memory, Error(kLimit) gives the sizes. LoaderStats::stored_pictures says how
