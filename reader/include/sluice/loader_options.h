@@ -64,8 +64,8 @@ struct RankOptions {
   // and `rank` come from the environment (Rank::FromEnvironment()).
   unsigned world_size = 0;
   // All ranks get the same number of batches, of the same sizes. If the samples cannot be dealt
-  // evenly, some ranks have one sample less than others: their last batch gets one more row, even
-  // with kKeep, which repeats a sample from the epoch's start.
+  // evenly, some ranks have one sample less than others: their last batch gets one more row, which
+  // repeats a sample from the epoch's start, even with kKeep.
   LastBatch last_batch = LastBatch::kKeep;
   // Deals whole shards to ranks, anew in each epoch. Each rank orders its own shards. This suits
   // storage that is staged shard by shard. Batches then differ between world sizes. Ranks with
