@@ -121,8 +121,10 @@ Resources ResourcesHere(const AdviseArguments& arguments, const DiskRate& disk) 
   resources.threads = arguments.trial.threads;
   resources.memory_bytes = AvailableMemory();
   resources.disk_bytes_per_second = disk.bytes_per_second;
+  // The disk that the dataset is for, as far as it is known.
+  const std::string& scratch = arguments.trial.scratch.native();
   struct statvfs file_system {};
-  if (statvfs(arguments.source.c_str(), &file_system) == 0)
+  if (statvfs((scratch.empty() ? arguments.source : scratch).c_str(), &file_system) == 0)
     resources.disk_free_bytes = std::uint64_t{file_system.f_bavail} * file_system.f_frsize;
   if (arguments.link.bytes_per_second > 0) resources.link = arguments.link;
   return resources;

@@ -87,6 +87,7 @@ def main():
     parser.add_argument("--only", default="", help="sluice,mds,litdata,s3torchconnector,webdataset")
     parser.add_argument("--work", type=pathlib.Path, help="an empty folder that stays")
     arguments = parser.parse_args()
+    stays = arguments.work is not None
     arguments.work = pathlib.Path(arguments.work or tempfile.mkdtemp(prefix="sluice-peers-")).resolve()
     arguments.work.mkdir(parents=True, exist_ok=True)
     sluice = arguments.programs / "tools/sluice"
@@ -153,6 +154,8 @@ def main():
     finally:
         for server in servers:
             server.close()
+        if not stays:
+            shutil.rmtree(work)
 
 
 if __name__ == "__main__":
