@@ -79,10 +79,12 @@ FieldChoice FieldChoice::Of(const DatasetFacts& dataset, const LoaderOptions& op
     const std::size_t leader = choice.leaders[f];
     const bool needs_leader = field.kind == FieldKind::kImage || (HasGeometry(field) && transforms);
     if (needs_leader && (leader == Schema::kNone || !choice.chosen[leader])) {
+      const std::string image =
+          leader == Schema::kNone ? "an image" : "image \"" + schema.fields[leader].name + "\"";
       throw Error(
           ErrorCode::kInvalidArgument, dataset.folder.string(),
-          "field \"" + field.name + "\" is transformed together with image \"" + field.follows +
-              "\", which LoaderOptions::output.fields leaves out; add that image to the list");
+          "field \"" + field.name + "\" is transformed together with " + image +
+              ", which LoaderOptions::output.fields leaves out; add that image to the list");
     }
   }
   if (choice.image == Schema::kNone && transforms) {

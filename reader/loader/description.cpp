@@ -103,10 +103,6 @@ std::string FollowersText(const LoaderOptions& options, const SlotLayout& layout
   return text;
 }
 
-}  // namespace
-
-namespace {
-
 std::string MixtureText(const DatasetFacts& dataset, const LoaderOptions& options) {
   if (dataset.parts.empty()) return {};
   const auto plan = MixturePlanOf(options);
