@@ -72,9 +72,9 @@ TEST_CASE("a folder's images are counted by content, and hidden ones skipped") {
   CHECK(facts.paths.size() == 3);
 }
 
-TEST_CASE("every image kind that is converted is recognised in a folder") {
+TEST_CASE("a BMP is recognised in a folder, with its size") {
   const TemporaryFolder folder;
-  // 5x3 pixels of 24 bits: 14 bytes of the file's header, 40 of the picture's, rows of 16.
+  // 5x3 pixels of 24 bits: a file header of 14 bytes, an info header of 40, and rows of 16.
   std::string bmp = "BM";
   const auto add = [&bmp](std::uint32_t value, int bytes) {
     for (; bytes > 0; --bytes, value >>= 8)
@@ -138,7 +138,7 @@ TEST_CASE("forms for large photos are the two usual sizes and the sources' own")
   CHECK(forms[1].options == "--image packed --max-side 500 --quality 90");
   CHECK(forms[0].preference < forms[3].preference);
   CHECK(forms[3].preference < forms[6].preference);
-  // Half the crop means half the sides.
+  // For crops of half the side, pictures of half the side are enough.
   CHECK(FormsFor(FactsOf(1000, 800), 112, {90}).front().name == "jpeg 250 q90");
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("a dataset of large pictures is also tried at the size that crops need
       CHECK(forms[i].preference < forms.back().preference);
     }
   }
-  // Crops of 1792 want 4000 pixels.
+  // Crops of 1792 pixels need the pictures' full 4000.
   CHECK_FALSE(FormsFor(facts, 1792, {90}).back().convert.geometry.max_side);
 }
 
@@ -216,13 +216,14 @@ TEST_CASE("advice on a dataset of large pictures says what smaller ones save") {
                  ContainsSubstring("sluice convert PICTURES DATASET --image jpeg "
                                    "--max-side 500 --quality 90 ") &&
                  ContainsSubstring("sluice export data/large PICTURES"));
-  // If only they feed the trainer, they are the advice, and it says nothing twice.
+  // If only smaller pictures come fast enough for the trainer, they are the advice, and no sentence
+  // repeats it.
   advice.need = {1.0, 3000, 1};
   Decide(advice);
   CHECK(advice.trials.forms[advice.chosen].form.convert.geometry.max_side == 500U);
   CHECK_THAT(SentencesOf(advice).front(), ContainsSubstring("sluice convert PICTURES DATASET"));
   CHECK_THAT(sentence(), !ContainsSubstring("--max-side"));
-  // A tenth less is not worth a sentence.
+  // A gain of a tenth is not worth a sentence.
   advice.need = {};
   advice.trials.forms.back().constants = {3'600'000, 55, 220, 100, 1};
   Decide(advice);

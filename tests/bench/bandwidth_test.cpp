@@ -39,7 +39,7 @@ TEST_CASE(
   std::vector<DecodeItem> items(1, ItemOf({Resize(32)}));
   items[0].packed.bytes = items[0].other_form;
   const BandwidthFigures figures = MeasureBandwidth(items, Small(), {});
-  // The whole picture is shown: all of the payload except the zeros after it.
+  // The crop is the whole picture, so all of the payload is read except the zeros at its end.
   const auto whole = static_cast<double>(items[0].other_form.size());
   CHECK(figures.read_bytes_per_image <= whole);
   CHECK(figures.read_bytes_per_image > whole - 64);
@@ -54,7 +54,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a share of a copy's rate, and the threads to its limit, follow from the medians") {
+TEST_CASE("the share of the copy rate, and the threads that reach it, follow from the medians") {
   BandwidthFigures figures;
   figures.read_bytes_per_image = 60;
   figures.written_bytes_per_image = 40;

@@ -20,7 +20,7 @@ std::vector<std::uint64_t> Sorted(std::vector<std::uint64_t> numbers) {
 
 }  // namespace
 
-TEST_CASE("copies contain each sample as often as it is listed, in another order each epoch") {
+TEST_CASE("each sample is copied as often as it is listed, in a different order each epoch") {
   const test::TemporaryFolder folder;
   const std::filesystem::path data = folder / "data";
   DatasetWriter writer(data, Schema{{Field::Image()}});

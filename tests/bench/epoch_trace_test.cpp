@@ -15,7 +15,7 @@ std::chrono::steady_clock::time_point At(int milliseconds) {
   return std::chrono::steady_clock::time_point() + std::chrono::milliseconds(1000 + milliseconds);
 }
 
-// Epoch 3: one batch that a worker decodes in two runs and the consumer waits for.
+// Epoch 3: one batch that two workers decode, and that the consumer waits for.
 std::vector<TraceBar> SmallTrace() {
   static const int memory = 0;
   EpochTrace trace(3);
@@ -56,7 +56,7 @@ TEST_CASE("a trace shows the work on a slot for each batch") {
   CHECK(Named(bars, "held").lane == "slot 1");
 }
 
-TEST_CASE("a trace file has a named lane for each thread and an event for each bar") {
+TEST_CASE("a trace file has a named lane for each thread and slot, and an event for each bar") {
   const test::TemporaryFolder folder;
   const std::vector<TraceBar> bars = SmallTrace();
   WriteTraceFile(folder / "trace.json", bars);

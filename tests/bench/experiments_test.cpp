@@ -1,5 +1,5 @@
-// What `sluice-bench epoch` measures besides its epochs: the search for accelerators, as in MLPerf
-// Storage, and stages.
+// Measurements of `sluice-bench epoch` besides its epochs: how many accelerators a machine can
+// feed, as in MLPerf Storage, and how fast each stage is.
 #include "bench/epoch/experiments.h"
 
 #include "tests/catch.h"

@@ -1,4 +1,4 @@
-// The forecast that is made from the constants that `sluice-bench advise` measures.
+// The forecasts that `sluice-bench advise` makes from its measurements.
 #include "bench/advise/advice.h"
 #include "tests/catch.h"
 
@@ -80,7 +80,7 @@ TEST_CASE(
 
 TEST_CASE(
     "a forecast gives the number of machines that feed the trainer, each keeping its own part") {
-  // Decoding: 1000 x 1.15 / 500, rounded up.
+  // Decoding needs 1000 x 1.15 / 500 machines, rounded up.
   const Forecast small = ForecastOf(FormOf(50'000, 500), 1000, SomeMachine(), NeedOf(1000));
   CHECK(small.machines == 3);
   CHECK(small.bound == Bound::kTrainer);
@@ -109,7 +109,8 @@ TEST_CASE(
   CHECK(none.images_per_second == Approx(400));
   CHECK(none.first_requests == 2000 + 2 * 17);
   CHECK(none.requests == 2000);
-  // Three requests one after another (manifest, directories, blocks), then 192 blocks.
+  // The delays of three requests one after another (for the manifest, the directories, the blocks),
+  // then the transfer of 192 blocks.
   CHECK(none.first_batch_seconds == Approx(3 * 0.05 + 192 * 524'288 / 52'428'800.0));
   // A cache of half the dataset: half of the blocks come over the link.
   resources.link->cache_bytes = kImages * 131'072 / 2;

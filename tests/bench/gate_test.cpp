@@ -11,7 +11,8 @@ namespace {
 Measurement Rate(std::vector<double> values) {
   return {"rate", "1/s", true, std::move(values)};
 }
-Judgement Of(const Measurement& before, const Measurement& after, const GateRule& rule = {}) {
+Judgement JudgementOf(const Measurement& before, const Measurement& after,
+                      const GateRule& rule = {}) {
   return Judge({before}, {after}, rule).front().judgement;
 }
 // The differences between two results, if no option may differ.
@@ -23,25 +24,26 @@ std::vector<std::string> Differences(const nlohmann::ordered_json& before,
 }  // namespace
 
 TEST_CASE("a slowdown beyond noise and tolerance is worse, and the reverse is better") {
-  CHECK(Of(Rate({100, 101, 99}), Rate({80, 82, 81})) == Judgement::kWorse);
-  CHECK(Of(Rate({80, 82, 81}), Rate({100, 101, 99})) == Judgement::kBetter);
+  CHECK(JudgementOf(Rate({100, 101, 99}), Rate({80, 82, 81})) == Judgement::kWorse);
+  CHECK(JudgementOf(Rate({80, 82, 81}), Rate({100, 101, 99})) == Judgement::kBetter);
 }
 
 TEST_CASE("a figure that is better when lower is judged the other way round") {
   const Measurement before{"cpu", "s", false, {10, 11, 12}};
   const Measurement after{"cpu", "s", false, {20, 21, 22}};
-  CHECK(Of(before, after) == Judgement::kWorse);
-  CHECK(Of(after, before) == Judgement::kBetter);
+  CHECK(JudgementOf(before, after) == Judgement::kWorse);
+  CHECK(JudgementOf(after, before) == Judgement::kBetter);
 }
 
 TEST_CASE("a significant change within the tolerance does not count as a change") {
-  CHECK(Of(Rate({100, 101, 102}), Rate({97, 98, 98.5})) == Judgement::kSame);
-  CHECK(Of(Rate({100, 101, 102}), Rate({97, 98, 98.5}), {0.01, 0.05}) == Judgement::kWorse);
+  CHECK(JudgementOf(Rate({100, 101, 102}), Rate({97, 98, 98.5})) == Judgement::kSame);
+  CHECK(JudgementOf(Rate({100, 101, 102}), Rate({97, 98, 98.5}), {0.01, 0.05}) ==
+        Judgement::kWorse);
 }
 
 TEST_CASE("a large change that noise explains is unclear, not worse") {
-  CHECK(Of(Rate({100, 140, 60}), Rate({80, 130, 55})) == Judgement::kUnclear);
-  CHECK(Of(Rate({100}), Rate({50})) == Judgement::kUnclear);
+  CHECK(JudgementOf(Rate({100, 140, 60}), Rate({80, 130, 55})) == Judgement::kUnclear);
+  CHECK(JudgementOf(Rate({100}), Rate({50})) == Judgement::kUnclear);
 }
 
 TEST_CASE("a measurement that the new result lacks is missing") {
@@ -50,7 +52,8 @@ TEST_CASE("a measurement that the new result lacks is missing") {
   CHECK(lines.front().judgement == Judgement::kMissing);
 }
 
-TEST_CASE("results of other machines or settings cannot be compared, those of other datasets can") {
+TEST_CASE(
+    "results of different datasets can be compared, but not of different machines or settings") {
   const nlohmann::ordered_json one{{"command", "epoch"},
                                    {"machine", {{"cpu", "A"}, {"cpus", 2}}},
                                    {"threads", 2},
@@ -109,7 +112,7 @@ TEST_CASE("results of different options cannot be compared, whatever the option 
         std::vector<std::string>{"--direct: given and not given"});
   CHECK(differ({{"--an-option-of-tomorrow", {"1"}}}, {{"--an-option-of-tomorrow", {"2"}}}).size() ==
         1);
-  // How long, how often and where to write: these do not change what was measured.
+  // The function above says that these options do not change the measurement.
   CHECK(differ({{"--epochs", {"3"}}, {"--json-file", {"a.json"}}}, none).empty());
 }
 
@@ -126,9 +129,9 @@ TEST_CASE("an option that states the default is the same setting as its absence"
 
 TEST_CASE("a rise from zero is a change, and worse if lower values are better") {
   const Measurement none{"faults", "1", false, {0, 0, 0}}, some{"faults", "1", false, {3, 4, 5}};
-  CHECK(Of(none, some) == Judgement::kWorse);
-  CHECK(Of(some, none) == Judgement::kBetter);
-  CHECK(Of(none, none) == Judgement::kSame);
+  CHECK(JudgementOf(none, some) == Judgement::kWorse);
+  CHECK(JudgementOf(some, none) == Judgement::kBetter);
+  CHECK(JudgementOf(none, none) == Judgement::kSame);
 }
 
 }  // namespace sluice::bench

@@ -26,7 +26,7 @@ TEST_CASE("a made-up dataset has the requested samples and blocks") {
 }
 
 TEST_CASE(
-    "orders are measured once per round, and shuffled ones show the classes that chance gives") {
+    "orders are measured once per round, and a shuffled batch has as many classes as by chance") {
   const DatasetShape shape = MadeUpShape(40'000, 8, 50'000);
   OrderTask task;
   task.shape = &shape;
@@ -43,7 +43,7 @@ TEST_CASE(
     REQUIRE(one.rank_correlation);
   }
   // 1000 classes of 40 samples each. A batch of 1024 out of 40000 lacks a class with the
-  // probability (1 - 1024/40000)^40, nearly: 1000 x (1 - 0.3546).
+  // probability (1 - 1024/40000)^40 = 0.3546, nearly, so it has 1000 x (1 - 0.3546) classes.
   const double chance = 1000 * (1 - std::pow(1 - 1024.0 / 40'000, 40));
   for (const std::size_t shuffled : {1, 3}) {
     CHECK(figures[shuffled].classes[0] == Approx(chance).epsilon(0.02));

@@ -1,4 +1,4 @@
-// samples/plain_loader.h, with which other loaders are compared.
+// samples/plain_loader.h: a plain loader of image files, to compare other loaders with.
 #include "samples/plain_loader.h"
 
 #include <cmath>
@@ -29,7 +29,7 @@ std::string WriteGradient(const TemporaryFolder& folder, const std::string& name
 
 }  // namespace
 
-TEST_CASE("the plain loader gives every file once per epoch, in another order each, in batches") {
+TEST_CASE("the plain loader gives batches with every file once per epoch, in a different order") {
   const TemporaryFolder folder;
   std::vector<std::string> files;
   for (int i = 0; i < 23; ++i)
@@ -60,13 +60,14 @@ TEST_CASE("the plain loader's resize keeps a gradient, and mirrors it on request
   decoder.Resize({32, 0, 64, 64}, 16, false, plain.data());
   decoder.Resize({32, 0, 64, 64}, 16, true, mirrored.data());
   for (std::size_t i = 1; i < 15; ++i) {
-    // The middle of pixel i lies at 32 + 4 i + 2 in the picture, whose red there is twice that.
+    // The middle of pixel i lies at p = 32 + 4 i + 2 in the picture. There, pixel x has its middle
+    // at x + 1/2 and a red of 2 x, so the red at p is 2 p - 1.
     CHECK(std::abs(plain[(8 * 16 + i) * 3] - static_cast<int>(2 * (32 + 4 * i + 2) - 1)) <= 4);
     CHECK(plain[(8 * 16 + i) * 3] == mirrored[(8 * 16 + 15 - i) * 3]);
   }
 }
 
-TEST_CASE("the plain loader's failures reach the consumer, and it can be left in the middle") {
+TEST_CASE("the plain loader's failures reach the consumer, who may leave an epoch early") {
   const TemporaryFolder folder;
   const std::string good = WriteGradient(folder, "good.jpg");
   PlainLoader broken({good, (folder / "none.jpg").string(), good}, {.batch_size = 1, .side = 8});

@@ -53,7 +53,7 @@ TEST_CASE("writing through a link writes the file that it leads to") {
   CHECK(TextIn(folder / "elsewhere/file") == "new");
 }
 
-TEST_CASE("a result goes into a file that is not regular without replacing it") {
+TEST_CASE("a result is written into a file that is not regular, and does not replace it") {
   const test::TemporaryFolder folder;
   const std::string pipe = (folder / "pipe").string();
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
@@ -84,7 +84,7 @@ TEST_CASE("the text after a bar ends inside the picture") {
   const std::string text = "1630000 images/s  (sluice: 10.34x)";
   REQUIRE(plot.find(text) != std::string::npos);
   const std::size_t begin = plot.rfind("<text x=\"", plot.find(text)) + 9;
-  // Letters of 12 pixels' height are hardly wider than 7, and the picture has 760.
+  // Letters 12 pixels high are hardly wider than 7, and the picture is 760 pixels wide.
   CHECK(std::stod(plot.substr(begin)) + 7 * static_cast<double>(text.size()) < 760);
   CHECK(std::stod(plot.substr(begin)) > 400);
 }

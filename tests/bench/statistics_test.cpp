@@ -9,7 +9,7 @@
 namespace sluice::bench {
 namespace {
 
-// The chance by counting: every way of choosing which of the pooled values are the later ones.
+// ChanceOfHigher() by counting: tries every choice of the pooled values that may be `after`.
 double ByCounting(const std::vector<double>& before, const std::vector<double>& after) {
   std::vector<double> pool = before;
   pool.insert(pool.end(), after.begin(), after.end());
@@ -77,9 +77,10 @@ TEST_CASE("for many values, the probability comes from the normal distribution")
   std::vector<double> before, after;
   for (int i = 0; i < 30; ++i) {
     before.push_back(2 * i);
-    after.push_back(2 * i + 1);  // above half of the others
+    after.push_back(2 * i + 1);  // above i + 1 values of `before`
   }
-  // 30 * 31 / 2 = 465 of 900 pairs; the deviation is sqrt(900 * 61 / 12) = 67.64.
+  // In 30 * 31 / 2 = 465 of 900 pairs the later value is higher. The standard deviation of that
+  // number is sqrt(900 * 61 / 12) = 67.64.
   CHECK(ChanceOfHigher(before, after) ==
         Approx(0.5 * std::erfc((465 - 0.5 - 450) / std::sqrt(900 * 61 / 12.0) / std::sqrt(2.0))));
 }

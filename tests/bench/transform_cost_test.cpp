@@ -1,3 +1,4 @@
+// The steps that `sluice-bench transforms` measures, and their costs.
 #include <set>
 
 #include <sluice/parse_pipeline.h>
@@ -15,16 +16,16 @@ TEST_CASE("sluice-bench transforms measures each step except OneHot, which chang
   }
   for (const std::string& form : PipelineSteps()) {
     INFO(form);
-    // Every step accepts a 3 for the numbers that it requires.
+    // A step that requires numbers accepts a single 3.
     const std::string name = form.substr(0, form.find_first_of(":["));
-    const std::string whole = form.substr(0, form.find('['));
+    const std::string required = form.substr(0, form.find('['));
     const Transform step =
-        ParsePipeline(name + (whole.find(':') == std::string::npos ? "" : ":3"))[0];
+        ParsePipeline(name + (required.find(':') == std::string::npos ? "" : ":3"))[0];
     CHECK(measured.contains(step.index()) == !std::holds_alternative<OneHot>(step));
   }
 }
 
-TEST_CASE("the cost of a step names the number of pixels that it gives out") {
+TEST_CASE("the cost of a step says how many pixels the step's output has") {
   const std::vector<StepCost> costs = MeasureSteps({"none", "rrc:96"}, 224, 1, 0, {});
   CHECK(costs[0].pixels_out == 224 * 224);
   CHECK(costs[1].pixels_out == 96 * 96);

@@ -9,7 +9,7 @@
 using namespace sluice;
 using namespace sluice::bench;
 
-TEST_CASE("Uploads are measured next to copies alone, of the same bytes") {
+TEST_CASE("Uploads are measured in turn with bare copies of the same bytes") {
   const auto driver = std::make_shared<SimulatedDevice>();
   UploadShape shape;
   shape.batch_size = 6;
@@ -32,18 +32,19 @@ TEST_CASE("Uploads are measured next to copies alone, of the same bytes") {
       copied = batch.copy_end;
     }
     CHECK(rates.cpus_busy >= 0);
-    CHECK_FALSE(rates.gpu);  // that device is not on a bus
+    CHECK_FALSE(rates.gpu);  // the simulated device is on no bus
   }
   CHECK(driver->Alive() == 0);
-  // Steps travel as operations next to the labels: 4 and 1 of 20 bytes for each of 6 samples.
+  // Steps are copied as operations, on the labels' page: 5 operations of 20 bytes for each of the 6
+  // samples, 4 for ColorJitter and 1 for RandomGrayscale.
   shape.steps = {ColorJitter{.4, .4, .4, .1}, RandomGrayscale{}};
   const UploadRates steps = MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {});
   CHECK(steps.batch_bytes == 6 * 10 * 10 * 3 + 4096);
   CHECK(steps.uploads.size() == 1);
   shape.steps = {RandAugment{}, GaussianBlur{3}};
   CHECK(MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {}).uploads.size() == 1);
-  // Refused are a step that moves pixels after decoding, a blur wider than the pictures, and more
-  // steps than fit on a device.
+  // A step that moves pixels after decoding is refused, as are a blur wider than the pictures and
+  // more steps than fit on a device.
   for (const Pipeline& refused :
        {Pipeline{HorizontalFlip()}, Pipeline{GaussianBlur{21}}, Pipeline(70, ColorJitter{.1})}) {
     shape.steps = refused;
@@ -63,9 +64,9 @@ TEST_CASE("A conversion's time begins when its own copy and the previous convers
   CHECK(ConversionSeconds({}) == 0);
 }
 
-TEST_CASE("Conversion time counts as beside copies while another batch is being copied") {
-  // Copies of 2 seconds, one after another; conversions of 1 second, and of 3, which waits for the
-  // first.
+TEST_CASE("ShareBesideCopies() is the share of conversion time in which another batch is copied") {
+  // Copies of 2 seconds, one after another. First each conversion takes 1 second; then one takes 3,
+  // and the next, of 1 second, waits for it.
   CHECK(ShareBesideCopies({{0, 2, 3}, {2, 4, 5}, {4, 6, 7}}) == Approx(2.0 / 3));
   CHECK(ShareBesideCopies({{0, 2, 5}, {2, 4, 6}}) == Approx(2.0 / 4));
   CHECK(ShareBesideCopies({{0, 2, 2}, {2, 4, 4}}) == 0);

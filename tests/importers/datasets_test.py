@@ -1,4 +1,4 @@
-"""Parquet from Hugging Face's datasets: images, classes, texts, numbers and boxes equal those that it reads."""
+"""Parquet from Hugging Face's datasets: images, classes, texts, numbers and boxes equal those that datasets reads."""
 
 import importers
 
@@ -44,7 +44,7 @@ with importers.Workplace() as place:
         part = datasets.Dataset.from_generator(rows_of, features=features, cache_dir=str(place.folder / "cache"),
                                                gen_kwargs={"place": place, "begin": begin, "end": end})
         files.append(place.folder / f"train-{k:05}-of-00002.parquet")
-        # push_to_hub() writes such files, too. The second one has small groups of rows.
+        # push_to_hub() also writes such files. The second file has small groups of rows.
         part.to_parquet(str(files[-1]), batch_size=3 if k else None)
         parts.append(part)
     whole = datasets.concatenate_datasets([
@@ -57,16 +57,16 @@ with importers.Workplace() as place:
     importers.check("samples", [len(rows), len(usual)], [len(whole)] * 2)
     names = whole.features["label"].names
     kinds = whole.features["objects"]["category"].feature.names
-    for i, (row, other, sample) in enumerate(zip(rows, usual, raw)):
+    for i, (row, usual_row, sample) in enumerate(zip(rows, usual, raw)):
         importers.check_pixels(f"image {i}", decoded, row["image"], sample["image"]["bytes"])
-        importers.check(f"file {i}", other["image"], row["image"])
+        importers.check(f"file {i}", usual_row["image"], row["image"])
         boxes = sample["objects"]["bbox"]
         expected = {
             "key": sample["image"]["path"], "label": names[sample["label"]], "caption": sample["caption"] or "",
             "serial": str(sample["serial"]), "weight": str(sample["weight"]), "kept": str(int(sample["kept"])),
         }
         importers.check(f"sample {i}", {name: row[name] for name in expected}, expected)
-        importers.check(f"sample {i}", {name: other[name] for name in expected}, expected)
+        importers.check(f"sample {i}", {name: usual_row[name] for name in expected}, expected)
         importers.check(f"boxes {i}", json.loads(row["objects.bbox"]), [[x, y, x + w, y + h] for x, y, w, h in boxes])
         importers.check(f"kinds {i}", row["objects.category"].replace("[]", ""),
                         "|".join(kinds[kind] for kind in sample["objects"]["category"]))

@@ -1,4 +1,4 @@
-"""A .beton that FFCV writes, with JPEGs and raw pixels: pixels, numbers, arrays, JSON and bytes equal its loader's."""
+""".beton files that FFCV writes, with JPEGs or raw pixels: images, numbers, arrays, JSON, bytes equal its loader's."""
 
 import importers
 
@@ -30,11 +30,11 @@ class Samples:
         path, label = self.files[i]
         picture = numpy.asarray(Image.open(path).convert("RGB").resize(SIZE))
         return (picture, label, i / 8, numpy.arange(6, dtype=NUMPY).reshape(2, 3) - i, {"name": f"a “name” {i}"},
-                numpy.frombuffer(bytes(range(1 + i % 255)), numpy.uint8))  # FFCV cannot read an empty one
+                numpy.frombuffer(bytes(range(1 + i % 255)), numpy.uint8))  # FFCV cannot read an empty array
 
 
 def decoded(content):
-    """Decodes a JPEG by FFCV's own decoder."""
+    """Decodes a JPEG by FFCV's own decoder, and any other image by Pillow."""
     if not content.startswith(b"\xff\xd8"):
         return numpy.asarray(Image.open(io.BytesIO(content)))
     width, height = SIZE

@@ -1,4 +1,4 @@
-"""Tests of the importers with files that a real library wrote: the samples are compared with those that it reads.
+"""For tests that convert files written by other libraries, and compare the samples with what these libraries read.
 
 Each test is started with the paths of `sluice` and of `make_photos`, or of a folder with class folders of JPEGs. If the
 interpreter lacks the library, one of SLUICE_TEST_PYTHONS (paths separated by colons) runs the test again."""
@@ -16,7 +16,8 @@ SKIPPED = 77
 
 
 def need(*modules):
-    """Continues in an interpreter that has the modules: this one or another."""
+    """Continues in an interpreter that has the modules: this one, or one of SLUICE_TEST_PYTHONS. If none has them,
+    exits with SKIPPED."""
     if all(importlib.util.find_spec(module) for module in modules):
         return
     find = "import importlib.util as i, sys; sys.exit(not all(map(i.find_spec, sys.argv[1:])))"
@@ -33,7 +34,8 @@ def _runs(python):
 
 
 class Workplace:
-    """A folder, as a context, with `files`: pairs of a JPEG's path and its class number in `classes`."""
+    """A context that makes a temporary folder, and JPEGs: `files` has pairs of a path and a class number, the index of
+    the class in `classes`."""
 
     def __enter__(self):
         self.sluice = sys.argv[1]
@@ -81,7 +83,7 @@ def check(what, one, other):
 
 
 def check_pixels(what, decode, one, other):
-    """Compares two files' pixels. `decode` is the library's: it makes an array of a file's bytes."""
+    """Compares two files' pixels. `decode`, the library's decoder, makes an array of a file's bytes."""
     one, other = decode(one), decode(other)
     if one.shape != other.shape or (one != other).any():
-        sys.exit(f"{what}: other pixels")
+        sys.exit(f"{what}: the pixels differ")

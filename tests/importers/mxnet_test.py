@@ -1,4 +1,4 @@
-"""RecordIO from MXNet: images and labels equal those that it reads, also with detection and with several labels."""
+"""RecordIO from MXNet: images and labels equal those that MXNet reads, also if labels are several numbers or boxes."""
 
 import importers
 
@@ -17,12 +17,13 @@ def decoded(content):
 
 
 def written(place, name, labels):
-    """A file with a record for each picture. labels[i] is the label of picture i: a number, or an array."""
+    """Writes a file with a record for each picture. labels[i] is the label of picture i: a number, or an array. Returns
+    the file's path, and the records as MXNet reads them."""
     file = place.folder / f"{name}.rec"
     out = mxnet.recordio.MXIndexedRecordIO(str(file.with_suffix(".idx")), str(file), "w")
     for i, (path, _) in enumerate(place.files):
         content = path.read_bytes()
-        if i % 2:  # after the picture, the magic number, which ends a part of a record
+        if i % 2:  # the magic number after the picture, at which MXNet cuts a record into parts
             content += b"\0" * (-len(content) % 4) + struct.pack("<I", 0xCED7230A) * 3
         out.write_idx(i, mxnet.recordio.pack(mxnet.recordio.IRHeader(0, labels[i], i, 0), content))
     out.close()
@@ -42,7 +43,7 @@ with importers.Workplace() as place:
     file, samples = written(place, "several", [[i, i / 2, -1.5] for i in range(len(place.files))])
     for i, (row, (header, _)) in enumerate(zip(place.convert([file], *KEEP, name="several"), samples)):
         importers.check(f"labels {i}", json.loads(row["labels"]), header.label.tolist())
-    # As tools/im2rec.py does with --pack-label: two numbers of the head, five of each object.
+    # As MXNet's im2rec.py writes with --pack-label: a head of two numbers, then five numbers for each object.
     file, samples = written(place, "detection", [
         [2, 5] + [v for k in range(i % 3) for v in (k % 2, .125, .25 * k, .5, .75)] for i in range(len(place.files))])
     rows = place.convert([file], *KEEP, name="detection")

@@ -1,4 +1,4 @@
-"""TFRecords from TensorFlow: images, labels, texts, numbers and boxes equal those that it reads."""
+"""TFRecords from TensorFlow: images, labels, texts, numbers and boxes equal those that TensorFlow reads."""
 
 import importers
 
@@ -19,19 +19,19 @@ def decoded(content):
 
 
 def example(i, path, label):
-    def of(**kinds):
+    def feature(**kinds):
         return tf.train.Feature(**kinds)
     boxes = [[k / 8, 0.125, 0.5 + k / 8, 0.875] for k in range(i % 3)]
     features = {
-        "image/encoded": of(bytes_list=tf.train.BytesList(value=[path.read_bytes()])),
-        "image/class/label": of(int64_list=tf.train.Int64List(value=[label])),
-        "caption": of(bytes_list=tf.train.BytesList(value=[f"a “picture”, number {i}".encode()])),
-        "serial": of(int64_list=tf.train.Int64List(value=[-(10 ** 12) - i])),
-        "weight": of(float_list=tf.train.FloatList(value=[i / 8])),
+        "image/encoded": feature(bytes_list=tf.train.BytesList(value=[path.read_bytes()])),
+        "image/class/label": feature(int64_list=tf.train.Int64List(value=[label])),
+        "caption": feature(bytes_list=tf.train.BytesList(value=[f"a “picture”, number {i}".encode()])),
+        "serial": feature(int64_list=tf.train.Int64List(value=[-(10 ** 12) - i])),
+        "weight": feature(float_list=tf.train.FloatList(value=[i / 8])),
     }
     for k, side in enumerate(BOX):
         values = tf.train.FloatList(value=[box[k] for box in boxes])
-        features[f"image/object/bbox/{side}"] = of(float_list=values)
+        features[f"image/object/bbox/{side}"] = feature(float_list=values)
     return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
 
 
@@ -51,18 +51,18 @@ with importers.Workplace() as place:
                          f"{boxes}=boxes:xyxy-relative")
     usual = place.convert(files, *KEEP, "--classes", names, name="usual")
     lists = {f"image/object/bbox/{side}": tf.io.RaggedFeature(tf.float32) for side in BOX}
-    form = {"image/encoded": tf.io.FixedLenFeature([], tf.string), "caption": tf.io.FixedLenFeature([], tf.string),
+    spec = {"image/encoded": tf.io.FixedLenFeature([], tf.string), "caption": tf.io.FixedLenFeature([], tf.string),
             "image/class/label": tf.io.FixedLenFeature([], tf.int64), "serial": tf.io.FixedLenFeature([], tf.int64),
             "weight": tf.io.FixedLenFeature([], tf.float32), **lists}
-    samples = [tf.io.parse_single_example(record, form) for record in tf.data.TFRecordDataset([str(f) for f in files])]
+    samples = [tf.io.parse_single_example(record, spec) for record in tf.data.TFRecordDataset([str(f) for f in files])]
     importers.check("samples", [len(rows), len(usual)], [len(samples)] * 2)
-    for i, (row, other, sample) in enumerate(zip(rows, usual, samples)):
+    for i, (row, usual_row, sample) in enumerate(zip(rows, usual, samples)):
         sample = {name: value.numpy() for name, value in sample.items()}
         importers.check_pixels(f"image {i}", decoded, row["image"], sample["image/encoded"])
-        importers.check(f"file {i}", other["image"], row["image"])
+        importers.check(f"file {i}", usual_row["image"], row["image"])
         expected = {"image/class/label": place.classes[sample["image/class/label"]],
                     "caption": sample["caption"].decode()}
-        importers.check(f"sample {i}", {name: other[name] for name in expected}, expected)
+        importers.check(f"sample {i}", {name: usual_row[name] for name in expected}, expected)
         expected |= {"serial": str(sample["serial"]), "weight": str(sample["weight"])}
         importers.check(f"sample {i}", {name: row[name] for name in expected}, expected)
         height, width, _ = decoded(row["image"]).shape

@@ -1,11 +1,11 @@
 #!/bin/sh
-# README.md's two commands, and the .deb, in a system that has nothing else: tests/install/bare_system.sh SUITE
+# README.md's two commands, and the .deb, in a newly installed system: tests/install/bare_system.sh SUITE
 #
 # SUITE is bookworm or trixie (Debian 12 and 13) or noble (Ubuntu 24.04). debootstrap makes the system in a temporary
-# folder (of TMPDIR; 5 GB), where a clone of this repository's last commit runs both commands and makes a .deb.
-# lintian checks the package, and a second bare system installs, uses and removes it. All of it takes as long as
-# two builds. If root, debootstrap or the network is lacking, a line says so (exit code 77). With CCACHE_DIR set,
-# compiling goes through ccache and that folder.
+# folder of 5 GB (under TMPDIR or /var/tmp). There, a clone of this repository's last commit runs both commands and
+# makes a .deb. lintian checks the package, and a second bare system installs, uses and removes it. All of it takes as
+# long as two builds. Without root, debootstrap, mounts or the network, a line says so, and the exit code is 77. If
+# CCACHE_DIR is set, compilers run through ccache, which uses that folder.
 set -eu
 skip() { printf '%s\n' "bare_system: skipped: $*"; exit 77; }
 step() { printf '\n%s\n' "== $suite: $*"; }
@@ -24,8 +24,8 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/sluice-$suite.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# Without Ubuntu's keys, debootstrap asks Debian's servers for noble. Then Ubuntu's server is named, as debootstrap's
-# script for noble names it, and signatures are not checked.
+# Without Ubuntu's keys, debootstrap would ask Debian's servers for noble. So it then gets Ubuntu's server, which its
+# own script for noble names, and does not check signatures.
 unchecked=
 mirror=
 if [ "$suite" = noble ] && [ ! -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ]; then
@@ -33,16 +33,16 @@ if [ "$suite" = noble ] && [ ! -e /usr/share/keyrings/ubuntu-archive-keyring.gpg
   mirror=$(sed -n 's|.*default_mirror \(http://archive\..*\)|\1|p' /usr/share/debootstrap/scripts/noble)
 fi
 
-bare() {  # bare NAME: a system in $work/NAME
+bare() {  # bare NAME: makes a system in $work/NAME
   step "making a bare system"
-  # shellcheck disable=SC2086  # each is one word or none
+  # shellcheck disable=SC2086  # $unchecked and $mirror are one word or none
   debootstrap $unchecked --variant=minbase --components=$components "$suite" "$work/$1" $mirror >"$work/$1.log" 2>&1 || {
     ! grep -q "getting release file" "$work/$1.log" || skip "the packages of $suite cannot be fetched"
     tail -n 20 "$work/$1.log"
     exit 1
   }
 }
-# in_system NAME COMMAND: COMMAND runs in that system. The mounts are the inner shell's, and end with it.
+# in_system NAME COMMAND: runs COMMAND in that system. The inner shell makes the mounts, and they end with it.
 in_system() {
   # shellcheck disable=SC2016  # for the inner shell
   unshare --mount sh -eu -c '
@@ -64,7 +64,7 @@ in_system first "cd /sluice && samples/quickstart.sh"
 step "tests/run.sh"
 in_system first "cd /sluice && tests/run.sh"
 step "a .deb"
-nameless=bogus-mail-host,bogus-mail-host-in-debian-changelog  # nobody answers for the package of a test
+nameless=bogus-mail-host,bogus-mail-host-in-debian-changelog  # the package of a test has no maintainer
 in_system first "cd /sluice && tools/setup.sh package && cpack -G DEB -B build/deb --config build/release/CPackConfig.cmake
   apt-get -qq install -y --no-install-recommends lintian
   lintian --fail-on error --suppress-tags $nameless build/deb/*.deb"

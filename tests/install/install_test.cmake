@@ -1,4 +1,4 @@
-# The steps of the tests in tests/install/CMakeLists.txt, which describes the variables.
+# The steps of the tests in tests/install/CMakeLists.txt, which sets the variables.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -10,7 +10,7 @@ function(run)
   endif()
 endfunction()
 
-# install_moved(BUILD PREFIX): installs to one place, moves it to PREFIX.
+# install_moved(BUILD PREFIX): installs to a different prefix, and moves that to PREFIX.
 function(install_moved build prefix)
   file(REMOVE_RECURSE ${prefix} ${prefix}-first)
   run(${CMAKE_COMMAND} --install ${build} --prefix ${prefix}-first)
@@ -34,7 +34,7 @@ function(build_samples prefix folder)
   run(${CMAKE_COMMAND} --build ${folder})
 endfunction()
 
-# Compiles the tutorial with nothing but the flags that pkg-config gives for the module.
+# Compiles samples/train_softmax.cpp with only the flags that pkg-config gives for the module.
 function(compile_sample prefix module program)
   set(ENV{PKG_CONFIG_PATH} ${prefix}/${PC_DIR})
   execute_process(COMMAND pkg-config --cflags --libs ${module} OUTPUT_VARIABLE flags
@@ -47,8 +47,8 @@ function(compile_sample prefix module program)
     ${flags})
 endfunction()
 
-# Configures a project of one trainer in FOLDER, which finds Sluice by the lines CODE. Sets RESULT
-# to its exit code and OUTPUT to its output.
+# Configures in FOLDER a project with one trainer, whose lines CODE find Sluice. Sets RESULT to
+# CMake's exit code and OUTPUT to CMake's output.
 function(configure_trainer folder code)
   file(REMOVE_RECURSE ${folder})
   file(WRITE ${folder}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
@@ -77,7 +77,7 @@ function(expect_failure sentence)
   endif()
 endfunction()
 
-# Converts and plays a folder of pictures with the programs that were just built.
+# Makes pictures, converts them with the installed program, and runs the trainer on the dataset.
 function(try_out prefix samples trainer)
   set(photos ${samples}/photos)
   set(dataset ${samples}/dataset)
@@ -135,7 +135,7 @@ if(sluice_trainer_FOUND OR NOT sluice_reader_FOUND)
 endif()" -D CMAKE_PREFIX_PATH=${WORK}/prefix)
   expect_success()
 elseif(STEP STREQUAL "part")
-  # As after `ninja sluice_reader`: the reader's libraries are built, and nothing else.
+  # Makes a build folder as after `ninja sluice_reader`, with the reader's libraries and nothing else.
   file(REMOVE_RECURSE ${WORK}/part)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/part -G Ninja -D CMAKE_CXX_COMPILER=${COMPILER}
     -D BUILD_SHARED_LIBS=OFF -D SLUICE_BUILD_TESTS=OFF -D SLUICE_BUILD_SAMPLES=OFF)
@@ -155,7 +155,8 @@ elseif(STEP STREQUAL "part")
   expect_failure("Sluice's writer is not installed in .*part-prefix, since it had not been built")
   compile_sample(${WORK}/part-prefix sluice-reader ${WORK}/part-train_softmax)
 elseif(STEP STREQUAL "headers")
-  # Compiles code as users write it, after including every header except torch.h, which needs LibTorch.
+  # Looks for macros, and compiles code as users write it. The code includes every header except torch.h, which needs
+  # LibTorch.
   file(GLOB headers RELATIVE ${WORK}/prefix/include ${WORK}/prefix/include/sluice/*.h)
   foreach(header ${headers})
     file(STRINGS ${WORK}/prefix/include/${header} macros REGEX "^ *# *define")
@@ -198,13 +199,13 @@ elseif(STEP STREQUAL "without_catch")
     else()
       expect_success()
       if(NOT OUTPUT MATCHES "Sluice: no tests; install catch2 and libpng-dev")
-        message(FATAL_ERROR "it does not say that there are no tests: ${OUTPUT}")
+        message(FATAL_ERROR "CMake does not say that there are no tests: ${OUTPUT}")
       endif()
     endif()
   endforeach()
 elseif(STEP STREQUAL "other_name")
-  # libspng has one of two pkg-config names, by the build system that built it. Makes the name that this system has
-  # unusable, and the other name lead to the same library.
+  # libspng has one of two pkg-config names, depending on the build system that built it. Makes the name that this
+  # system has unusable, and gives the library the other name.
   execute_process(COMMAND pkg-config --variable=pcfiledir ${SPNG} OUTPUT_VARIABLE system
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   set(other libspng)
@@ -257,7 +258,7 @@ elseif(STEP STREQUAL "other_kind")
       execute_process(COMMAND nm -DC --defined-only ${library} OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
       string(REGEX REPLACE "[^\n]*sluice::[^\n]*\n" "" foreign "${names}")
       if(foreign OR NOT names)
-        message(FATAL_ERROR "${library} exports names that are not of namespace sluice, or none: ${foreign}")
+        message(FATAL_ERROR "${library} exports names outside of namespace sluice, or no names at all: ${foreign}")
       endif()
     endforeach()
   endif()

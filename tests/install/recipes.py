@@ -1,8 +1,8 @@
 """Checks the recipes of tools/packaging against the build that they describe: recipes.py ROOT
 
-The version and the dependencies stand in version.h and CMakeLists.txt; tools/setup.sh and the recipes for Conan, vcpkg
-and conda repeat them under the names that these use. A library that one of them lacks or adds, a minimum version that
-differs, a kind of images that a recipe leaves open, and an option that does not exist are errors.
+The version and the dependencies stand in version.h and CMakeLists.txt. tools/setup.sh and the recipes for Conan, vcpkg
+and conda repeat them, each under its own names. It is an error if one of them lacks a library, adds one, states a
+different minimum version, does not mention a kind of images, or mentions an option that does not exist.
 """
 
 import json
@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-# What CMakeLists.txt looks for: its package in Debian, Conan, vcpkg and conda.
+# For each library that CMakeLists.txt looks for, the names of its package in Debian, Conan, vcpkg and conda.
 NAMES = {
     "CLI11": ("libcli11-dev", "cli11", "cli11", "cli11"),
     "nlohmann_json": ("nlohmann-json3-dev", "nlohmann_json", "nlohmann-json", "nlohmann_json"),
@@ -38,7 +38,7 @@ NOT_PACKAGED = {"PkgConfig", "Threads", "Catch2", "PNG"}
 
 
 def needs_of_build(cmake):
-    """What CMake looks for, with the oldest version that it takes, or ""."""
+    """Returns the libraries that CMake looks for, each with the oldest version that CMake accepts, or ""."""
     needs = dict(re.findall(r"find_package\((\w+) ?([\d.]*)", cmake))
     for call, modules in re.findall(r"pkg_(check_modules|search_module)\(\w+ \w+ IMPORTED_TARGET ([^)]*)\)", cmake):
         for module in modules.split()[:1 if call == "search_module" else None]:
@@ -100,7 +100,7 @@ def check(root):
             ("conanfile.py", {f"SLUICE_WITH_{kind}" for kind in listed}),
             ("portfile.cmake", set(re.findall(r"SLUICE_\w+", read("tools/packaging/vcpkg/portfile.cmake")))),
             ("recipe.yaml", set(re.findall(r"SLUICE_\w+", recipe)))):
-        found += [f"{file}: it leaves {option} open" for option in sorted(kinds - named)]
+        found += [f"{file}: {option} is not mentioned" for option in sorted(kinds - named)]
         found += [f"{file}: there is no option {option}" for option in sorted(named - options)]
     return found
 

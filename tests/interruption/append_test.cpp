@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 // A dataset of one shard, and pictures for `shards` more.
 class Addition {
  public:
-  // `direct`: shards are added past the page cache, but not those of after().
+  // `direct`: the command writes shards past the page cache; the run for after() does not.
   Addition(int shards, bool direct) {
     WriteClasses(folder_ / "first", 2, 60, 50);
     WriteClasses(folder_ / "second", (shards * 8 + 2) / 3, 50, 60);
@@ -50,8 +50,8 @@ class Addition {
   bool direct() const { return direct_; }
   std::filesystem::path source() const { return folder_ / "second"; }
 
-  // The dataset before the addition, alone in a folder, which also gets the files made next to the
-  // dataset.
+  // Makes a new folder with a copy of the dataset before the addition, and returns the copy's path.
+  // Files that the addition makes next to the dataset go into the same folder.
   std::filesystem::path Fresh() const {
     const auto work = folder_ / "work";
     std::filesystem::remove_all(work);
@@ -85,7 +85,8 @@ class Addition {
     for (std::uint64_t i = 0; i < dataset.size(); ++i)
       CHECK(dataset[i].Payload().width == 200);
   }
-  void CheckGoesOn(const std::filesystem::path& data) const {
+  // Runs the command again, and checks that it ends with the bytes of an uninterrupted run.
+  void CheckResumes(const std::filesystem::path& data) const {
     const Outcome outcome = Run(data);
     INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
     CHECK(outcome.exit_code == 0);
@@ -111,7 +112,7 @@ void KillBeforeCalls(int shards, bool direct, std::size_t first, std::size_t ste
     const auto data = addition.Fresh();
     CHECK(addition.Run(data, "kill:" + std::to_string(call)).signal == SIGKILL);
     addition.CheckWhole(data);
-    addition.CheckGoesOn(data);
+    addition.CheckResumes(data);
   }
 }
 
@@ -119,11 +120,11 @@ void KillAdditions(int kills, bool direct) {
   const Addition addition(3, direct);
   const Clock::time_point start = Clock::now();
   REQUIRE(addition.Run(addition.Fresh()).exit_code == 0);
-  const double whole = std::chrono::duration<double>(Clock::now() - start).count();
+  const double run_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   RandomStream random(11, static_cast<Purpose>(999), 1);
   for (int attempt = 0; attempt < kills; ++attempt) {
     const auto data = addition.Fresh();
-    const std::chrono::duration<double> wait(whole * static_cast<double>(random.Below(1000)) /
+    const std::chrono::duration<double> wait(run_seconds * static_cast<double>(random.Below(1000)) /
                                              1000);
     Running running(SLUICE_COMMAND, addition.Command(data));
     const Clock::time_point begin = Clock::now();
@@ -131,7 +132,7 @@ void KillAdditions(int kills, bool direct) {
       if (Clock::now() - begin >= wait) running.Signal(SIGKILL);
     });
     addition.CheckWhole(data);
-    addition.CheckGoesOn(data);
+    addition.CheckResumes(data);
   }
 }
 
@@ -151,8 +152,9 @@ void LayOutFolder(const DiskState& state, const std::filesystem::path& folder) {
     WriteBytes(folder / name, content);
 }
 
-// The states of two folders, the dataset's and that of the added shards, after each call of a
-// recorded addition.
+// Goes through the states that a power loss after any call of a recorded addition may leave in two
+// folders: the dataset's and the one of the added shards. Resumes the addition from every
+// `every`-th of these states.
 class AppendReplay {
  public:
   AppendReplay(const Addition& addition, std::size_t every) : addition_(addition), every_(every) {}
@@ -232,10 +234,10 @@ TEST_CASE("an addition killed after its work but before its exit is finished by 
   const auto last = std::find_if(calls.rbegin(), calls.rend(), [](const RecordedCall& call) {
     return call.call == FileCall::kUnlink;
   });
-  REQUIRE(last != calls.rend());  // of the mark in the folder next to the dataset
+  REQUIRE(last != calls.rend());  // it removes the mark from the folder next to the dataset
   const auto data = addition.Fresh();
   CHECK(addition.Run(data, "kill:" + std::to_string(calls.rend() - last - 1)).signal == SIGKILL);
-  addition.CheckGoesOn(data);
+  addition.CheckResumes(data);
   // Now no file shows whether the addition was finished.
   const Outcome again = addition.Run(data);
   CHECK(again.exit_code == 0);

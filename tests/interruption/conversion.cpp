@@ -37,12 +37,12 @@ RunOptions Conversion::WithSeam(const std::filesystem::path& data, const std::st
                                 const std::filesystem::path& record) {
   RunOptions options;
   const char* const sanitizer = std::getenv("ASAN_OPTIONS");
-  options.environment = {
-      std::string("LD_PRELOAD=") + SLUICE_FILE_SEAM, "SLUICE_SEAM_FOLDER=" + data.string(),
-      "SLUICE_SEAM_DO=" + action,
-      // The seam comes before the sanitizer. That is harmless, because it only makes system calls.
-      std::string("ASAN_OPTIONS=verify_asan_link_order=0:") +
-          (sanitizer == nullptr ? "" : sanitizer)};
+  options.environment = {std::string("LD_PRELOAD=") + SLUICE_FILE_SEAM,
+                         "SLUICE_SEAM_FOLDER=" + data.string(), "SLUICE_SEAM_DO=" + action,
+                         // AddressSanitizer would refuse to be loaded after the seam. That order is
+                         // harmless, because the seam only makes system calls.
+                         std::string("ASAN_OPTIONS=verify_asan_link_order=0:") +
+                             (sanitizer == nullptr ? "" : sanitizer)};
   if (!record.empty()) options.environment.push_back("SLUICE_SEAM_RECORD=" + record.string());
   return options;
 }

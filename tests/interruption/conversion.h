@@ -24,14 +24,16 @@ class Conversion {
   bool direct() const noexcept { return direct_; }
 
   Words Command(const std::filesystem::path& data) const;
-  // Runs the command. `action` and `record` are for the seam (file_record.h); empty: none.
+  // Runs the command. `action` and `record` are for the seam (file_record.h); if both are empty,
+  // the command runs without it.
   Outcome Run(const std::filesystem::path& data, const std::string& action = {},
               const std::filesystem::path& record = {}) const;
   // The options that run a program with the seam.
   static RunOptions WithSeam(const std::filesystem::path& data, const std::string& action,
                              const std::filesystem::path& record = {});
 
-  // Checks that every reading command gives a good answer for a whole dataset, or a clear error.
+  // Checks that `inspect`, `verify` and `sluice-bench epoch` succeed if the dataset is whole, and
+  // otherwise fail with a clear error.
   void CheckReaders(const std::filesystem::path& data) const;
   // Runs the command again, and checks that it ends with the bytes of an uninterrupted run.
   void CheckResumes(const std::filesystem::path& data) const;

@@ -1,4 +1,4 @@
-// File systems that cannot do all that others can: write past the page cache, map files. The seam
+// File systems that do not allow writes past the page cache, or that cannot map files. The seam
 // simulates them.
 #include <cerrno>
 
@@ -26,7 +26,7 @@ constexpr const char* kUnmapped = "its file system cannot map files";
 
 }  // namespace
 
-TEST_CASE("where no file can be mapped, each command works, and one line for a dataset says so") {
+TEST_CASE("where no file can be mapped, commands work, and say so in one line per dataset") {
   const Conversion conversion(3);
   const std::string data = conversion.folder() / "data", other = conversion.folder() / "other";
   for (const std::string& folder : {data, other})
@@ -83,7 +83,8 @@ TEST_CASE("if direct writes are refused halfway, the rest goes through the cache
     const auto data = conversion.folder() / "data";
     const Outcome outcome =
         conversion.Run(data, "fail:" + std::to_string(number) + ":" + std::to_string(EINVAL));
-    // If this file system itself refuses, it has refused earlier, and the call simply fails.
+    // If the test's own file system refuses direct writes, it has done so before this call. The
+    // injected error then ends the conversion.
     if (outcome.exit_code == 3) {
       CHECK(CountOf(outcome.err, kRefusal) == 1);
       CHECK(ContentsIfAny(data) == conversion.expected());
@@ -105,7 +106,7 @@ TEST_CASE("the parts of a split say once that direct writes are refused") {
   CHECK(CountOf(outcome.err, kRefusal) == 1);
 }
 
-TEST_CASE("shards rewritten by an edit go past the page cache or say that they could not") {
+TEST_CASE("an edit with --direct writes the same bytes, and says so if direct writes are refused") {
   const Conversion conversion(2, true);
   const auto from = conversion.folder() / "expected";
   const std::vector<std::pair<std::string, Words>> edits = {

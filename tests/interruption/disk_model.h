@@ -3,8 +3,7 @@
 // A file's data is certainly on the disk once the file was synced; until then, any part of it may
 // be. The file that a name refers to is certain once the folder was synced; until then, each name
 // may, independently of all others, refer to any file that it has referred to since the last sync.
-// (File systems promise more order than that; a program that does not rely on it is correct on all
-// of them.)
+// (Real file systems promise more. A program that relies only on POSIX is correct on all of them.)
 #pragma once
 
 #include <functional>
@@ -26,7 +25,7 @@ class DiskModel {
   // Models one folder without sub-folders, which does not exist yet.
   explicit DiskModel(std::string folder) : folder_(std::move(folder)) {}
 
-  // Begins with a folder that has existed for long, and holds these files.
+  // Begins with a folder that exists and holds these files; all of it is synced.
   void Begin(const std::map<std::string, std::string>& content);
 
   // Applies a finished call on this folder or its parent. For a link, which comes from another
@@ -34,8 +33,8 @@ class DiskModel {
   void Apply(const RecordedCall& call);
 
   // Calls `visit` for each state that the disk may be in if the power fails now. For a file with
-  // unsynced data it tries a few contents: nothing, everything, a beginning, everything except
-  // holes, and the right size full of zeros.
+  // unsynced data it tries five contents: the content at the last sync, everything written, its
+  // first half, everything with holes, and only zeros.
   void ForEachState(const std::function<void(const DiskState&)>& visit) const;
 
  private:
@@ -54,9 +53,9 @@ class DiskModel {
   File& Now(const std::string& path);
 
   std::string folder_;
-  bool made_ = false;  // the folder exists
-  bool made_surely_ = false;
-  bool removed_ = false;
+  bool made_ = false;         // the folder was created
+  bool made_surely_ = false;  // and its parent was synced since
+  bool removed_ = false;      // the folder was removed
   std::vector<File> files_;
   std::map<std::string, Meanings> names_;
 };

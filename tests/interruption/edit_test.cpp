@@ -1,6 +1,6 @@
-// Commands that make datasets from datasets, on a disk that becomes full, and from a dataset that
-// cannot be read. If an edit could not write samples, or was not allowed to read them, it must
-// never call them lost.
+// Commands that make datasets from datasets: on a disk that becomes full, from a dataset that
+// cannot be read, and killed and run again. If an edit could not write samples, or was not allowed
+// to read them, it must never call them lost.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -167,7 +167,7 @@ TEST_CASE("an edit on a disk of any smaller size stops and leaves nothing", "[sl
   }
 }
 
-TEST_CASE("an edit or an export that was killed is run again, and makes the same files") {
+TEST_CASE("an edit or an export that was killed makes the same files when it is run again") {
   const Edits edits;
   std::vector<Edit> all = edits.All();
   all.push_back({{"export", edits.At("first"), "--threads", "1"}, 0});
@@ -175,7 +175,7 @@ TEST_CASE("an edit or an export that was killed is run again, and makes the same
     edits.KillAndRepeat(edit, kSanitized ? 23 : 3);
 }
 
-TEST_CASE("a folder that is not of a killed edit is left as it is") {
+TEST_CASE("an edit leaves a folder as it is if no killed edit made it") {
   const Edits edits;
   const std::string precious = edits.At("made") + "/thesis.txt";
   for (const Edit& edit : edits.All()) {

@@ -7,14 +7,14 @@
 //   SLUICE_SEAM_RECORD  the file that the record is appended to; unset: no record
 //   SLUICE_SEAM_DO      one of these actions:
 //     kill:N, stop:N    SIGKILL or SIGSTOP before call N (from 0)
-//     fail:N:ERRNO      call N fails with that number
-//     fail-all:N:ERRNO  from call N on, all calls fail that write, create, rename or sync
+//     fail:N:ERRNO      call N fails with that error number
+//     fail-all:N:ERRNO  from call N on, all calls fail except close and unlink
 //     short:N           call N, if it is a write, writes half of its bytes
 //     space:BYTES       writes beyond that many bytes fail with ENOSPC
 //     copies:BYTES      likewise, and no file can be linked (EXDEV)
-//     refuse:N:ERRNO    no shard can be opened for reading after N have been opened
-//     no-direct:0       no file can be opened to write past the page cache (O_DIRECT)
-//     no-direct:1       a file can be opened so, but its writes fail
+//     refuse:N:ERRNO    once N shards have been opened for reading, no other can be
+//     no-direct:0       no open file can be switched to writes past the page cache (O_DIRECT)
+//     no-direct:1       a file can be switched, but its writes then fail
 //     no-map:0          no file can be mapped to be read
 // Past the page cache, a partial write writes whole pages, as on a disk.
 #pragma once
@@ -45,7 +45,7 @@ struct RecordedCall {
   std::string data;          // of a write
 };
 
-// Throws std::runtime_error if the file is not a record. Leaves out a last entry that a kill cut
+// Throws std::runtime_error if the file does not exist. Leaves out a last entry that a kill cut
 // off.
 std::vector<RecordedCall> ReadRecord(const std::filesystem::path& path);
 

@@ -1,7 +1,8 @@
 // Stands between a program and the C library's file calls (LD_PRELOAD); see file_record.h.
 //
 // It does the real work by system calls, so that other interceptors, such as a sanitizer's, do not
-// matter. The calls themselves use only plain C, because they may come before any constructor ran.
+// matter. No code here needs a constructor that runs at the program's start, because the program
+// may call it before.
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -36,7 +37,7 @@ struct Seam {
   char folder[kMaxPath] = {};
   int record = -1;
   char action[16] = {};
-  long long number = -1;  // the action's: of a call, of bytes or of shards
+  long long number = -1;  // in the action: the call's number, or a count of bytes or shards
   int error = 0;
   long long calls = 0;
   long long written = 0;
@@ -126,7 +127,7 @@ int Fail(int error) {
   return -1;
 }
 
-// Returns whether the path is a shard that must not be opened for reading any more. Counts shards.
+// Counts a shard that is to be opened for reading, and returns whether that must fail.
 bool Refuses(const char* path, int flags) {
   if (!Is("refuse") || (flags & (O_CREAT | O_DIRECTORY)) != 0) return false;
   const std::size_t size = std::strlen(path);

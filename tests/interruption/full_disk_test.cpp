@@ -27,12 +27,13 @@ void WriteSmallPictures(const fs::path& folder, int count, int first = 0) {
         }));
 }
 
+// A command that fills the disk.
 struct Filling {
   Words command;
   std::string made;  // the folder that it writes to
 };
 
-// A folder of its own for each run, with a dataset in it.
+// Runs each command in a new folder that holds a dataset.
 class FullDisk {
  public:
   FullDisk() {
@@ -58,7 +59,8 @@ class FullDisk {
     fs::copy(At("whole"), work() / "data");
   }
 
-  // Runs with enough space, which gives the expected result. Returns the bytes of each write.
+  // Runs with enough space, and keeps the result as the expected one. Returns the bytes of each
+  // write.
   std::vector<std::size_t> WritesOf(const Filling& filling) {
     MakeWork();
     fs::remove(At("record"));
@@ -74,8 +76,8 @@ class FullDisk {
     return writes;
   }
 
-  // The command must say what happened, must not leave a file that only looks whole, and can be run
-  // again.
+  // Runs with too little space. The command must say what happened, must not leave a file that only
+  // looks whole, and must give the expected result when it is run again.
   void RunOutOfSpace(const Filling& filling, std::uint64_t space) const {
     MakeWork();
     const std::string& name = filling.command[0];

@@ -31,23 +31,23 @@ std::size_t CallsOf(const Conversion& conversion) {
   return ReadRecord(record).size();
 }
 
-// Kills conversions after random times and runs them again, each until it ends by itself, until
-// there were `kills` kills.
+// Kills conversions at random times, at least `kills` times in all. A killed conversion is run
+// again, and may be killed again, until it ends by itself.
 void KillAtRandom(int kills, bool direct) {
   const Conversion conversion(4, direct);
   const Clock::time_point start = Clock::now();
   REQUIRE(conversion.Run(conversion.folder() / "timed").exit_code == 3);
-  double whole = std::chrono::duration<double>(Clock::now() - start).count();
+  double run_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   RandomStream random(7, static_cast<Purpose>(999), direct ? 2 : 1);
   int done = 0;
   for (int attempt = 0; done < kills; ++attempt) {
     const auto data = conversion.folder() / ("data" + std::to_string(attempt));
-    // Waits longer after each kill, so that a conversion ends even if the machine has become
-    // slower.
-    double most = whole;
-    for (bool ended = false; !ended; most *= 1.5) {
-      const std::chrono::duration<double> wait(most * static_cast<double>(random.Below(1000)) /
-                                               1000);
+    // The longest wait grows after each kill, so that a conversion ends even if the machine has
+    // become slower.
+    double longest_wait = run_seconds;
+    for (bool ended = false; !ended; longest_wait *= 1.5) {
+      const std::chrono::duration<double> wait(longest_wait *
+                                               static_cast<double>(random.Below(1000)) / 1000);
       Running running(SLUICE_COMMAND, conversion.Command(data));
       const Clock::time_point begin = Clock::now();
       const Outcome outcome = running.Wait([&](const Outcome&) {
@@ -56,10 +56,10 @@ void KillAtRandom(int kills, bool direct) {
       ended = outcome.signal != SIGKILL;
       if (ended) {
         CHECK(outcome.exit_code == 3);
-        // If the machine has become faster, or the timed run was held up, kills would come too
-        // late.
+        // Otherwise kills would come too late if the machine has become faster, or if the timed run
+        // was held up.
         const std::chrono::duration<double> taken = Clock::now() - begin;
-        if (most == whole) whole = std::min(whole, taken.count());
+        if (longest_wait == run_seconds) run_seconds = std::min(run_seconds, taken.count());
       } else {
         ++done;
         conversion.CheckReaders(data);

@@ -1,7 +1,7 @@
 // Stands between a program and malloc (LD_PRELOAD), and lets malloc fail. Allocations are counted
-// from the beginning of main(), because no code before it could report an error.
-// SLUICE_MEMORY_FAIL=N:STEP refuses the N-th, and from then on each STEP-th (0: no other). The C
-// library's own functions do the work, so that free() can stay as it is.
+// from 0 at the beginning of main(), because code that runs before main() could not report an
+// error. SLUICE_MEMORY_FAIL=N:STEP refuses allocation N and each STEP-th after it (STEP 0: only N).
+// The C library's own functions do the work, so that free() can stay as it is.
 #include <atomic>
 #include <cerrno>
 #include <cstddef>

@@ -1,10 +1,10 @@
-// Commands that run out of memory: one allocation fails, of whatever size, or all from one on, or
-// every few. Each command must then do its work, or end with a message and exit code 1. It must
-// never end by a signal, or call intact data broken.
+// Commands that run out of memory: a single allocation fails, or all from some point on, or every
+// N-th. Each command must then do its work, or end with a message and exit code 1. It must never
+// end by a signal, or call intact data broken.
 //
 // Libraries that decode pictures may crash if one of their small allocations fails, which hardly
-// ever happens. What does happen is a limit of the address space, so the libraries are tested with
-// one.
+// ever happens. A limit of the address space is more likely, so the libraries are tested with such
+// a limit.
 #include "tests/catch.h"
 #include "tests/interruption/conversion.h"
 #include "tests/newer_pictures.h"
@@ -59,7 +59,7 @@ class Commands {
              "3", "--epochs", "2"}};
   }
 
-  // The approximate number of allocations.
+  // The approximate number of the command's allocations.
   unsigned long Allocations(const std::string& name) const {
     unsigned long some = 0;
     for (unsigned long all = 1UL << 17; all - some > 20;) {
@@ -69,7 +69,7 @@ class Commands {
     return some;
   }
 
-  // Runs it while allocations `first`, `first` + `step`, ... fail.
+  // Runs the command while allocations `first`, `first` + `step`, ... fail (step 0: only `first`).
   Outcome RunRefused(const std::string& name, unsigned long first, unsigned long step) const {
     std::filesystem::remove_all(At("out"));
     const auto [program, words] = Command(name);
@@ -79,7 +79,7 @@ class Commands {
                     "SLUICE_MEMORY_FAIL=" + std::to_string(first) + ":" + std::to_string(step)}});
   }
 
-  // The files that it makes; empty if it makes no files.
+  // The files that the last run made.
   Contents Made() const { return ContentsIfAny(At("out")); }
 
  private:
@@ -130,7 +130,7 @@ TEST_CASE("Whichever allocation fails, a command ends with a message, and never 
 
 namespace {
 
-// Files of the kinds that this build reads, by their endings.
+// A file of each newer kind that this build reads, by its ending.
 std::map<std::string, PictureFile> NewerFiles() {
   const Picture picture = Paint(640, 480, [](std::uint32_t x, std::uint32_t y) {
     return Colour{static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y),
@@ -153,8 +153,8 @@ std::map<std::string, PictureFile> NewerFiles() {
   return files;
 }
 
-// Converts a picture of that kind with address spaces of `limits` sizes: evenly between one in
-// which the program can only begin, and one that is enough.
+// Converts a picture of that kind with `limits` + 1 limits of the address space, in even steps:
+// from one in which the program just starts to one that is enough.
 void ConvertUnderLimits(const std::string& kind, const PictureFile& file, int limits) {
   const TemporaryFolder folder;
   const std::string out = folder / "out";
@@ -204,7 +204,7 @@ TEST_CASE("No picture of a newer kind is called broken because there is no memor
     ConvertUnderLimits(kind, file, 16);
 }
 
-TEST_CASE("No picture of a newer kind is called broken under any of very many limits", "[slow]") {
+TEST_CASE("No picture of a newer kind is called broken under any of 401 limits", "[slow]") {
   for (const auto& [kind, file] : NewerFiles())
     ConvertUnderLimits(kind, file, 400);
 }

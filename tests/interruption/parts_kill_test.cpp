@@ -1,4 +1,5 @@
-// Conversions in parts whose planners, parts and finishers are killed by SIGKILL, at any call.
+// Conversions in parts: the planner (`plan`), a part (`convert --part`) or the finisher (`finish`)
+// is killed by SIGKILL before any of its file calls.
 #include <csignal>
 #include <list>
 
@@ -29,7 +30,8 @@ class Parts {
     const Outcome outcome = Sluice(words, Conversion::WithSeam(data_, "kill:" + call));
     INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
     if (outcome.signal == SIGKILL) return true;
-    // Only a finisher that came too early may fail; a finisher reports the two broken sources.
+    // Only a finisher that came too early may fail. An exit code of 3 reports the two broken
+    // sources.
     const bool finish = words[0] == "finish";
     const bool good =
         outcome.exit_code == 0 || (finish && outcome.exit_code == 3) ||
@@ -39,7 +41,7 @@ class Parts {
   }
 
   // Runs all steps, each part and the finisher as two processes at once, and checks the bytes.
-  void CheckGoesOn() const {
+  void CheckResumes() const {
     Check({Plan()}, {0});
     Check({Part(0, 2), Part(0, 2), Part(1, 2), Part(1, 2)}, {0});
     Check({{"finish", data_.string()}, {"finish", data_.string()}}, {0, 3});
@@ -72,16 +74,17 @@ class Parts {
   std::filesystem::path data_;
 };
 
-// Ends after at least that many kills.
-void KillSteps(int kills, int most_for_one) {
+// Kills at least `kills` steps. Each conversion is finished after it has run `steps_each` random
+// steps.
+void KillSteps(int kills, int steps_each) {
   const Conversion conversion(4);
   const Parts parts(conversion);
   RandomStream random(11, static_cast<Purpose>(999), 0);
   for (int done = 0; done < kills;) {
-    for (int i = 0; i < most_for_one; ++i)
+    for (int i = 0; i < steps_each; ++i)
       done += parts.KillSome(random) ? 1 : 0;
     conversion.CheckReaders(parts.data());
-    parts.CheckGoesOn();
+    parts.CheckResumes();
     parts.Clear();
   }
 }

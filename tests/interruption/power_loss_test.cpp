@@ -1,5 +1,6 @@
-// Power losses. The tests make each state that a disk may have at any moment of a conversion, read
-// it with every reader, and resume the conversion from it.
+// Power losses. The tests make states that a disk may have after a power loss at any moment of a
+// conversion. They open the dataset in each state, run the reading commands on some of them, and
+// resume the conversion.
 #include <set>
 
 #include <sluice/convert.h>
@@ -51,8 +52,8 @@ class Replay {
   Replay(const Conversion& conversion, std::size_t every)
       : conversion_(conversion), every_(every), data_(conversion.folder() / "replayed") {}
 
-  // Tests every `every`th state at each moment of a record. At the record's end the dataset must
-  // exist in all states if the run reported success.
+  // Tests every `every`-th new state after each call of a record. If `finished`, only one state may
+  // be possible after the last call: the whole dataset.
   void Run(const std::vector<RecordedCall>& calls, const std::filesystem::path& recorded,
            bool finished) {
     DiskModel model(recorded.string());
@@ -82,15 +83,16 @@ class Replay {
     CHECK(ContentsIfAny(data_) == conversion_.expected());
   }
 
-  // A folder with a manifest is a whole dataset.
-  void Read(bool may_be_opened) const {
+  // Checks that a folder with a manifest can be read as a whole dataset, and that opening a folder
+  // without one gives a clear error. A complete folder must have a manifest.
+  void Read(bool complete) const {
     if (std::filesystem::exists(data_ / "manifest.json")) {
       const Dataset dataset = Dataset::Open(data_);
       for (std::uint64_t i = 0; i < dataset.size(); ++i)
         dataset[i].Payload();
       return;
     }
-    CHECK_FALSE(may_be_opened);
+    CHECK_FALSE(complete);
     const auto error = ErrorOf([&] { Dataset::Open(data_); });
     REQUIRE(error);
     const bool clear =
@@ -104,7 +106,8 @@ class Replay {
   std::set<std::string> seen_;
 };
 
-// An uninterrupted run, and one that was killed before call `kill` and resumed.
+// Replays an uninterrupted run and, for each of `kills`, a run that was killed before this call and
+// then resumed.
 void ReplayConversions(int shards, bool direct, std::size_t every, const std::vector<int>& kills) {
   const Conversion conversion(shards, direct);
   Replay replay(conversion, every);

@@ -19,7 +19,7 @@ std::string LittleEndian(std::uint64_t value, int bytes) {
   return text;
 }
 
-// A field of bytes in a protocol buffer.
+// A length-delimited field (of bytes) of a protocol buffer.
 std::string LengthField(int number, const std::string& bytes) {
   std::string text(1, static_cast<char>(number << 3 | 2));
   std::size_t size = bytes.size();
@@ -28,7 +28,7 @@ std::string LengthField(int number, const std::string& bytes) {
   return text + static_cast<char>(size) + bytes;
 }
 
-// tf.train.Example with the feature "image".
+// A record of a TFRecord file: a tf.train.Example with the feature "image".
 std::string TfRecordOf(const std::string& image) {
   const std::string list = LengthField(1, LengthField(1, image));
   const std::string feature = LengthField(1, LengthField(1, "image") + LengthField(2, list));
@@ -62,7 +62,7 @@ TEST_CASE("a killed conversion of a file that holds images resumes and gives the
       file << (kind == "rec" ? RecordIoOf(image) : TfRecordOf(image));
     }
   }
-  // The pictures are raw, and fill three shards.
+  // The pictures are stored raw, so that they fill several shards.
   const auto command = [&](const std::filesystem::path& data) -> Words {
     return {"convert", source.string(), data.string(), "--size",    "400x400", "--image",
             "raw",     "--shard-bytes", "1MB",         "--threads", "1"};

@@ -1,5 +1,5 @@
-// Conversions on a failing file system: any single call fails, or all calls from one on, or space
-// runs out.
+// Conversions on a failing file system: any single call fails, or all calls from some call on, or
+// space runs out, or a write is partial.
 #include <cerrno>
 #include <cstring>
 
@@ -55,7 +55,7 @@ void FailCalls(const Conversion& conversion, const char* action, std::size_t fir
   REQUIRE(calls.size() > 25);
   for (std::size_t number = first; number < calls.size(); number += step) {
     for (const int error : ErrorsOf(calls[number].call)) {
-      // If everything fails, a file that cannot be closed makes no difference.
+      // "fail-all" does not fail a close, only the calls after it.
       if (calls[number].call == FileCall::kClose && action == std::string("fail-all")) continue;
       INFO(action << " " << number << " with " << std::strerror(error));
       const auto data = conversion.folder() / "data";
@@ -66,7 +66,7 @@ void FailCalls(const Conversion& conversion, const char* action, std::size_t fir
   }
 }
 
-// The disk is full after that many bytes.
+// Converts on a disk that is full after `bytes` bytes, and then on one with enough space.
 void RunOutOfSpace(const Conversion& conversion, std::uint64_t bytes) {
   INFO("space for " << bytes << " bytes");
   const auto data = conversion.folder() / "data";
@@ -92,12 +92,12 @@ TEST_CASE("any file call that fails ends a conversion with a clear error", "[slo
   FailCalls(Conversion(3, GENERATE(false, true)), "fail", 0, 1);
 }
 
-TEST_CASE("a folder that refuses from some call on ends a conversion with a clear error") {
+TEST_CASE("if all calls fail from some call on, a conversion ends with a clear error") {
   FailCalls(Conversion(2), "fail-all", 6, 29);
   FailCalls(Conversion(2, true), "fail-all", 9, 17);
 }
 
-TEST_CASE("a folder that refuses from any call on ends a conversion with a clear error", "[slow]") {
+TEST_CASE("from whichever call on all calls fail, a conversion ends with a clear error", "[slow]") {
   FailCalls(Conversion(3, GENERATE(false, true)), "fail-all", 0, 1);
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("a conversion into a small tmpfs resumes once it is made larger", "[sl
   const auto disk = conversion.folder() / "disk";
   std::filesystem::create_directory(disk);
   if (mount("none", disk.c_str(), "tmpfs", 0, "size=1500k") != 0) {
-    WARN("no file system can be mounted here; the injected errors stand for it");
+    WARN("cannot mount a tmpfs here; only the tests with injected errors fill a disk");
     return;
   }
   const auto data = disk / "data";

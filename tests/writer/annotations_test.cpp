@@ -94,7 +94,7 @@ TEST_CASE("COCO's outlines and runs become a mask of classes, with small objects
   CHECK(pixel("b.jpg", 5, 0) == 0);
 }
 
-TEST_CASE("COCO's key points follow their image and its boxes, with the pairs that a flip swaps") {
+TEST_CASE("COCO's key points are scaled with the image and dropped with their box") {
   const LabelledImages folder;
   const ConvertSource source = folder.Coco(
       R"({"images":[{"id":1,"file_name":"a.jpg"}],
@@ -129,7 +129,7 @@ TEST_CASE("COCO's captions are a list of texts, and parts that are not asked for
   CHECK(AsText(data.Find("b.jpg").fields[1].bytes) == "[]");
 }
 
-TEST_CASE("images with unusable annotations are left out with the reason") {
+TEST_CASE("images with unusable annotations are left out, with a reason") {
   const LabelledImages folder;
   const auto [annotation, reason] = GENERATE(Catch::Generators::table<const char*, const char*>({
       {R"({"image_id":7,"category_id":2,"bbox":[1,2,3]})", "a box has four numbers"},
@@ -154,7 +154,7 @@ TEST_CASE("images with unusable annotations are left out with the reason") {
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring(reason));
 }
 
-TEST_CASE("an image whose size differs from its label file is left out") {
+TEST_CASE("an image whose size differs from the one in its label file is left out") {
   const LabelledImages folder;
   WriteSource(folder.images / "a.jpg",
               WithOrientation(MakeJpeg(MakePicture(40, 60)), 6));  // upright 60x40
@@ -182,7 +182,7 @@ TEST_CASE("JSON that is not a COCO file is refused, and the error names the file
   CHECK_THAT(error->sentence(), ContainsSubstring("nests too deeply"));
 }
 
-TEST_CASE("Pascal VOC's boxes begin at 1, and its images are found by name without an ending") {
+TEST_CASE("Pascal VOC's coordinates begin at 1, and an image is found by the name of its .xml") {
   const LabelledImages folder;
   const auto add = [&](const char* name, const std::string& inside) {
     WriteSource(folder.path() / "voc" / name,
@@ -245,7 +245,7 @@ TEST_CASE("a folder of VOC's labels that holds no .xml is refused") {
   CHECK(error->sentence() == "holds no .xml file");
 }
 
-TEST_CASE("VOC's classes that are whole numbers keep them, and \"?\" among them is refused") {
+TEST_CASE("VOC's classes named by whole numbers keep these numbers, and a \"?\" is then refused") {
   const LabelledImages folder;
   const auto convert = [&](const char* third) {
     std::string objects;
@@ -297,7 +297,7 @@ TEST_CASE(
   CHECK(folder.Data().Keys() == Strings{"a.jpg"});
 }
 
-TEST_CASE("YOLO's fractions become pixels, with the class names next to the labels") {
+TEST_CASE("YOLO's fractions become pixels, and the .yaml next to the labels names the classes") {
   const LabelledImages folder;
   WriteSource(folder.path() / "set/labels/a.txt",
               std::string("1 0.5 0.5 0.5 0.25\n\n0 0.1 0.1 0.2 0.2\r\n"));

@@ -1,4 +1,4 @@
-// Tar archives, written here header by header and by the system's tar.
+// Tar archives: some are written here, header by header, and some by the system's tar.
 #include <cstdlib>
 
 #include <sluice/convert.h>
@@ -118,7 +118,7 @@ TEST_CASE(
                                  "part0.tar: ._d.jpg: hidden"});
 }
 
-TEST_CASE("an image with a dot in its name is reported, except as a further image of its sample") {
+TEST_CASE("an image with a dot in its name is left out, or passed over beside its sample's image") {
   const Folders folders;
   const ConvertSummary summary =
       folders.Convert({Member("d/im.1.jpg", Jpeg(1)) + Member("d/im.2.jpg", Jpeg(2)) +
@@ -131,7 +131,7 @@ TEST_CASE("an image with a dot in its name is reported, except as a further imag
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("name it without that dot (d/im_1.jpg)"));
 }
 
-TEST_CASE("a sample without an image does not decide which fields the others have") {
+TEST_CASE("a sample without an image does not decide which fields the other samples have") {
   const Folders folders;
   const ConvertSummary summary =
       folders.Convert({Member("a.cls", "owl") + Member("a.json", "{}") + Member("b.jpg", Jpeg(1)) +
@@ -174,7 +174,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a number above 65535 in a .cls is reported, since all classes are then in name order") {
+TEST_CASE("a number above 65535 in a .cls gives a warning that classes are in order of names") {
   const Folders folders;
   const ConvertSummary summary =
       folders.Convert({Member("a.jpg", Jpeg(1)) + Member("a.cls", "2") + Member("b.jpg", Jpeg(2)) +
@@ -285,7 +285,7 @@ TEST_CASE("concatenated archives are read to the last one, and odd ends are repo
   }
   SECTION("with other bytes after the end") {
     std::string damaged = one + two + kEnd;
-    damaged[one.size() + 3] ^= 1;  // the second one's first header
+    damaged[one.size() + 3] ^= 1;  // in the first header of `two`
     const ConvertSummary summary = folders.Convert({damaged, damaged});
     CHECK(summary.samples == 2);
     CHECK_THAT(warnings(summary), ContainsSubstring("2 archives have bytes after their end") &&

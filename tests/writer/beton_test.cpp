@@ -1,4 +1,4 @@
-// Conversions of a .beton that FFCV 1.0.2 wrote (goldens/write_beton.py), and of damaged ones.
+// Conversions of a .beton that FFCV 1.0.2 wrote (goldens/write_beton.py), and of damaged copies.
 #include <fstream>
 
 #include <sluice/convert.h>
@@ -51,7 +51,7 @@ struct BetonFolder : TemporaryFolder {
   }
 };
 
-// Header, nine fields, rows of 96 bytes.
+// The rows, of 96 bytes each, come after the header and the descriptions of nine fields.
 constexpr std::size_t kRowsAt = 24 + 9 * 1041;
 
 template <class T>
@@ -111,7 +111,7 @@ TEST_CASE("FFCV's fields keep their values, types and shapes") {
   }
 }
 
-TEST_CASE("FFCV's JPEGs are kept as they are, and its integers become what the command asks for") {
+TEST_CASE("FFCV's JPEGs are kept as they are, and its integers become classes or text on request") {
   BetonFolder folder;
   folder.options.form.image = ImageCodec::kJpeg;
   folder.options.form.keep = true;

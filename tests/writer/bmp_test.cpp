@@ -11,16 +11,16 @@ struct Bmp {
   unsigned bits = 24;
   unsigned coding = 0;
   std::uint32_t header = 40;
-  std::vector<std::uint32_t> masks = {};    // after a header of 40 bytes, otherwise in it
+  std::vector<std::uint32_t> masks = {};    // after a header of 40 bytes, inside a longer one
   std::vector<std::uint32_t> palette = {};  // 0xRRGGBB
   FileBytes pixels;
 };
 
 FileBytes WriteBmp(const Bmp& bmp) {
   ByteWriter out;
-  const auto beside = static_cast<std::uint32_t>(bmp.header == 40 ? bmp.masks.size() * 4 : 0);
+  const auto masks = static_cast<std::uint32_t>(bmp.header == 40 ? bmp.masks.size() * 4 : 0);
   const auto palette = static_cast<std::uint32_t>(bmp.palette.size() * 4);
-  const std::uint32_t offset = 14 + bmp.header + beside + palette;
+  const std::uint32_t offset = 14 + bmp.header + masks + palette;
   out.Text("BM").U32(offset + static_cast<std::uint32_t>(bmp.pixels.size())).U32(0).U32(offset);
   out.U32(bmp.header).U32(static_cast<std::uint32_t>(bmp.width));
   out.U32(static_cast<std::uint32_t>(bmp.height)).U16(1).U16(bmp.bits).U32(bmp.coding);
@@ -203,11 +203,11 @@ TEST_CASE("a BMP whose pixel offset points into its palette is read from after t
                .pixels = BytesOf({1, 1, 1, 0, 0, 1})},
               54)
             .picture.pixels == expected);  // a picture of runs
-  // Without any palette everything would be black.
+  // A file without the palette that its header states is refused; its picture would be black.
   FileBytes none = WriteBmp({.width = 2, .height = 1, .bits = 8, .pixels = BytesOf({1, 0, 0, 0})});
   none[46] = std::byte{2};
   CHECK(ConvertOne(none).reason.find("where its palette should be") != std::string::npos);
-  // A palette that is shorter than stated: the offset is right.
+  // If the palette is shorter than stated, the offset is right.
   FileBytes shorter = WriteBmp(whole);
   shorter[46] = std::byte{16};
   CHECK(ConvertOne(shorter).picture.pixels == expected);

@@ -55,7 +55,8 @@ TEST_CASE("boxes are moved by padding") {
 
 TEST_CASE("boxes turn with every orientation") {
   ConvertOptions options;
-  const std::vector<double> box = {10, 20, 30, 50};  // right edge 70 from the right, bottom 10
+  // Its right edge is 70 from the image's right edge, its bottom 10 from the image's bottom.
+  const std::vector<double> box = {10, 20, 30, 50};
   CHECK(Fitted(box, options, 1) == Corners{10, 20, 30, 50});
   CHECK(Fitted(box, options, 2) == Corners{70, 20, 90, 50});
   CHECK(Fitted(box, options, 3) == Corners{70, 10, 90, 40});

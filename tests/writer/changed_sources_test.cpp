@@ -33,7 +33,7 @@ FileBytes Mask(std::uint8_t value) {
                  {.color_type = 0});
 }
 
-// 40 images, ten a shard, "00.ppm" to "39.ppm".
+// 40 images, "00.ppm" to "39.ppm", and eight samples in each shard.
 struct PpmImages : TemporaryFolder {
   const fs::path source = path() / "source";
   const fs::path data = path() / "data";
@@ -56,7 +56,7 @@ struct PpmImages : TemporaryFolder {
     return error->sentence();
   }
   std::string Refusal() const { return Refusal(source); }
-  // Stops with the first two shards finished.
+  // Stops a conversion that has finished at least its first two shards.
   void Interrupt() const {
     std::stop_source stop;
     ConvertHooks hooks;
@@ -74,7 +74,7 @@ struct PpmImages : TemporaryFolder {
 
 }  // namespace
 
-TEST_CASE("an image replaced by another of its size is refused by the finished dataset") {
+TEST_CASE("a finished dataset is refused if an image was replaced by one of the same size") {
   PpmImages images;
   images.Convert();
   CHECK(WarningWith(images.Convert(), "changed").empty());
@@ -153,7 +153,7 @@ TEST_CASE("a resumed conversion makes shards of changed images again") {
   CHECK(WarningWith(images.Convert(), "changed").empty());
 }
 
-TEST_CASE("parts make shards of changed images again, and finish waits for them") {
+TEST_CASE("parts make shards of changed images again, and finishing is refused until then") {
   const PpmImages images;
   PlanConversion(images.source, images.data, images.options);
   for (const std::uint64_t part : {0, 1})
@@ -191,7 +191,7 @@ TEST_CASE("a broken image that was repaired without changing its size is noticed
   CHECK(images.Convert().skipped.size() == 1);
   WriteSource(images.source / "05.ppm", broken);  // as broken as before
   CHECK(images.Convert().skipped.size() == 1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // one clock tick of file systems
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // more than a file system's tick
   WriteSource(images.source / "05.ppm", whole);
   CHECK_THAT(images.Refusal(), ContainsSubstring("such as 05.ppm,"));
 }

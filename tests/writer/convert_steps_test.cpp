@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 
-// About thirty sources for each shard of 1 MB; five shards; one source in ten is broken.
+// Writes 140 sources, of which one in ten is broken. With FiveShards(), they fill five shards.
 void WriteSources(const fs::path& folder) {
   WriteClasses(folder, 42);
   for (int i = 0; i < 14; ++i)
@@ -162,7 +162,7 @@ TEST_CASE("a damaged or forged list of sources is refused") {
   const fs::path data = folder / "data";
   PlanConversion(source, data, FiveShards());
   const std::string content = ContentOf(data / "plan-sources.bin");
-  // The list has one frame, a head of three numbers and zstd data. A head of zeros ends the list.
+  // The list has one frame: a head of three numbers, then zstd data. A head of zeros ends the list.
   constexpr std::size_t kBegin = 16;
   constexpr std::size_t kHead = 24;
   std::vector<std::byte> plain(LoadAt<std::uint64_t>(AsBytes(content), kBegin));
@@ -181,9 +181,9 @@ TEST_CASE("a damaged or forged list of sources is refused") {
   write(plain);
   CHECK(ConvertPlanned(data, {0, 2}).shards > 0);
   fs::remove(data / "shard-00000.sluice");
-  // At every fifth byte of the list, changes both ends of a number of 8 bytes that may begin there;
-  // then truncates the list. The result must be an error, or a part if the number does not matter
-  // (a name in a warning).
+  // At every fifth byte of the list, changes the first and the last byte of a number of 8 bytes
+  // that may begin there. The result must be an Error, or a converted part if the bytes do not
+  // matter (such as those of a name that only warnings use). Then truncates the list.
   for (std::size_t at = 0; at + 8 <= plain.size(); at += 5) {
     std::vector<std::byte> forged = plain;
     forged[at] ^= std::byte{0x81};

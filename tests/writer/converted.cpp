@@ -36,7 +36,7 @@ Converted ConvertOne(const FileBytes& file, const ConvertOptions& options) {
 
 namespace {
 
-// Whether a sample has all values that the other one has.
+// Checks that both samples have the same fields, with the same values.
 void CheckSameSample(const Sample& played, const Sample& stored, const Schema& schema) {
   CHECK(played.key() == stored.key());
   for (const Field& field : schema.fields) {
@@ -55,8 +55,8 @@ void CheckSameSample(const Sample& played, const Sample& stored, const Schema& s
   }
 }
 
-// Plays the source, and compares it with the dataset that was made of it. A source that the
-// conversion left out must throw.
+// Plays the source, and compares its samples with the dataset that was made of it. A sample that
+// the conversion left out must throw when it is played.
 void CheckPlayed(const ConvertSource& source, const std::filesystem::path& dataset,
                  const ConvertOptions& options, const std::filesystem::path& index) {
   PlayOptions play;
@@ -76,7 +76,7 @@ void CheckPlayed(const ConvertSource& source, const std::filesystem::path& datas
     } catch (const Error&) {
       continue;
     }
-    // A JPEG that is taken as it is may turn out to be broken when it is decoded.
+    // A left-out JPEG that is taken as it is may throw only when it is decoded.
     if (options.form.keep && (next == stored.size() || stored[next].key() != sample.key()))
       continue;
     REQUIRE(next < stored.size());

@@ -1,4 +1,5 @@
-// Converts one file with Convert(), and returns its sample or the reason why there is none.
+// Conversions of a single file, and of a source in every way. Also helpers that compute expected
+// pixels and build files from bytes.
 #pragma once
 
 #include <optional>
@@ -20,12 +21,14 @@ struct Converted {
   ConvertSummary summary = {};
 };
 
-// Converts the file together with another one, so that there is a dataset even if it is left out.
+// Converts the file together with a valid image, so that there is a dataset even if the file is
+// left out.
 Converted ConvertOne(const FileBytes& file, const ConvertOptions& options = AsTheyAre());
 
-// Runs Convert(), and the same in parts: both must give the same files. The sources must not change
-// meanwhile. Also plays the source without a conversion, by a list and by an index: its samples
-// must be those of the dataset.
+// Converts the source at once and in parts, which must give the same files. Converts it again with
+// SourceCheck::kContent, which must find no change. Then plays the source without a conversion,
+// twice: the second time from the index that the first time wrote. The samples must be those of the
+// dataset.
 ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesystem::path& dataset,
                                const ConvertOptions& options);
 
@@ -36,8 +39,8 @@ std::string WarningWith(const ConvertSummary& summary, const std::string& text);
 // `under` from 0 to 255.
 std::uint8_t Over(double value, double opacity, double under = 255);
 
-// The pixels that a file stores for an upright picture with an Exif orientation, by the standard's
-// drawing.
+// The pixels that a file with this Exif orientation stores for an upright picture, as the Exif
+// standard draws them.
 Picture Stored(const Picture& upright, int orientation);
 
 // Collects bytes of numbers, texts and other bytes. Numbers are little-endian.

@@ -1,5 +1,5 @@
-// Files of every kind with bytes changed at random or cut off. Each gives a picture of the size
-// that it states, or an error, and nothing else. Most useful under a sanitizer.
+// BMP, PNG, GIF, WebP and TIFF files with bytes changed at random or cut off. Each gives a picture
+// of the size that it states, or an error, and nothing else. Most useful under a sanitizer.
 #include <sluice/error.h>
 
 #include "format/random.h"
@@ -101,7 +101,8 @@ void DecodeDamaged(const FileBytes& whole, std::uint64_t seed) {
       const std::uint64_t pixels = std::uint64_t{source->width()} * source->height();
       if (pixels == 0 || pixels > kMaxPixels) continue;
       const sluice::Picture picture = source->Decode({});
-      if (picture.pixels.size() != pixels * picture.channels) FAIL("a picture of another size");
+      if (picture.pixels.size() != pixels * picture.channels)
+        FAIL("the picture does not have the stated size");
     } catch (const Error&) {
       continue;
     }
@@ -120,7 +121,7 @@ TEST_CASE("damaged BMPs give a picture or an error") {
 TEST_CASE("damaged PNGs give a picture or an error, also with a profile") {
   DecodeDamaged(MakePng(MakePicture(24, 16)), 6);
   FileBytes png = MakePng(MakePicture(24, 16));
-  ByteWriter chunk;  // of a profile that cannot be inflated
+  ByteWriter chunk;  // its profile cannot be inflated
   chunk.Values({0, 0, 0, 8}).Text("iCCPname").Values({0, 0, 7, 7, 1, 2, 3, 4});
   png.insert(png.begin() + 33, chunk.bytes().begin(), chunk.bytes().end());
   DecodeDamaged(png, 7);

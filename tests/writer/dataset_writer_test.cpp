@@ -109,7 +109,7 @@ TEST_CASE("every kind of field is read back as it was set") {
   CHECK(data.manifest.images[0].present == 1);
   CHECK(data.manifest.images[0].payload_bytes == jpeg.size());
   CHECK(data.manifest.images[1].pixel_type == 1);
-  // "boxes" and "caption".
+  // Of "boxes" and of "caption".
   CHECK(data.manifest.values == std::vector<ManifestValues>{{1, 16, 16}, {1, 5, 5}});
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("unset fields are absent, and Reset() clears all fields") {
   CHECK(data.manifest.values == std::vector<ManifestValues>{{1, 9, 9}});
 }
 
-TEST_CASE("compress stores a zstd frame of the same bytes") {
+TEST_CASE("with `compress`, a value is stored as a zstd frame of the same bytes") {
   const TemporaryFolder folder;
   const std::string text(5000, 'a');
   DatasetWriter writer(folder / "data", {{Field::Image(), Field::Bytes("text")}});
@@ -283,7 +283,7 @@ TEST_CASE("automatic blocks hold a power of two of samples and have about 512 Ki
     CHECK(data.block_bytes[0] >= 262'144);
     CHECK(data.block_bytes[0] <= 1'048'576);
   }
-  // Tiny samples stop at 4096 per block.
+  // A block of tiny samples holds no more than 4096.
   CHECK(WriteBlobs(folder / "tiny", {}, 1100, 8).manifest.shards[0].block_samples == 4096);
 }
 
@@ -503,7 +503,7 @@ TEST_CASE("keys and payloads beyond the limits are refused, and the writer conti
   CHECK(CodeOf([&] { sample.SetBytes("blob", large); }) == ErrorCode::kLimit);
   sample.Reset(std::string(65'535, 'k'));
   sample.SetBytes("blob", Bytes(large).first(120'000'000));
-  writer.Add(sample);  // the largest possible one, in a shard of its own
+  writer.Add(sample);  // the largest possible sample, in a shard of its own
   AddBlobs(writer, 1, 10);
   writer.Finish();
   const StoredDataset data = ReadDataset(folder / "data");
@@ -594,7 +594,7 @@ TEST_CASE("after Finish() nothing can be added") {
   CHECK(ReadDataset(folder / "data").samples.empty());
 }
 
-TEST_CASE("a sample of a writer with another schema is refused") {
+TEST_CASE("a sample made by a writer with a different schema is refused") {
   const TemporaryFolder folder;
   const DatasetWriter other(folder / "other", {{Field::Bytes("a"), Field::Bytes("b")}});
   DatasetWriter writer(folder / "data", BytesOnly());

@@ -35,7 +35,7 @@ bool IsDim(const FileBytes& file) {
 
 }  // namespace
 
-TEST_CASE("a deep image is dim if its greatest value is below a quarter of the range") {
+TEST_CASE("an image of more than 8 bits is dim if all values are below a quarter of the range") {
   for (const int color_type : {0, 2}) {
     CHECK(IsDim(Grey16(0, 4095, color_type)));
     CHECK(IsDim(Grey16(16'383, 0, color_type)));

@@ -36,7 +36,7 @@ ConvertOptions RawShards(bool direct) {
   return options;
 }
 
-// Pages of the file that are in the page cache.
+// How many of the file's pages are in the page cache.
 std::size_t CachedPages(const std::filesystem::path& path) {
   const FileHandle file = OpenForReading(path);
   const std::size_t size = std::filesystem::file_size(path);
@@ -72,7 +72,7 @@ bool StaysOutOfTheCache(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("option direct changes no byte, and a conversion begun without it can continue with it") {
+TEST_CASE("`direct` changes no byte, and a conversion that began without it can continue with it") {
   const TemporaryFolder folder;
   WriteRawSources(folder / "source");
   const ConvertSummary plain = Convert(folder / "source", folder / "plain", RawShards(false));
@@ -96,10 +96,10 @@ TEST_CASE("shards written directly are not in the page cache") {
   const ConvertSummary summary = Convert(folder / "source", folder / "direct", RawShards(true));
   CHECK_FALSE(summary.direct_refused);
   CHECK(CachedPagesOfShards(folder / "direct") == 0);
-  // They are there without the option, unless memory is scarce.
+  // Shards written without the option are in the page cache, unless memory is scarce.
   Convert(folder / "source", folder / "plain", RawShards(false));
   if (CachedPagesOfShards(folder / "plain") == 0) WARN("nothing stays in the page cache here");
-  // Shards of a dataset made from this one are not there either.
+  // An edit with the option leaves no shards in the page cache either.
   EditHooks hooks;
   hooks.direct = true;
   Selection selection;

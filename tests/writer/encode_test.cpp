@@ -1,5 +1,5 @@
-// EncodeJpeg() against libjpeg-turbo's encoder: the same bytes, from RGB and grey. And
-// EncodePacked(): the packed form of that file.
+// EncodeJpeg() gives the bytes of libjpeg-turbo's encoder, from RGB and grey. EncodePacked() gives
+// the packed form of the same JPEG.
 #include "format/pixels/packed/pack.h"
 #include "format/random.h"
 #include "tests/catch.h"
@@ -62,8 +62,8 @@ TEST_CASE("pixels become libjpeg's bytes, at any quality") {
   }
 }
 
-TEST_CASE("every colour has libjpeg's Y, Cb and Cr") {
-  // Quality 100 keeps each value of a flat 8x8 block; a coarse grid of all colours.
+TEST_CASE("colours of the whole range have libjpeg's Y, Cb and Cr") {
+  // Each colour of a coarse grid fills a block of 8x8 pixels. Quality 100 keeps its value.
   Picture picture{8 * 18, 8 * 18, 3, {}};
   for (int red = 0; red < 256; red += 15) {
     picture.pixels.clear();

@@ -1,5 +1,5 @@
-// Which files of a source folder become samples and of which class, and what a conversion reports
-// of the others.
+// Which files of a source folder become samples, which classes these have, and what a conversion
+// reports about the other files.
 #include <algorithm>
 
 #include <sys/stat.h>
@@ -82,7 +82,7 @@ TEST_CASE("a folder that holds all the others is not a class") {
   CHECK(summary.classes == Strings{"cat", "dog"});
   CHECK(Mentions(summary.warnings, "set/set/ holds all images, so it is not a class;"));
   CHECK(ReadDataset(folders.data).Keys() == Strings{"set/set/cat/1.jpg", "set/set/dog/deep/1.jpg"});
-  const ClassFolders own;  // an image of its own makes it a class
+  const ClassFolders own;  // an image directly in the outermost folder makes that folder a class
   own.Add("set/cat/1.jpg");
   own.Add("set/2.jpg");
   CHECK(own.Run().classes == Strings{"set"});
@@ -187,7 +187,7 @@ TEST_CASE("a flat folder makes samples without labels") {
   CHECK(data.manifest.name == "images");
 }
 
-TEST_CASE("a folder with images both directly and in sub-folders is refused by name") {
+TEST_CASE("a folder with images both directly and in sub-folders is refused, naming one of each") {
   const ClassFolders folders;
   folders.Add("stray.jpg");
   folders.Add("a/1.jpg");
@@ -199,7 +199,8 @@ TEST_CASE("a folder with images both directly and in sub-folders is refused by n
 }
 
 TEST_CASE(
-    "folders named by whole numbers give a warning if their numbers differ, and may keep theirs") {
+    "folders named by numbers give a warning if their classes get different ones, and "
+    "label.numbers keeps them") {
   const ClassFolders folders;
   for (const char* key : {"0/1.jpg", "2/1.jpg", "10/1.jpg"})
     folders.Add(key);
@@ -231,7 +232,7 @@ TEST_CASE("folders whose names are their numbers give no warning") {
   CHECK(folders.Run().warnings.empty());
 }
 
-TEST_CASE("the classes of another dataset give the same numbers for any source") {
+TEST_CASE("label.classes_of gives a source the class numbers of another dataset") {
   const ClassFolders folders;
   for (const char* key : {"ant/1.jpg", "bee/1.jpg", "cow/1.jpg"})
     folders.Add(key);
@@ -257,7 +258,7 @@ TEST_CASE("the classes of another dataset give the same numbers for any source")
   CHECK(CodeOf([&] { Convert(source, folders.path() / "more"); }) == ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("a dataset without classes cannot number those of others") {
+TEST_CASE("label.classes_of refuses a dataset without classes") {
   const ClassFolders folders;
   folders.Add("1.jpg");
   folders.Run();
@@ -455,7 +456,8 @@ TEST_CASE("if no image can be converted, the error states the first reason") {
 }
 
 TEST_CASE(
-    "the error for a folder without images names a file, and advises to give files of images") {
+    "the error for a folder without images names a file, and advises to convert a .parquet "
+    "itself") {
   const ClassFolders folders;
   WriteSource(folders.source / "README.md", std::string("a text"));
   const auto sentence = [&] {

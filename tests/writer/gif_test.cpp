@@ -1,4 +1,4 @@
-// GIF files made byte by byte from the specification. Their pixels are coded without repetition.
+// GIF files made byte by byte from the specification. Their pixels are coded one by one.
 #ifdef SLUICE_HAS_GIF
 #include "tests/catch.h"
 #include "tests/writer/converted.h"
@@ -120,7 +120,8 @@ TEST_CASE("a GIF's canvas around a small opaque frame is transparent, as in brow
         Values{10, 20, 30, 9, 8, 7, 10, 20, 30, 10, 20, 30});
 }
 
-TEST_CASE("a GIF that ends early, or in zeros, is refused or its decoded part is used") {
+TEST_CASE(
+    "a GIF that ends early, or in zeros, is refused, or its decoded part is used on request") {
   Values indices;
   for (unsigned i = 0; i < 2500; ++i)
     indices.push_back(static_cast<std::uint8_t>(i % 3));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the .beton file in this folder. It needs FFCV 1.0.2: bench/peers/setup.sh makes an environment with it.
-Sample i is a picture of 4x3 pixels with red 16 i + x, green y, blue 7; the odd ones are JPEGs, which FFCV
-makes from pixels of one colour. FFCV's writer fills pages of 2 MiB. To keep the file small, the empty rest
-of the last page is cut out here, and the bytes after it are moved."""
+If i is even, sample i is a raw picture of 4x3 pixels with red 16 i + x, green y, blue 7. If i is odd, it is a JPEG
+of one colour. FFCV's writer fills pages of 2 MiB. To keep the file small, this script cuts out the zeros before the
+first page and the empty rest of the last page, and moves the bytes after them."""
 import pathlib
 import struct
 import sys
@@ -44,7 +44,7 @@ content = bytearray(path.read_bytes())
 table = struct.unpack_from("<Q", content, 16)[0]
 end = max(p + s for _, p, s in struct.iter_unpack("<QQQ", content[table:]))
 struct.pack_into("<Q", content, 16, end)
-# The first page begins at 2 MiB, after zeros: payloads move to the end of the samples.
+# The first page begins at 2 MiB, after zeros. Moves the payloads to the end of the samples' entries.
 fields = struct.unpack_from("<H", content, 2)[0]
 row = 96  # bytes of a sample's entry
 begin = 24 + fields * 1041 + count * row

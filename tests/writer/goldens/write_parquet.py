@@ -73,7 +73,7 @@ gaps = pa.table({
 with pq.ParquetWriter(here / "gaps.parquet", gaps.schema, store_schema=False, compression="none") as writer:
     writer.write_table(gaps)
 
-# Several columns of images; one has the usual name and is empty.
+# Files with two columns of images; in the first file, one of them has the usual name, "image".
 for name, columns in {"depth": ["depth", "image"], "views": ["left", "right"]}.items():
     pictures = {column: image.slice(c, 1) for c, column in enumerate(columns)}
     pq.write_table(pa.table(pictures), here / f"{name}.parquet", compression="none", store_schema=False)
