@@ -117,8 +117,9 @@ void PrintAppend(const AppendArguments& arguments, const std::string& dataset,
   if (arguments.output.quiet) return;
   std::string text;
   if (added) {
-    text = cli::CountText(summary.converted.samples, "sample", "samples") +
-           (summary.already_there ? ", all there already: nothing was added\n" : " added\n");
+    text =
+        cli::CountText(summary.converted.samples, "sample", "samples") +
+        (summary.already_there ? ", all already in the dataset: nothing was added\n" : " added\n");
   }
   text += MadeLine(dataset, summary.made);
   if (arguments.repack) {

@@ -222,7 +222,7 @@ void PrintConvertText(const ConvertAccount& account) {
             " dropped: without area, or outside of the image\n";
   }
   if (!summary.passed_over.empty()) {
-    text += "  passed     " + CountText(summary.passed_over.size(), "file", "files") + " over:\n" +
+    text += "  ignored    " + CountText(summary.passed_over.size(), "file", "files") + ":\n" +
             ReasonLines(summary.passed_over);
   }
   if (!summary.skipped.empty()) {

@@ -54,7 +54,7 @@ int RunMerge(MergeArguments& arguments) {
     if (summary.duplicates > 0) {
       const bool dropped = arguments.options.duplicates == Duplicates::kDrop;
       text += "  " + cli::CountText(summary.duplicates, "sample", "samples") +
-              " also in an earlier dataset " + (dropped ? "were left out\n" : "were taken again\n");
+              " that an earlier dataset also has were " + (dropped ? "left out\n" : "kept\n");
     }
     cli::PrintOut(text);
   }

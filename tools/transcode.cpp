@@ -61,8 +61,8 @@ int RunTranscode(const CLI::App& app, TranscodeArguments& arguments) {
   } else if (!arguments.output.quiet) {
     std::string text = MadeLine(arguments.out, summary.made);
     if (summary.left_as_they_were > 0) {
-      text += cli::CountText(summary.left_as_they_were, "image has", "images have") +
-              " no place in this form and stayed as they were\n";
+      text += cli::CountText(summary.left_as_they_were, "image", "images") +
+              " cannot be stored in this form, and stayed as before\n";
     }
     cli::PrintOut(text);
   }

@@ -223,15 +223,16 @@ std::string ThreadsText(unsigned threads) {
 
 namespace {
 
-// "converting would bring 5.1 times: ..."
+// "a converted dataset would be 5.10 times as fast: ..."
 std::string ConversionText(const EpochReport& report) {
   const ConversionGain& gain = *report.conversion;
   const std::string path = ShownPath(report.options.dataset.string());
   const ConvertSource source = SourceAt(report.options.dataset);
   const bool table = source.kind == ConvertSource::Kind::kTable;
   return Format(
-      "converting would bring %.2f times: of %s, converted with the same pixels, the loader made "
-      "%s images/s, and %s of their files: sluice convert %s%s DATASET --quality keep --no-resize",
+      "a converted dataset would be %.2f times as fast: from %s, converted with the same pixels, "
+      "the loader made %s images/s, and %s from their files: sluice convert %s%s DATASET --quality "
+      "keep --no-resize",
       Ratio(gain.converted, gain.played), cli::CountText(gain.samples, "sample", "samples").c_str(),
       cli::RateText(gain.converted).c_str(), cli::RateText(gain.played).c_str(),
       table ? "--table " : "", path.c_str());

@@ -48,7 +48,7 @@ std::string GigabytesText(double bytes_per_second) {
 
 std::string DecodingText(const DeviceUse& use) {
   if (!use.asked_to_decode) return "by the CPUs";
-  if (use.decoded_images == 0) return "by the CPUs: the device took none of these images";
+  if (use.decoded_images == 0) return "by the CPUs: the device decoded none of these images";
   return Format("%.1f%% of the images by the device, %s us each (%.0f%% of the time)",
                 100 * Share(double(use.decoded_images), double(use.images)),
                 cli::RateText(1e6 * use.decode_seconds / double(use.decoded_images)).c_str(),

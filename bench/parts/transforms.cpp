@@ -234,7 +234,7 @@ void MeasureTransforms(TransformsArguments arguments, PartResult& part,
   if (arguments.steps.empty()) arguments.steps = EveryStep(arguments.side);
   const std::vector<StepCost> costs = MeasureSteps(
       arguments.steps, arguments.side, arguments.rounds, 1e-3 * arguments.milliseconds, stop);
-  TextTable table({"step", "ns/pixel", "<least to most", "us a row"});
+  TextTable table({"step", "ns/pixel", "<least to most", "us/row"});
   for (const StepCost& cost : costs) {
     const double row = 1e-3 * Median(cost.ns_per_pixel) * static_cast<double>(cost.pixels_out);
     part.Add(table, cost.step, {"ns_per_pixel." + cost.step, "ns", false, cost.ns_per_pixel},

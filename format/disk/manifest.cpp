@@ -131,11 +131,11 @@ class ManifestCheck {
   std::uint64_t stored_bytes_ = 0;  // size of all shards together
 };
 
-}  // namespace
-
 void CheckManifest(const Manifest& manifest, const std::string& file) {
   ManifestCheck(manifest, file).Run();
 }
+
+}  // namespace
 
 std::vector<ManifestValues> NoValues(const Schema& schema) {
   std::vector<ManifestValues> values;

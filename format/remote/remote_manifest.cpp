@@ -15,19 +15,20 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kLooksAtOnce = 64;
+constexpr std::size_t kMaxInFlight = 64;
 
 // The last bytes of a shard, filled as they arrive.
-struct Look {
-  std::array<std::byte, sizeof(ShardTail)> end{};
-  std::size_t there = 0;
+struct ShardEnd {
+  std::array<std::byte, sizeof(ShardTail)> bytes{};
+  std::size_t filled = 0;
   std::optional<Error> error;
 };
 
-std::optional<Error> Compare(const Look& look, const std::string& url, const ManifestShard& shard) {
-  if (look.error) return ShardError(*look.error);
-  const ShardTail tail = LoadAt<ShardTail>(look.end, 0);
-  const Bytes hashed = Bytes(look.end).first(offsetof(ShardTail, tail_checksum));
+std::optional<Error> Compare(const ShardEnd& end, const std::string& url,
+                             const ManifestShard& shard) {
+  if (end.error) return ShardError(*end.error);
+  const ShardTail tail = LoadAt<ShardTail>(end.bytes, 0);
+  const Bytes hashed = Bytes(end.bytes).first(offsetof(ShardTail, tail_checksum));
   if (std::memcmp(tail.magic, ShardTail{}.magic, sizeof(tail.magic)) != 0 ||
       tail.tail_checksum != Hash64(hashed) || tail.shard_id != shard.id) {
     return Error(ErrorCode::kCorrupt, url,
@@ -37,40 +38,41 @@ std::optional<Error> Compare(const Look& look, const std::string& url, const Man
   return std::nullopt;
 }
 
-// Examines up to kLooksAtOnce shards at a time, with one request each.
-class Looking {
+// Reads the ends of up to kMaxInFlight shards at a time, with one request each.
+class ShardEndReader {
  public:
-  Looking(ObjectStore& store, const Manifest& manifest)
-      : store_(store), manifest_(manifest), looks_(manifest.shards.size()) {}
-  ~Looking() {
+  ShardEndReader(ObjectStore& store, const Manifest& manifest)
+      : store_(store), manifest_(manifest), ends_(manifest.shards.size()) {}
+  ~ShardEndReader() {
     for (const std::uint64_t ticket : tickets_)
       store_.Cancel(ticket);
   }
 
-  void Ask(std::size_t shard) {
+  // Waits if kMaxInFlight requests are in flight, but not for the bytes.
+  void Start(std::size_t shard) {
     const ManifestShard& entry = manifest_.shards[shard];
-    Look& look = looks_[shard];
-    if (entry.bytes < look.end.size()) {
-      look.error = Error(ErrorCode::kCorrupt, entry.file, "the manifest's sizes are out of range");
+    ShardEnd& end = ends_[shard];
+    if (entry.bytes < end.bytes.size()) {
+      end.error = Error(ErrorCode::kCorrupt, entry.file, "the manifest's sizes are out of range");
       return;
     }
     {
       const MutexLock lock(mutex_);
-      while (in_flight_ == kLooksAtOnce)
+      while (in_flight_ == kMaxInFlight)
         changed_.Wait(mutex_);
       ++in_flight_;
     }
     RangeRead read;
     read.object = entry.file;
-    read.offset = entry.bytes - look.end.size();
-    read.bytes = look.end.size();
-    read.take = [&look](Bytes bytes) {
-      std::memcpy(look.end.data() + look.there, bytes.data(), bytes.size());
-      look.there += bytes.size();
+    read.offset = entry.bytes - end.bytes.size();
+    read.bytes = end.bytes.size();
+    read.take = [&end](Bytes bytes) {
+      std::memcpy(end.bytes.data() + end.filled, bytes.data(), bytes.size());
+      end.filled += bytes.size();
     };
-    read.done = [this, &look](const Error* error) {
+    read.done = [this, &end](const Error* error) {
       if (error != nullptr)
-        look.error = Error(error->code(), error->file(), error->place(), error->sentence());
+        end.error = Error(error->code(), error->file(), error->place(), error->sentence());
       const MutexLock lock(mutex_);
       --in_flight_;
       changed_.NotifyAll();
@@ -78,17 +80,18 @@ class Looking {
     tickets_.push_back(store_.Read(std::move(read)));
   }
 
-  std::vector<Look>& Looks() {
+  // Waits for all reads that were started.
+  std::vector<ShardEnd>& Wait() {
     const MutexLock lock(mutex_);
     while (in_flight_ > 0)
       changed_.Wait(mutex_);
-    return looks_;
+    return ends_;
   }
 
  private:
   ObjectStore& store_;
   const Manifest& manifest_;
-  std::vector<Look> looks_;  // the store writes to each until it is done
+  std::vector<ShardEnd> ends_;  // the store writes to one until its read is done
   std::vector<std::uint64_t> tickets_;
   Mutex mutex_;
   Condition changed_;
@@ -131,19 +134,19 @@ ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest, const std:
   const std::vector<ManifestShard>& shards = manifest.shards;
   ShardsLook look;
   look.faulty.resize(shards.size());
-  Looking looking(store, manifest);
-  std::size_t asked = 0;
-  for (; asked < shards.size() && !stop.stop_requested(); ++asked)
-    looking.Ask(asked);
-  std::vector<Look>& looks = looking.Looks();
-  for (std::size_t s = 0; s < asked && !stop.stop_requested(); ++s) {
-    if (looks[s].error || !Compare(looks[s], {}, shards[s])) continue;
-    looks[s] = {};  // the bytes may have been damaged on their way
-    looking.Ask(s);
+  ShardEndReader reader(store, manifest);
+  std::size_t started = 0;
+  for (; started < shards.size() && !stop.stop_requested(); ++started)
+    reader.Start(started);
+  std::vector<ShardEnd>& ends = reader.Wait();
+  for (std::size_t s = 0; s < started && !stop.stop_requested(); ++s) {
+    if (ends[s].error || !Compare(ends[s], {}, shards[s])) continue;
+    ends[s] = {};  // the bytes may have been damaged on their way
+    reader.Start(s);
   }
-  looking.Looks();
-  for (std::size_t s = 0; s < asked; ++s) {
-    std::optional<Error> error = Compare(looks[s], store.url() + "/" + shards[s].file, shards[s]);
+  reader.Wait();
+  for (std::size_t s = 0; s < started; ++s) {
+    std::optional<Error> error = Compare(ends[s], store.url() + "/" + shards[s].file, shards[s]);
     if (!error) continue;
     look.faulty[s] = true;
     ++look.shards;

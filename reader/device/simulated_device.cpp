@@ -247,7 +247,7 @@ void SimulatedDevice::RequireInside(const Blocks& blocks, const void* memory,
   if (block != blocks.begin() && at + bytes <= std::prev(block)->first + std::prev(block)->second) {
     return;
   }
-  throw Error(ErrorCode::kState, "the device was given memory that is not of the right kind");
+  throw Error(ErrorCode::kState, "the device does not know this memory, or it is of another kind");
 }
 
 void SimulatedDevice::Give(Stream stream, Work work, std::function<void()> action) {
@@ -343,7 +343,7 @@ bool SimulatedDevice::IsCapturing(Stream stream) {
 void SimulatedDevice::RequireOwn(Stream stream) {
   const std::lock_guard lock(mutex_);
   if (streams_.count(stream) == 0)
-    throw Error(ErrorCode::kInvalidArgument, "the stream is one of another device");
+    throw Error(ErrorCode::kInvalidArgument, "the stream belongs to another device");
 }
 
 void SimulatedDevice::Synchronize(Event event) {
@@ -359,7 +359,8 @@ bool SimulatedDevice::IsDone(Event event) {
 double SimulatedDevice::SecondsBetween(Event begin, Event end) {
   auto* const begins = static_cast<EventState*>(begin);
   auto* const ends = static_cast<EventState*>(end);
-  if (!begins->timed || !ends->timed) throw Error(ErrorCode::kState, "an event notes no time");
+  if (!begins->timed || !ends->timed)
+    throw Error(ErrorCode::kState, "the event was created without timing");
   const auto first = begins->Recorded();
   const auto last = ends->Recorded();
   return std::chrono::duration<double>(last.get() - first.get()).count();

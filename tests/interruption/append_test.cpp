@@ -241,7 +241,7 @@ TEST_CASE("an addition killed after its work but before its exit is finished by 
   // Now no file shows whether the addition was finished.
   const Outcome again = addition.Run(data);
   CHECK(again.exit_code == 0);
-  CHECK(again.out.find("all there already: nothing was added") != std::string::npos);
+  CHECK(again.out.find("all already in the dataset: nothing was added") != std::string::npos);
   CHECK(ContentsOf(data) == addition.after());
 }
 

@@ -168,7 +168,7 @@ def test_an_epoch_has_a_length(raw):
 
 def test_a_batch_lists_its_fields_when_one_is_missing(raw):
     batch = next(iter(sluice.Loader(raw, 8)))
-    with pytest.raises(KeyError, match='no field "imag"; there are image, label, pose'):
+    with pytest.raises(KeyError, match='no field "imag"; the fields are image, label, pose'):
         batch["imag"]
 
 

@@ -9,9 +9,9 @@ from sluice import _command
 
 @pytest.mark.parametrize("options, words", [
     ({"batch_sise": 3}, r"Loader\(\) has no option 'batch_sise'; did you mean 'batch_size'\?"),
-    ({"shuffle": True}, r"no option 'shuffle'; it is order=sluice.OrderOptions\(shuffle="),
-    ({"drop_last": True}, r"it is ranks=sluice.RankOptions\(last_batch=sluice.LastBatch.DROP\)"),
-    ({"num_workers": 2}, r"it is threads="),
+    ({"shuffle": True}, r"no option 'shuffle'; use order=sluice.OrderOptions\(shuffle="),
+    ({"drop_last": True}, r"use ranks=sluice.RankOptions\(last_batch=sluice.LastBatch.DROP\)"),
+    ({"num_workers": 2}, r"use threads="),
     ({"batch_size": -1}, r"Loader\(\): batch_size takes a whole number from 0 to 18446744073709551615, not -1$"),
     ({"batch_size": "8"}, r"batch_size takes a whole number from 0, not '8'$"),
     ({"storage": "direct"}, r"storage takes sluice.Mapped \| sluice.Locked \| sluice.Direct, not 'direct'$"),

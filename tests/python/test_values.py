@@ -146,9 +146,9 @@ def test_the_error_for_a_wrong_string_lists_the_right_ones(call, words):
 
 
 def test_the_error_for_an_unknown_type_or_role_of_a_field_lists_the_known_ones():
-    with pytest.raises(sluice.Error, match="no element type \"int128\"; there are int8, .*, float64"):
+    with pytest.raises(sluice.Error, match="unknown element type \"int128\"; the known ones are int8, .*, float64"):
         sluice.Field.array("a", "int128", [])
-    with pytest.raises(sluice.Error, match="no role \"caption\"; there are none, .*, json"):
+    with pytest.raises(sluice.Error, match="unknown role \"caption\"; the known ones are none, .*, json"):
         sluice.Field.bytes("a", "caption")
 
 

@@ -23,7 +23,8 @@ TEST_CASE("a repeated append adds nothing, says so, and succeeds") {
   const auto before = SamplesOf(a);
   const Outcome again = Sluice({"append", folders.At("more.src"), a});
   CHECK(again.exit_code == 0);
-  CHECK_THAT(again.out, ContainsSubstring("2 samples, all there already: nothing was added"));
+  CHECK_THAT(again.out,
+             ContainsSubstring("2 samples, all already in the dataset: nothing was added"));
   CHECK(Dataset::Open(a).size() == 8);
   // A repeat also adds nothing after the dataset was repacked and other samples were added.
   REQUIRE(Sluice({"append", "--repack", a}).exit_code == 0);
@@ -160,8 +161,8 @@ TEST_CASE("append says what to do about another append that was begun and not fi
   std::filesystem::copy(folders.At("more/plan.json"), a + ".append/dataset/plan.json");
   const Outcome outcome = Sluice({"append", folders.At("more.src"), a});
   CHECK(outcome.exit_code == 1);
-  CHECK_THAT(outcome.err, ContainsSubstring("an append that was not finished") &&
-                              ContainsSubstring("remove this folder to give it up"));
+  CHECK_THAT(outcome.err, ContainsSubstring("belongs to an unfinished append") &&
+                              ContainsSubstring("remove this folder to cancel it"));
   CHECK(Dataset::Open(a).size() == 4);
 }
 
@@ -257,7 +258,7 @@ TEST_CASE("append prints the warnings that the conversion of the new samples giv
   WriteBytes(folders.folder / "x/t.csv", "path,label,width\nx.jpg,cat,60\n");
   const Outcome outcome = Sluice({"append", "--table", folders.At("x/t.csv"), a});
   CHECK(outcome.exit_code == 0);
-  CHECK_THAT(outcome.err, ContainsSubstring("in what was added: columns not used: width"));
+  CHECK_THAT(outcome.err, ContainsSubstring("in the added samples: columns not used: width"));
 }
 
 TEST_CASE("append --repack puts old and new samples in one random order and changes none") {
@@ -362,7 +363,7 @@ TEST_CASE("append of a folder that has grown refuses the images that are already
   WriteJpeg(source + "/cat/more.jpg", MakePicture(30, 20));
   const Outcome outcome = Sluice({"append", source, data});
   CHECK(outcome.exit_code == 2);
-  CHECK_THAT(outcome.err, ContainsSubstring("this is so for 4 of the samples to add"));
+  CHECK_THAT(outcome.err, ContainsSubstring("already holds 4 of the samples to add"));
   CHECK(SamplesOf(data) == before);
   WriteBytes(folders.At("list"), "cat/more.jpg\n");
   CHECK(Sluice({"append", "--paths", folders.At("list"), source, data}).exit_code == 0);

@@ -64,7 +64,7 @@ TEST_CASE("epoch says whether the card was not asked to decode, or could decode 
   const Animals raw({"--image", "raw", "--size", "20"});
   CHECK_THAT(EpochOnCard(raw.data(), {}).out, ContainsSubstring("decoding   by the CPUs\n"));
   CHECK_THAT(EpochOnCard(raw.data(), {"--device-decode", "device"}).out,
-             ContainsSubstring("the device took none"));
+             ContainsSubstring("the device decoded none"));
 }
 
 TEST_CASE("upload reports the rates of the bus, the work of the CPUs, and NVML's figures") {

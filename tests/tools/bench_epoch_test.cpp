@@ -486,7 +486,7 @@ TEST_CASE("sluice-bench epoch plays a folder without a conversion, and also meas
   CHECK(answer["conversion"]["converted_images_per_second"].get<double>() > 0);
   const Outcome text = Bench({"epoch", animals.source(), "--batch-size", "8", "--epochs", "2"});
   CHECK(text.exit_code == 0);
-  CHECK_THAT(text.out, ContainsSubstring("converting would bring"));
+  CHECK_THAT(text.out, ContainsSubstring("a converted dataset would be"));
   CHECK_THAT(text.out, ContainsSubstring("--quality keep --no-resize"));
 }
 

@@ -268,7 +268,7 @@ TEST_CASE("images of known but unsupported kinds are left out and counted by kin
   CHECK_THAT(text.out, ContainsSubstring("LEFT OUT   3 sources"));
   CHECK_THAT(text.out, ContainsSubstring("       2  unsupported: a DDS image"));
   CHECK_THAT(text.out, ContainsSubstring("       1  unsupported: an ICO image"));
-  CHECK_THAT(text.out, ContainsSubstring("1 file over"));
+  CHECK_THAT(text.out, ContainsSubstring("ignored    1 file:"));
   const Outcome outcome = folders.Convert({"--json"});
   CHECK(outcome.exit_code == 3);
   CHECK(JsonOf(outcome)["skipped"] == 3);

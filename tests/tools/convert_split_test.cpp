@@ -318,7 +318,7 @@ TEST_CASE(
   std::filesystem::remove_all(folder / "source/train");
   const Outcome none = Sluice({"convert", at("source"), at("none"), "--split-folders"});
   CHECK(none.exit_code == 1);
-  CHECK_THAT(none.err, Catch::Matchers::ContainsSubstring("--follow-links takes what lies there"));
+  CHECK_THAT(none.err, Catch::Matchers::ContainsSubstring("--follow-links includes"));
 }
 
 TEST_CASE("convert --split-folders names images that lie in no folder of a part") {

@@ -68,7 +68,8 @@ TEST_CASE("samples that two datasets share are refused by merge, or kept once or
 
   const Outcome refused = Sluice({"merge", a, b, folders.At("none")});
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("cat/a") && ContainsSubstring("2 samples in all") &&
+  CHECK_THAT(refused.err, ContainsSubstring("cat/a") &&
+                              ContainsSubstring("2 samples are shared in all") &&
                               ContainsSubstring("--duplicates drop"));
   CHECK_FALSE(std::filesystem::exists(folders.At("none")));
 
@@ -84,7 +85,7 @@ TEST_CASE("samples that two datasets share are refused by merge, or kept once or
 
   const Outcome kept = Sluice({"merge", a, b, folders.At("twice"), "--duplicates", "keep"});
   CHECK(kept.exit_code == 0);
-  CHECK_THAT(kept.out, ContainsSubstring("2 samples also in an earlier dataset were taken"));
+  CHECK_THAT(kept.out, ContainsSubstring("2 samples that an earlier dataset also has were kept"));
   CHECK(Dataset::Open(folders.At("twice")).class_counts() == std::vector<std::uint64_t>{6, 3, 1});
 }
 

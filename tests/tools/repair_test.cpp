@@ -192,7 +192,7 @@ TEST_CASE("a repacked dataset without its manifest is repaired with a warning") 
   WriteBytes(animals.data + "/manifest.json", "{");
   const Outcome outcome = Sluice({"repair", animals.data, animals.mended});
   CHECK(outcome.exit_code == 0);
-  CHECK(outcome.err.find("their samples come twice") != std::string::npos);
+  CHECK(outcome.err.find("replaced occur twice") != std::string::npos);
 }
 
 TEST_CASE("1000 random damages cost no intact sample", "[slow]") {

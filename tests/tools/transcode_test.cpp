@@ -193,7 +193,7 @@ TEST_CASE("transcode leaves masks and unsuitable pixels as they are, and counts 
   const Outcome outcome = Sluice({"transcode", at("data"), at("new"), "--image", "packed"});
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
-  CHECK_THAT(outcome.out, ContainsSubstring("1 image has no place in this form"));
+  CHECK_THAT(outcome.out, ContainsSubstring("1 image cannot be stored in this form"));
   const auto before = StoredIn(at("data"));
   const auto after = StoredIn(at("new"));
   CHECK((after.at("deep") == before.at("deep")));

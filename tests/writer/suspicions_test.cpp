@@ -119,12 +119,12 @@ TEST_CASE("a few empty classes are named, and many are only counted") {
   WriteClass(folder / "source" / "a", 1, 1);
   ConvertSource source(folder / "source");
   source.label.classes = {"a", "b"};
-  CHECK(Warns(Convert(source, folder / "few"), "class 1 (b) has no sample; its number stays"));
+  CHECK(Warns(Convert(source, folder / "few"), "class 1 (b) has no samples; it keeps its number"));
   for (int i = 0; i < 500; ++i)
     source.label.classes.push_back("x" + std::to_string(i));
   const ConvertSummary many = Convert(source, folder / "many");
   CHECK(many.warnings.size() == 1);
-  CHECK(Warns(many, "501 classes have no sample, such as class 1 (b); they keep their numbers"));
+  CHECK(Warns(many, "501 classes have no samples, such as class 1 (b); they keep their numbers"));
 }
 
 TEST_CASE("images smaller than the requested size are counted, with a warning") {

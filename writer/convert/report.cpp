@@ -39,12 +39,12 @@ void AddEmptyClasses(ConvertSummary& summary) {
     if (summary.class_counts[c] == 0) empty.push_back(c);
   }
   if (empty.size() > kMaxNamed) {
-    summary.warnings.push_back(std::to_string(empty.size()) + " classes have no sample, such as " +
+    summary.warnings.push_back(std::to_string(empty.size()) + " classes have no samples, such as " +
                                ClassText(summary, empty[0]) + "; they keep their numbers");
     return;
   }
   for (const std::size_t c : empty)
-    summary.warnings.push_back(ClassText(summary, c) + " has no sample; its number stays");
+    summary.warnings.push_back(ClassText(summary, c) + " has no samples; it keeps its number");
 }
 
 void AddClasses(ConvertSummary& summary) {

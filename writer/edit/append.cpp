@@ -92,8 +92,8 @@ ConvertSummary ConvertAddition(const Schema& schema, const ConvertSource& source
     if (error.code() != ErrorCode::kExists) throw;
     throw Error(ErrorCode::kExists, error.file(),
                 error.sentence() + "; " + work.path().string() +
-                    " is an append that was not finished: repeat that command, or remove this "
-                    "folder to give it up");
+                    " belongs to an unfinished append: repeat that command to finish it, or "
+                    "remove this folder to cancel it");
   }
 }
 
@@ -180,14 +180,14 @@ std::string SharedRefusal(const StoredDataset& before, const StoredDataset& adde
   if (stop.stop_requested()) ThrowStopped();
   if (shared.same_keys > 0) {
     warnings.push_back(std::to_string(shared.same_keys) +
-                       " samples have the same key as one that was there, but different content; "
-                       "all are taken");
+                       " samples have the same key as an earlier sample, but different content; "
+                       "all are added");
   }
   if (shared.count == 0) return {};
-  return "holds \"" + shared.key + "\" already, with the same content; this is so for " +
-         std::to_string(shared.count) +
-         " of the samples to add; take only the others (--paths LIST), or convert all of them to a "
-         "dataset of their own and let `sluice merge --duplicates` decide";
+  return "already holds " + std::to_string(shared.count) +
+         " of the samples to add, with the same content, such as \"" + shared.key +
+         "\"; add only the others (--paths LIST), or convert all of them to a dataset of their own "
+         "and let `sluice merge --duplicates` decide";
 }
 
 // Call it with the dataset's lock held.
@@ -205,7 +205,7 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
   own.shards.meta.clear();  // part of a plan, and so of the ids of shards, which it must not change
   summary.converted = ConvertAddition(before.manifest.schema, with_classes, work, own, hooks);
   for (const std::string& warning : summary.converted.warnings) {
-    if (warning != DirectRefusal(staging)) warnings.push_back("in what was added: " + warning);
+    if (warning != DirectRefusal(staging)) warnings.push_back("in the added samples: " + warning);
   }
   if (summary.converted.direct_refused) warnings.push_back(DirectRefusal(folder));
   {

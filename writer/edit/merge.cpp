@@ -97,19 +97,19 @@ class Merging {
     if (shared_.same_keys > 0) {
       summary.made.warnings.push_back(std::to_string(shared_.same_keys) +
                                       " samples have the same key as a sample of an earlier "
-                                      "dataset, but different content; all are taken");
+                                      "dataset, but different content; all are kept");
     }
     return summary;
   }
 
  private:
   [[noreturn]] void Refuse() const {
-    throw Error(ErrorCode::kInvalidArgument, datasets_[shared_.dataset].folder.string(),
-                "holds \"" + shared_.key +
-                    "\", which an earlier dataset has as well; this is so for " +
-                    std::to_string(shared_.count) +
-                    " samples in all; merge with "
-                    "`--duplicates drop` to leave them out, or `keep` to take them twice");
+    throw Error(
+        ErrorCode::kInvalidArgument, datasets_[shared_.dataset].folder.string(),
+        "holds \"" + shared_.key + "\", which an earlier dataset also has; " +
+            std::to_string(shared_.count) +
+            " samples are shared in all; merge with `--duplicates drop` to leave them out, or "
+            "`keep` to keep them twice");
   }
 
   // `first`: the number of the shard's first sample in its dataset.

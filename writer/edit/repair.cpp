@@ -361,8 +361,8 @@ class Repair {
     if (damaged_.manifest || !HoldsOldManifest(folder_)) return;
     report_.made.warnings.emplace_back(
         "the dataset was appended to or repacked (its folder holds a manifest-ID.json), and all "
-        "shards in the folder were taken: if `sluice append --repack` had replaced some, their "
-        "samples come twice");
+        "shards in the folder were used: samples of shards that `sluice append --repack` replaced "
+        "occur twice");
   }
 
   RepairReport Into(const std::filesystem::path& out) {

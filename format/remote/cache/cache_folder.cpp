@@ -76,7 +76,8 @@ CacheLock CacheLock::Wait(const SharedFolder& root) {
     std::this_thread::sleep_for(kPause);
   }
   throw SystemError(ErrorCode::kIo, (root.path() / kCacheLock).string(),
-                    "is locked by another process, which does not let go of it", EWOULDBLOCK);
+                    "another process keeps it locked; wait for that process or end it",
+                    EWOULDBLOCK);
 }
 
 namespace {

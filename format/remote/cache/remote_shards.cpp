@@ -241,7 +241,7 @@ void RemoteShards::Start(std::uint64_t piece, Live& live) {
         live.state = Live::State::kFailed;
         live.error = std::make_shared<const Error>(
             ErrorCode::kLimit, UrlOf(live.shard),
-            "the cache has no room for a block, and this process no memory; lower "
+            "the cache has no room for a block, and there is no memory left to hold it; lower "
             "LoaderOptions::order.window_bytes, or give the cache more room");
         return;
       }

@@ -146,11 +146,12 @@ std::byte* MapFile(int fd, std::uint64_t bytes, int protection, const std::strin
   void* const at = mmap(nullptr, std::max<std::uint64_t>(bytes, 1), protection,
                         MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (at == MAP_FAILED) {
-    throw SystemError(ErrorCode::kLimit, name,
-                      "cannot be mapped (" + SystemErrorText(errno) +
-                          "): a dataset in an object store takes as much address space as it has "
-                          "bytes; raise `ulimit -v`",
-                      errno);
+    throw SystemError(
+        ErrorCode::kLimit, name,
+        "cannot be mapped (" + SystemErrorText(errno) +
+            "): a dataset in an object store needs as much address space as its size; "
+            "raise `ulimit -v`",
+        errno);
   }
   return static_cast<std::byte*>(at);
 }
@@ -159,13 +160,12 @@ void SetSize(const FileHandle& file, std::uint64_t bytes, const fs::path& name) 
   if (ftruncate(file.get(), static_cast<off_t>(bytes)) == 0) return;
   const int number = errno;
   if (number == EFBIG || number == EINVAL) {
-    throw SystemError(
-        ErrorCode::kLimit, name.string(),
-        "the file system cannot have a file as large as the dataset; use another, such "
-        "as XFS",
-        number);
+    throw SystemError(ErrorCode::kLimit, name.string(),
+                      "the file system does not support files as large as the dataset; use another "
+                      "file system, such as XFS",
+                      number);
   }
-  Fail(name, "cannot be made", number);
+  Fail(name, "cannot be set to its size", number);
 }
 
 }  // namespace
@@ -193,10 +193,10 @@ SparseData::SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t 
   MapAnonymous(spare);
   if (data_ == nullptr) {
     file_ = FileHandle(memfd_create("sluice-blocks", MFD_CLOEXEC));
-    if (!file_) Fail("memfd", "cannot be made", errno);
+    if (!file_) Fail("memfd", "cannot be created", errno);
     SetSize(file_, bytes_, "memfd");
   }
-  if (!table_file_) Fail("memfd", "cannot be made", errno);
+  if (!table_file_) Fail("memfd", "cannot be created", errno);
   SetSize(table_file_, TableBytes(), "memfd");
   Map();
 }
@@ -293,7 +293,7 @@ void SparseData::MakeTable() {
   SetSize(table_file_, 0, folder_ / kCacheTable);
   // Allocates all of the file's blocks, so that writing to the mapping cannot fail.
   const int number = posix_fallocate(table_file_.get(), 0, static_cast<off_t>(TableBytes()));
-  if (number != 0) Fail(folder_ / kCacheTable, "cannot be made", number);
+  if (number != 0) Fail(folder_ / kCacheTable, "cannot be allocated", number);
   Head head{};
   std::memcpy(head.magic, kCacheMagic, sizeof(kCacheMagic));
   head.version = kCacheVersion;

@@ -307,10 +307,11 @@ std::optional<Credentials> CredentialsOfInstance(const CredentialSearch& search)
   const HttpReply answer = search.send(ask);
   auto credentials = answer.succeeded() ? CredentialsFromJson(answer.body) : std::nullopt;
   if (!credentials) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "the instance's metadata service gives no credentials of its role (HTTP " +
-                    std::to_string(answer.status) +
-                    "); check the instance profile, or set AWS_EC2_METADATA_DISABLED=true");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "the instance's metadata service returned no credentials for the instance's role (HTTP " +
+            std::to_string(answer.status) +
+            "); check the instance profile, or set AWS_EC2_METADATA_DISABLED=true");
   }
   return credentials;
 }

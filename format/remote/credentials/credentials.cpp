@@ -120,7 +120,7 @@ void RenewedCredentials::Renew() {
     } catch (const std::bad_alloc&) {
       failure = OutOfMemory();
     } catch (const std::exception&) {
-      failure.emplace(ErrorCode::kIo, "looking for credentials failed");
+      failure.emplace(ErrorCode::kIo, "the search for credentials failed");
     }
   }
   // If the source returned credentials before and now returns none, it counts as failing, and is
@@ -128,7 +128,7 @@ void RenewedCredentials::Renew() {
   if (found && found->anonymous() && current_ && !current_->anonymous()) {
     found.reset();
     failure.emplace(ErrorCode::kIo,
-                    "credentials could not be renewed: where they came from has none now");
+                    "credentials could not be renewed: their source no longer has any");
   }
   if (found) current_ = std::move(found);
   failure_ = std::move(failure);
@@ -152,7 +152,7 @@ void RenewedCredentials::RenewInBackground() {
     });
   } catch (const std::system_error&) {
     throw Error(ErrorCode::kLimit,
-                "no thread is left to renew credentials with; raise the limit of threads");
+                "cannot start a thread to renew the credentials; raise the limit of threads");
   }
   renewing_ = true;
 }

@@ -116,10 +116,10 @@ Credentials CredentialsOfCommand(const CredentialSearch& search, const std::stri
                     "); check its path");
     case End::kTooSlow:
       throw refusal(
-          "gave nothing within a minute and was ended; run it by hand to see what it waits for");
+          "did not finish within a minute and was killed; run it by hand to see what it waits for");
     case End::kTooLong: throw refusal("gives more than 64 KiB, which cannot be credentials");
-    case End::kStopped: throw refusal("was ended, as the store was closed");
-    case End::kKilled: throw refusal("was ended by signal " + std::to_string(result.status));
+    case End::kStopped: throw refusal("was killed because the store was closed");
+    case End::kKilled: throw refusal("was killed by signal " + std::to_string(result.status));
     case End::kExited: break;
   }
   if (result.status != 0)
@@ -127,8 +127,7 @@ Credentials CredentialsOfCommand(const CredentialSearch& search, const std::stri
                   "; run it by hand to see why");
   auto credentials = CredentialsFromJson(result.output);
   if (!credentials)
-    throw refusal(
-        "does not give the JSON with AccessKeyId and SecretAccessKey that is expected of it");
+    throw refusal("did not print the expected JSON with AccessKeyId and SecretAccessKey");
   return *credentials;
 }
 

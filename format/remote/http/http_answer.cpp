@@ -73,7 +73,7 @@ Verdict JudgeFailure(const HttpReply& reply, const std::string& server) {
       return MakeVerdict(
           Kind::kAgain, ECONNREFUSED,
           "the server " + server + " cannot be reached (" + reply.why +
-              "); check that it runs, the port, and what firewalls or proxies are between",
+              "); check that the server runs, its port, and firewalls or proxies on the way",
           true);
     case HttpFailure::kCertificate:
       return MakeVerdict(

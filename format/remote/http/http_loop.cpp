@@ -476,8 +476,7 @@ void HttpLoop::Post(std::function<void()> task) {
   if (!InOwnProcess()) {
     throw Error(ErrorCode::kState,
                 "this process was made by fork() after the dataset at a URL had been opened, and "
-                "connections "
-                "do not survive that; open the dataset in the child");
+                "connections do not survive a fork; open the dataset in the child");
   }
   {
     const MutexLock lock(state.mutex);

@@ -45,12 +45,14 @@ Verdict PlainEndpoint::JudgeRedirect(const HttpReply& reply) const {
   const std::string says = "the server " + from + " sends requests on (HTTP " +
                            std::to_string(reply.status) + " to '" + ShownUrl(target) + "')";
   if (!target.starts_with("http://") && !target.starts_with("https://")) {
-    return FinalVerdict(ErrorCode::kIo, EXDEV,
-                        says + ", which is not a complete URL; use the URL that it means");
+    return FinalVerdict(
+        ErrorCode::kIo, EXDEV,
+        says + ", which is not a complete URL; use the complete URL of that target");
   }
   if (from.starts_with("https") && !target.starts_with("https")) {
-    return FinalVerdict(ErrorCode::kIo, EXDEV,
-                        says + ", without encryption; use the URL that it means if that is wanted");
+    return FinalVerdict(
+        ErrorCode::kIo, EXDEV,
+        says + ", without encryption; if you accept that, use the redirect's target as the URL");
   }
   Verdict verdict = FinalVerdict(ErrorCode::kIo, ELOOP, says + ", in a loop");
   verdict.kind = Verdict::Kind::kElsewhere;

@@ -325,7 +325,7 @@ std::string RemoteStore::BeginUpload(const std::string& object) {
   });
   if (!read || upload.empty()) {
     throw Error(ErrorCode::kUnsupported, endpoint_->Shown(object),
-                "the server does not begin an upload in parts as S3 does; check AWS_ENDPOINT_URL");
+                "the server does not start a multipart upload as S3 does; check AWS_ENDPOINT_URL");
   }
   return upload;
 }
@@ -366,8 +366,8 @@ void RemoteStore::FinishUpload(const std::string& object, const std::string& upl
     if (sent.reply.status == 404) {
       if ((sent.repeated || tries > 0) && Head(object).bytes == bytes) return;
       throw Error(ErrorCode::kIo, endpoint_->Shown(object),
-                  "the upload in parts is gone from the server: another program or a rule of the "
-                  "bucket ended it; begin it again");
+                  "the server no longer has this multipart upload: another program or a lifecycle "
+                  "rule aborted it; start the upload again");
     }
     // A server may begin its answer with 200, and report an error at the end of the body.
     std::string code;

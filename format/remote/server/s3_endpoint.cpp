@@ -257,10 +257,9 @@ Verdict S3Endpoint::JudgeAnswer(const StoreCall& call, const Credentials& creden
                                 (custom_.origin.empty() ? "" : " and the endpoint"));
       }
       if (error.code == "NoSuchUpload") {
-        return FinalVerdict(
-            ErrorCode::kIo, 0,
-            "the upload in parts is gone from the server: another program or a rule "
-            "of the bucket ended it; begin it again");
+        return FinalVerdict(ErrorCode::kIo, 0,
+                            "the server no longer has this multipart upload: another program or a "
+                            "lifecycle rule aborted it; start the upload again");
       }
       if (error.code.empty() && !reply.body.empty()) {
         return FinalVerdict(ErrorCode::kIo, EPROTO,

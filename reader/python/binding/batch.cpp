@@ -310,7 +310,7 @@ nb::object FieldOf(nb::handle self, const std::string& name) try {
   std::string names;
   for (const std::string& field : fields)
     names += (names.empty() ? "" : ", ") + field;
-  throw nb::key_error(("no field \"" + name + "\"; there are " + names).c_str());
+  throw nb::key_error(("no field \"" + name + "\"; the fields are " + names).c_str());
 }
 
 // Whether a field is a label of integers, which torch() converts to int64.

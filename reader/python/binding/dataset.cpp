@@ -18,7 +18,7 @@ const Field& FieldNamed(const Schema& schema, const std::string& name) {
   std::string names;
   for (const Field& field : schema.fields)
     names += (names.empty() ? "" : ", ") + field.name;
-  throw nb::key_error(("no field \"" + name + "\"; there are " + names).c_str());
+  throw nb::key_error(("no field \"" + name + "\"; the fields are " + names).c_str());
 }
 
 // A numpy array that owns its values.

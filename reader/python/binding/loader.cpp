@@ -314,7 +314,7 @@ auto LoaderKeyword(const option_list::Option<LoaderOptions, V>& option) {
 void MakeLoader(PyLoader* self, PlayedSource source, PyLoaderOptions options) {
   LeaveIfEnded();
   if (HasEnded()) {
-    throw Error(ErrorCode::kState, "the interpreter is ending, so no Loader can be made any more");
+    throw Error(ErrorCode::kState, "the interpreter is ending, so a Loader cannot be created");
   }
   options.order = options.order_here;
   RankOptions& ranks = options.ranks;

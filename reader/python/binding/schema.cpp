@@ -62,7 +62,7 @@ Enum ValueNamed(std::string_view name) {
     known += (known.empty() ? "" : ", ") + std::string(one);
   }
   throw Error(ErrorCode::kInvalidArgument,
-              "there is no " + what + " \"" + std::string(name) + "\"; there are " + known);
+              "unknown " + what + " \"" + std::string(name) + "\"; the known ones are " + known);
 }
 
 Field WithRole(Field field, const std::string& role, std::string follows, std::string coordinates) {

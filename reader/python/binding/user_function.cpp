@@ -32,7 +32,11 @@ struct Seen {
   const Field& TypeOf(const std::string& name) const {
     const auto type = types->find(name);
     if (type == types->end()) {
-      throw Error(ErrorCode::kInvalidArgument, "there is no field \"" + name + "\"");
+      std::string names;
+      for (const auto& [known, field] : *types)
+        names += (names.empty() ? "" : ", ") + known;
+      throw Error(ErrorCode::kInvalidArgument,
+                  "no field \"" + name + "\"; the fields are " + names);
     }
     return type->second;
   }

@@ -19,7 +19,7 @@ from sluice._sluice import _refused  # type: ignore[attr-defined]
 
 # The options of PyTorch's DataLoader, and how they are written for a Loader.
 _OF_PYTORCH = {
-    "shuffle": "order=sluice.OrderOptions(shuffle=sluice.Shuffle.RANDOM), and QUASI_RANDOM is the default",
+    "shuffle": "order=sluice.OrderOptions(shuffle=sluice.Shuffle.RANDOM); QUASI_RANDOM is the default",
     "drop_last": "ranks=sluice.RankOptions(last_batch=sluice.LastBatch.DROP)",
     "num_workers": "threads=..., the number of decoding threads",
     "pin_memory": "ring=sluice.RingOptions(pinned=True)",
@@ -126,7 +126,7 @@ def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, 
         if word in kinds:
             continue
         if name == "Loader" and word in _OF_PYTORCH:
-            return f"Loader() has no option {word!r}; it is {_OF_PYTORCH[word]}"
+            return f"Loader() has no option {word!r}; use {_OF_PYTORCH[word]}"
         close = difflib.get_close_matches(word, kinds, 1)
         return f"{name}() has no option {word!r}; " + (
             f"did you mean {close[0]!r}?" if close else f"it has {', '.join(kinds)}")

@@ -105,7 +105,7 @@ class Writer:
     @property
     def _writer(self) -> _DatasetWriter:
         if self._open is None:
-            raise ValueError("an exception ended this Writer's with block: make another one")
+            raise ValueError("an exception ended this Writer's with block: create a new Writer")
         return self._open
 
     def __len__(self) -> int:

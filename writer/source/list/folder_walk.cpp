@@ -61,7 +61,8 @@ class FolderWalk {
       tree_.warnings.push_back(
           std::to_string(links_out_) + (links_out_ == 1 ? " link leads" : " links lead") +
           " out of the source and " + (links_out_ == 1 ? "was" : "were") +
-          " not followed, such as " + ToUtf8(link_out_) + "; --follow-links takes what lies there");
+          " not followed, such as " + ToUtf8(link_out_) + "; --follow-links includes " +
+          (links_out_ == 1 ? "its target" : "their targets"));
     }
     return std::move(tree_);
   }

@@ -92,7 +92,7 @@ std::string WhyUnreadable(const std::filesystem::path& path) {
     ReadAt(OpenForReading(path), path, 0, {&first, 1});
     return {};
   } catch (const Error& error) {
-    return error.code() == ErrorCode::kNotFound ? "is gone since the conversion began"
+    return error.code() == ErrorCode::kNotFound ? "was removed after the conversion began"
                                                 : error.sentence();
   }
 }

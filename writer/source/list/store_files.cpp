@@ -216,7 +216,7 @@ void StoreFiles::Await(const Fetch& fetch, const std::atomic<bool>* give_up) con
   if (!fetch.done) throw StoreFault(StoppedError());
   if (!fetch.error) return;
   if (fetch.error->code() == ErrorCode::kNotFound) {
-    throw Error(ErrorCode::kNotFound, "is gone since the conversion began");
+    throw Error(ErrorCode::kNotFound, "was removed after the conversion began");
   }
   if (fetch.lost) throw Error(ErrorCode::kIo, fetch.error->sentence());
   throw StoreFault(*fetch.error);
