@@ -115,7 +115,7 @@ TEST_CASE("a block gives back the values put into it") {
   CHECK(LoadAt<std::int16_t>(elements, 4) == 6);
 }
 
-TEST_CASE("a block is never larger than predicted") {
+TEST_CASE("a block is never larger than predicted, and at most one page smaller") {
   const RowLayout layout(kSchema);
   std::vector<EncodedSample> samples;
   std::uint64_t sum = 0;
@@ -139,7 +139,8 @@ TEST_CASE("an impossible block header is refused") {
   CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.bytes = 8192; }) != nullptr);
   CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.bytes = UINT64_MAX - 4095; }) != nullptr);
   CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.count = 0; }) != nullptr);
-  CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.count = 57; }) != nullptr);  // 64 + 57 * 72
+  CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.count = 57; }) !=
+        nullptr);  // 64 + 57 * 72 > 4096
   CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.count = kMaxBlockSamples + 1; }) != nullptr);
   CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.row_bytes = kMaxRowBytes + 8; }) != nullptr);
   BlockHeader header;
@@ -147,7 +148,9 @@ TEST_CASE("an impossible block header is refused") {
   CHECK(BlockView::ParseHeader(Bytes(block).first(4095), header) != nullptr);
 }
 
-TEST_CASE("unknown entries, and entries that lead out of the block, are refused one at a time") {
+TEST_CASE(
+    "an entry that is impossible or leads out of the block is refused, and other entries stay "
+    "readable") {
   const RowLayout layout(kSchema);
   const auto defect_of = [&](std::size_t at, std::uint64_t value, std::size_t size) {
     std::vector<std::byte> block = Build(Samples());
@@ -156,11 +159,11 @@ TEST_CASE("unknown entries, and entries that lead out of the block, are refused 
     const BlockView view = ViewOf(block);
     ImagePayload image;
     std::uint64_t checksum = 0;
-    REQUIRE(view.GetImage(layout, 2, 0, image, checksum) == nullptr);  // the others stay good
+    REQUIRE(view.GetImage(layout, 2, 0, image, checksum) == nullptr);  // stays readable
     return view.GetImage(layout, 0, 0, image, checksum);
   };
   CHECK(defect_of(0, 320, 8) == nullptr);
-  CHECK(defect_of(0, 4096, 8) != nullptr);  // offset: 4096 + 5 bytes
+  CHECK(defect_of(0, 4096, 8) != nullptr);  // offset: 5 bytes after the block
   CHECK(defect_of(0, UINT64_MAX, 8) != nullptr);
   CHECK(defect_of(16, 0xFFFFFFFF, 4) != nullptr);  // size
   CHECK(defect_of(22, 1, 2) != nullptr);           // flags
@@ -193,7 +196,7 @@ TEST_CASE("payloads at offsets that the format does not allow are found") {
     return ViewOf(block).VerifyPlacement(kSchema, layout);
   };
   CHECK(placement_after(64, 320, 8) == nullptr);
-  CHECK(placement_after(64, 384, 8) != nullptr);         // moved to another place
+  CHECK(placement_after(64, 384, 8) != nullptr);         // a different offset
   CHECK(placement_after(64 + 72 + 8, 1, 1) != nullptr);  // the entry of an absent value
   CHECK(placement_after(64 + 34, 1, 1) != nullptr);      // padding in an image's entry
   CHECK(placement_after(64 + 46, 1, 1) != nullptr);      // padding after an array

@@ -16,9 +16,10 @@ struct BuiltShard {
   ManifestShard entry;  // all except the file's name
 };
 
-// Sections in addition to the keys: contents by number.
+// Sections in addition to the keys: their contents, by number.
 using ExtraSections = std::map<std::uint32_t, std::string>;
 
+// `extra_flags`: the flags of each section of `extra`.
 BuiltShard BuildShard(const Schema& schema, Id128 id, std::uint32_t block_samples,
                       std::span<const EncodedSample> samples, const ExtraSections& extra = {},
                       std::uint32_t extra_flags = 0);

@@ -1,3 +1,4 @@
+// Ids, ranges and alignment; numbers and lines in texts.
 #include "format/disk/bytes.h"
 
 #include "format/ascii.h"

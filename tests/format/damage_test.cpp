@@ -1,4 +1,4 @@
-// A checksum covers every byte of a shard: whichever byte is damaged, a full check notices.
+// Every byte of a shard is checked: whichever byte is damaged, a full check notices.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -62,7 +62,7 @@ TEST_CASE("a change of any single byte of a shard is noticed", "[no-tsan]") {
   REQUIRE(file);
   std::vector<std::size_t> missed;
   for (std::size_t at = 0; at < bytes.size(); at += step) {
-    // One bit, in each byte a different one: storage loses bits.
+    // Flips one bit, as failing storage does; which one depends on the offset.
     const std::byte damaged = bytes[at] ^ static_cast<std::byte>(1u << at % 8);
     REQUIRE(pwrite(file.get(), &damaged, 1, static_cast<off_t>(at)) == 1);
     if (IsSound(path, dataset.schema)) missed.push_back(at);

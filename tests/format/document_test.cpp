@@ -1,8 +1,8 @@
 // Compares the worked example of FORMAT.md with the bytes that the code writes.
 //
 // In the document, a line "File NAME, N bytes" in bold begins a file; in the code blocks that
-// follow, each line "OFFSET  HEX HEX ..." gives bytes of it. Bytes that no line gives are zero. The
-// manifest stands as text, in a code block of the language json.
+// follow, each line "OFFSET  HEX HEX ..." gives bytes of that file. Bytes that no line gives are
+// zero. The manifest stands as text, in a code block of the language json.
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -20,7 +20,7 @@ struct Document {
   std::size_t hex_lines = 0;
 };
 
-// The bytes of "OFFSET  HEX HEX ...", up to two spaces or the end; false for any other line.
+// Reads "OFFSET  HEX HEX ...", up to two spaces or the end. Returns false for any other line.
 bool ParseHexLine(const std::string& line, std::size_t& offset, std::vector<std::byte>& bytes) {
   const auto is_hex = [&line](std::size_t at, std::size_t count) {
     return line.size() >= at + count &&

@@ -81,7 +81,7 @@ TEST_CASE("keys may be empty, of any bytes and of the maximum length") {
   }
 }
 
-TEST_CASE("a shard without samples does not have keys") {
+TEST_CASE("no key is read from a section without keys, or from an empty section") {
   CHECK(Read(SectionOf({}), 0, 0) != nullptr);
   CHECK(Read({}, 1, 0) != nullptr);
 }
@@ -100,16 +100,16 @@ TEST_CASE("a section made by hand from FORMAT.md is read") {
 
 TEST_CASE("key sections that contradict themselves are refused") {
   CHECK(Read(HandMade(4096, 1, {1, 4}, "abcd"), 2, 0) == nullptr);
-  CHECK(Read(HandMade(0, 1, {1, 4}, "abcd"), 2, 0) != nullptr);  // no chunk length
+  CHECK(Read(HandMade(0, 1, {1, 4}, "abcd"), 2, 0) != nullptr);  // no keys in a chunk
   CHECK(Read(HandMade(4097, 1, {1, 4}, "abcd"), 2, 0) !=
-        nullptr);  // a chunk length beyond the limit
+        nullptr);  // more keys in a chunk than allowed
   CHECK(Read(HandMade(4096, 2, {1, 4}, "abcd"), 2, 0) != nullptr);  // a chunk too many
   CHECK(Read(HandMade(4096, 1, {1, 5}, "abcd"), 2, 0) != nullptr);  // ends beyond the text
   CHECK(Read(HandMade(4096, 1, {4, 1}, "abcd"), 2, 0) != nullptr);  // ends that decrease
   CHECK(Read(HandMade(4096, 1, {1, 3}, "abcd"), 2, 0) != nullptr);  // text that belongs to no key
   CHECK(Read(HandMade(4096, 1, {1}, "abc"), 2, 0) != nullptr);      // fewer ends than samples
   std::vector<std::byte> section = HandMade(4096, 1, {1, 4}, "abcd");
-  StoreAt<std::uint32_t>(section, 12, 13);  // another size than the frame declares
+  StoreAt<std::uint32_t>(section, 12, 13);  // not the size in the frame's header
   CHECK(Read(section, 2, 0) != nullptr);
   StoreAt<std::uint32_t>(section, 12, 0xFFFFFFFF);
   CHECK(Read(section, 2, 0) != nullptr);
@@ -117,7 +117,7 @@ TEST_CASE("key sections that contradict themselves are refused") {
   StoreAt<std::uint32_t>(section, 8, 0xFFFFFFFF);
   CHECK(Read(section, 2, 0) != nullptr);
   section = HandMade(4096, 1, {1, 4}, "abcd");
-  section.push_back(std::byte{0});  // a byte that no frame has
+  section.push_back(std::byte{0});  // a byte after the last frame
   CHECK(Read(section, 2, 0) != nullptr);
   section.resize(12);
   CHECK(Read(section, 2, 0) != nullptr);
@@ -147,7 +147,7 @@ TEST_CASE(
     CHECK(chunk.Key(i) == "key " + std::to_string(i * i));
   }
   const std::byte* const held = chunk.content.data();
-  section.clear();  // keys in the chunk need no reading
+  section.clear();  // keys of the current chunk are found without the section
   REQUIRE(ReadKeyChunk(section, kCount, 4, chunk) == nullptr);
   CHECK(chunk.content.data() == held);
   CHECK(ReadKeyChunk(section, kCount, 5, chunk) != nullptr);

@@ -20,13 +20,16 @@ constexpr const char* kImages =
     R"({"channels":[3,3],"height":[1,2],"max_payload_bytes":9,"payload_bytes":10,)"
     R"("pixel_type":"uint8","present":2,"width":[3,4]})";
 
-// The text of a manifest with the right id, from the text after the id: by FORMAT.md, not by the
-// code.
+// The offset of the text after the id, which the id is the digest of.
+constexpr std::size_t kRestAt = 39;
+
+// Returns the manifest that has `rest` after its id. The id is put before it as FORMAT.md says, not
+// by ManifestToJson().
 std::string Seal(const std::string& rest) {
   return "{\"id\":\"" + ToHex(Hash128(AsBytes(rest))) + rest;
 }
 
-// A manifest of two samples; `from` is replaced by `to` before it is sealed.
+// A manifest of two samples, in which `from` was replaced by `to` before the id was computed.
 std::string TextWith(const std::string& from = {}, const std::string& to = {}) {
   std::string rest =
       std::string(R"(","format":"sluice-dataset","version":1,"name":"n","samples":2,)") +
@@ -45,6 +48,7 @@ std::optional<Error> ManifestRefusal(const std::string& text) {
   return test::ErrorOf([&] { ManifestFromJson(text, "manifest.json", id); });
 }
 
+// The code of the error for TextWith(from, to); nullopt if that manifest is read.
 std::optional<ErrorCode> CodeWith(const std::string& from, const std::string& to) {
   const auto error = ManifestRefusal(TextWith(from, to));
   return error ? std::optional(error->code()) : std::nullopt;
@@ -141,7 +145,7 @@ TEST_CASE("a text that is not a manifest is refused") {
   CHECK(ManifestRefusal(Seal("\"} trailing"))->code() == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("another version is unsupported, whatever its digest rule") {
+TEST_CASE("a manifest of another version is unsupported, even if its digest is wrong") {
   std::string text = TextWith("\"version\":1", "\"version\":2");
   CHECK(ManifestRefusal(text)->code() == ErrorCode::kUnsupported);
   text[8] = text[8] == '1' ? '2' : '1';
@@ -165,7 +169,7 @@ TEST_CASE("nothing but the version is looked for in a manifest whose digest is w
   }
 }
 
-TEST_CASE("unknown features are unsupported, and are named") {
+TEST_CASE("a manifest that requires unknown features is unsupported, and the error names them") {
   const auto error =
       ManifestRefusal(TextWith("\"version\":1", R"("version":1,"requires":["telepathy"])"));
   REQUIRE(error.has_value());
@@ -174,7 +178,7 @@ TEST_CASE("unknown features are unsupported, and are named") {
   CHECK_FALSE(CodeWith("\"version\":1", R"("version":1,"requires":[])").has_value());
 }
 
-TEST_CASE("unknown members mean nothing, and stay in the text") {
+TEST_CASE("unknown members are ignored, and written again") {
   const std::string text =
       TextWith(R"("made":{"by":"hand"},)", R"("made":{"by":"hand"},"later":[{"x":null}],)");
   Id128 id;
@@ -186,9 +190,11 @@ TEST_CASE("unknown members mean nothing, and stay in the text") {
         manifest.shards);
 }
 
-TEST_CASE("the shards of a newer format are not called malformed, wherever its version stands") {
+TEST_CASE(
+    "a manifest of a newer version is unsupported even if its shards cannot be read, wherever the "
+    "version stands") {
   const std::string shards = std::string("\"shards\":[") + kShard + "]";
-  std::string text = TextWith(shards, "\"shards\":[7,{\"parts\":[[1],{}]}]").substr(39);
+  std::string text = TextWith(shards, "\"shards\":[7,{\"parts\":[[1],{}]}]").substr(kRestAt);
   CHECK(ManifestRefusal(Seal(text))->code() == ErrorCode::kCorrupt);
   text.replace(text.find("\"version\":1,"), 12, "");
   text.replace(text.rfind('}'), 1, ",\"version\":2}");
@@ -205,7 +211,7 @@ TEST_CASE("a member \"shards\" that is not the dataset's own is kept like other 
   CHECK(manifest.shards.size() == 1);
 }
 
-TEST_CASE("metadata are texts by their names, and a `meta` of another form is an unknown member") {
+TEST_CASE("metadata maps names to texts, and a `meta` of another form is an unknown member") {
   const auto read = [](const std::string& meta) {
     Id128 id;
     return ManifestFromJson(TextWith(R"("made":)", "\"meta\":" + meta + R"(,"made":)"),
@@ -220,7 +226,7 @@ TEST_CASE("metadata are texts by their names, and a `meta` of another form is an
     CHECK(read(other).meta.empty());
     CHECK(read(other).unknown == std::string(R"({"meta":)") + other + "}");
     Manifest changed = read(other);
-    changed.meta = {{"license", "MIT"}};  // takes its place
+    changed.meta = {{"license", "MIT"}};  // replaces the unknown "meta"
     const Manifest again = ManifestFromJson(ManifestToJson(changed, id), "manifest.json", id);
     CHECK(again.meta == changed.meta);
     CHECK(again.unknown.empty());
@@ -256,7 +262,7 @@ TEST_CASE("counts that contradict each other are refused") {
 }
 
 TEST_CASE("a shard that claims to hold more samples than its size allows is refused") {
-  // A header, a block and the end of a shard are three pages; another block does not fit.
+  // The header and two blocks take at least three pages: 8192 bytes are too few.
   const auto refusal = ManifestRefusal(TextWith(R"("block_samples":8,"blocks":1,"bytes":12288)",
                                                 R"("block_samples":1,"blocks":2,"bytes":8192)"));
   REQUIRE(refusal.has_value());
@@ -265,7 +271,7 @@ TEST_CASE("a shard that claims to hold more samples than its size allows is refu
   CHECK_FALSE(CodeWith(R"("block_samples":8,"blocks":1,"bytes":12288)",
                        R"("block_samples":1,"blocks":2,"bytes":12288)")
                   .has_value());
-  // 65,536 rows of an image's entry in three pages.
+  // Three pages cannot hold 65,536 rows of 40 bytes.
   CHECK(ManifestRefusal(
             Seal(std::string(
                      R"(","format":"sluice-dataset","version":1,"name":"n","samples":65536,)") +
@@ -276,7 +282,7 @@ TEST_CASE("a shard that claims to hold more samples than its size allows is refu
             .has_value());
 }
 
-TEST_CASE("limits of values are read for each field that has them, and refused if impossible") {
+TEST_CASE("counts of values are read for each field that has values, and refused if impossible") {
   const std::string from = R"({"kind":"image","name":"image"}]},)";
   const auto with = [&](const std::string& values) {
     return TextWith(
@@ -301,11 +307,12 @@ TEST_CASE("limits of values are read for each field that has them, and refused i
 }
 
 TEST_CASE(
-    "class counts are those of the first label of one integer with classes, and of no other") {
+    "class counts are those of the first label that is one integer and has classes, and of no "
+    "other") {
   const auto with = [](const std::string& fields, const std::string& counts) {
     std::string text = TextWith(R"({"kind":"image","name":"image"})",
                                 R"({"kind":"image","name":"image"},)" + fields);
-    text = text.substr(39);
+    text = text.substr(kRestAt);
     text.replace(text.find(R"("class_counts":[])"), 17, R"("class_counts":)" + counts);
     return ManifestRefusal(Seal(text));
   };
@@ -337,8 +344,8 @@ TEST_CASE("impossible sums over images and values are refused") {
            {R"("channels":[3,3])", R"("channels":[3,3,3])"},
            {R"("width":[3,4])", R"("width":{"0":3,"1":4})"},
            {R"("pixel_type":"uint8")", R"("pixel_type":"int8")"},
-           {R"("payload_bytes":10)", R"("payload_bytes":8)"},   // less than the largest
-           {R"("payload_bytes":10)", R"("payload_bytes":19)"},  // more than two of these
+           {R"("payload_bytes":10)", R"("payload_bytes":8)"},   // less than the largest payload
+           {R"("payload_bytes":10)", R"("payload_bytes":19)"},  // more than two of 9 bytes
            {R"("max_payload_bytes":9)", R"("max_payload_bytes":120000001)"},
            {R"("height":[1,2],)", ""}}) {
     INFO(from << " -> " << to);
@@ -354,14 +361,14 @@ TEST_CASE("impossible sums over images and values are refused") {
 }
 
 TEST_CASE("a manifest that names a shard's file twice is refused") {
-  std::string text = TextWith(R"("samples":2,"schema")", R"("samples":4,"schema")").substr(39);
+  std::string text = TextWith(R"("samples":2,"schema")", R"("samples":4,"schema")").substr(kRestAt);
   text.replace(text.find(kShard), std::string(kShard).size(), std::string(kShard) + "," + kShard);
   const auto refusal = ManifestRefusal(Seal(text));
   REQUIRE(refusal.has_value());
   CHECK_THAT(refusal->sentence(), Catch::Matchers::ContainsSubstring("a.sluice twice"));
 }
 
-TEST_CASE("errors about an unreadable manifest use our own words") {
+TEST_CASE("errors about an unreadable manifest do not quote the JSON library") {
   for (const char* text :
        {"\"} trailing", "\",\"format\":\"sluice-dataset\",\"version\":1}", "\",}"}) {
     const std::string what = ManifestRefusal(Seal(text))->what();
@@ -395,7 +402,7 @@ TEST_CASE("more than a million shards are beyond the limit") {
   CHECK(CodeWith(std::string("\"shards\":[") + kShard, list) == ErrorCode::kLimit);
 }
 
-TEST_CASE("a manifest that nests endlessly is refused and not followed") {
+TEST_CASE("a manifest with millions of nested arrays is refused") {
   const std::string deep = std::string(3'000'000, '[') + std::string(3'000'000, ']');
   CHECK(CodeWith(R"({"by":"hand"})", R"({"by":)" + deep + "}") == ErrorCode::kCorrupt);
   CHECK(CodeWith("\"version\":1", "\"version\":1,\"requires\":" + deep) == ErrorCode::kCorrupt);

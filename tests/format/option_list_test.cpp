@@ -1,4 +1,4 @@
-// What is made of the options that a struct declares. The structs are this file's own.
+// The functions that visit, check and name the options of a struct. The structs are examples.
 #include <vector>
 
 #include <sluice/option_list.h>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Names that a program may have as well.
+// Types of a program, with names that option_list also has.
 struct Option {};
 struct Options {};
 struct Word {};
@@ -73,7 +73,7 @@ TEST_CASE("`using namespace sluice` leaves a program its own Option, Word and th
   UseTheirNames();
 }
 
-TEST_CASE("options are visited with the groups that are there, by their paths") {
+TEST_CASE("options are visited with their paths, including those of groups that are set") {
   const auto paths_of = [](const Room& room) {
     std::vector<std::string> paths;
     ForEachOption(
@@ -89,7 +89,7 @@ TEST_CASE("options are visited with the groups that are there, by their paths") 
                                                    "outside.shade"});
 }
 
-TEST_CASE("a number outside its range is named with the range, as people write it") {
+TEST_CASE("the error for a number outside its range names the range, as people write it") {
   Room room;
   CHECK(WhatIsOutOfRange(room).empty());
   room.outside = Lamp{.watts = 101};

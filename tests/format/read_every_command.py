@@ -55,7 +55,7 @@ with tempfile.TemporaryDirectory() as name:
     run("finish", parts)
     assert check(parts, 60) == keys
 
-    # Fields of every kind: texts, numbers, boxes, classes of boxes, JSON, another field of classes.
+    # Fields of many kinds: texts, numbers, boxes, classes of boxes, JSON, another field of classes.
     rows = ["path,caption,weight,bbox,category,extra,tags"]
     for number, photo in enumerate(photos):
         rows.append(f'{photo.relative_to(folder / "photos")},{"" if number == 3 else f"number {number}"},{number / 8},'
@@ -81,7 +81,7 @@ with tempfile.TemporaryDirectory() as name:
     run("append", "--repack", one)
     assert check(one, 66) == appended
 
-    # Of the damaged dataset, each sample that can be read is saved, and shards that are whole are linked.
+    # `repair` saves the samples of a damaged dataset that can be read, and rebuilds a lost manifest.
     shard = sorted((folder / "raw").glob("shard-*.sluice"))[0]
     content = shard.read_bytes()
     shard.write_bytes(content[:len(content) // 2] + bytes(4096) + content[len(content) // 2 + 4096:])

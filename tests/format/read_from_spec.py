@@ -5,8 +5,8 @@
     read_from_spec.py DATASET --compare FILE   compares with FILE; exit code 1 if they differ
 
 Only the standard library is needed. Checksums are compared if the module `xxhash` is installed, and
-compressed keys are read by the module `zstandard`, Python's own compression.zstd or the command zstd;
-without them keys are printed as "?" and match anything.
+keys are decompressed by the module `zstandard`, Python's own compression.zstd or the command zstd;
+without any of these three, compressed keys are printed as "?" and match anything.
 """
 
 import json
@@ -125,7 +125,7 @@ def meaning(schema):
 
 
 def layout(schema):
-    """[(field, offset, entry bytes)], bytes of a row"""
+    """Returns [(field, offset of its entry in a row, bytes of the entry)] and the bytes of a row."""
     fields, at = [], 0
     for field in schema["fields"]:
         fields.append((field, at, entry_bytes(field)))
@@ -244,7 +244,7 @@ class Shard:
         return keys
 
     def rows(self):
-        """(block, row) bytes of each sample."""
+        """Yields (bytes of the block, bytes of the row) for each sample."""
         expected_offset = self.header_bytes
         for number, (offset, size, count, reserved, checksum) in enumerate(self.blocks):
             require(offset == expected_offset and offset % PAGE == 0, "a block's place")

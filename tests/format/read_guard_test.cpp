@@ -1,5 +1,5 @@
-// Reading mapped files that shrink meanwhile: lost pages read as zeros and are reported, without a
-// SIGBUS.
+// Reading mapped files that shrink meanwhile: lost pages read as zeros and are recorded, and no
+// SIGBUS ends the process.
 #include "format/disk/read_guard.h"
 
 #include <csignal>
@@ -52,11 +52,12 @@ TEST_CASE("Under a guard, a page that the file has lost reads as zeros, and coun
   REQUIRE(file.Lost(file.bytes().subspan(4096, 1)));
   REQUIRE(file.Lost(file.bytes().subspan(4000, 200)));
   REQUIRE_FALSE(file.Lost(file.bytes().first(4096)));
-  REQUIRE_FALSE(file.Lost(file.bytes().subspan(8192, 10)));  // not read, and so not lost yet
+  REQUIRE_FALSE(file.Lost(file.bytes().subspan(8192, 10)));  // lost, too, but not read yet
   REQUIRE(file.BytesLeft() == 4096);
 }
 
-TEST_CASE("With a lasting guard, memory of a truncated file is zeros that can be written") {
+TEST_CASE(
+    "Under a lasting guard, lost pages of a truncated file are zeros that can be overwritten") {
   const test::TemporaryFolder folder;
   const std::filesystem::path path = WritePages(folder);
   const FileHandle file(open(path.c_str(), O_RDWR | O_CLOEXEC));
@@ -135,7 +136,7 @@ TEST_CASE("Guards nest, and each covers its own file") {
   REQUIRE(Sum(outer.bytes().subspan(4096)) == 0);
 }
 
-TEST_CASE("A file with more lost pages than are recorded counts as lost from there on") {
+TEST_CASE("If more pages are lost than can be recorded, all pages count as lost") {
   LostPages lost;
   alignas(4096) static std::byte memory[4096 * 2];
   const auto first = reinterpret_cast<std::uintptr_t>(memory);
@@ -153,7 +154,8 @@ TEST_CASE("Without a guard, a SIGBUS goes to the handler installed before ours")
   sigaction(SIGBUS, nullptr, &now);
   const bool ours_is_new = (now.sa_flags & SA_SIGINFO) == 0;
   for (const bool with_handler : {false, true}) {
-    if (with_handler && !ours_is_new) continue;  // ours came first, and cannot call this one
+    if (with_handler && !ours_is_new)
+      continue;  // our handler was installed earlier, and does not call this one
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {

@@ -49,7 +49,7 @@ TEST_CASE("every element type has its name on disk") {
   }
 }
 
-TEST_CASE("the text form is compact, with sorted members and no optional ones left empty") {
+TEST_CASE("the text form is compact, sorts members, and omits optional members that are empty") {
   const Schema schema{{Field::Image(), Field::Label("label", {"b", "a"})}};
   CHECK(
       SchemaToJson(schema) ==
@@ -57,7 +57,7 @@ TEST_CASE("the text form is compact, with sorted members and no optional ones le
       R"({"classes":["b","a"],"dtype":"int32","kind":"array","name":"label","role":"label","shape":[]}]})");
 }
 
-TEST_CASE("unknown members and roles mean nothing, and stay in the text") {
+TEST_CASE("unknown members and roles are ignored, and written again") {
   const std::string text =
       R"({"fields":[{"colour":"red","kind":"bytes","name":"a","role":"smell"}],"later":{"x":[1]}})";
   const Schema schema = Read(text);
@@ -110,7 +110,7 @@ TEST_CASE("malformed schemas are refused as corrupt, with the file's name") {
   }
 }
 
-TEST_CASE("a schema that nests endlessly is refused and not followed") {
+TEST_CASE("a schema with millions of nested arrays is refused") {
   const std::string deep(2'000'000, '[');
   CHECK(JsonRefusal(R"({"fields":[],"x":)" + deep) == ErrorCode::kCorrupt);
   const std::string closed = std::string(kMaxJsonDepth, '[') + std::string(kMaxJsonDepth, ']');

@@ -49,7 +49,7 @@ TEST_CASE("a field's name has 1 to 255 bytes") {
   CHECK(SchemaRefusal({Field::Bytes(std::string(256, 'n'))}) == ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("shapes are bounded, and only arrays have one") {
+TEST_CASE("shapes are bounded, and an image has none") {
   CHECK_FALSE(
       SchemaRefusal({Field::Array("a", DType::kInt8, {1, 1, 1, 1, 1, 1, 1, 2})}).has_value());
   CHECK(SchemaRefusal({Field::Array("a", DType::kInt8, {1, 1, 1, 1, 1, 1, 1, 1, 1})}) ==
@@ -86,7 +86,8 @@ TEST_CASE("a followed field follows nothing itself") {
   CHECK(SchemaRefusal({Field::Mask("m", "m")}) == ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("the field whose classes are counted is the first label of one integer with classes") {
+TEST_CASE(
+    "the field whose classes are counted is the first label that is one integer and has classes") {
   Field of_boxes = Field::Variable("of boxes", DType::kInt32, {});
   of_boxes.role = Role::kLabel;
   of_boxes.classes = {"a"};

@@ -64,7 +64,7 @@ TEST_CASE("a missing shard is one fault, and its samples are counted") {
   CHECK_THAT(look.errors[0].file(), ContainsSubstring("b.sluice"));
 }
 
-TEST_CASE("a shard that was truncated, replaced or overwritten is found without reading it") {
+TEST_CASE("a shard that was truncated or replaced, or whose header was changed, is found") {
   TwoShards dataset;
   const std::size_t whole = dataset.shards[1].bytes.size();
   const auto sentence = [&] {
@@ -84,7 +84,7 @@ TEST_CASE("a shard that was truncated, replaced or overwritten is found without 
   CHECK_THAT(sentence(), ContainsSubstring("is not the shard that the manifest names"));
 }
 
-TEST_CASE("errors are kept of the first kMaxKept faulty shards only") {
+TEST_CASE("only the errors of the first kMaxKept faulty shards are kept") {
   TwoShards dataset;
   dataset.manifest.shards.assign(1000, dataset.manifest.shards[0]);
   for (ManifestShard& shard : dataset.manifest.shards)

@@ -14,7 +14,7 @@ namespace {
 
 using test::BuiltShard;
 
-// A shard's file from bytes that a test may have changed.
+// Writes the bytes of a shard, which a test may have changed, to a temporary file.
 class OnDisk {
  public:
   explicit OnDisk(const std::vector<std::byte>& bytes) : path_(folder_ / "a.sluice") {
@@ -89,7 +89,7 @@ TEST_CASE("every block of a shard is whole and in its place") {
     for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
       const BlockView block = shard.Block(b);
       CHECK(block.VerifyPlacement(shard.schema(), shard.layout()) == nullptr);
-      CHECK(shard.Block(b).count() == block.count());  // again, now known to be good
+      CHECK(shard.Block(b).count() == block.count());  // already verified
       samples += block.count();
     }
     CHECK(samples == built.entry.samples);
@@ -122,7 +122,7 @@ TEST_CASE("a shard is compared with its manifest") {
   CHECK(refused(&ShardExpectation::block_samples));
 }
 
-TEST_CASE("a shard with another schema than the dataset is refused") {
+TEST_CASE("a shard whose schema is not the dataset's is refused") {
   Schema other = Varied().schema;
   other.fields[0].name = "picture";
   other.fields[1].follows = other.fields[4].follows = "picture";
@@ -131,7 +131,8 @@ TEST_CASE("a shard with another schema than the dataset is refused") {
   CHECK(error->code() == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("another format version is unsupported, whatever else the file holds") {
+TEST_CASE(
+    "a shard of another format version is unsupported, even if its header's checksum is wrong") {
   std::vector<std::byte> bytes = Varied().shards[0].bytes;
   StoreAt<std::uint32_t>(bytes, 8, 2);  // the header's checksum is now wrong, but it is not checked
   const auto error = ShardRefusal(bytes, Varied().schema);
@@ -161,7 +162,7 @@ TEST_CASE("an unknown section is skipped unless it is marked as required") {
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("777"));
 }
 
-TEST_CASE("headers with impossible sizes are refused") {
+TEST_CASE("headers with impossible sizes or another shard's id are refused") {
   const auto refused = [](void (*change)(ShardHeader&)) {
     std::vector<std::byte> bytes = Varied().shards[0].bytes;
     Edit<ShardHeader>(bytes, 0, change);
@@ -178,7 +179,7 @@ TEST_CASE("headers with impossible sizes are refused") {
   CHECK(refused([](ShardHeader& h) { h.shard_id = test::IdOf(77); }));
 }
 
-TEST_CASE("tails with impossible sizes are refused") {
+TEST_CASE("tails with impossible sizes, another version or another shard's id are refused") {
   const auto refused = [](void (*change)(ShardTail&)) {
     std::vector<std::byte> bytes = Varied().shards[0].bytes;
     Edit<ShardTail>(bytes, bytes.size() - sizeof(ShardTail), change);
@@ -230,12 +231,12 @@ TEST_CASE("directories that contradict themselves are refused") {
   CHECK(refused(block(&BlockEntry::offset, 0, 0)));
   CHECK(refused(block(&BlockEntry::offset, UINT64_MAX - 4095, 0)));
   CHECK(refused(block(&BlockEntry::bytes, UINT64_MAX, 0)));
-  CHECK(refused(block(&BlockEntry::count, 3, 0)));  // short, but not the last
-  CHECK(refused(block(&BlockEntry::count, 5, 2)));  // last, but too long
+  CHECK(refused(block(&BlockEntry::count, 3, 0)));  // too few samples, but not the last block
+  CHECK(refused(block(&BlockEntry::count, 5, 2)));  // the last block, with too many samples
   CHECK(refused(block(&BlockEntry::count, 0, 2)));
 }
 
-TEST_CASE("a block in another's place is not mistaken for it") {
+TEST_CASE("a block in the place of another block is refused") {
   std::vector<std::byte> bytes = Varied().shards[0].bytes;
   const std::vector<std::byte> first(bytes.begin() + 4096, bytes.begin() + 8192);
   std::copy(bytes.begin() + 8192, bytes.begin() + 12288, bytes.begin() + 4096);

@@ -13,7 +13,7 @@ namespace sluice {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("a work folder is removed at its end with everything in it") {
+TEST_CASE("a WorkFolder that ends removes the folder with everything in it") {
   const test::TemporaryFolder folder;
   const fs::path path = folder / "deep" / "work";
   {
@@ -76,7 +76,7 @@ TEST_CASE("an empty folder may be used, since a process may be killed before it 
   CHECK_FALSE(fs::exists(folder / "work"));
 }
 
-TEST_CASE("two processes cannot work in one folder at once") {
+TEST_CASE("a folder that one WorkFolder uses is refused to another") {
   const test::TemporaryFolder folder;
   const WorkFolder work(folder / "work");
   const auto error = test::ErrorOf([&] { WorkFolder second(folder / "work"); });
@@ -84,7 +84,7 @@ TEST_CASE("two processes cannot work in one folder at once") {
   CHECK(error->code() == ErrorCode::kState);
 }
 
-TEST_CASE("a link's target outside of a work folder stays when the folder goes") {
+TEST_CASE("a link's target outside of a work folder stays when the folder is removed") {
   const test::TemporaryFolder folder;
   fs::create_directory(folder / "mine");
   std::ofstream(folder / "mine" / "file") << "text";

@@ -1,5 +1,5 @@
-// sluice_format_example worked|varied FOLDER: writes one of the example datasets, and expected.txt
-// with what a reader must find in it.
+// sluice_format_example worked|varied FOLDER: writes one of the example datasets, and
+// expected.txt with the text that read_from_spec.py must print for it.
 #include <cstdio>
 #include <string_view>
 

@@ -66,13 +66,15 @@ TEST_CASE("a frame's content is appended if it has exactly the stated size") {
   }
   std::vector<std::byte> content;
   CHECK_FALSE(ZstdAppend({}, 0, content));
-  // A frame of three bytes that is said to hold 1 PB: no memory is taken for them.
+  // A caller expects 2^50 bytes of a frame that holds three: their memory is not allocated.
   const auto frame = BytesOf({0x28, 0xB5, 0x2F, 0xFD, 0x20, 0x03, 0x19, 0x00, 0x00, 'a', 'b', 'c'});
   CHECK_FALSE(ZstdAppend(frame, std::uint64_t{1} << 50, content));
   CHECK(content.capacity() <= 1 << 21);
 }
 
-TEST_CASE("frames that do not state their size, skippable frames and old ones are refused") {
+TEST_CASE(
+    "frames that do not state their size, skippable frames and frames of old versions are "
+    "refused") {
   // Not a single segment: window descriptor, no content size.
   const auto unsized =
       BytesOf({0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x58, 0x19, 0x00, 0x00, 'a', 'b', 'c'});
@@ -86,7 +88,7 @@ TEST_CASE("frames that do not state their size, skippable frames and old ones ar
   CHECK_FALSE(ZstdDecompress({}, {}));
 }
 
-TEST_CASE("empty content is a frame, too") {
+TEST_CASE("empty content also makes a frame") {
   const std::vector<std::byte> frame = ZstdCompress({});
   REQUIRE(ZstdContentBytes(frame) == 0);
   CHECK(ZstdDecompress(frame, {}));
