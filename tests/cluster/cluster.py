@@ -1,5 +1,5 @@
-"""The material for testing the recipes of samples/cluster: pictures, the dataset that one process makes of them, and
-a command `sluice` that stops in the middle of a part when it is first run."""
+"""What the tests of the recipes of samples/cluster share: pictures, the dataset that one process makes of them, and a
+command `sluice` whose first run of part 1 is stopped or killed in the middle."""
 
 import filecmp
 import os
@@ -28,6 +28,7 @@ def need(*programs):
 
 
 def wait_for(what, found, seconds=300):
+    """Calls found() until its answer is true, and returns the answer; ends the test after `seconds`."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         answer = found()
@@ -48,8 +49,8 @@ def free_ports(count):
 
 
 class Workplace:
-    """A folder, as a context. `action`: "stop" or "kill" (as in tests/interruption/file_record.h), which happens to
-    the first run of part 1 while it writes."""
+    """A folder for a test, as a context manager. `action`: "stop" or "kill" (as in tests/interruption/file_record.h):
+    what happens to the first run of part 1 while it writes."""
 
     def __init__(self, arguments, action=None):
         self.sluice, self.make_photos, self.seam, self.recipes = arguments[1:5]
@@ -93,7 +94,7 @@ class Workplace:
         return done.stdout
 
     def stopped(self):
-        """The process that has stopped in the middle of part 1."""
+        """Waits for the process that stops in the middle of part 1, and returns its id."""
         return wait_for("a part that stopped", self._stopped)
 
     def _stopped(self):
@@ -116,10 +117,10 @@ class Workplace:
         names = sorted(path.name for path in whole.iterdir())
         there = sorted(path.name for path in self.data.iterdir())
         if names != there:
-            sys.exit(f"files: {there} and not {names}")
+            sys.exit(f"the files are {there} instead of {names}")
         _, different, unread = filecmp.cmpfiles(whole, self.data, names, shallow=False)
         if different or unread:
-            sys.exit(f"other bytes: {different}, not read: {unread}")
+            sys.exit(f"files with different bytes: {different}; unreadable files: {unread}")
         if self.action and not self.interrupted():
             sys.exit("no part was interrupted")
         print(f"{len(names)} files, the same bytes")

@@ -1,5 +1,5 @@
-"""The commands of samples/cluster/kubernetes.yaml, run as its indexed Job runs them: some indexes twice at once, one
-killed and tried again."""
+"""The commands of samples/cluster/kubernetes.yaml, run as its indexed Job runs them: each index in two pods at once,
+one of which is killed and tried again."""
 
 import json
 import os
@@ -17,8 +17,8 @@ def commands_of(place):
     commands = [json.loads(line) for line in re.findall(r"command: (\[.*\])", text)]
     quoted = "'" + str(place.data).replace("'", "'\\''") + "'"
     for words in commands:
-        place_of = quoted if words[0] == "sh" else str(place.data)
-        words[:] = [word.replace("/data/dataset", place_of).replace("/data/source", str(place.source))
+        dataset = quoted if words[0] == "sh" else str(place.data)
+        words[:] = [word.replace("/data/dataset", dataset).replace("/data/source", str(place.source))
                     for word in words]
     return completions, commands
 
@@ -26,7 +26,7 @@ def commands_of(place):
 with cluster.Workplace(sys.argv, "kill") as place:
     completions, (plan, part, finish) = commands_of(place)
     if not any(f"/{completions} " in word for word in part):
-        sys.exit("the Job has another number of completions than its parts")
+        sys.exit("the number of the Job's completions is not that of the parts")
     place.run(*plan, "--labels", "none", *cluster.OPTIONS)
     failed = 0
     for index in range(completions):
@@ -38,6 +38,6 @@ with cluster.Workplace(sys.argv, "kill") as place:
                 break
             failed += 1
     if failed != 1:
-        sys.exit(f"{failed} indexes failed, and not the one that was killed")
+        sys.exit(f"{failed} attempts failed, instead of the one that was killed")
     place.run(*finish)
     place.check()

@@ -1,5 +1,5 @@
-"""A dataset on a network file system that is slow and whose files go stale: the samples are the same; once files are
-stale, a fault names the unreadable samples, and no command ends by a signal."""
+"""A dataset on a network file system that is slow and whose files go stale: its statistics are those of the local
+files; once files are stale, `sluice verify` reports an error of the file system, and no signal ends it."""
 
 import subprocess
 import sys
@@ -42,7 +42,7 @@ with cluster.Workplace(sys.argv) as place:
         place.run("sluice", "verify", mount)
         unmount(mount, server)
         if local.split('"samples"')[1] != remote.split('"samples"')[1]:
-            sys.exit(f"other statistics: {local} and {remote}")
+            sys.exit(f"different statistics: {local} and {remote}")
 
         mount, server = mounted(place, 0.1)
         verifying = subprocess.Popen(["sluice", "verify", "--decode", mount], stdout=subprocess.PIPE, text=True)

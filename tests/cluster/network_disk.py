@@ -1,7 +1,7 @@
 """Shows a folder as a network file system, by FUSE: network_disk.py FOLDER MOUNT SECONDS
 
-Each read takes SECONDS. While the file FOLDER.stale exists, reads fail with ESTALE, as for a file that an NFS
-server no longer knows.
+Each read takes SECONDS. While the file FOLDER.stale exists, reads fail with ESTALE, as reads of a file that
+an NFS server no longer knows.
 """
 
 import errno

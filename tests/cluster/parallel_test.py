@@ -1,4 +1,5 @@
-"""samples/cluster/parallel.sh over an ssh server of the test, if one is installed; a part is killed in the middle."""
+"""samples/cluster/parallel.sh, where a part is killed in the middle: over ssh to a server that the test starts if sshd
+is installed, otherwise with local jobs."""
 
 import getpass
 import os
@@ -13,7 +14,8 @@ cluster.need("parallel")
 
 
 class Hosts:
-    """Two names of this machine on an ssh server of the test. Without ssh there are no names, and jobs are local."""
+    """Options of parallel that name this machine twice, for ssh to a server that this starts; without sshd, options for
+    local jobs."""
 
     def __init__(self, place):
         self.folder = place.folder / "ssh"

@@ -1,5 +1,5 @@
-"""samples/cluster/train.py under every launcher of its page: all samples are played, and a killed training resumes from
-its checkpoint, also with another number of processes."""
+"""samples/cluster/train.py under every launcher of its page: each epoch plays all full batches, and a killed training
+resumes from its checkpoint, also with a different number of processes."""
 
 import json
 import os
@@ -20,7 +20,7 @@ except ImportError as error:
     cluster.skip(f"the package sluice is not built for this Python: {error}")
 
 SMALL = ["--side", "32", "--batch-size", "8"]
-IMAGES = 90  # of the workplace
+IMAGES = 90  # pictures in a Workplace
 
 
 def played(said, epoch, images, processes):
@@ -68,7 +68,7 @@ def by_kubernetes(place):
     pods = int(re.search(r"completions: (\d+)", text).group(1))
     words = json.loads(re.search(r"command: (\[.*\])", text).group(1))
     if f"--nnodes={pods}" not in words or f"parallelism: {pods}\n" not in text:
-        sys.exit("the Job has another number of pods than torchrun waits for")
+        sys.exit("the number of the Job's pods is not that for which torchrun waits")
     here = {"torchrun": None, f"--nnodes={pods}": "--nnodes=2", "--nproc-per-node=8": "--nproc-per-node=1",
             "--max-restarts=20": "--max-restarts=0",
             "/opt/train.py": place.recipe("train.py"), "s3://bucket/dataset": str(place.data),
@@ -76,7 +76,7 @@ def by_kubernetes(place):
             "--rdzv-endpoint=sluice-train-0.sluice-train:29400":
                 f"--rdzv-endpoint=127.0.0.1:{cluster.free_ports(1)[0]}"}
     if not here.keys() <= set(words):
-        sys.exit(f"the command has other words: {words}")
+        sys.exit(f"the command lacks words that this test replaces: {words}")
     words = [sys.executable, "-m", "torch.distributed.run"] + [here.get(word, word) for word in words[1:]]
     pods = [subprocess.Popen([*words, *SMALL, "--epochs", "1"], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [pod.communicate()[0] for pod in pods]

@@ -1,8 +1,8 @@
 """commands.py ROOT PAGE WORK SLUICE SLUICE-BENCH MAKE-PHOTOS: the programs accept the commands of the page.
 
 Blocks marked `sh run` are run unchanged, in a folder of pictures. In other blocks, each line that calls
-sluice or sluice-bench is run in an empty folder: its files are missing there, but it must not be wrong usage
-(exit code 2).
+sluice or sluice-bench is run in an empty folder: it may fail because files are missing, but not because its usage is
+wrong (exit code 2).
 """
 import os
 import re
@@ -48,7 +48,8 @@ def write_mask(path, width, height):
 
 
 def make_sources(folder):
-    """photos/CLASS/*.jpg; the same as val/, and as images/ with masks/; labels.csv with boxes of two kinds."""
+    """Makes photos/CLASS/*.jpg; copies of them as val/ and images/; masks/ for images/; labels.csv with boxes of two
+    classes."""
     subprocess.run([make_photos, folder / "photos", "3", "12", "96"], check=True, stdout=subprocess.DEVNULL)
     for copy in ("val", "images"):
         shutil.copytree(folder / "photos", folder / copy)
@@ -74,7 +75,8 @@ for words, first, text in pages.blocks(root / page):
         command = shlex.split(line, comments=True)
         if not command:
             continue
-        program = root / command[0]  # a script of the project, not a built program or one of the user
+        # A script of the project must exist; a built program or one of the user need not.
+        program = root / command[0]
         if "/" in command[0] and not program.exists() and not command[0].startswith(("build/", "./trainer")):
             faults.append(f"{page}:{number}: there is no {command[0]}")
         if command[0] not in programs:
@@ -98,7 +100,7 @@ if to_run:
     done = subprocess.run(["/bin/sh", "-c", script], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
-        faults.append(f"{page}: what is marked `sh run` ended with {done.returncode}:\n{done.stdout.decode()}")
+        faults.append(f"{page}: its blocks marked `sh run` ended with {done.returncode}:\n{done.stdout.decode()}")
     else:
         shutil.rmtree(folder)
 shutil.rmtree(nowhere)

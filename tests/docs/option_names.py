@@ -1,5 +1,5 @@
 """option_names.py ROOT: every option that a message, comment or page names as Struct::member exists, and every
-member of a struct of options is declared (OptionsOf<Struct>), in its place and under its name.
+member of a struct of options is declared in OptionsOf<Struct>, in the same order and under its name.
 
 Struct is a struct of a public header; member may lead through groups: LoaderOptions::ring.prefetch.
 """

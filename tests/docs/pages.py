@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def blocks(path):
-    """(words after the fence, number of the first line, text) of each code block."""
+    """Returns (words after the fence, number of the first line, text) of each code block."""
     found, words, start = [], None, 0
     lines = path.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):

@@ -1,7 +1,7 @@
 """snippets.py ROOT PAGE[,PAGE...] WORK COMPILER [--torch INCLUDES]: every C++ block of the pages compiles.
 
 All blocks go into one translation unit, each as the body of a function. With --torch, only the blocks that use
-LibTorch are compiled (INCLUDES: the folders of its headers, separated by colons); without it, only the others.
+LibTorch are compiled (INCLUDES: the folders of its headers, separated by colons); without it, only the rest.
 """
 import re
 import subprocess

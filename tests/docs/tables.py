@@ -1,7 +1,7 @@
-"""tables.py ROOT SLUICE: the pages' tables name everything in the headers and the help, and no more.
+"""tables.py ROOT SLUICE: the pages' tables name everything that the headers and the help have, and nothing else.
 
 reader/README.md: each member of LoaderOptions, with its default (as code, `x`, if the header gives a value, otherwise
-in words). reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice convert.
+in words). reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice convert, the commands of sluice.
 samples/guides/errors.md: each code of errors.
 """
 import re
@@ -18,7 +18,7 @@ faults = []
 
 def options_of(struct, text, prefix=""):
     """{name: its default, or None} of a struct of a header's text. The members of a group, a struct of the same
-    header, are named group.member; those of what a variant may hold Alternative::member."""
+    header, are named group.member; the members of a variant's alternatives, Alternative::member."""
     body = re.search(rf"^struct {struct} \{{(?:\}};|(.*?)^\}};)", text, flags=re.M | re.S)[1] or ""
     found = {}
     for kind, member, default in re.findall(r"^  ([\w:<>, ]+?) (\w+)(?: = ([^;]*))?;", body, flags=re.M):
@@ -71,8 +71,8 @@ for name, default in members.items():
     elif said.startswith("`"):
         faults.append(f"{page}: the header gives no default of {name}, the page {said}")
 
-# Ranges of bytes, such as "1 MiB to 1 GiB", are those of an option's declaration.
-ranges = {(eval(least), eval(most)) for least, most in re.findall(  # texts of numbers and shifts
+# A range of bytes on the page, such as "1 MiB to 1 GiB", must be that of some option's declaration.
+ranges = {(eval(least), eval(most)) for least, most in re.findall(  # each is a number or a shift, such as 1 << 20
     r"\.least = ([\d< ]+),\s*\.most = ([\d< ]+)", (headers / "loader_option_list.h").read_text(encoding="utf-8"))}
 sizes = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 for cells in rows(page, under="Options"):
@@ -103,7 +103,7 @@ for cells in rows(page, under="Options"):
     for flag, value, default in flags:
         found = re.search(rf"^  {flag} .*?(?=^  --|^\S|\Z)", help_text, flags=re.M | re.S)
         if found is None:
-            continue  # a fault that was found above
+            continue  # reported above
         said = re.sub(r"\s+", " ", found[0])
         defaults = [a or b for a, b in re.findall(r"\(default:? ([^\s)]+)\)|([\w-]+) \(default\)", said)]
         if defaults and default not in defaults:

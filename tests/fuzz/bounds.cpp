@@ -23,8 +23,8 @@ namespace {
 std::atomic<std::size_t> most_bytes{0};  // 0: no limit
 
 void AfterMalloc(const volatile void*, std::size_t size) {
-  constexpr std::size_t kWorthALook = 1 << 16;
-  if (size < kWorthALook) return;
+  constexpr std::size_t kMinChecked = 1 << 16;
+  if (size < kMinChecked) return;
   const std::size_t most = most_bytes.load();
   Promise(most == 0 || __sanitizer_get_current_allocated_bytes() <= most,
           "the memory that an input takes is bounded");

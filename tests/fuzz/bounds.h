@@ -6,7 +6,7 @@
 
 namespace sluice::fuzz {
 
-// While it lives, the process may use that many CPU seconds, all threads together.
+// While it lives, all threads of the process together may use `seconds` of CPU time.
 class TimeBound {
  public:
   explicit TimeBound(unsigned seconds);
@@ -15,9 +15,9 @@ class TimeBound {
   TimeBound& operator=(const TimeBound&) = delete;
 };
 
-// While it lives, the process may allocate that many more bytes than before. Works only in builds
-// with the address sanitizer, and checks when 64 KiB or more are allocated at once. The innermost
-// object counts.
+// While it lives, the process may allocate `bytes` more than it had allocated before. Works only in
+// builds with the address sanitizer, and checks when 64 KiB or more are allocated at once. Of
+// several objects, the innermost applies.
 class MemoryBound {
  public:
   explicit MemoryBound(std::size_t bytes);

@@ -25,11 +25,11 @@
 namespace sluice::fuzz {
 
 std::uint64_t NumberFor(const Change& change, std::uint64_t old) {
-  static constexpr std::uint64_t kTelling[] = {
+  static constexpr std::uint64_t kSpecial[] = {
       0,     1,          2,          255,        4095,       4096,       65535,
       65536, 0x7FFFFFFF, 0xFFFFFFFF, 1ULL << 48, 1ULL << 53, 1ULL << 63, UINT64_MAX};
   constexpr std::size_t kOthers = 6;
-  const std::size_t choice = change.value % (std::size(kTelling) + kOthers);
+  const std::size_t choice = change.value % (std::size(kSpecial) + kOthers);
   switch (choice) {
     case 0: return old + 1;
     case 1: return old - 1;
@@ -37,7 +37,7 @@ std::uint64_t NumberFor(const Change& change, std::uint64_t old) {
     case 3: return old ^ 1ULL << change.number % 64;
     case 4: return change.number % 64;
     case 5: return change.number;
-    default: return kTelling[choice - kOthers];
+    default: return kSpecial[choice - kOthers];
   }
 }
 
@@ -321,7 +321,7 @@ void ChangeJson(json& document, const Change& change) {
   }
 }
 
-// Numbers of samples and blocks that the manifest's reader compares with each other.
+// Corrects the numbers of samples and blocks that the manifest's reader compares with each other.
 void MakeSumsAgree(json& manifest) {
   std::uint64_t samples = 0;
   if (!manifest.contains("shards") || !manifest["shards"].is_array()) return;
@@ -509,7 +509,8 @@ std::vector<Input> ForgedSeeds() {
                         .number = 77};
     add({static_cast<std::uint8_t>(place % kForms), 0, place}, &change);
   }
-  // Every sample has values of 2^22 zeros, which the manifest does not mention.
+  // Every sample has a value of 2^22 zeros, or an image of 128 x 2048 zeros, which the manifest
+  // does not mention.
   for (const std::uint8_t left : {std::uint8_t{kTotals}, std::uint8_t{kTotals | kNoValues}}) {
     for (const auto& [place, number] : {std::pair{kZeros, 22U}, {kZeroImage, 11U + 11U * 16}}) {
       const Change change{.place = place,
@@ -532,7 +533,7 @@ void MutateForgery(Input& input, const Input& other, RandomStream& random) {
   const auto any_byte = [&random] { return static_cast<std::byte>(random.Below(256)); };
   for (std::uint64_t left = random.Below(3) + 1; left > 0; --left) {
     const std::uint64_t choice = random.Below(8);
-    if (choice == 0) {  // the head, most of its bits clear
+    if (choice == 0) {  // the head; most bits of Disagreement are clear
       input[0] = any_byte();
       input[1] = any_byte() & any_byte() & any_byte();
       input[2] = any_byte();

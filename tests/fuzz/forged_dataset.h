@@ -2,9 +2,9 @@
 // that come after those. An input consists of:
 // - a form (how pictures are stored);
 // - bits that say which parts disagree after the changes;
-// - a number for the code that uses the dataset;
-// - changes: of a sample before it is stored, of a structure in a shard, of the schema's or the
-// manifest's JSON, of files.
+// - a number by which the code that uses the dataset chooses options;
+// - changes: to a sample before it is stored, a structure in a shard, the JSON of the schema or the
+// manifest, or files.
 #pragma once
 
 #include <filesystem>
@@ -34,10 +34,10 @@ enum Disagreement : std::uint8_t {
 enum Place : std::uint8_t {
   // A sample before it is stored; `which` 255: every sample.
   kElements,   // a word of a value
-  kPayload,    // a payload, by its own structure
+  kPayload,    // a payload; a JPEG by its structure
   kZeros,      // a payload becomes a zstd frame of zeros
   kZeroImage,  // the same, and the image's size is set to match
-  kEntry,      // codec, sizes, pixel type
+  kEntry,      // codec, size, channels or pixel type
   kKey,
   // A word of a shard's structures.
   kHeader,
@@ -67,7 +67,7 @@ static_assert(sizeof(Change) == 12);
 // Returns a number to replace `old`: one near it, a special value, or the change's own number.
 std::uint64_t NumberFor(const Change& change, std::uint64_t old);
 
-// Writes such a number into one of the words.
+// Replaces one word of `bytes` by NumberFor(change, word).
 void ChangeWord(std::span<std::byte> bytes, const Change& change);
 
 // Functions that change a shard's bytes, and correct what depends on them.
@@ -88,8 +88,8 @@ void FollowShard(Bytes file, ManifestShard& line, std::uint8_t left);
 
 // The samples of forged datasets: small, with every kind of field, and pictures in six forms.
 
-// The form of pictures. 0: JPEG, with no field except the label. The others have all fields: 1
-// JPEG, 2 packed, 3 raw, 4 raw of 16 bits, 5 zstd.
+// Forms of datasets. 0: JPEGs, and no other field except the label. The others have all fields, and
+// differ in their pictures: 1 JPEG, 2 packed, 3 raw, 4 raw of 16 bits, 5 zstd.
 inline constexpr std::uint8_t kForms = 6;
 
 Schema SchemaOf(std::uint8_t form);
@@ -98,16 +98,18 @@ std::vector<EncodedSample> SamplesOf(std::uint8_t form);
 // Makes a change of kElements to kKey. `other`: a sample to copy from.
 void ChangeSample(EncodedSample& sample, const EncodedSample& other, const Change& change);
 
-// Writes the dataset into `folder`, which must be empty. Returns the input's number for the user.
+// Writes the dataset into `folder`, which must be empty. Returns the number in the input by which
+// the code that uses the dataset chooses options.
 std::uint16_t ForgeDataset(Bytes input, const std::filesystem::path& folder);
 
 // Writes the form's dataset without changes.
 void WriteSoundDataset(std::uint8_t form, const std::filesystem::path& folder);
 
-// Inputs: each form without changes, and one for each kind of change.
+// Inputs: each form without changes, one for each kind of change, and some with large values that
+// the manifest does not mention.
 std::vector<Input> ForgedSeeds();
 
-// Adds a change, removes one, or changes a part of one.
+// Adds a change, removes one, changes a byte of one, or changes the bytes before the changes.
 void MutateForgery(Input& input, const Input& other, RandomStream& random);
 
 }  // namespace sluice::fuzz

@@ -1,4 +1,4 @@
-// A forged dataset in a folder, and the checks on every use of it.
+// Writes forged datasets into a folder, uses them, and checks the promises that hold for every use.
 #pragma once
 
 #include <filesystem>
@@ -14,13 +14,13 @@ struct ForgedFolder {
   std::filesystem::path sound;   // another dataset, without faults
   std::filesystem::path source;  // two pictures in folders of classes
   std::filesystem::path out;     // does not exist
-  std::uint16_t use;             // the input's number for the user
+  std::uint16_t use;             // a number in the input, which chooses options
 };
 
 // Runs `use` on the input's dataset, within bounds. `use` may throw Error.
 void OnForged(Bytes input, void (*use)(const ForgedFolder&));
 
-// The number of uses that ended without an error.
+// How many calls of OnForged() ended without an Error.
 std::size_t TimesTaken();
 
 template <void (*use)(const ForgedFolder&)>
@@ -28,7 +28,7 @@ constexpr Target OverForged(const char* name) {
   return {name, [](Bytes input) { OnForged(input, use); }, ForgedSeeds, 4, MutateForgery};
 }
 
-// Checks that a message is one of ours.
+// Promises that a message does not come from the standard library or the JSON library.
 void PromiseSentence(std::string_view message);
 
 }  // namespace sluice::fuzz

@@ -17,7 +17,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::uint64_t kSamplesRead = 24;  // per dataset, which has 10 before changes
+constexpr std::uint64_t kSamplesRead = 24;  // of each dataset, which has 10 before changes
 
 template <class Ask>
 void AskFor(Ask ask) {
@@ -57,7 +57,7 @@ void ReadField(const Sample& sample, const Field& field) {
 void UseDataset(const ForgedFolder& folder) {
   const Dataset dataset = Dataset::Open(folder.dataset);
   for (std::uint64_t i = 0; i < std::min(dataset.size(), kSamplesRead); ++i) {
-    // The first samples, and some of the last.
+    // Takes a sample from the beginning and one from the end in turn.
     const std::uint64_t index = i % 2 == 0 ? i / 2 : dataset.size() - 1 - i / 2;
     AskFor([&] {
       const Sample sample = dataset[index];
@@ -96,7 +96,8 @@ LoaderOptions OptionsFor(std::uint16_t use) {
 
 // Checks that every byte of a batch can be read and that its values are possible.
 void LookAt(const Batch& batch, const Dataset& dataset) {
-  Promise(batch.size() <= 4 && batch.valid() <= batch.size(), "a batch is as large as asked for");
+  Promise(batch.size() <= 4 && batch.valid() <= batch.size(),
+          "a batch is no larger than asked for");
   for (const std::uint64_t sample : batch.samples())
     Promise(sample < dataset.size(), "the samples of a batch are the dataset's");
   const ImageBatch& image = batch.image();
@@ -162,7 +163,7 @@ void UseVerify(const ForgedFolder& folder) {
 }
 
 // Whether a repaired dataset may have that fault. Repair keeps a value whose checksum is right,
-// even if its writer made it so that nobody can read it.
+// even if the writer stored something that cannot be read.
 bool IsOfWriter(const std::string& reason) {
   if (reason.ends_with(" classes")) return true;  // a label that is not a class
   for (const char* made : {"section 2 ", "codec is", "not a zstd frame", "1073741824", "1 GiB",

@@ -1,8 +1,8 @@
 // Targets that read whole datasets, given forged ones: see forged_dataset.h.
 //
 // Promises: they throw nothing but sluice::Error, never with a message of the standard library; an
-// input takes no more memory and time than Bound says; all values read are in range; and a dataset
-// made by `repair` has no fault.
+// input takes no more memory and time than OnForged() allows; all values read are in range; and a
+// dataset made by `repair` has no fault, except values that its writer stored wrongly.
 #pragma once
 
 #include "tests/fuzz/targets.h"
@@ -12,7 +12,8 @@ namespace sluice::fuzz {
 // dataset, loader, verify, repair, subset, merge, transcode, append, repack.
 std::span<const Target> ForgedTargets();
 
-// The commands that read, with their options parsed: inspect, stats, preview, export.
+// The commands that only read the dataset, run as from a command line: inspect, stats, preview,
+// export.
 std::span<const Target> CommandTargets();
 
 }  // namespace sluice::fuzz

@@ -1,4 +1,5 @@
-// The fuzz targets as ordinary tests: seeds, kept cases, and the same mutations each time.
+// The fuzz targets as ordinary tests: the seeds, the files in cases/, and the same mutations in
+// each run.
 //
 // To find the input of a crash, set SLUICE_FUZZ_LAST=FILE: every input is then written to FILE
 // before it runs.

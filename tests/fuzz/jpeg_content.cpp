@@ -11,7 +11,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::uint32_t kMaxSize = 96;  // of pictures made here; larger ones are slower
+constexpr std::uint32_t kMaxSize = 96;  // of pictures made here; larger pictures take longer
 constexpr std::int16_t kMaxCoefficient = 1023;
 
 // Errors leave by a jump, so nothing here may have a destructor.
@@ -31,14 +31,14 @@ void CopyCoefficients(jpeg_decompress_struct& object, jvirt_barray_ptr* arrays,
   }
 }
 
-// A code for every symbol, of any length. Some have shapes that no encoder chooses, most of them
-// with codes of 16 bits.
+// Gives every symbol a code of a random length. Many of these tables have a shape that no encoder
+// chooses, mostly with many codes of 16 bits.
 void MakeAnyTable(const std::vector<std::uint8_t>& all, RandomStream& random, JHUFF_TBL& table) {
   std::vector<std::uint8_t> symbols = all;
   for (std::size_t i = symbols.size(); i > 1; --i)
     std::swap(symbols[i - 1], symbols[random.Below(i)]);
   std::vector<std::uint8_t> of_length[17];
-  std::uint32_t room = 65535;  // 16-bit codes; the one of all ones is reserved
+  std::uint32_t room = 65535;  // in codes of 16 bits; the code of all ones is reserved
   std::uint32_t left = static_cast<std::uint32_t>(symbols.size());
   for (const std::uint8_t symbol : symbols) {
     --left;
@@ -219,12 +219,12 @@ void ChangeContent(JpegContent& content, RandomStream& random) {
                               random.Below(component.coefficients.size() / kBlockSize) * kBlockSize;
   switch (random.Below(6)) {
     case 0: AnyQuantisation(component.quant, random); return;
-    case 1:  // a block of one or two coefficients, often including the last one
+    case 1:  // up to two coefficients, one of them among the last four
       std::fill_n(block, kBlockSize, std::int16_t{0});
       block[63 - random.Below(4)] = AnyCoefficient(random, 10);
       block[random.Below(64)] = AnyCoefficient(random, 10);
       return;
-    case 2:  // a full one
+    case 2:  // 64 random coefficients
       for (std::size_t i = 0; i < kBlockSize; ++i)
         block[i] = AnyCoefficient(random, 10);
       return;

@@ -26,7 +26,7 @@ struct JpegContent {
   std::uint32_t width = 0, height = 0;
   std::vector<Component> components;
 
-  // Gives every component the number of blocks for the picture's size, all zero.
+  // Gives every component the blocks that the picture's size needs, with coefficients of zero.
   void LayOut();
 };
 
@@ -35,11 +35,11 @@ enum class TableKind { kStandard, kOptimised, kAny };
 struct JpegCoding {
   std::uint32_t restart_interval = 0;
   TableKind tables = TableKind::kStandard;
-  std::uint64_t seed = 0;  // of the tables of kind kAny
+  std::uint64_t seed = 0;  // of tables of the kind kAny
 };
 
-// Returns false if libjpeg refuses the file or would make up pixels, or if the file's components
-// are others than JpegContent allows.
+// Returns false if libjpeg refuses the file or would make up pixels, if the picture has more than
+// 2^22 pixels, or if it has components that JpegContent does not allow.
 bool ReadContent(Bytes file, JpegContent& content);
 
 // Coefficients are clamped to +-1023, for which 8-bit coding always has a code.

@@ -7,13 +7,13 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::size_t kMaxFileBytes = 1 << 14;  // larger ones are only slower
+constexpr std::size_t kMaxFileBytes = 1 << 14;  // larger files only take longer
 
 // The second bytes of markers.
 constexpr std::uint8_t kFrameMarker = 0xC0, kExtendedFrameMarker = 0xC1, kHuffmanMarker = 0xC4,
                        kScanMarker = 0xDA, kQuantisationMarker = 0xDB, kRestartMarker = 0xDD;
 
-// A file up to the end of its first scan, split into its parts.
+// A file, split into its parts up to the end of its first scan.
 struct Parts {
   struct Segment {
     std::uint8_t marker = 0;
@@ -21,7 +21,7 @@ struct Parts {
   };
   std::vector<Segment> segments;  // the last one is the scan's header
   std::vector<Input> intervals;   // coded data between restart markers, without stuffed zeros
-  Input rest;                     // from the marker that ends the scan
+  Input rest;                     // from the marker after the scan
 };
 
 std::uint8_t ByteAt(const Input& file, std::size_t at) {
@@ -152,7 +152,7 @@ void ChangeHuffman(Parts& parts, RandomStream& random) {
   switch (random.Below(6)) {
     case 0: std::swap(body[which], body[first + random.Below(symbols)]); return;
     case 1: body[which] ^= static_cast<std::byte>(1U << random.Below(8)); return;
-    case 2:  // a code of another length
+    case 2:  // one code gets a different length
     case 3: {
       const std::size_t from = at + random.Below(16);
       if (ByteAt(body, from) == 0) return;
@@ -180,9 +180,9 @@ void ChangeQuantisation(Parts& parts, RandomStream& random) {
   Parts::Segment* const segment = AnySegment(parts, kQuantisationMarker, random);
   if (segment == nullptr) return;
   Input& body = segment->body;
-  static constexpr std::uint8_t kTelling[] = {0, 1, 2, 16, 127, 128, 254, 255};
+  static constexpr std::uint8_t kSpecial[] = {0, 1, 2, 16, 127, 128, 254, 255};
   const auto value =
-      static_cast<std::byte>(random.Below(2) == 0 ? kTelling[random.Below(8)] : random.Below(256));
+      static_cast<std::byte>(random.Below(2) == 0 ? kSpecial[random.Below(8)] : random.Below(256));
   if (random.Below(4) == 0) {
     for (std::size_t i = 1; i < std::min<std::size_t>(body.size(), 65); ++i)
       body[i] = value;
@@ -202,7 +202,7 @@ void ChangeRestarts(Parts& parts, RandomStream& random) {
   segment->body[0] = static_cast<std::byte>(random.Below(8) == 0 ? random.Below(256) : 0);
 }
 
-// Changes numbers of the frame (mostly sizes) or of the scan (its tables).
+// Changes the frame (a size, sampling factors or any bit), or a bit of the scan's header.
 void ChangeFrame(Parts& parts, RandomStream& random) {
   if (random.Below(3) == 0) {
     Input& body = parts.segments.back().body;

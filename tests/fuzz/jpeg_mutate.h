@@ -9,8 +9,8 @@ namespace sluice::fuzz {
 
 // Changes a JPEG file in one to three places: bits of its coded data, its Huffman and quantisation
 // tables, its restart interval and markers, its frame and scan; or its coefficients and the tables
-// that code them, after which the file is valid again. Segments keep a right length, and coded data
-// its stuffing. Changes other bytes like Mutate().
+// that code them, after which the file is valid again. Lengths of segments and the stuffing of
+// coded data stay right. Sometimes, and always for other files, calls Mutate() instead.
 void MutateJpeg(Input& input, const Input& other, RandomStream& random);
 
 // For the payload target: mostly MutateJpeg() of the bytes after the request.

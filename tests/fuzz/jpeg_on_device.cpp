@@ -14,7 +14,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::uint64_t kMaxImagePixels = 1 << 14;  // more of them are only slower
+constexpr std::uint64_t kMaxImagePixels = 1 << 14;  // more pixels only take longer
 
 template <class Value>
 std::unique_ptr<Value[]> ExactCopy(const Value* values, std::size_t count) {

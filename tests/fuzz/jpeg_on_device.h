@@ -1,5 +1,5 @@
-// A device's functions for JPEGs and packed pictures, run on the processor. Each part of a job has
-// memory of its own, of the exact size.
+// A device's functions for JPEGs and packed pictures, run on the CPU. Each part of a job has its
+// own memory of exactly its size, so that the address sanitizer finds accesses outside.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct DevicePlane {
   }
 };
 
-// The samples of each component; empty if a row was found broken. nullopt: the device does not
-// support the region.
+// The samples of each component; empty if a row is broken. nullopt if the device does not decode
+// this payload or this region.
 std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& payload,
                                                        const Region& region);
 

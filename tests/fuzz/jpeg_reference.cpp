@@ -10,7 +10,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-// Errors leave by a jump, so the vectors that it fills belong to the caller.
+// Errors leave by a jump, so the vectors that this fills belong to the caller.
 void ReadRows(jpeg_decompress_struct& object, Reference& reference, std::vector<JSAMPROW>* rows) {
   JSAMPARRAY pointers[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
   const auto lines = static_cast<JDIMENSION>(object.max_v_samp_factor * DCTSIZE);
@@ -27,7 +27,7 @@ void ReadRows(jpeg_decompress_struct& object, Reference& reference, std::vector<
 }
 
 enum class Arithmetic {
-  kVectorX86,    // the vector code in the comment of SamplesAreDefined
+  kVectorX86,    // see SamplesAreDefined()
   kOtherVector,  // saturates samples
   kPlain,
 };

@@ -26,9 +26,10 @@ struct Reference {
 Reference DecodeByLibjpeg(Bytes file);
 
 // Whether all compared decoders must give the same samples for a block. For coefficients in a
-// picture's range they always do. Beyond it, libjpeg's vector code multiplies, adds and, in blocks
-// with only the first row not zero, doubles modulo 2^16, while its plain code wraps samples modulo
-// 1024 and other vector code saturates. So the answer depends on the code that this libjpeg runs.
+// picture's range they always do. Beyond it, the answer depends on the code that this libjpeg runs.
+// Its vector code for x86 multiplies and adds modulo 2^16; in blocks in which only the first row is
+// not zero, it also doubles modulo 2^16. Its vector code for other CPUs saturates samples, and its
+// plain code wraps them modulo 1024.
 // `coefficients` and `quant` are in natural order.
 bool SamplesAreDefined(const std::int16_t* coefficients, const std::uint16_t* quant);
 

@@ -3,8 +3,8 @@
 //
 // Promises:
 //   - Every set of kernels takes or refuses the same files and regions and gives the same samples.
-//     Used scratch memory makes no difference, nor whether restart intervals are decoded side by
-//     side or one after another.
+//     It makes no difference whether scratch memory was used before, or whether restart intervals
+//     are decoded side by side or one after another.
 //   - If the decoder takes a whole file, libjpeg takes it without making anything up, and also as
 //     Y Cb Cr or grey. Both give the same samples, except in blocks whose coefficients no picture
 //     has: see SamplesAreDefined().
@@ -29,7 +29,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::uint64_t kMaxJpegPixels = 1 << 21;  // larger ones are only slower
+constexpr std::uint64_t kMaxJpegPixels = 1 << 21;  // more pixels only take longer
 
 struct Plane {
   std::uint32_t left = 0, right = 0, top = 0, bottom = 0;
@@ -81,7 +81,7 @@ void CompareWithDevice(const Picture& picture, const Region& region, const Plane
   }
 }
 
-// Decodes with every set of kernels in both ways, which must agree, also with a device.
+// Decodes with every set of DecodingSets() and on a device. All must agree.
 Planes Decode(const Picture& picture, const Region& region) {
   static thread_local std::vector<baseline::Decoder> used = [] {
     std::vector<baseline::Decoder> decoders;
@@ -126,7 +126,8 @@ Reference DecodeReference(Bytes file) {
   return DecodeByLibjpeg(ScanEnd(file) == file.size() ? Bytes(UpToScanEnd(file)) : file);
 }
 
-// The blocks of a file, read when the first difference is found.
+// Decides which blocks may differ. Reads the file's coefficients when the first difference is
+// found.
 class Judge {
  public:
   explicit Judge(Bytes file) : file_(file) {}
@@ -178,15 +179,14 @@ void CompareWithLibjpeg(const Picture& picture, const Planes& planes) {
   }
 }
 
-// The whole picture or a part of it for an output that is 2^log2 times smaller on both axes. The
-// part must be at least that large.
+// A part of an axis, at least 2^log2 long, for an output that is 2^log2 times smaller.
 Span Shrunk(std::uint32_t bound, std::uint32_t bound_length, double start, double length,
             std::uint32_t log2) {
   const auto out = static_cast<std::uint32_t>(length) >> log2;
   return {start, length, bound, bound_length, out, 0, out};
 }
 
-// A part of an axis, at least 2^log2 long.
+// A random part of an axis, at least 2^log2 long.
 Span AnySpan(std::uint32_t size, std::uint32_t log2, RandomStream& random) {
   const std::uint32_t least = 1U << log2;
   const auto bound = static_cast<std::uint32_t>(random.Below(size - least + 1));
@@ -275,7 +275,8 @@ std::vector<Input> JpegSeeds() {
            .optimise = restart == 3});
     }
   }
-  // The standard's Huffman tables and several intervals: decoded at the same time.
+  // The standard's Huffman tables and several restart intervals, which are decoded at the same
+  // time.
   for (const std::uint32_t rows : {2U, 3U, 5U})
     add(40, rows * 16, 3, {.quality = 90, .restart_rows = 1});
   for (const int quality : {1, 10, 50, 95, 100})

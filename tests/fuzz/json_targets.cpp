@@ -1,4 +1,4 @@
-// Manifests, schemas, plans, receipts and origins.
+// Manifests, receipts and schemas.
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
@@ -39,7 +39,8 @@ void ReadManifestText(std::string_view text) {
 
 }  // namespace
 
-// Reads the input twice: as the text after the id, which is made right, and as the whole text.
+// Reads the input twice: as a whole manifest, and as the text after the id, with the right id
+// before it.
 void RunManifest(Bytes input) {
   ReadManifestText(AsText(input));
   std::string text(kOpening);
@@ -61,7 +62,8 @@ std::vector<Input> ManifestSeeds() {
   return seeds;
 }
 
-// The input is the text of a receipt after its checksum, or the whole receipt.
+// Reads the input twice: as a whole receipt, and as a manifest (the text after its id) in a receipt
+// that is otherwise sound.
 void RunReceipt(Bytes input) {
   const Schema schema = test::WorkedExample().manifest.schema;
   const Plan plan = BeginPlan({}, {});
@@ -84,7 +86,8 @@ void RunReceipt(Bytes input) {
         MadeByReceipt(ReceiptText(plan, schema, *made), plan, schema, 3);
     Promise(again && again->parts.size() == made->parts.size(), "a receipt survives its text form");
     for (std::size_t part = 0; part < made->parts.size(); ++part)
-      Promise(again->parts[part].shard == made->parts[part].shard, "and so do its shards");
+      Promise(again->parts[part].shard == made->parts[part].shard,
+              "the shards of a receipt survive its text form");
   }
 }
 

@@ -24,7 +24,7 @@ void WriteLabels(const std::filesystem::path& path, Bytes content) {
              static_cast<std::streamsize>(content.size()));
 }
 
-// The folder with images, and places for labels.
+// A folder with images/, next to which labels are written.
 const std::filesystem::path& LabelledFolder() {
   static const test::TemporaryFolder folder;
   static const bool filled = [] {
@@ -62,7 +62,7 @@ void ReadAs(AnnotationFormat format, const std::filesystem::path& labels) {
       const std::size_t bytes = outcome.sample.fields[f].bytes.size();
       Promise(bytes % entry == 0, "a field has whole entries");
       if (field.role == Role::kBoxes) entries = bytes / entry;
-      Promise(bytes / entry == entries, "what follows boxes has an entry for each");
+      Promise(bytes / entry == entries, "a field that follows boxes has an entry for each box");
     }
   }
 }

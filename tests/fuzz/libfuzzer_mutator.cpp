@@ -1,5 +1,5 @@
-// libFuzzer's entry for targets with mutations of their own. libFuzzer uses them together with its
-// own mutations.
+// libFuzzer's entry for targets with mutations of their own. One time in four, it uses libFuzzer's
+// mutations instead.
 #include "tests/fuzz/targets.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);

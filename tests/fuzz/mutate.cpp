@@ -10,11 +10,11 @@ namespace {
 constexpr std::size_t kMaxInputBytes = 1 << 16;
 
 void SetWord(Input& input, std::size_t at, RandomStream& random) {
-  static constexpr std::uint64_t kTelling[] = {
+  static constexpr std::uint64_t kSpecial[] = {
       0,          1,          0x7F, 0x80, 0xFF, 0x7FFF,     0xFFFF,
       0x7FFFFFFF, 0xFFFFFFFF, 4095, 4096, 64,   UINT64_MAX, UINT64_MAX - 4095};
   const std::size_t size = std::min(std::size_t{1} << random.Below(4), input.size() - at);
-  std::uint64_t value = kTelling[random.Below(std::size(kTelling))];
+  std::uint64_t value = kSpecial[random.Below(std::size(kSpecial))];
   if (random.Below(4) == 0) {  // close to the old value
     value = 0;
     std::memcpy(&value, input.data() + at, size);
@@ -84,7 +84,7 @@ struct Box {
   std::vector<std::size_t> around;  // the beginnings of the boxes around it
 };
 
-// Finds the boxes in the bytes from `begin` to `end`, and the boxes inside of them.
+// Finds the boxes in the bytes from `begin` to `end`, and the boxes inside these.
 void FindBoxes(const Input& file, std::size_t begin, std::size_t end,
                const std::vector<std::size_t>& around, std::vector<Box>& boxes) {
   static constexpr std::string_view kHoldBoxes = "iprp ipco moov trak mdia minf stbl dinf jp2h ";
@@ -105,8 +105,8 @@ void FindBoxes(const Input& file, std::size_t begin, std::size_t end,
   }
 }
 
-// Moves the items that lie after `at`: adds `by` to each number in 'iloc' that may be such an
-// item's place.
+// Moves the places of items after bytes before `at` were added or removed: adds `by`, the change of
+// the size, to each number in 'iloc' that may be the place of an item after `at`.
 void MoveItems(Input& file, const Box& iloc, std::size_t at, std::size_t by) {
   for (std::size_t i = iloc.begin + kHeadBytes; i + 4 <= iloc.end; ++i) {
     const std::uint32_t place = BigAt(file, i);
@@ -116,7 +116,8 @@ void MoveItems(Input& file, const Box& iloc, std::size_t at, std::size_t by) {
   }
 }
 
-// Puts `with` in the place of the bytes from `begin` to `end`, which lie in those boxes.
+// Replaces the bytes from `begin` to `end` by `with`, and corrects the sizes of the boxes around
+// them and the places of later items. `around`: the beginnings of these boxes.
 void Replace(Input& file, const std::vector<Box>& boxes, const std::vector<std::size_t>& around,
              std::size_t begin, std::size_t end, const Input& with) {
   const std::size_t by = with.size() - (end - begin);  // modulo 2^64, like all sums here
@@ -132,6 +133,7 @@ void Replace(Input& file, const std::vector<Box>& boxes, const std::vector<std::
   file.insert(at(begin), with.begin(), with.end());
 }
 
+// Puts the box into up to `times` boxes of its own type, one inside another.
 Input Within(const Input& box, std::uint64_t times) {
   Input whole = box;
   for (; times > 0 && whole.size() < kMaxBytes / 2; --times) {
@@ -164,15 +166,15 @@ void ChangeBox(Input& file, const Input& other, const std::vector<Box>& boxes, c
     }
     case 4: {  // a number close to the old one, or a special one
       if (box.end - content < 4) return;
-      static constexpr std::uint32_t kTelling[] = {0,      1,       2,          255,       256,
+      static constexpr std::uint32_t kSpecial[] = {0,      1,       2,          255,       256,
                                                    0xFFFF, 0x10000, 0x7FFFFFFF, 0xFFFFFFFF};
       const std::size_t from = content + random.Below(box.end - content - 3);
       const std::uint32_t old = BigAt(file, from);
       return StoreBig(file, from,
-                      random.Below(2) == 0 ? kTelling[random.Below(std::size(kTelling))]
+                      random.Below(2) == 0 ? kSpecial[random.Below(std::size(kSpecial))]
                                            : old + static_cast<std::uint32_t>(random.Below(9)) - 4);
     }
-    default: {  // bytes, without changing the box's size
+    default: {  // any bytes, but not the box's size
       Input inside(at(content), at(box.end));
       Mutate(inside, other, random);
       inside.resize(box.end - content);

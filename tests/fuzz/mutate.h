@@ -10,11 +10,11 @@ namespace sluice::fuzz {
 // removes runs, doubles them, or copies them from `other`.
 void Mutate(Input& input, const Input& other, RandomStream& random);
 
-// A mutator that knows the boxes of AVIF, HEIF, JPEG XL and JPEG 2000 files (ISO/IEC 14496-12), for
-// the picture target: changes the file after the two bytes of options. A box gets other numbers,
-// grows, shrinks, is doubled, put into itself many times, or removed; then the sizes of the boxes
-// around it and the places of items that follow are corrected. Changes other bytes, and files
-// without boxes, as Mutate() does.
+// A mutator for the picture target that knows the boxes of AVIF, HEIF, JPEG XL and JPEG 2000 files
+// (ISO/IEC 14496-12). It changes the file after the two bytes of options: the bytes of a box
+// change, or the box grows, shrinks, is doubled, put into itself many times, or removed; then the
+// sizes of the boxes around it and the places of later items are corrected. Sometimes, and always
+// for files with fewer than two boxes, it calls Mutate() instead.
 void MutateBoxes(Input& input, const Input& other, RandomStream& random);
 
 }  // namespace sluice::fuzz

@@ -5,7 +5,7 @@
 //   - Every set of kernels takes or refuses the same payloads and regions and gives the same
 //     samples, whether its scratch memory is used or fresh.
 //   - A device's functions refuse every payload that the kernels refuse, and others only if they
-//     break a rule of the form. For all other payloads they give the same samples.
+//     break a rule of the packed form. For the rest they give the same samples.
 //   - A payload that keeps all rules is decoded, and its coefficients can be packed in no other
 //     way. A JPEG with the same coefficients gives the same samples of each region.
 #include <sluice/error.h>
@@ -22,7 +22,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::uint64_t kMaxPackedPixels = 1 << 20;  // larger ones are only slower
+constexpr std::uint64_t kMaxPackedPixels = 1 << 20;  // more pixels only take longer
 
 using Samples = std::vector<std::uint8_t>;  // of all planes, column by column
 
@@ -68,7 +68,7 @@ void CompareWithDevice(const ImagePayload& payload, const Region& region,
   }
 }
 
-// Decodes with every set of kernels, which must agree, also with a device.
+// Decodes with every set of kernels and on a device. All must agree.
 Samples Decode(const ImagePayload& payload, const Region& region) {
   static thread_local std::vector<packed::Decoder> used = [] {
     const kernels::KernelList list = kernels::Available();
@@ -88,7 +88,7 @@ Samples Decode(const ImagePayload& payload, const Region& region) {
   return samples;
 }
 
-// A part of an axis, for an output as large or up to eight times smaller.
+// A part of an axis, for an output that is 2^log2 times smaller.
 Span AnyReducedSpan(std::uint32_t size, std::uint32_t log2, RandomStream& random) {
   Span span;
   span.bound = static_cast<std::uint32_t>(random.Below(size));

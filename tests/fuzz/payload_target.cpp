@@ -1,4 +1,4 @@
-// From a stored payload to pixels.
+// The decoding of stored payloads to pixels.
 #include <cmath>
 
 #include "format/disk/checksum.h"
@@ -16,7 +16,7 @@ namespace sluice::fuzz {
 namespace {
 
 constexpr std::uint32_t kMaxTarget = 300;
-constexpr std::uint64_t kMaxPayloadPixels = 1 << 22;  // larger ones are only slower
+constexpr std::uint64_t kMaxPayloadPixels = 1 << 22;  // more pixels only take longer
 
 // The part of an input before the payload.
 struct Request {
@@ -24,7 +24,7 @@ struct Request {
   std::uint8_t pixel_type, channels;
   std::uint16_t width, height;
   std::uint8_t target_channels, planar, flip, region;
-  std::uint16_t numbers[12];  // for the region, if numbers define it
+  std::uint16_t numbers[12];  // for RegionFrom()
 };
 static_assert(sizeof(Request) == 36);
 
@@ -95,7 +95,7 @@ void RunPayload(Bytes input) {
   payload.height = request.height;
   JpegInfo info;
   std::string why;
-  // Usually a JPEG's own size: other sizes are refused at once.
+  // Usually takes the JPEG's own size, since any other size is refused at once.
   if (ReadJpegInfo(own, info, why) && request.region < 224) {
     payload.width = info.width;
     payload.height = info.height;
@@ -123,7 +123,7 @@ void RunPayload(Bytes input) {
   Promise(!ok || first == second, "decoding a payload again gives the same pixels");
 }
 
-// Changes numbers of the request, or the payload; a JPEG by its structure.
+// Mutates the payload as a JPEG, or, one time in four, any bytes of the input.
 void MutatePayload(Input& input, const Input& other, RandomStream& random) {
   if (input.size() <= sizeof(Request) || random.Below(4) == 0) {
     Mutate(input, other, random);

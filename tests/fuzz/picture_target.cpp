@@ -1,4 +1,4 @@
-// AVIF, HEIF, JPEG XL and JPEG 2000, whose libraries parse the files: what they refuse, accept and
+// AVIF, HEIF, JPEG XL and JPEG 2000: what the libraries that parse these files refuse, accept and
 // allocate.
 #include "tests/fuzz/bounds.h"
 #include "tests/fuzz/targets.h"

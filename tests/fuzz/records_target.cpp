@@ -45,7 +45,7 @@ void ResealRecords(std::span<std::byte> file) {
   }
 }
 
-// A field of bytes: a tag, a length of two bytes, the content.
+// A protobuf field of bytes: a tag, a length of two bytes, the content.
 Input Part(char tag, Bytes content) {
   Input part = {std::byte(tag), std::byte((content.size() & 127) | 128),
                 std::byte(content.size() >> 7)};

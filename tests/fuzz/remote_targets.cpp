@@ -37,7 +37,7 @@ void RunListing(Bytes input) {
   if (const auto page = ParseListing(text)) {
     for (const ListedObject& object : page->objects)
       Promise(!object.key.empty() && object.key.size() <= text.size(),
-              "listed keys are those of the page");
+              "a listed key is not empty, and no longer than the page");
   }
   std::size_t bytes = 0;
   ReadXml(text, [&](std::string_view, std::string&& inside) { bytes += inside.size(); });
@@ -70,7 +70,7 @@ void RunCredentials(Bytes input) {
     for (const auto& [name, value] : settings)
       Promise(FitsInHeader(name + value) || text.find('\0') != text.npos ||
                   text.find('\r') != text.npos,
-              "settings are of one line");
+              "a setting is one line");
   }
   if (const auto words = CommandWords(text)) {
     std::size_t bytes = 0;
@@ -109,10 +109,10 @@ void RunStoreUrl(Bytes input) {
   try {
     const StoreUrl url = ParseStoreUrl(text);
     if (url.kind == StoreUrl::Kind::kPlain) {
-      Promise(FitsInHeader(url.origin + url.prefix + url.query), "a URL is of one line");
+      Promise(FitsInHeader(url.origin + url.prefix + url.query), "a URL fits into a header");
     } else {
       Promise(ParseStoreUrl(url.shown).prefix == url.prefix,
-              "a bucket's URL is what is shown of it");
+              "the shown URL of a bucket has the same prefix");
     }
   } catch (const Error&) {
   }

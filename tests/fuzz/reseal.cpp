@@ -28,7 +28,7 @@ void ResealHeader(std::span<std::byte> file) {
   ResealHead(file.first(sizeof(header)));
 }
 
-// The layout of entries in rows; empty if the shard's schema cannot be read.
+// The layout of a shard's rows; `layout` is empty if the shard's schema cannot be read.
 struct Rows {
   std::optional<RowLayout> layout;
   std::vector<std::size_t> payload_fields;

@@ -1,5 +1,5 @@
-// Checksums reject damaged bytes before any other check. To test the other checks, this corrects
-// the checksums.
+// Damaged bytes fail a checksum before any other check sees them. To test the other checks, the
+// checksums are corrected.
 #pragma once
 
 #include "format/disk/bytes.h"

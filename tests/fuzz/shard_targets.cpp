@@ -27,8 +27,7 @@ const std::vector<std::vector<std::byte>>& BaseShards() {
   return shards;
 }
 
-// Offsets of the bytes that are not zero, and of up to 15 zeros after each: here lie the
-// structures.
+// The offsets of the structures: of the bytes that are not zero, and of up to 15 zeros after each.
 std::vector<std::uint32_t> InhabitedOffsets(Bytes file) {
   std::vector<std::uint32_t> offsets;
   std::uint32_t quiet = 64;
@@ -39,8 +38,8 @@ std::vector<std::uint32_t> InhabitedOffsets(Bytes file) {
   return offsets;
 }
 
-// The input has a shard's number, pages to add or remove, and patches: an index into those offsets
-// (16 bits), a length, and that many bytes.
+// The input has a shard's number, a number of pages to add or remove, and patches: an index into
+// InhabitedOffsets() (16 bits), a length, and that many bytes.
 std::vector<std::byte> PatchedShard(Bytes input) {
   InputReader reader(input);
   std::vector<std::byte> file = BaseShards()[reader.Take<std::uint8_t>() % BaseShards().size()];
@@ -93,7 +92,7 @@ void ReadRow(const ShardFile& shard, const BlockView& view, std::uint32_t row) {
 }
 
 void ReadBlock(const ShardFile& shard, std::uint32_t block) {
-  for (int again = 0; again < 2; ++again) {  // verified, then known to be good
+  for (int again = 0; again < 2; ++again) {  // the second call finds the block already verified
     try {
       const BlockView view = shard.Block(block);
       if (again != 0) continue;
@@ -177,7 +176,7 @@ void RunKeys(Bytes input) {
   for (int chunks = 0; chunks < 4 && index < samples; ++chunks) {
     if (ReadKeyChunk(section, samples, index, chunk) != nullptr) break;
     Promise(chunk.first == index && chunk.count > 0 && chunk.count <= samples - index,
-            "a chunk holds the sample that was asked for");
+            "a chunk begins with the sample that it was read for");
     std::uint64_t bytes = 0;
     for (std::uint64_t i = 0; i < chunk.count; ++i)
       bytes += chunk.Key(index + i).size();

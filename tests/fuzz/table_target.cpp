@@ -41,7 +41,7 @@ const std::filesystem::path& TableFolder() {
   return folder.path();
 }
 
-// `choice` selects columns, and the form of boxes.
+// `choice` selects the columns and the form of boxes.
 std::vector<Column> ColumnsOf(std::uint8_t choice) {
   const std::vector<Column> all = {
       {"label", ColumnType::kClass},  {"tags", ColumnType::kClasses},

@@ -74,11 +74,11 @@ void ReadAll(const SourceList& list, std::size_t source, std::size_t archive_byt
     if (list.fields[f].feed == Feed::kLabel) continue;
     const Extent extent = list.ExtentOf(source, f);
     Promise(extent.offset <= archive_bytes && extent.bytes <= archive_bytes - extent.offset,
-            "what makes a sample lies in its archive");
+            "the values of a sample lie in its archive");
     try {
       if (list.fields[f].feed == Feed::kText) ReadStored(list, source, f, content);
       if (list.fields[f].feed == Feed::kMask) ReadMaskFile(list, source, f, content);
-    } catch (const Error&) {  // the text is not valid
+    } catch (const Error&) {  // the text or the mask is not valid
       continue;
     }
   }
@@ -97,7 +97,7 @@ void ReadAsSource(Bytes archive) {
     ReadAll(list, i, archive.size());
 }
 
-// A member with its header and padding.
+// Appends a member with its header and padding.
 void AddMember(Input& archive, const std::string& name, Bytes content, char type = '0') {
   Input header(kTarBlock);
   const auto put = [&header](std::size_t at, std::string_view text) {

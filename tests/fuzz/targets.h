@@ -3,7 +3,7 @@
 // promise ends the process with a message.
 //
 // They run in two ways: under libFuzzer (CMake option SLUICE_FUZZ), and as ordinary tests, over
-// their seeds, the kept cases and a fixed number of mutations.
+// their seeds, the files in cases/TARGET/ and a fixed number of mutations.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ struct Target {
   void (*run)(Bytes input);
   std::vector<Input> (*seeds)();
   int mutations;  // of each seed in the ordinary tests
-  // A mutator that knows the input's structure; its last argument is another seed to take from.
-  // Null: Mutate().
+  // A mutator that knows the input's structure; `other` is a seed to take bytes from. Null:
+  // Mutate().
   void (*mutate)(Input& input, const Input& other, RandomStream& random) = nullptr;
 };
 
@@ -49,10 +49,12 @@ void RunSource(Bytes input);
 void RunPicture(Bytes input);
 void RunTable(Bytes input);
 void RunTar(Bytes input);
-// Only in builds that open URLs:
+
+// The next three exist only in builds that open URLs.
 void RunListing(Bytes input);
 void RunCredentials(Bytes input);
 void RunStoreUrl(Bytes input);
+
 void RunLabels(Bytes input);
 void RunParquet(Bytes input);
 void RunBeton(Bytes input);
@@ -88,7 +90,7 @@ void CompareRewriting(Bytes input);
 // the end of its first scan.
 void CompareRecoding(Bytes input, Bytes until_scan_end);
 
-// Ends the process, naming the promise, unless it holds.
+// Unless the promise holds, ends the process with a message that quotes `promise`.
 void Promise(bool holds, const char* promise);
 
 inline Input ToInput(std::string_view text) {
@@ -117,12 +119,11 @@ class InputReader {
 };
 
 // A file in memory with a path, for readers that take a path.
-
 class ScratchFile {
  public:
   explicit ScratchFile(Bytes content);
 
-  // "/proc/self/fd", and the file's name in it.
+  // The folder /proc/self/fd; name() is the file's name in it.
   static std::filesystem::path folder() { return "/proc/self/fd"; }
   std::string name() const { return std::to_string(file_.get()); }
   std::filesystem::path path() const { return folder() / name(); }

@@ -125,12 +125,12 @@ void RunSource(Bytes input) {
   PayloadDecoder decoder;
   const Defect defect = decoder.Decode(payload, Region::Whole(value.width, value.height),
                                        {pixels.data(), value.channels, PixelOrder::kInterleaved});
-  Promise(defect == nullptr, "what the converter stored can be decoded");
+  Promise(defect == nullptr, "an image that the converter stored can be decoded");
 }
 
 namespace {
 
-// The smallest BMP, GIF, WebPs with and without loss, TIFFs, PPMs, PAM and TGA.
+// Tiny files: BMP, GIF, WebPs with and without loss, a TIFF, PPM, PBM, PAM and TGA.
 std::vector<Input> OtherKinds() {
   const auto input = [](std::initializer_list<unsigned> values, std::size_t zeros = 0) {
     Input bytes;

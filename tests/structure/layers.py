@@ -29,19 +29,19 @@ PUBLIC = {
 }
 # A library of its own, based on the rest of format/.
 REMOTE = "format/remote/"
-# A binding of writer and reader. Like any program, it may use only their public headers.
+# The Python binding of writer and reader. Like any program, it may use only their public headers.
 PYTHON = "reader/python"
 # Inside reader/, lowest first: each may include itself and those before it.
 READER = ["order", "transform", "dataset", "reading", "batch", "decoding", "device", "upload", "loader"]
-# The same inside these folders. "" is the folder itself, except the headers named here.
+# The same inside these folders. "" stands for the files of the folder itself, except the headers named here.
 ROOMS = {
     "writer/source": ["images", "list", "records", "labels", ""],
     "format/remote": ["object_store.h", "remote_manifest.h", "http", "credentials", "server", "cache", ""],
 }
-# Public headers that only these layers of the reader may include, since they depend on all layers.
+# Public headers that depend on all layers of the reader. Of the layers, only the last one may include them.
 LOADER_ONLY = {"loader.h", "sluice.h"}
-# <sluice/sluice.h> includes all public headers of the reader and its dependencies, except these. (Option lists are
-# for programs that make a command line or the like of them.)
+# <sluice/sluice.h> includes all public headers of the reader and its dependencies, except these. (The option lists are
+# for programs that build command lines and the like from them.)
 NOT_IN_ALL = {"sluice/sluice.h", "sluice/torch.h", "sluice/option_list.h", "sluice/loader_option_list.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(sluice/[^>]+)>)')
@@ -63,7 +63,7 @@ def top_of(path):
 
 
 def layer(path):
-    """The layer of a file of reader/: its number, or None for what lies in none (public headers)."""
+    """The number of the layer of a file of reader/, or None for a file in no layer (a public header)."""
     parts = pathlib.PurePath(path).parts
     return READER.index(parts[1]) if len(parts) > 2 and parts[1] in READER else None
 
@@ -79,7 +79,7 @@ def room(path):
 
 
 def complaint(path, quoted, public, owner):
-    """The fault of that file's include, or None."""
+    """The fault of an include of the file `path`, or None. `quoted` or `public`: what it includes, by "" or by <>."""
     top = top_of(path)
     if public:
         if public not in owner:

@@ -1,7 +1,8 @@
 """Lets clang find accesses to guarded data without the mutex: locks.py CLANG ROOT
 
-Every source of the reader and of format/remote that has a mutex, its own or a header's, is compiled with
--Wthread-safety as an error. First a class that breaks the rule shows that the check works.
+Compiles every source of reader/ and format/remote/ that includes format/mutex.h, itself or through a header, with
+-Wthread-safety as an error (except the sources of CUDA and of builds without liburing). Before that, a class that
+breaks the rule shows that the check works.
 """
 import pathlib
 import re
@@ -29,7 +30,7 @@ if len(complaints) != 1 or "count" not in complaints[0]:
 
 
 def sees_mutex(path, seen):
-    """Whether a source includes format/mutex.h, itself or by a header of the project."""
+    """Whether a source includes format/mutex.h, itself or through a header of the project."""
     if path in seen or not path.is_file():
         return False
     seen.add(path)

@@ -9,13 +9,13 @@ Such a note reads
     //   not path/to/a/folder/    why
 
 WORD is a name of the newest thing of the kind (a regular expression; case does not matter). Every file of
-the list must be there and have it, and every file of the tree that has it must be in the list. Not needed there are
-the header itself, files that WORD names (the thing's own), and those of NEVER. If WORD is so common that the list would
-be long, the note says "shows how, among others:"; then the files that are not in the list are only printed.
+the list must be there and have WORD, and every file of the tree that has WORD must be in the list, except the header
+itself, files whose path has WORD (they belong to that thing), and those of NEVER. If WORD is so common that the list
+would be long, the note says "shows how, among others:"; then the files that are not in the list are only printed.
 A file that CONTRIBUTING.md marks with a * must have such a note.
 
-With HEADER and NAME, it checks a thing that you add instead: it prints the files of that header's list which do not have
-NAME (a regular expression, too) yet.
+With HEADER and NAME, it checks a thing that you add: it prints the files of that header's lists that do not have NAME
+(a regular expression, too) yet.
 """
 
 import pathlib
@@ -24,13 +24,15 @@ import sys
 
 NOTE = re.compile(r'where "([^\n]+?)" shows how(, among others)?:\n((?://   \S.*\n)+)'.replace(" ", r"\s+(?://\s*)?", 5))
 TOPS = (".ci", "bench", "format", "reader", "samples", "tests", "tools", "writer")
-# Logs of what changed or was measured, programs that measured it, what tests read (and .inc files, which scripts make).
+# Logs of changes and measurements, programs that measured, files that tests read, and the tests of these lists.
+# (check() also ignores .inc files, which scripts make.)
 NEVER = ("CHANGELOG.md", "bench/MEASURED.md", "bench/PERFORMANCE.md", "bench/notebook/", "bench/peers/",
          "tests/fuzz/cases/", "tests/structure/")
 
 
 def notes(root):
-    """(header, word, whether other files may have the word, files, what is not a place) of each note."""
+    """Yields (header, word, whether other files may have the word, files, exceptions) for each note. An exception is
+    the list of the words after "not"."""
     for top in ("bench", "format", "reader", "tools", "writer"):
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in (".h", ".cpp") or not file.is_file():
@@ -49,7 +51,7 @@ def tree(root):
 
 
 def is_in(name, places):
-    """Whether the file is one of these, or begins with one of these that ends in / or *."""
+    """Whether the file is one of `places`, or its path begins with one of them that ends in / or *."""
     return any(name == place or place[-1] in "/*" and name.startswith(place.rstrip("*")) for place in places)
 
 
