@@ -1,5 +1,5 @@
-"""environment.py ROOT: tools/ENVIRONMENT.md names each environment variable that programs, libraries and scripts read,
-and no other."""
+"""environment.py ROOT: tools/ENVIRONMENT.md names each environment variable that programs, libraries and scripts read
+(of shell scripts, only SLUICE_*), and no other."""
 import re
 import sys
 from pathlib import Path

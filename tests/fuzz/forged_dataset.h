@@ -1,7 +1,7 @@
-// Whole datasets of any content in which all checksums and digests are right, to test the checks
-// that come after those. An input consists of:
-// - a form (how pictures are stored);
-// - bits that say which parts disagree after the changes;
+// Whole datasets of any content, usually with right checksums and digests, to test the checks that
+// come after these. An input consists of:
+// - a form (kForms);
+// - bits of Disagreement;
 // - a number by which the code that uses the dataset chooses options;
 // - changes: to a sample before it is stored, a structure in a shard, the JSON of the schema or the
 // manifest, or files.
@@ -19,16 +19,17 @@
 
 namespace sluice::fuzz {
 
-// Which parts are left in disagreement after the changes.
+// Parts of the dataset that changes may leave in disagreement: without the bit, the part is
+// corrected after the changes.
 enum Disagreement : std::uint8_t {
-  kShardLines = 1,     // the manifest's counts and ids of the shards (sizes and digests agree)
-  kTotals = 2,         // the manifest's sums over images and values
+  kShardLines = 1,     // the manifest's counts and ids of shards (not sizes and digests)
+  kTotals = 2,         // the manifest's sums over images and values, with the samples
   kCounts = 4,         // the directory's counts and sizes with the blocks' headers
-  kIds = 8,            // the shard's id in its other structures
+  kIds = 8,            // the ids in the shard's structures, with its header's
   kSums = 16,          // the manifest's numbers of samples and blocks, with each other
   kShardSchemas = 32,  // the shards' schemas with the manifest's
-  kNoValues = 64,      // a manifest without `values`
-  kUnsealed = 128,     // checksums
+  kNoValues = 64,      // nothing: the manifest has no `values`
+  kUnsealed = 128,     // the shards' checksums
 };
 
 enum Place : std::uint8_t {
@@ -46,17 +47,18 @@ enum Place : std::uint8_t {
   kSection,
   kDirectory,
   kTail,
-  // Files.
+  // A file.
   kSize,
-  kMissing,  // `which` 255: the manifest
-  kExchanged,
-  // Texts.
+  kMissing,    // `which` 255: the manifest
+  kExchanged,  // the two shards' files
+  // A value or a member of JSON.
   kSchema,
   kManifest,
-  kShardLine,  // the manifest's file name of a shard
+  kShardLine,  // of the manifest's list of shards
   kPlaces,
 };
 
+// A change at a Place. Each place uses the other members in its own way.
 struct Change {
   std::uint8_t place, which, value, size;
   std::uint16_t at, field;
@@ -64,7 +66,7 @@ struct Change {
 };
 static_assert(sizeof(Change) == 12);
 
-// Returns a number to replace `old`: one near it, a special value, or the change's own number.
+// Returns a number to replace `old`: one made from it, a special value, or the change's own number.
 std::uint64_t NumberFor(const Change& change, std::uint64_t old);
 
 // Replaces one word of `bytes` by NumberFor(change, word).
@@ -85,8 +87,6 @@ void MakeAgree(Bytes sound, std::span<std::byte> file, std::uint8_t left);
 
 // Updates the manifest's entry for a shard from the shard's current file.
 void FollowShard(Bytes file, ManifestShard& line, std::uint8_t left);
-
-// The samples of forged datasets: small, with every kind of field, and pictures in six forms.
 
 // Forms of datasets. 0: JPEGs, and no other field except the label. The others have all fields, and
 // differ in their pictures: 1 JPEG, 2 packed, 3 raw, 4 raw of 16 bits, 5 zstd.

@@ -30,10 +30,10 @@ const std::vector<std::vector<std::byte>>& BaseShards() {
 // The offsets of the structures: of the bytes that are not zero, and of up to 15 zeros after each.
 std::vector<std::uint32_t> InhabitedOffsets(Bytes file) {
   std::vector<std::uint32_t> offsets;
-  std::uint32_t quiet = 64;
+  std::uint32_t zeros = 64;
   for (std::uint32_t at = 0; at < file.size(); ++at) {
-    quiet = file[at] == std::byte{0} ? quiet + 1 : 0;
-    if (quiet < 16) offsets.push_back(at);
+    zeros = file[at] == std::byte{0} ? zeros + 1 : 0;
+    if (zeros < 16) offsets.push_back(at);
   }
   return offsets;
 }
