@@ -1,5 +1,6 @@
-// ImageFileReader(): image files that are served are read as a conversion reads them. The row that
-// Preprocess makes of a file is compared with the row that a Loader makes of the converted file.
+// ImageFileReader() reads the image files that a server gets as a conversion reads them. The tests
+// compare the row that Preprocess makes of a file with the row that a Loader makes of the converted
+// file.
 #include <sluice/image_file.h>
 #include <sluice/loader.h>
 #include <sluice/preprocess.h>
@@ -66,7 +67,7 @@ TEST_CASE("a JPEG is served with the pixels that a conversion keeps, whatever it
   CheckServed("4:4:4", SomeJpeg({.subsample = false}), KeptForm());
   CheckServed("own Huffman tables", SomeJpeg({.optimise = true}), KeptForm());
   CheckServed("progressive", SomeJpeg({.progressive = true}), KeptForm());
-  ConvertOptions grey = KeptForm();  // with three channels, a conversion encodes it anew
+  ConvertOptions grey = KeptForm();  // for three channels, a conversion would encode the file anew
   grey.form.channels = 1;
   CheckServed("grey", SomeJpeg({}, 1), grey);
 }
@@ -76,7 +77,7 @@ TEST_CASE("a JPEG that Exif or XMP turns is served upright") {
     CheckServed("Exif", WithOrientation(SomeJpeg(), orientation), KeptForm());
   }
   CheckServed("XMP", WithXmp(SomeJpeg(), "<x tiff:Orientation=\"6\"/>"), KeptForm());
-  // Turned by its blocks, it would have parts of blocks at the left or top.
+  // This picture cannot be turned block by block: its cut-off blocks would come to the left or top.
   CheckServed("an odd size", WithOrientation(MakeJpeg(MakePicture(75, 51)), 6), AsTheyAre());
 }
 
@@ -86,7 +87,8 @@ TEST_CASE("JPEGs in other colours are served with the pixels that a conversion s
               AsTheyAre());
 }
 
-TEST_CASE("bytes after a JPEG's picture are passed over, and zeros instead of its end are not") {
+TEST_CASE(
+    "bytes after a JPEG's picture are passed over, but zeros in place of its end are refused") {
   const FileBytes jpeg = SomeJpeg();
   FileBytes longer = jpeg;
   longer.insert(longer.end(), 1000, std::byte{0x55});
@@ -111,7 +113,7 @@ TEST_CASE("an upright baseline JPEG is not copied") {
   CHECK((image.width == 80 && image.height == 64 && image.channels == 3));
 }
 
-TEST_CASE("every other kind of image is served with the pixels that a conversion stores raw") {
+TEST_CASE("images of other kinds are served with the pixels that a conversion stores raw") {
   const Picture picture = MakePicture(75, 51);
   CheckServed("PNG", MakePng(picture), AsTheyAre());
   CheckServed("a PNG with transparent pixels",

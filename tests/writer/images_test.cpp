@@ -1,4 +1,4 @@
-// The result for each kind of image, pixel by pixel. Raw storage without resizing makes the
+// The pixels that a conversion stores for JPEGs and PNGs. Raw storage without resizing makes the
 // expected values exact: libjpeg's own decoding, or the pixels that went into the PNG.
 #include <cmath>
 
@@ -57,7 +57,7 @@ TEST_CASE("grey JPEGs become RGB of equal values, or stay grey") {
   CHECK(Difference(ConvertOne(file, AsTheyAre(1)).picture, grey) == 0);
 }
 
-TEST_CASE("channels 1 converts colours to grey by their luma") {
+TEST_CASE("with one channel, colours become grey by their luma") {
   const FileBytes file = MakeJpeg(MakePicture(40, 30));
   CHECK(Difference(ConvertOne(file, AsTheyAre(1)).picture, DecodeJpeg(file, 1)) == 0);
   const Picture rgb = MakePicture(21, 13);
@@ -107,7 +107,7 @@ TEST_CASE("JPEGs are turned as their Exif orientation says") {
     INFO("orientation " << orientation);
     const FileBytes plain = MakeJpeg(Stored(upright, orientation), {.subsample = false});
     const FileBytes file = WithOrientation(plain, static_cast<std::uint16_t>(orientation));
-    // Close to the upright picture, and exactly the turned decode of the file.
+    // The result is close to the upright picture. Turned back, it is exactly the file's pixels.
     const Picture converted = ConvertOne(file).picture;
     CHECK(Difference(converted, upright) < 3);
     CHECK(Difference(Stored(converted, orientation), DecodeJpeg(plain)) == 0);
@@ -251,7 +251,7 @@ TEST_CASE("an XMP packet's orientation turns a file whose Exif data state none")
   CHECK(ConvertOne(MakePng(2, 1, {1, 2, 3, 4, 5, 6}, options)).picture.pixels == turned);
   options.xmp = "<tiff:Orientation>3</tiff:Orientation>";
   CHECK(ConvertOne(MakePng(2, 1, {1, 2, 3, 4, 5, 6}, options)).picture.pixels == turned);
-  options.orientation = 1;  // as the camera wrote it
+  options.orientation = 1;  // in the Exif data, which count first
   CHECK(ConvertOne(MakePng(2, 1, {1, 2, 3, 4, 5, 6}, options)).picture.pixels ==
         std::vector<std::uint8_t>{1, 2, 3, 4, 5, 6});
   const FileBytes jpeg = MakeJpeg(MakePicture(20, 10));
@@ -289,12 +289,12 @@ TEST_CASE("a PNG's damaged chunks are passed over, unless its pixels depend on t
     file.insert(file.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin(), bytes.end());
     return ConvertOne(file);
   };
-  const std::size_t before = 33;                 // after the header
-  const std::size_t behind = plain.size() - 12;  // before the end
+  const std::size_t after_header = 33;
+  const std::size_t before_end = plain.size() - 12;
   const std::string upside_down("MM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0\3\0\0\0\0\0\0", 26);
-  CHECK(with(PngChunk("eXIf", upside_down), before).picture.pixels ==
+  CHECK(with(PngChunk("eXIf", upside_down), after_header).picture.pixels ==
         std::vector<std::uint8_t>{4, 5, 6, 1, 2, 3});
-  for (const std::size_t at : {before, behind}) {
+  for (const std::size_t at : {after_header, before_end}) {
     CAPTURE(at);
     for (const char* const name :
          {"gAMA", "cHRM", "sRGB", "pHYs", "tIME", "iCCP", "caNv", "vpAg"}) {
@@ -328,9 +328,9 @@ TEST_CASE("a PNG's XMP counts, and its other texts do not, whatever they hold") 
   std::string many;
   for (int i = 0; i < 3000; ++i)
     many += PngChunk("tEXt", "key" + std::to_string(i) + '\0' + "value");
-  const std::size_t before = 33;                 // after the header
-  const std::size_t behind = plain.size() - 12;  // before the end
-  for (const std::size_t at : {before, behind}) {
+  const std::size_t after_header = 33;
+  const std::size_t before_end = plain.size() - 12;
+  for (const std::size_t at : {after_header, before_end}) {
     CHECK(with(PngChunk("zTXt", std::string("key\0\0", 5) + deflated), at) == rows);
     CHECK(with(PngChunk("iTXt", std::string("key\0\1\0\0\0", 8) + deflated), at) == rows);
     CHECK(with(many, at) == rows);
@@ -412,7 +412,7 @@ TEST_CASE("max_pixels refuses larger images and accepts images of that size") {
 TEST_CASE("a progressive JPEG with hundreds of scans is refused") {
   std::vector<jpeg_scan_info> scans = {{1, {0, 0, 0, 0}, 0, 0, 0, 0}};
   for (int i = 0; i < 150; ++i) {
-    // libjpeg refuses to write a coefficient twice, so the scans have one coefficient each ...
+    // libjpeg refuses to write a coefficient twice, so each scan has one coefficient.
     if (i < 63) scans.push_back({1, {0, 0, 0, 0}, i + 1, i + 1, 0, 0});
   }
   FileBytes file = EncodeWith(MakePicture(16, 16, 1), [&](jpeg_compress_struct& jpeg) {
@@ -420,7 +420,7 @@ TEST_CASE("a progressive JPEG with hundreds of scans is refused") {
     jpeg.num_scans = static_cast<int>(scans.size());
   });
   CHECK(ConvertOne(file).reason.empty());  // 64 scans are many, and fine
-  // ... and the last one is repeated by hand, from its table to the end of the image.
+  // To make more scans, the last one is repeated, from its header to the end of the image.
   std::size_t last = file.size() - 2;
   while (file[last] != std::byte{0xFF} || file[last + 1] != std::byte{0xDA})
     --last;

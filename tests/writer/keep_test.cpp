@@ -98,13 +98,13 @@ TEST_CASE("metadata is dropped") {
   CHECK_FALSE(Has(kept.image.bytes, 0xE1));
 }
 
-TEST_CASE("resized images are encoded at the quality and not counted as kept") {
+TEST_CASE("resized images are encoded with `quality`, and not counted as kept") {
   const Kept kept = ConvertKept(MakeJpeg(MakePicture(600, 300), {.quality = 40}));
   CHECK_FALSE(kept.kept);
   CHECK(kept.image.width == 500);
 }
 
-TEST_CASE("images that cannot be kept are encoded at the quality") {
+TEST_CASE("images that cannot be kept are encoded with `quality`") {
   const auto not_kept = [](const FileBytes& file, const ConvertOptions& options = Keep()) {
     Kept kept = ConvertKept(file, options);
     CHECK_FALSE(kept.kept);
@@ -133,7 +133,7 @@ TEST_CASE("grey files are kept if grey is requested") {
   CHECK(Difference(kept.picture, DecodeJpeg(file, 1)) == 0);
 }
 
-TEST_CASE("whole blocks are turned without loss, and other images are encoded again") {
+TEST_CASE("an image of whole blocks is turned without loss, and other images are encoded again") {
   for (int orientation = 2; orientation <= 8; ++orientation) {
     INFO("orientation " << orientation);
     const auto value = static_cast<std::uint16_t>(orientation);
@@ -143,12 +143,12 @@ TEST_CASE("whole blocks are turned without loss, and other images are encoded ag
     const bool turned = orientation >= 5;
     CHECK(kept.image.width == (turned ? 48U : 64U));
     CHECK(kept.image.height == (turned ? 64U : 48U));
-    // Turning back gives the stored coefficients, so a second pass changes nothing.
-    ConvertOptions again = Keep();
-    again.form.keep = false;
-    again.form.quality = 100;
-    again.form.subsampling = Subsampling::k444;
-    CHECK(Difference(kept.picture, ConvertKept(whole, again).picture) < 1.5);
+    // The turned picture is close to the one that is decoded, turned and encoded with quality 100.
+    ConvertOptions encoded = Keep();
+    encoded.form.keep = false;
+    encoded.form.quality = 100;
+    encoded.form.subsampling = Subsampling::k444;
+    CHECK(Difference(kept.picture, ConvertKept(whole, encoded).picture) < 1.5);
     CHECK_FALSE(Has(kept.image.bytes, 0xE1));
     // 60 and 44 are not multiples of 16, but a transposition alone does not need that.
     const FileBytes cut = WithOrientation(MakeJpeg(MakePicture(60, 44)), value);

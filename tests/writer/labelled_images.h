@@ -1,4 +1,4 @@
-// Three images with label files, and the expected content of their dataset.
+// Three images to convert with label files, and functions that read values of the dataset.
 #pragma once
 
 #include <cstring>

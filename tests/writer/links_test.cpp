@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// LabelledImages, of which b.jpg is a link out of their folder, and deep/ another.
+// LabelledImages whose b.jpg and deep/ are links out of the images' folder.
 struct LinkedImages : LabelledImages {
   LinkedImages() {
     fs::create_directory(path() / "elsewhere");
@@ -24,7 +24,7 @@ struct LinkedImages : LabelledImages {
     fs::rename(place, to);
     fs::create_symlink(to, place);
   }
-  // Converts with only a.jpg, and then, following links, with all three.
+  // Checks that a conversion takes only a.jpg, and with `follow_links` all three images.
   void CheckFollowsOnlyIfAsked(ConvertSource source, const Strings& left_out,
                                const std::string& out_of) const {
     const ConvertSummary summary = Convert(source);

@@ -20,7 +20,7 @@ Values DecodedOf(const FileBytes& png) {
   return DecodeMask(png, 1000).pixels;
 }
 
-// The values of a stored mask of `width` x `height`.
+// The bytes of a stored mask's values, decompressed.
 Values Stored(const StoredField& field) {
   std::vector<std::byte> bytes = field.bytes;
   if (field.codec == Codec::kZstd) {
@@ -33,7 +33,7 @@ Values Stored(const StoredField& field) {
   return values;
 }
 
-// 3x2 pixels, numbered row by row, in a file with this orientation.
+// The upright mask of a file with this orientation, whose 3x2 pixels are numbered row by row.
 Values Turned(unsigned orientation) {
   MaskPicture mask{3, 2, 1, 1, {0, 1, 2, 3, 4, 5}};
   Placement placement{3, 2, OrientationOf(orientation), {}};
@@ -77,7 +77,7 @@ TEST_CASE("a mask turns with every orientation") {
 
 TEST_CASE("masks of a folder are stored losslessly at their image's size, by nearest pixels") {
   const TemporaryFolder folder;
-  Values checks;  // 40x20 of squares of 10
+  Values checks;  // 40x20 pixels, in squares of 10x10
   for (int y = 0; y < 20; ++y) {
     for (int x = 0; x < 40; ++x)
       checks.push_back(static_cast<std::uint8_t>(x / 10 + 4 * (y / 10)));
@@ -108,7 +108,7 @@ TEST_CASE("masks of a folder are stored losslessly at their image's size, by nea
                                4, 4, 5, 5, 6, 6, 7, 7, 4, 4, 5, 5, 6, 6, 7, 7});
 }
 
-TEST_CASE("a mask is found in another case, unless it is another image's") {
+TEST_CASE("a mask whose name differs in case is found, unless it belongs to another image") {
   const TemporaryFolder folder;
   for (const char* name : {"a/One.jpg", "b/2.jpg", "b/x.jpg", "b/X.jpg"})
     WriteSource(folder / "images" / name, MakeJpeg(MakePicture(40, 20)));
@@ -126,7 +126,7 @@ TEST_CASE("a mask is found in another case, unless it is another image's") {
         "A/one.PNG");
 }
 
-TEST_CASE("a mask that changes its size changes the plan") {
+TEST_CASE("if a mask's file has changed its size, the dataset made before is refused") {
   const TemporaryFolder folder;
   WriteSource(folder / "images/1.jpg", MakeJpeg(MakePicture(4, 2)));
   WriteSource(folder / "masks/1.png", MakePng(4, 2, Values(8), {.color_type = 0}));

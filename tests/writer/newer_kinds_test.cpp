@@ -1,4 +1,5 @@
-// AVIF, HEIF, JPEG XL and JPEG 2000. The libraries' encoders stored the pixels without loss.
+// AVIF, HEIF, JPEG XL and JPEG 2000. The libraries' own encoders make the files, without loss (for
+// HEIF: almost).
 #include <functional>
 
 #include "tests/catch.h"
@@ -12,7 +13,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
-// Each opacity from 1 to 255 over a colour, and the result over the background.
+// A colour with each opacity from 1 to 255, and the result over a background.
 struct Transparent {
   Picture picture{255, 1, 4, {}};
   Picture expected{255, 1, 3, {}};
@@ -38,7 +39,7 @@ struct Transparent {
         0);
 }
 
-// Images of 8 and of more bits, with values below and up to a quarter of the range.
+// Images of 8 and of more bits, with values below and above a quarter of the range.
 [[maybe_unused]] void CheckDim(const std::function<FileBytes(const Picture&, bool deep)>& encode) {
   for (const bool deep : {false, true}) {
     for (const std::uint8_t value : {40, 80}) {
@@ -67,7 +68,8 @@ struct Transparent {
   CHECK_THAT(ConvertOne(file, options).reason, ContainsSubstring("of max_pixels"));
 }
 
-// Boxes by ISO/IEC 14496-12, 4.2 and 8.11: 60,000 entries in one of the tables of items.
+// Checks that a file with 60,000 entries in one of its tables of items is refused. Its boxes are
+// written by ISO/IEC 14496-12, 4.2 and 8.11.
 [[maybe_unused]] void CheckManyItems(const std::string& brand) {
   const auto box = [](const std::string& content) {
     const auto size = static_cast<std::uint32_t>(content.size() + 4);
@@ -179,7 +181,7 @@ TEST_CASE("deep JPEG XLs that use a small part of their range are dim") {
   });
 }
 
-TEST_CASE("a JPEG XL's orientation turns it, and a colour space of its own is counted") {
+TEST_CASE("a JPEG XL's orientation turns it, and a colour space that is not sRGB is counted") {
   const Picture upright = MakePicture(12, 7);
   for (const int orientation : {1, 3, 6, 7}) {
     INFO("orientation " << orientation);
@@ -325,11 +327,11 @@ TEST_CASE("a JPEG 2000 that ends early, is damaged or is huge is left out with a
   CHECK(part.picture.height == 100);
 }
 
-TEST_CASE("a JPEG 2000 without some of its tiles is truncated, wherever they are missing") {
+TEST_CASE("a JPEG 2000 that lacks a tile is broken, even if the tiles after it are there") {
   const Picture picture = MakePicture(60, 40);
   const FileBytes whole = Jp2With(picture, 8, true, 1, 32);
   CHECK(Difference(ConvertOne(whole).picture, picture) == 0);
-  // ISO/IEC 15444-1, A.4.2: a tile-part's header begins with FF90 000A, and its length is at 6.
+  // ISO/IEC 15444-1, A.4.2: a tile-part begins with FF90 000A, and has its length at byte 6.
   const std::array<std::byte, 4> start{std::byte{0xFF}, std::byte{0x90}, std::byte{0},
                                        std::byte{10}};
   const auto first = std::search(whole.begin(), whole.end(), start.begin(), start.end());

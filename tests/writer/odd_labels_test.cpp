@@ -79,7 +79,7 @@ TEST_CASE("COCO's images are found by LVIS's URLs, and by paths from a parent fo
 
 TEST_CASE("a missing box of a COCO annotation is drawn around its outlines or runs") {
   const LabelledImages folder;
-  // Runs go down the columns of 40 pixels: the first run of 43 ends in column 1, at row 3.
+  // Runs go down the columns of 40 pixels: the first run, of 43, ends before row 3 of column 1.
   folder.Convert(folder.Coco(
       OwlText(kOwlImage,
               R"({"image_id":1,"category_id":1,"segmentation":[[10,10,14,10,14,15],[2,3,4,5,6,20]]},

@@ -1,5 +1,5 @@
-// A collection of odd, broken and hostile files, if the folder that SLUICE_TEST_DATA names has one
-// in its folder "odd".
+// Converts a collection of odd, broken and hostile files: the folder "odd" in the folder that
+// SLUICE_TEST_DATA names, if there is one.
 #include <cstdlib>
 #include <iostream>
 

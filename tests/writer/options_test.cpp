@@ -1,4 +1,4 @@
-// Each option of ConvertOptions, and what it changes.
+// What the options of ConvertOptions change, and which values are refused.
 #include "writer/convert/options.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ StoredField ConvertImage(const Picture& picture, const ConvertOptions& options) 
 
 // Facts from a JPEG's header.
 struct Header {
-  std::uint16_t luma_step = 0;  // from the first quantisation step
+  std::uint16_t luma_step = 0;  // the first quantisation step
   int luma_width = 0, luma_height = 0, components = 0;
   unsigned restart_interval = 0;
   bool progressive = false;
@@ -115,7 +115,7 @@ TEST_CASE("the default is JPEG of at most 500 pixels at quality 90 with a restar
   CHECK_FALSE(header.progressive);
 }
 
-TEST_CASE("max_side, short_side, size and none of them set the size") {
+TEST_CASE("max_side, short_side or size sets the size, and without them it stays") {
   const Picture picture = MakePicture(300, 200);
   const auto size = [&](const ConvertOptions& options) {
     const StoredField image = ConvertImage(picture, options);
@@ -135,7 +135,7 @@ TEST_CASE("max_side, short_side, size and none of them set the size") {
   CHECK(size(options) == std::pair(640U, 480U));
 }
 
-TEST_CASE("fit decides how another aspect ratio is treated") {
+TEST_CASE("`fit` decides how a picture gets a different aspect ratio") {
   // The left third is red, the middle green, the right blue.
   Picture bars{300, 100, 3, {}};
   for (int i = 0; i < 300 * 100; ++i) {
@@ -192,7 +192,7 @@ TEST_CASE("downscaling is anti-aliased at every scale", "[no-tsan]") {
   }
 }
 
-TEST_CASE("image chooses between JPEG files and raw pixels") {
+TEST_CASE("`image` chooses between JPEG files and raw pixels") {
   const Picture picture = MakePicture(33, 21);
   CHECK(ConvertImage(picture, {}).codec == Codec::kJpeg);
   const StoredField raw = ConvertImage(picture, Raw());
@@ -200,7 +200,7 @@ TEST_CASE("image chooses between JPEG files and raw pixels") {
   CHECK(raw.bytes.size() == 2079);
 }
 
-TEST_CASE("quality sets the quantisation tables") {
+TEST_CASE("`quality` sets the quantisation tables") {
   ConvertOptions options;
   options.form.quality = 50;
   CHECK(HeaderOf(ConvertImage(MakePicture(40, 40), options).bytes).luma_step == 16);
@@ -219,13 +219,13 @@ TEST_CASE("restart_rows sets the rows of MCUs between restart markers, 0 for no 
   CHECK(interval(3) == 21);
 }
 
-TEST_CASE("subsampling 444 keeps colour at full resolution") {
+TEST_CASE("without subsampling, colour keeps its full resolution") {
   ConvertOptions options;
   options.form.subsampling = Subsampling::k444;
   CHECK(HeaderOf(ConvertImage(MakePicture(40, 40), options).bytes).luma_width == 1);
 }
 
-TEST_CASE("channels 1 stores grey JPEGs") {
+TEST_CASE("with one channel, JPEGs are stored grey") {
   ConvertOptions options;
   options.form.channels = 1;
   const StoredField image = ConvertImage(MakePicture(40, 40), options);
@@ -289,7 +289,7 @@ TEST_CASE("the order is shuffled by the seed, or follows the paths") {
   CHECK(std::is_permutation(one.begin(), one.end(), in_order.begin(), in_order.end()));
 }
 
-TEST_CASE("on_error fail throws at the first broken source in the dataset's order") {
+TEST_CASE("OnError::kFail throws at the first broken source in the dataset's order") {
   const TemporaryFolder folder;
   const FileBytes whole = MakeJpeg(MakePicture(64, 64));
   for (int i = 10; i < 50; ++i) {
@@ -306,7 +306,7 @@ TEST_CASE("on_error fail throws at the first broken source in the dataset's orde
     REQUIRE(error);
     CHECK(error->file() == (folder / "source" / "23").string());
   }
-  // Skipping broken sources is another way to run, not another plan.
+  // A different `on_error` does not change the plan.
   options.run.on_error = OnError::kSkip;
   CHECK(Convert(folder / "source", folder / "data", options).samples == 37);
   // The error comes even if everything has been made already.
@@ -316,7 +316,7 @@ TEST_CASE("on_error fail throws at the first broken source in the dataset's orde
   CHECK(error->file() == (folder / "source" / "23").string());
 }
 
-TEST_CASE("on_error fail also stops at an image of an unsupported kind") {
+TEST_CASE("OnError::kFail also throws at an image of an unsupported kind") {
   const TemporaryFolder folder;
   WriteSource(folder / "source" / "a", MakeJpeg(MakePicture(64, 64)));
   WriteSource(folder / "source" / "b", std::string("8BPS"));
@@ -385,7 +385,7 @@ TEST_CASE("an option that a manifest does not name has its default, and null mea
   CHECK_FALSE(OptionsFromJson(nlohmann::json::parse(R"({"max_side":null})")).geometry.max_side);
 }
 
-TEST_CASE("numbers in a foreign manifest's options that no option can have leave the defaults") {
+TEST_CASE("a value in a foreign manifest that its option cannot have leaves the option's default") {
   const ConvertOptions usual;
   const ConvertOptions options = OptionsFromJson(nlohmann::json::parse(
       R"({"quality":1e300,"restart_rows":-3,"channels":4294967297,"seed":2.5,"max_pixels":"9",)"

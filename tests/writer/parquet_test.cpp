@@ -1,4 +1,5 @@
-// Conversions of Parquet files that pyarrow wrote (goldens/write_parquet.py), and of damaged ones.
+// Conversions of Parquet files that pyarrow wrote (goldens/write_parquet.py), and of damaged
+// copies.
 #include <fstream>
 
 #include <sys/resource.h>
@@ -52,7 +53,7 @@ const StoredField& FieldOf(const StoredDataset& data, std::size_t sample, const 
   return data.samples.at(sample).fields.at(data.manifest.schema.Find(name));
 }
 
-// The picture that write_parquet.py gives this sample.
+// Whether the image is the picture that write_parquet.py gives sample i.
 bool IsPicture(const StoredField& image, int i) {
   if (image.width != 4 || image.height != 3 || image.channels != 3) return false;
   for (int y = 0; y < 3; ++y) {
@@ -67,7 +68,8 @@ bool IsPicture(const StoredField& image, int i) {
 
 }  // namespace
 
-TEST_CASE("Parquet files give the pictures, classes and values that pyarrow wrote, in every form") {
+TEST_CASE(
+    "Parquet files give the pictures, classes and values that pyarrow wrote in any encoding") {
   const ParquetFolder folder;
   const std::string form = GENERATE("plain", "dictionary", "zstd2", "snappy");
   CAPTURE(form);
@@ -166,7 +168,8 @@ TEST_CASE("classes that files number differently are one class if they share a n
   CHECK(summary.classes == Strings{"zebra", "ant", "cat"});
   const StoredDataset data = folder.Data();
   REQUIRE(data.samples.size() == 9);
-  const std::int32_t expected[] = {0, 1, 0, 1, 0, 1, 1, 2, 0};  // zebra and ant; ant, cat, zebra
+  // The first file has zebra and ant in turn, the second file has ant, cat, zebra.
+  const std::int32_t expected[] = {0, 1, 0, 1, 0, 1, 1, 2, 0};
   for (std::size_t i = 0; i < 9; ++i)
     CHECK(data.samples[i].Label() == expected[i]);
   source.archives = {Golden("bare"), Golden("other")};
@@ -188,7 +191,7 @@ TEST_CASE("a Parquet file without metadata has its image in the only column of b
 TEST_CASE("of several image columns, the one with the usual name or the named one is used") {
   const ParquetFolder folder;
   const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden("depth")}));
-  REQUIRE(summary.warnings.size() == 2);  // the other column is not used
+  REQUIRE(summary.warnings.size() == 2);  // the second says that column "depth" is not used
   CHECK_THAT(summary.warnings[0], ContainsSubstring("depth, image; Sluice takes \"image\""));
   CHECK(IsPicture(folder.Data().samples[0].fields[0], 1));
 

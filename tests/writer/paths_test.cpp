@@ -54,7 +54,7 @@ TEST_CASE("a path outside the root is refused, and the error gives its number in
   CHECK(error->sentence().find("path 2 of the list, ../other.jpg") == 0);
 }
 
-TEST_CASE("a list is kept in the plan: resuming needs none, and another list is refused") {
+TEST_CASE("the plan keeps the list: a resumed run needs no list, and a different one is refused") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 3);
   // A name that is not UTF-8 and contains what looks like an escape.

@@ -58,7 +58,7 @@ TEST_CASE("no more than 8 results per thread are begun ahead of the consumer") {
   CHECK(most >= 2);
 }
 
-TEST_CASE("results larger than the bound still come through, one at a time") {
+TEST_CASE("results that together exceed the pipeline's bound of bytes still come through") {
   std::uint64_t seen = 0;
   RunInOrder(
       3, 9, {},
@@ -89,7 +89,8 @@ TEST_CASE("an exception on either side ends the pipeline and is thrown again") {
                   Trouble);
 }
 
-TEST_CASE("a stop request ends the pipeline, from the consumer and from outside") {
+TEST_CASE(
+    "a stop request ends the pipeline, whether it comes from the consumer or before the start") {
   std::stop_source stop;
   std::uint64_t seen = 0;
   const auto run = [&] {
@@ -102,7 +103,7 @@ TEST_CASE("a stop request ends the pipeline, from the consumer and from outside"
   };
   CHECK(CodeOf(run) == ErrorCode::kState);
   CHECK(seen == 11);
-  CHECK(CodeOf(run) == ErrorCode::kState);  // requested before it began
+  CHECK(CodeOf(run) == ErrorCode::kState);  // the stop was requested before the pipeline began
   CHECK(seen == 11);
 }
 

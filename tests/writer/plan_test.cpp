@@ -1,5 +1,5 @@
-// A conversion gives the same bytes on any number of threads, and when it resumes after
-// interruptions.
+// The plan of a conversion. A conversion gives the same bytes on any number of threads, and when it
+// resumes after interruptions. A folder with a different plan is refused.
 #include <fcntl.h>
 #include <malloc.h>
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ namespace sluice::test {
 
 namespace {
 
-// Three broken files among 93 good ones; several shards with the options below.
+// Writes 93 images and three broken ones. With SmallShards(), they fill several shards.
 void WriteMixed(const std::filesystem::path& folder) {
   WriteClasses(folder, 31);
   const FileBytes whole = MakeJpeg(MakePicture(100, 100));
@@ -61,7 +61,7 @@ ConvertOptions RawInOrder() {
   return options;
 }
 
-// Runs until `samples` are done, then stops. Returns that run's messages.
+// Stops a conversion once `samples` are done. Returns its error.
 std::optional<Error> RunUntil(const std::filesystem::path& source,
                               const std::filesystem::path& data, const ConvertOptions& options,
                               std::uint64_t samples) {
@@ -268,7 +268,7 @@ TEST_CASE("another plan is refused, naming the differences") {
   same.run.threads = 2;
   same.run.on_error = OnError::kFail;
   Convert(folder / "source", folder / "data", same);
-  // One more source, one of another size, one of another name.
+  // A further source changes the plan.
   WriteSource(folder / "source" / "ant" / "new.jpg", MakeJpeg(MakePicture(9, 9)));
   names("sources: ", [](ConvertOptions&) {});
   CHECK(ContentsOf(folder / "data") == contents);
@@ -311,7 +311,7 @@ TEST_CASE("a folder with other content is refused and left alone") {
   CHECK(ContentsOf(folder / "data").size() == 1);
 }
 
-TEST_CASE("a dataset that another program wrote is refused") {
+TEST_CASE("a dataset that no conversion wrote is refused") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);
   DatasetWriter writer(folder / "data", {{Field::Bytes("x")}});
@@ -330,10 +330,10 @@ TEST_CASE("two conversions into one folder exclude each other") {
   Convert(folder / "source", folder / "data", {});
 }
 
-TEST_CASE("a source that changes between planning and reading is a fault of that source") {
+TEST_CASE("a source that changes or disappears after planning is left out, and only that source") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 30);
-  // After the first 64, which are read to plan the shards.
+  // These come after the first 64 sources, which are read to plan the shards.
   const auto victim = folder / "source" / "cow" / "7.jpg";
   const auto gone = folder / "source" / "cow" / "9.jpg";
   ConvertOptions options;
@@ -356,7 +356,7 @@ TEST_CASE("a source that changes between planning and reading is a fault of that
 TEST_CASE("a source that becomes an image of a kind that is not converted is reported as such") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 30);
-  const auto victim = folder / "source" / "cow" / "7.jpg";  // after the probes
+  const auto victim = folder / "source" / "cow" / "7.jpg";  // not one of the first 64
   ConvertOptions options;
   options.shards.keep_order = true;
   ConvertHooks hooks;
@@ -427,7 +427,7 @@ TEST_CASE("a planned shard is split the same way for any threads and after an in
   options.run.threads = 3;
   Convert(folder / "source", folder / "three", options);
   CHECK(ContentsOf(folder / "three") == ContentsOf(folder / "one"));
-  // A run also resumes if only a part was finished.
+  // A run also resumes if only some parts of the split shard are there.
   std::filesystem::remove(folder / "three" / "shard-00000.2.sluice");
   std::filesystem::remove(folder / "three" / "manifest.json");
   Convert(folder / "source", folder / "three", options);
@@ -487,7 +487,7 @@ TEST_CASE("finished shards take no memory for the classes that they do not have"
   while (source.label.classes.size() < kClasses)
     source.label.classes.push_back("n" + std::to_string(source.label.classes.size()));
   ConvertOptions options = SmallShards();
-  // What is allocated when the last shard is finished.
+  // The bytes that are allocated at the last report of progress.
   std::size_t allocated = 0;
   ConvertHooks hooks;
   hooks.on_progress = [&](const ConvertProgress&) {

@@ -85,7 +85,7 @@ TEST_CASE("a PNG's profile is not even read if it is dropped") {
   for (const bool interlaced : {false, true}) {
     options.interlaced = interlaced;
     const FileBytes plain = MakePng(20, 10, picture.pixels, options);
-    // The last one inflates to more than any profile may have.
+    // The last profile inflates to more bytes than a profile may have.
     for (const std::size_t bytes : {std::size_t{300}, std::size_t{40'000}, std::size_t{20} << 20}) {
       const Converted converted = ConvertOne(WithProfileChunk(plain, FileBytes(bytes)));
       CHECK(converted.reason.empty());
@@ -222,7 +222,7 @@ FileBytes BlackInkProfile() {
   return SavedAndClosed(profile);
 }
 
-// Grey of a lightness from 0 to 100 (CIE 1976).
+// The grey value for a lightness from 0 to 100 (CIE 1976).
 int GreyOfLightness(double lightness) {
   const double t = (lightness + 16) / 116;
   return FromLight(t > 6.0 / 29 ? t * t * t : 3 * std::pow(6.0 / 29, 2) * (t - 4.0 / 29));
@@ -250,7 +250,7 @@ bool Near(const std::uint8_t* got, std::initializer_list<int> wanted, int most) 
 
 }  // namespace
 
-TEST_CASE("a PNG's profile moves colours to sRGB's") {
+TEST_CASE("the colours of a PNG with a profile are converted to sRGB") {
   PngOptions options;
   options.profile = PowerProfile(1);
   std::vector<std::uint8_t> rows;
@@ -384,11 +384,12 @@ TEST_CASE("sRGB's own profile changes nothing, and coefficients may be kept") {
   ConvertOptions keep = Converting();
   keep.form.image = ImageCodec::kJpeg;
   keep.form.keep = true;
+  // ConvertOne() also converts a JPEG without a profile, which is kept.
   CHECK(ConvertOne(WithProfile(plain, SrgbProfile()), keep).summary.kept == 2);
   CHECK(ConvertOne(WithProfile(plain, PowerProfile(1)), keep).summary.kept == 1);
 }
 
-TEST_CASE("a profile that is broken, or for other values, has no effect and is counted") {
+TEST_CASE("a profile that is broken, or for another colour space, has no effect and is counted") {
   const FileBytes plain = MakeJpeg(MakePicture(20, 10));
   FileBytes cut = PowerProfile(1);
   cut.resize(140);
@@ -398,9 +399,9 @@ TEST_CASE("a profile that is broken, or for other values, has no effect and is c
     CHECK(Difference(converted.picture, DecodeJpeg(plain)) == 0);
     CHECK(converted.summary.profiles_dropped == 1);
   }
-  // A segment is missing.
+  // The first segment is missing: it claims to be the second.
   FileBytes pieces = WithProfile(plain, PowerProfile(1), 100);
-  pieces[2 + 2 + 2 + 12] = std::byte{2};  // the first claims to be the second
+  pieces[2 + 2 + 2 + 12] = std::byte{2};
   CHECK(ConvertOne(pieces, Converting()).summary.profiles_dropped == 1);
 }
 
@@ -421,7 +422,7 @@ TEST_CASE("a picture with a profile is resized like its converted pixels") {
 
 #endif
 
-TEST_CASE("another background, or use of profiles, changes the plan") {
+TEST_CASE("a different background, or use of profiles, changes the plan") {
   const TemporaryFolder folder;
   WriteSource(folder / "source" / "a.png", MakePng(MakePicture(9, 9)));
   Convert(folder / "source", folder / "data", AsTheyAre());

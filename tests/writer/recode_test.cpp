@@ -1,5 +1,6 @@
-// JPEGs that keep their size are stored by their coefficients, as near to the source's as the new
-// steps allow, in either form. Where that is impossible they are stored by their pixels.
+// A JPEG that keeps its size is recoded: its coefficients stay as near to the source's as the new
+// quantisation steps allow, both as a JPEG and packed. Where that is impossible, its pixels are
+// encoded.
 #include <algorithm>
 
 #include <sluice/convert.h>
@@ -24,9 +25,9 @@ StoredSample StoreOne(const FileBytes& file, const ConvertOptions& options) {
 
 }  // namespace
 
-TEST_CASE("a JPEG that keeps its size keeps its coefficients as nearly as the steps allow") {
+TEST_CASE("the coefficients of a JPEG that keeps its size change as little as the steps allow") {
   struct Case {
-    bool halved_source, halved;
+    bool halved_source, halved;  // whether the source and the result have halved chroma
     std::uint32_t channels;
   };
   for (const Case& one :

@@ -71,7 +71,7 @@ std::string TfRecord(const std::string& features) {
 
 constexpr std::uint32_t kMagic = 0xced7230a;
 
-// As MXNet's RecordIO writes it: split where the magic number occurs in the data.
+// A record as MXNet's RecordIO writes it: split where the magic number occurs in the data.
 std::string RecordIo(const std::string& data) {
   const auto part = [](unsigned kind, const std::string& bytes) {
     return Little(kMagic, 4) + Little(std::uint64_t{kind} << 29 | bytes.size(), 4) + bytes;
@@ -156,7 +156,8 @@ TEST_CASE("a TFRecord's examples become samples: image, label, and the requested
         "columns not used: image/class/label");
   CHECK(NumbersIn<float>(ReadDataset(folder / "boxes").samples[0].fields[1]) ==
         std::vector<float>{0, 0, 20, 15, 20, 15, 40, 30});
-  // A picture without boxes has an empty list of them; an empty list for a single value is absent.
+  // A picture without boxes has an empty list of boxes. A single value whose list is empty is
+  // absent.
   std::string empty = BytesFeature("image", JpegOf(1)) + Feature("note", 1, "");
   for (const char* side : {"xmin", "ymin", "xmax", "ymax"})
     empty += FloatsFeature(side, {});

@@ -46,7 +46,7 @@ std::vector<WeightedPixel> Triangle(double start, double length, std::uint32_t s
   return taps;
 }
 
-// Likewise, but each weight is how much of the pixel the output's interval covers.
+// Likewise, but each weight is the share of the output's interval that lies in the pixel.
 std::vector<WeightedPixel> Overlap(double start, double length, std::uint32_t size,
                                    std::uint32_t out, std::uint32_t i) {
   const double scale = length / out;

@@ -1,5 +1,5 @@
-// Repair of damaged and forged shards: their checksums are right, and their claims are false. A
-// repair must cost no more than the bytes that are really there.
+// Repair of damaged shards, and of forged ones, whose checksums are right and whose claims are
+// false. A repair must cost no more than the bytes that are really there.
 #include <sluice/dataset_edit.h>
 
 #include "format/disk/block.h"
@@ -20,7 +20,7 @@ Schema Images() {
   return Schema{{Field::Image()}};
 }
 
-// A block of pictures of one colour each. All blocks share an id.
+// A block of pictures of one colour each. All blocks have the same shard id.
 std::vector<std::byte> BlockOf(std::uint32_t number, std::uint32_t count = kBlockSamples) {
   std::vector<EncodedSample> samples(count);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -96,7 +96,7 @@ TEST_CASE("millions of samples that a block claims are missing before it count a
 }
 
 TEST_CASE("pages that each claim a block of 128 MB are searched without taking such memory") {
-  // The claims add up to half an exabyte of zeros; the test would not end if they were read.
+  // The claims add up to half a terabyte. Memory, or the test's time, would not be enough for it.
   std::vector<std::vector<std::byte>> blocks;
   for (std::uint32_t number = 0; number < 4000; ++number) {
     blocks.push_back(BlockOf(0));
@@ -117,7 +117,7 @@ TEST_CASE("samples that share one payload are not copied beyond their block's si
   const auto entry = [&](std::uint32_t row) {
     return sizeof(BlockHeader) + row * layout.row_bytes() + layout.offset(0);
   };
-  // The first sample's payload is the whole block, and so are the others'.
+  // All samples have the same payload: from the first sample's bytes to the block's end.
   auto first = LoadAt<PayloadEntry>(block, entry(0));
   first.size = static_cast<std::uint32_t>(block.size() - first.offset);
   first.checksum = Hash64(Bytes(block).subspan(first.offset));

@@ -9,32 +9,33 @@ namespace sluice::test {
 using namespace std::string_view_literals;
 
 namespace {
-Sniffed Of(std::string_view text) {
+Sniffed SniffText(std::string_view text) {
   return Sniff(AsBytes(text));
 }
 }  // namespace
 
 TEST_CASE("JPEG and PNG are recognised by their first bytes") {
-  CHECK(Of("\xff\xd8\xff\xe0\0\x10JFIF"sv).kind == ImageKind::kJpeg);
-  CHECK(Of("\xff\xd8\xff\xdb"sv).kind == ImageKind::kJpeg);
-  CHECK(Of("\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"sv).kind == ImageKind::kPng);
+  CHECK(SniffText("\xff\xd8\xff\xe0\0\x10JFIF"sv).kind == ImageKind::kJpeg);
+  CHECK(SniffText("\xff\xd8\xff\xdb"sv).kind == ImageKind::kJpeg);
+  CHECK(SniffText("\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"sv).kind == ImageKind::kPng);
   // A PNG after a text-mode transfer is a broken PNG, not "no image".
-  CHECK(Of("\x89PNG\n\x1a\n\0\0\0\x0dIHDR"sv).kind == ImageKind::kPng);
+  CHECK(SniffText("\x89PNG\n\x1a\n\0\0\0\x0dIHDR"sv).kind == ImageKind::kPng);
 }
 
 TEST_CASE("WebP, GIF, BMP and TIFF are recognised by their first bytes") {
-  CHECK(Of("GIF87a\1\0\1\0"sv).kind == ImageKind::kGif);
-  CHECK(Of("GIF89a\1\0\1\0"sv).kind == ImageKind::kGif);
-  CHECK(Of("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0"sv).kind == ImageKind::kBmp);
-  CHECK(Of("II*\0\x08\0\0\0"sv).kind == ImageKind::kTiff);
-  CHECK(Of("MM\0*\0\0\0\x08"sv).kind == ImageKind::kTiff);
-  CHECK(Of("II+\0\x08\0\0\0"sv).kind == ImageKind::kTiff);
-  CHECK(Of("RIFF\x24\0\0\0WEBPVP8 "sv).kind == ImageKind::kWebp);
+  CHECK(SniffText("GIF87a\1\0\1\0"sv).kind == ImageKind::kGif);
+  CHECK(SniffText("GIF89a\1\0\1\0"sv).kind == ImageKind::kGif);
+  CHECK(SniffText("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0"sv).kind ==
+        ImageKind::kBmp);
+  CHECK(SniffText("II*\0\x08\0\0\0"sv).kind == ImageKind::kTiff);
+  CHECK(SniffText("MM\0*\0\0\0\x08"sv).kind == ImageKind::kTiff);
+  CHECK(SniffText("II+\0\x08\0\0\0"sv).kind == ImageKind::kTiff);
+  CHECK(SniffText("RIFF\x24\0\0\0WEBPVP8 "sv).kind == ImageKind::kWebp);
 }
 
 TEST_CASE(
     "a kind whose library is missing in this build says what to install, and others say nothing") {
-  const auto why = [](std::string_view text) { return WhyNotConverted(Of(text)); };
+  const auto why = [](std::string_view text) { return WhyNotConverted(SniffText(text)); };
   CHECK(why("\xff\xd8\xff\xdb"sv) == "");
   CHECK(why("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0"sv) == "");
   const auto says = [&](std::string_view text, bool has, const char* package) {
@@ -95,7 +96,7 @@ TEST_CASE(
 
 TEST_CASE("images of kinds that are not converted are recognised, and their kind is named") {
   const auto name = [](std::string_view text) {
-    const Sniffed sniffed = Of(text);
+    const Sniffed sniffed = SniffText(text);
     return sniffed.kind == ImageKind::kUnsupported ? std::string(sniffed.name) : "";
   };
   CHECK(name("II*\0\x10\0\0\0CR\2\0"sv) == "Canon raw");
@@ -109,36 +110,36 @@ TEST_CASE("images of kinds that are not converted are recognised, and their kind
 
 TEST_CASE("the newer kinds, and Netpbm's and Truevision's files, are recognised by content") {
   using enum ImageKind;
-  CHECK(Of("\0\0\0\x18"
-           "ftypheic\0\0\0\0mif1heic"sv)
+  CHECK(SniffText("\0\0\0\x18"
+                  "ftypheic\0\0\0\0mif1heic"sv)
             .kind == kHeif);
-  CHECK(Of("\0\0\0\x18"
-           "ftypmif1\0\0\0\0mif1heic"sv)
+  CHECK(SniffText("\0\0\0\x18"
+                  "ftypmif1\0\0\0\0mif1heic"sv)
             .kind == kHeif);
-  CHECK(Of("\0\0\0\x1c"
-           "ftypavif\0\0\0\0avifmif1"sv)
+  CHECK(SniffText("\0\0\0\x1c"
+                  "ftypavif\0\0\0\0avifmif1"sv)
             .kind == kAvif);
-  CHECK(Of("\0\0\0\x1c"
-           "ftypmif1\0\0\0\0mif1avif"sv)
+  CHECK(SniffText("\0\0\0\x1c"
+                  "ftypmif1\0\0\0\0mif1avif"sv)
             .kind == kAvif);
-  CHECK(Of("\0\0\0\x0cJXL \x0d\x0a\x87\x0a"sv).kind == kJxl);
-  CHECK(Of("\xff\x0a\xfa\x1f"sv).kind == kJxl);
-  CHECK(Of("\0\0\0\x0cjP  \x0d\x0a\x87\x0a"sv).kind == kJp2);
-  CHECK(Of("\xff\x4f\xff\x51\0"sv).kind == kJp2);
+  CHECK(SniffText("\0\0\0\x0cJXL \x0d\x0a\x87\x0a"sv).kind == kJxl);
+  CHECK(SniffText("\xff\x0a\xfa\x1f"sv).kind == kJxl);
+  CHECK(SniffText("\0\0\0\x0cjP  \x0d\x0a\x87\x0a"sv).kind == kJp2);
+  CHECK(SniffText("\xff\x4f\xff\x51\0"sv).kind == kJp2);
   for (const std::string_view text :
        {"P6\n640 480\n255\n\1\2\3"sv, "P5 3 2 15 "sv, "P1\n# made by hand\n2 2\n"sv,
         "P4\t8\n8\n\xff"sv, "P7\nWIDTH 4\nHEIGHT 2"sv}) {
     INFO(text);
-    CHECK(Of(text).kind == kPnm);
+    CHECK(SniffText(text).kind == kPnm);
   }
   // Colours, grey in run lengths, a colour map.
-  CHECK(Of("\0\0\2\0\0\0\0\0\0\0\0\0\4\0\2\0\x18\x20\1\2\3"sv).kind == kTga);
-  CHECK(Of("\x05\0\x0b\0\0\0\0\0\0\0\0\0\4\0\2\0\x08\0title"sv).kind == kTga);
-  CHECK(Of("\0\1\1\0\0\0\1\x18\0\0\0\0\4\0\2\0\x08\0\1\2\3"sv).kind == kTga);
+  CHECK(SniffText("\0\0\2\0\0\0\0\0\0\0\0\0\4\0\2\0\x18\x20\1\2\3"sv).kind == kTga);
+  CHECK(SniffText("\x05\0\x0b\0\0\0\0\0\0\0\0\0\4\0\2\0\x08\0title"sv).kind == kTga);
+  CHECK(SniffText("\0\1\1\0\0\0\1\x18\0\0\0\0\4\0\2\0\x08\0\1\2\3"sv).kind == kTga);
 }
 
 TEST_CASE("the reason why an image is left out has the right article") {
-  const auto why = [](std::string_view text) { return WhyNotConverted(Of(text)); };
+  const auto why = [](std::string_view text) { return WhyNotConverted(SniffText(text)); };
   CHECK(why("\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0"sv)
             .starts_with("unsupported: an ICO image"));
   CHECK(why("DDS \x7c\0\0\0"sv).starts_with("unsupported: a DDS image"));
@@ -156,7 +157,7 @@ TEST_CASE("anything else is not an image, including a text that begins like a bi
         "\0\0\1\xba\x44\0\4\0\4\1\0\0\0\0\0\0\0\0\0\0\0\0"sv,
         "\0\1\0\0\0\x0e\0\x80\0\3\0\x60\x47\x44\x45\x46\0\0\0\0"sv,
         "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"sv}) {
-    CHECK(Of(text).kind == ImageKind::kNone);
+    CHECK(SniffText(text).kind == ImageKind::kNone);
   }
 }
 

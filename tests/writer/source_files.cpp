@@ -36,8 +36,8 @@ void WriteSource(const std::filesystem::path& path, const FileBytes& bytes) {
 }
 
 FileBytes EncodeWith(const Picture& picture,
-                     const std::function<void(jpeg_compress_struct&)>& settle) {
-  return EncodeJpegWith(picture, settle);
+                     const std::function<void(jpeg_compress_struct&)>& configure) {
+  return EncodeJpegWith(picture, configure);
 }
 
 FileBytes WithOrientation(const FileBytes& jpeg, std::uint16_t orientation) {

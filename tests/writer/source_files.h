@@ -1,4 +1,4 @@
-// Source files as users have them: JPEGs of every kind, PNGs of every type, and broken ones.
+// Source files as users have them: JPEGs and PNGs of many kinds, and truncated ones.
 // libjpeg makes the JPEGs, libpng the PNGs; Exif data is made by hand.
 #pragma once
 
@@ -13,14 +13,14 @@ namespace sluice::test {
 
 using FileBytes = std::vector<std::byte>;
 
-// Also create the parent folders.
+// These also create the parent folders.
 void WriteSource(const std::filesystem::path& path, const FileBytes& bytes);
 void WriteSource(const std::filesystem::path& path, const std::string& text);
 
-// A JPEG of a picture with 1 (grey), 3 (RGB) or 4 (CMYK, with these values) channels. `settle` may
-// change any of libjpeg's settings before the pixels are written.
+// A JPEG of a picture with 1 (grey), 3 (RGB) or 4 (CMYK, with these values) channels. `configure`
+// may change any of libjpeg's settings before the pixels are written.
 FileBytes EncodeWith(const Picture& picture,
-                     const std::function<void(jpeg_compress_struct&)>& settle);
+                     const std::function<void(jpeg_compress_struct&)>& configure);
 
 // The file with an Exif segment that holds only this orientation.
 FileBytes WithOrientation(const FileBytes& jpeg, std::uint16_t orientation);
@@ -35,7 +35,7 @@ struct PngOptions {
   FileBytes profile = {};         // of an iCCP chunk
   std::string xmp = {};           // of an iTXt chunk
 };
-// The JPEG with an XMP packet before everything else.
+// The JPEG with an XMP packet before its other segments.
 FileBytes WithXmp(const FileBytes& jpeg, const std::string& packet);
 // `rows`: the rows as PNG packs them, big-endian, one after another.
 FileBytes MakePng(std::uint32_t width, std::uint32_t height, const std::vector<std::uint8_t>& rows,

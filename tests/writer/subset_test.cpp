@@ -1,4 +1,4 @@
-// Subsets: which samples they contain, and what is checked first.
+// Which samples subsets contain, and that a missing shard ends an edit before it begins.
 #include <algorithm>
 #include <numeric>
 
@@ -19,7 +19,7 @@ namespace {
 struct Numbered {
   TemporaryFolder folder;
 
-  // Samples whose key is their number, of classes 0, 1, 2, 0, 1, ...; three shards.
+  // Samples whose key is their number, of classes 0, 1, 2, 0, 1, ... 22 samples fill three shards.
   explicit Numbered(int samples) {
     Field label = Field::Label("label", {"a", "b", "c"});
     DatasetWriter writer(folder / "data", Schema{{Field::Image(), label}}, {"data", 1'000'000, 8});
@@ -40,7 +40,7 @@ struct Numbered {
   }
 };
 
-// The Fisher-Yates shuffle on the whole list, as in textbooks.
+// The keys of the first `count` samples of a textbook Fisher-Yates shuffle of the list, in order.
 std::vector<std::string> Drawn(std::vector<std::uint64_t> list, std::size_t count,
                                std::uint64_t seed, std::uint64_t stream) {
   RandomStream random(seed, Purpose::kSubset, stream);

@@ -44,7 +44,8 @@ TEST_CASE("a dataset larger than its sources gives a warning that names a smalle
   ConvertSummary summary;
   summary.bytes_in = 2'000'000;
   summary.bytes_out = 3'000'000;
-  AddGrowth({}, summary);  // pages and directories take a million bytes
+  // A million bytes more give no warning, since pages and directories may take as much.
+  AddGrowth({}, summary);
   CHECK(summary.warnings.empty());
   summary.bytes_out = 5'000'000;
   AddGrowth({}, summary);
@@ -137,7 +138,7 @@ TEST_CASE("images smaller than the requested size are counted, with a warning") 
   const auto smaller = [&](const char* data, const ConvertOptions& options, const char* text) {
     const ConvertSummary summary = Convert(folder / "source", folder / data, options);
     CHECK(Warns(summary, text) == (summary.smaller > 0));
-    // Findings of an earlier run count as well.
+    // A run that finds the dataset finished counts the same images.
     CHECK(Convert(folder / "source", folder / data, options).smaller == summary.smaller);
     return summary.smaller;
   };

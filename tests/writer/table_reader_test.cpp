@@ -62,8 +62,7 @@ TEST_CASE("tables from spreadsheets are read: semicolons or tabs without any com
   CHECK_THAT(FaultOf("a,b\r1,2\r"), Catch::Matchers::ContainsSubstring("CR alone"));
 }
 
-TEST_CASE(
-    "200,000 headings are read and each cell is found, in time proportional to their number") {
+TEST_CASE("200,000 headings are read, and each cell is found by its heading") {
   std::string headings;
   std::string cells;
   for (int i = 0; i < 200'000; ++i) {

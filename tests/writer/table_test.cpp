@@ -22,7 +22,7 @@ struct TableFolder {
     for (const char* name : {"a.jpg", "b.jpg", "deep/c.jpg"})
       WriteSource(folder / "images" / name, MakeJpeg(MakePicture(60, 40)));
   }
-  // The table next to the images, as a source with these `columns`.
+  // Writes a table next to the images, and returns it as a source with `columns`.
   ConvertSource Table(const std::string& name, const std::string& text,
                       std::vector<Column> columns = {}) const {
     WriteSource(folder / "images" / name, text);
@@ -89,7 +89,7 @@ TEST_CASE("a table's rows become samples, with the usual columns if no column is
 }
 
 TEST_CASE(
-    "a table's paths are found in another case, with another ending or as a Mac writes them") {
+    "a table's paths find files whose names differ in case, in the ending or in Unicode's form") {
   const TableFolder folders;
   const FileBytes jpeg = MakeJpeg(MakePicture(60, 40));
   WriteSource(folders.folder / "images/Cafe\xcc\x81/1.JPG", jpeg);  // e, then an acute
@@ -111,7 +111,7 @@ TEST_CASE(
   CHECK_THAT(summary.skipped[0].path, ContainsSubstring("d.jpg"));
 }
 
-TEST_CASE("a table in the working directory, named without a folder, finds such paths too") {
+TEST_CASE("a table in the working directory, named without a folder, finds names in another case") {
   const TableFolder folders;
   ConvertSource source = folders.Table("t.csv", "path,text\nA.JPEG,one\n");
   const WorkingDirectory inside(folders.folder / "images");
@@ -142,7 +142,7 @@ TEST_CASE("a table's masks are found like its images, unless another row names t
         "masks/a.PNG");
 }
 
-TEST_CASE("of several files whose names are like a path, none is taken") {
+TEST_CASE("if the names of several files are like a path, none of the files is taken") {
   const TableFolder folders;
   WriteSource(folders.folder / "images/A.jpg", MakeJpeg(MakePicture(60, 40)));
   const ConvertSummary summary =
@@ -152,7 +152,7 @@ TEST_CASE("of several files whose names are like a path, none is taken") {
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("may be "));
 }
 
-TEST_CASE("a path is not taken for one that another row names") {
+TEST_CASE("a path that does not exist is not taken for a file that another row names") {
   const TableFolder folders;
   WriteSource(folders.folder / "images/c.png", MakeJpeg(MakePicture(60, 40)));
   const ConvertSummary summary =
@@ -181,7 +181,8 @@ TEST_CASE("members that only later objects of a .jsonl file have are read as wel
                                                "\n"));
   REQUIRE(summary.samples == 1);
   CHECK(summary.skipped.at(0).reason == "t.jsonl, line 1: column label: has no value");
-  CHECK(TextOf(folders.Data().samples[0].fields.at(1)) == "a cat");  // before "label"
+  CHECK(TextOf(folders.Data().samples[0].fields.at(1)) ==
+        "a cat");  // "caption" comes before "label"
 }
 
 TEST_CASE("an image that several rows name becomes several samples, with a warning") {
@@ -211,7 +212,8 @@ TEST_CASE("classes that are whole numbers keep their numbers") {
 }
 
 TEST_CASE(
-    "classes can be named beforehand, and rows of other classes are left out with their line") {
+    "classes can be given beforehand, and the reason why another class's row is left out names its "
+    "line") {
   const TableFolder folders;
   ConvertSource source =
       folders.Table("t.csv", "path,label\na.jpg,dog\nb.jpg,owl\ndeep/c.jpg,cat\n");
@@ -287,7 +289,7 @@ TEST_CASE("columns of every type are stored as their fields") {
   CHECK(b.fields[6].codec == Codec::kAbsent);
 }
 
-TEST_CASE("incomplete rows are left out with their line") {
+TEST_CASE("incomplete rows are left out, and the reasons name their lines") {
   const TableFolder folders;
   const ConvertSummary summary = folders.Convert(folders.Table(
       "t.csv",
@@ -346,7 +348,7 @@ TEST_CASE("a table with other values changes the plan") {
              ContainsSubstring("other sources: the values of their fields changed"));
 }
 
-TEST_CASE("with group, rows of one image make one sample of all their boxes") {
+TEST_CASE("with `group`, the rows of one image make one sample with all their boxes") {
   const TableFolder folders;
   ConvertSource source = folders.Table("t.csv",
                                        "ImageID,LabelName,XMin,XMax,YMin,YMax,site\n"
@@ -374,7 +376,7 @@ TEST_CASE("with group, rows of one image make one sample of all their boxes") {
   CHECK(TextOf(data.Find("a.jpg").fields[3]) == "x");
 }
 
-TEST_CASE("with group, an image is left out if one of its rows is unusable") {
+TEST_CASE("with `group`, an image is left out if one of its rows is unusable") {
   const TableFolder folders;
   ConvertSource source = folders.Table("t.csv",
                                        "path,bbox,site\na.jpg,0 0 1 1,x\na.jpg,0 0 1,x\n"
@@ -483,7 +485,7 @@ TEST_CASE("damaged boxes leave their image out, and boxes within one pixel give 
   ConvertSummary summary = folders.Convert(folders.Table(
       "t.csv", "path,bbox\na.jpg,9 9 -4 5\nb.jpg,5 5 0 8\ndeep/c.jpg,1 1 5 5\n", {boxes}));
   CHECK(summary.samples == 2);
-  CHECK(summary.boxes_dropped == 1);  // it has no area
+  CHECK(summary.boxes_dropped == 1);  // the box of b.jpg has no area
   REQUIRE(summary.skipped.size() == 1);
   CHECK_THAT(summary.skipped[0].reason,
              ContainsSubstring(
@@ -504,7 +506,7 @@ TEST_CASE("damaged boxes leave their image out, and boxes within one pixel give 
   CHECK_THAT(summary.warnings[0], ContainsSubstring("lie within the first pixel"));
 }
 
-TEST_CASE("an unreadable row is left out with its line, and with group it ends the conversion") {
+TEST_CASE("an unreadable row is left out, and with `group` it ends the conversion") {
   const TableFolder folders;
   const bool json = GENERATE(true, false);
   ConvertSource source = json ? folders.Table("t.jsonl",

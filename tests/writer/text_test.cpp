@@ -1,3 +1,4 @@
+// Names and cells as text: ToUtf8() and ToTsvCell().
 #include "writer/text.h"
 
 #include "tests/catch.h"

@@ -1,4 +1,4 @@
-// TIFF files written by libtiff, with pixels known here.
+// TIFF files that libtiff writes from known pixels.
 #ifdef SLUICE_HAS_TIFF
 #include <algorithm>
 #include <cmath>
@@ -25,8 +25,8 @@ struct Page {
   std::uint32_t width = 0, height = 0;
   unsigned bits = 8, samples = 3;
   unsigned photometric = PHOTOMETRIC_RGB;
-  std::function<void(TIFF*)> settle = {};  // further tags
-  Values rows;                             // stored values; those of 16 bits are native-endian
+  std::function<void(TIFF*)> set_tags = {};  // further tags
+  Values rows;                               // stored values; those of 16 bits are native-endian
 };
 
 void WritePage(TIFF* file, const Page& page) {
@@ -38,7 +38,7 @@ void WritePage(TIFF* file, const Page& page) {
   TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
   TIFFSetField(file, TIFFTAG_COMPRESSION, COMPRESSION_LZW);
   TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 2);
-  if (page.settle) page.settle(file);
+  if (page.set_tags) page.set_tags(file);
   const std::size_t stride = page.rows.size() / page.height;
   for (std::uint32_t y = 0; y < page.height; ++y) {
     TIFFWriteScanline(file, const_cast<std::uint8_t*>(&page.rows[y * stride]), y, 0);
@@ -103,7 +103,7 @@ TEST_CASE("TIFFs of RGB keep their pixels in either byte order, in strips, tiles
   }
   const FileBytes tiled = WriteWith([&](TIFF* file) {
     Page page = Rgb(picture);
-    page.settle = [](TIFF* tiff) {
+    page.set_tags = [](TIFF* tiff) {
       TIFFSetField(tiff, TIFFTAG_TILEWIDTH, 16);
       TIFFSetField(tiff, TIFFTAG_TILELENGTH, 16);
     };
@@ -115,7 +115,7 @@ TEST_CASE("TIFFs of RGB keep their pixels in either byte order, in strips, tiles
     TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, 3);
     TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
     TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
-    page.settle(file);
+    page.set_tags(file);
     Values tile(16 * 16 * 3);
     for (std::uint32_t top = 0; top < 17; top += 16) {
       for (std::uint32_t left = 0; left < 21; left += 16) {
@@ -262,13 +262,13 @@ TEST_CASE("TIFFs of 16 and 32 bits and of floating-point numbers are rounded to 
             .samples = 4,
             .rows = BytesOfAll<std::uint16_t>({65'535, 0, 300, 32'768})};
   const std::uint16_t kind = EXTRASAMPLE_UNASSALPHA;
-  page.settle = [&kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
+  page.set_tags = [&kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
   CHECK(ConvertOne(WriteTiff({page})).picture.pixels ==
         Values{255, Over(0, 32'768 / 65'535.0), Over(300 / 65'535.0, 32'768 / 65'535.0)});
 }
 
 TEST_CASE("a 16-bit TIFF is read in tiles and in planes, too") {
-  const auto settle = [](TIFF* file, int planes) {
+  const auto set_tags = [](TIFF* file, int planes) {
     TIFFSetField(file, TIFFTAG_IMAGEWIDTH, 18);
     TIFFSetField(file, TIFFTAG_IMAGELENGTH, 17);
     TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, 16);
@@ -280,7 +280,7 @@ TEST_CASE("a 16-bit TIFF is read in tiles and in planes, too") {
     return static_cast<std::uint16_t>((x * 10 + y + c * 5) * 257);
   };
   const FileBytes tiled = WriteWith([&](TIFF* file) {
-    settle(file, PLANARCONFIG_CONTIG);
+    set_tags(file, PLANARCONFIG_CONTIG);
     TIFFSetField(file, TIFFTAG_TILEWIDTH, 16);
     TIFFSetField(file, TIFFTAG_TILELENGTH, 16);
     for (const unsigned top : {0U, 16U}) {
@@ -293,7 +293,7 @@ TEST_CASE("a 16-bit TIFF is read in tiles and in planes, too") {
     }
   });
   const FileBytes planes = WriteWith([&](TIFF* file) {
-    settle(file, PLANARCONFIG_SEPARATE);
+    set_tags(file, PLANARCONFIG_SEPARATE);
     TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 5);
     for (std::uint16_t c = 0; c < 3; ++c) {
       for (unsigned y = 0; y < 17; ++y) {
@@ -367,13 +367,13 @@ TEST_CASE("a TIFF with a palette of 16 bits gives its colours") {
             .samples = 1,
             .photometric = PHOTOMETRIC_PALETTE,
             .rows = BytesOfAll<std::uint16_t>({40'000, 7})};
-  page.settle = [&](TIFF* file) {
+  page.set_tags = [&](TIFF* file) {
     TIFFSetField(file, TIFFTAG_COLORMAP, map.data(), map.data() + plane, map.data() + 2 * plane);
   };
   CHECK(ConvertOne(WriteTiff({page})).picture.pixels == Values{200, 100, 50, 0, 0, 0});
 }
 
-TEST_CASE("a TIFF whose numbers are not a known brightness is left out with its range") {
+TEST_CASE("a TIFF whose numbers do not say how bright they are is left out with a reason") {
   CHECK(ConvertOne(WriteTiff({FloatPage(1, 32, BytesOfAll<float>({0, 17, 255}))})).reason ==
         "unsupported TIFF: its values go from 0 to 255, and not from 0 to 1");
   CHECK_THAT(ConvertOne(WriteTiff({FloatPage(1, 32, BytesOfAll<float>({0, NAN, 1}))})).reason,
@@ -384,7 +384,7 @@ TEST_CASE("a TIFF whose numbers are not a known brightness is left out with its 
             .samples = 1,
             .photometric = PHOTOMETRIC_MINISBLACK,
             .rows = {1, 2}};
-  page.settle = [](TIFF* file) { TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT); };
+  page.set_tags = [](TIFF* file) { TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT); };
   CHECK(ConvertOne(WriteTiff({page})).reason == "unsupported TIFF: its values have signs");
 }
 
@@ -393,7 +393,7 @@ TEST_CASE("an XMP packet turns a TIFF without an orientation of its own") {
   const std::string xmp = "<x tiff:Orientation='6'/>";
   Page page = Rgb(Stored(upright, 6));
   const auto write = [&](bool tag) {
-    page.settle = [&, tag](TIFF* file) {
+    page.set_tags = [&, tag](TIFF* file) {
       TIFFSetField(file, TIFFTAG_XMLPACKET, static_cast<std::uint32_t>(xmp.size()), xmp.data());
       if (tag) TIFFSetField(file, TIFFTAG_ORIENTATION, 1);
     };
@@ -403,7 +403,7 @@ TEST_CASE("an XMP packet turns a TIFF without an orientation of its own") {
   CHECK(write(true).width == 7);
 }
 
-TEST_CASE("TIFFs with a palette give its colours, and CMYK ones the light of their inks") {
+TEST_CASE("TIFFs with a palette give its colours, and CMYK TIFFs the colours of their inks") {
   std::vector<std::uint16_t> map(3 * 256);
   for (const auto& [index, red, green, blue] :
        {std::array{0, 255, 0, 0}, std::array{1, 10, 20, 30}}) {
@@ -413,7 +413,7 @@ TEST_CASE("TIFFs with a palette give its colours, and CMYK ones the light of the
   }
   Page page{
       .width = 2, .height = 1, .samples = 1, .photometric = PHOTOMETRIC_PALETTE, .rows = {1, 0}};
-  page.settle = [&map](TIFF* file) {
+  page.set_tags = [&map](TIFF* file) {
     TIFFSetField(file, TIFFTAG_COLORMAP, map.data(), map.data() + 256, map.data() + 512);
   };
   CHECK(ConvertOne(WriteTiff({page})).picture.pixels == Values{10, 20, 30, 255, 0, 0});
@@ -431,7 +431,7 @@ TEST_CASE("a TIFF's opacity, premultiplied or not, is applied over the backgroun
   options.form.background = {40, 80, 120};
   for (const std::uint16_t kind : {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_ASSOCALPHA}) {
     Page page{.width = 256, .height = 1, .samples = 4, .rows = {}};
-    page.settle = [kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
+    page.set_tags = [kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
     Picture expected{256, 1, 3, {}};
     for (int x = 0; x < 256; ++x) {
       const double opacity = x / 255.0;
@@ -444,7 +444,7 @@ TEST_CASE("a TIFF's opacity, premultiplied or not, is applied over the backgroun
       page.rows.push_back(static_cast<std::uint8_t>(x));
     }
     const Picture picture = ConvertOne(WriteTiff({page}), options).picture;
-    // libtiff can store premultiplied values only in eight bits.
+    // In the file, premultiplied values are rounded to eight bits.
     CHECK(LargestDifference(picture.pixels, expected.pixels) <= 2);
     CHECK(Difference(picture, expected) < 0.5);
   }
@@ -459,7 +459,7 @@ TEST_CASE("a grey TIFF's opacity is applied over the background, premultiplied o
               .samples = 2,
               .photometric = PHOTOMETRIC_MINISBLACK,
               .rows = {100, 128}};
-    page.settle = [kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
+    page.set_tags = [kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
     const Values pixels = ConvertOne(WriteTiff({page}), options).picture.pixels;
     CHECK(pixels.at(0) == (kind == EXTRASAMPLE_UNASSALPHA ? 50 : 100));
   }
@@ -469,7 +469,7 @@ TEST_CASE("a TIFF's extra sample without a stated meaning is not opacity") {
   for (const unsigned samples : {4U, 5U}) {
     Page page{.width = 2, .height = 1, .samples = samples, .rows = {}};
     const std::array<std::uint16_t, 2> kinds = {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED};
-    page.settle = [&](TIFF* file) {
+    page.set_tags = [&](TIFF* file) {
       TIFFSetField(file, TIFFTAG_EXTRASAMPLES, samples - 3, kinds.data());
     };
     for (const std::uint8_t extra : {0, 100}) {
@@ -490,7 +490,7 @@ TEST_CASE("a TIFF of many channels that claims to be grey is left out, not reduc
               .photometric = PHOTOMETRIC_MINISBLACK,
               .rows = {}};
     page.rows.resize(samples, 9);
-    page.settle = [&](TIFF* file) {
+    page.set_tags = [&](TIFF* file) {
       const std::array<std::uint16_t, 4> kinds{};
       TIFFSetField(file, TIFFTAG_EXTRASAMPLES, samples - 1, kinds.data());
     };
@@ -499,7 +499,7 @@ TEST_CASE("a TIFF of many channels that claims to be grey is left out, not reduc
   }
 }
 
-TEST_CASE("a TIFF's fax page in which libtiff finds damage is left out with its message") {
+TEST_CASE("a TIFF's fax page in which libtiff finds damage is left out with libtiff's message") {
   Page page{.width = 200,
             .height = 100,
             .bits = 1,
@@ -508,7 +508,7 @@ TEST_CASE("a TIFF's fax page in which libtiff finds damage is left out with its 
             .rows = {}};
   for (unsigned i = 0; i < 100 * 25; ++i)
     page.rows.push_back(static_cast<std::uint8_t>(i * 37 % 251 & i / 25));
-  page.settle = [](TIFF* file) {
+  page.set_tags = [](TIFF* file) {
     TIFFSetField(file, TIFFTAG_COMPRESSION, COMPRESSION_CCITTFAX4);
     TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 100);
   };
@@ -536,7 +536,7 @@ TEST_CASE("a TIFF's fax page that ends before its last row is left out with libt
             .rows = {}};
   for (unsigned i = 0; i < 100 * 25; ++i)
     page.rows.push_back(static_cast<std::uint8_t>(i * 37 % 251 & i / 25));
-  page.settle = [](TIFF* file) {
+  page.set_tags = [](TIFF* file) {
     TIFFSetField(file, TIFFTAG_COMPRESSION, COMPRESSION_CCITTFAX4);
     TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 100);
   };
@@ -547,7 +547,7 @@ TEST_CASE("a TIFF's fax page that ends before its last row is left out with libt
   CHECK_THAT(ConvertOne(early).reason, StartsWith("broken TIFF: Premature EOL at line"));
 }
 
-TEST_CASE("a TIFF whose compressed pixels end in zeros is refused as truncated, or used as it is") {
+TEST_CASE("a TIFF whose compressed pixels end in zeros is truncated: refused, or used on request") {
   for (const int codec : {COMPRESSION_CCITTFAX4, COMPRESSION_CCITTFAX3, COMPRESSION_LZW,
                           COMPRESSION_ADOBE_DEFLATE, COMPRESSION_JPEG}) {
     INFO("codec " << codec);
@@ -555,13 +555,13 @@ TEST_CASE("a TIFF whose compressed pixels end in zeros is refused as truncated, 
     Page page{200, 100, fax ? 1U : 8U, 1, PHOTOMETRIC_MINISBLACK, {}, {}};
     for (unsigned i = 0; i < 100 * (fax ? 25U : 200U); ++i)
       page.rows.push_back(static_cast<std::uint8_t>(i * 37 % 251 & i / 25));
-    page.settle = [codec](TIFF* file) {
+    page.set_tags = [codec](TIFF* file) {
       TIFFSetField(file, TIFFTAG_COMPRESSION, codec);
       TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 100);
     };
     FileBytes file = WriteTiff({page});
     CHECK(ConvertOne(file).reason == "");
-    // The only strip lies before the directory, and its second half is lost.
+    // The only strip lies before the directory. Its second half becomes zeros.
     const std::size_t end = LoadAt<std::uint32_t>(file, 4);
     std::fill(file.begin() + static_cast<std::ptrdiff_t>(end / 2),
               file.begin() + static_cast<std::ptrdiff_t>(end), std::byte{0});
@@ -579,7 +579,7 @@ TEST_CASE("a TIFF whose pixels are zeros does not count as truncated") {
     const bool fax = codec == COMPRESSION_CCITTFAX4;
     Page page{64, 64, fax ? 1U : 8U, 1, PHOTOMETRIC_MINISBLACK, {}, {}};
     page.rows.resize(64 * (fax ? 8 : 64));
-    page.settle = [codec](TIFF* file) { TIFFSetField(file, TIFFTAG_COMPRESSION, codec); };
+    page.set_tags = [codec](TIFF* file) { TIFFSetField(file, TIFFTAG_COMPRESSION, codec); };
     CHECK(ConvertOne(WriteTiff({page})).reason == "");
   }
 }
@@ -587,8 +587,8 @@ TEST_CASE("a TIFF whose pixels are zeros does not count as truncated") {
 TEST_CASE("a TIFF that ends early is refused or used as far as it goes") {
   const Picture picture = MakePicture(40, 40);
   FileBytes moved = WriteTiff({Rgb(picture)}, "wl");
-  // Sets two offsets beyond the file's end: the entry of the strips' places (tag 273), and the last
-  // of the 20 places in the list that it points to.
+  // Sets the offset of the last strip beyond the file's end. The entry with tag 273 points to the
+  // list of the 20 strips' offsets.
   std::size_t entry = LoadAt<std::uint32_t>(moved, 4) + 2;
   while (LoadAt<std::uint16_t>(moved, entry) != 273)
     entry += 12;
@@ -612,7 +612,7 @@ TEST_CASE("a TIFF's orientation turns it") {
   for (int orientation = 1; orientation <= 8; ++orientation) {
     INFO("orientation " << orientation);
     Page page = Rgb(Stored(upright, orientation));
-    page.settle = [orientation](TIFF* file) {
+    page.set_tags = [orientation](TIFF* file) {
       TIFFSetField(file, TIFFTAG_ORIENTATION, orientation);
     };
     CHECK(Difference(ConvertOne(WriteTiff({page})).picture, upright) == 0);
@@ -641,7 +641,7 @@ TEST_CASE("TIFFs that cannot or should not be read are left out with a reason") 
   std::fill_n(damaged.begin() + 60, 200, std::byte{0xFF});
   CHECK(says(damaged, "broken TIFF"));
   Page thumbnail = Rgb(picture);
-  thumbnail.settle = [](TIFF* tiff) {
+  thumbnail.set_tags = [](TIFF* tiff) {
     TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
   };
   CHECK(says(WriteTiff({thumbnail, Rgb(picture)}), "raw files"));

@@ -1,5 +1,5 @@
-// Trees that are more than one folder per class: what is a class, what is a split, and what is
-// refused.
+// Source folders that are deeper than one folder per class: which folders are classes, which are
+// splits, and which sources are refused.
 #include <sluice/convert.h>
 #include <sluice/error.h>
 
@@ -129,14 +129,14 @@ TEST_CASE("folders named like a split, but not laid out as splits, are classes")
   CHECK(tree.Run(FolderLabels::kAuto).samples == keys.size());
 }
 
-TEST_CASE("split folders are those with images, of any name on request") {
+TEST_CASE("split folders are those that hold images, and may have any name on request") {
   const Tree tree({"one/1.jpg", "two/deep/1.jpg", ".hidden/1.jpg"});
   WriteSource(tree.source / "notes/readme.txt", std::string("text"));
   CHECK(FindSplitFolders(tree.source).names.empty());
   CHECK(FindSplitFolders(tree.source, {.of_any_name = true}).names == Strings{"one", "two"});
 }
 
-TEST_CASE("split folders that links lead to are found by the rule for all links") {
+TEST_CASE("split folders behind links out of the source are found only on request") {
   const Tree tree({"train/a/1.jpg", "elsewhere/a/1.jpg"});
   const std::filesystem::path outside = tree.path() / "outside";
   std::filesystem::rename(tree.source / "elsewhere", outside);
@@ -153,7 +153,7 @@ TEST_CASE("split folders that links lead to are found by the rule for all links"
   CHECK(all.warnings.empty());
 }
 
-TEST_CASE("labels from folders are refused for other sources") {
+TEST_CASE("label.folders is refused for a table") {
   const Tree tree({"a/1.jpg"});
   ConvertSource source = ConvertSource::Table(tree.source / "t.csv");
   source.label.folders = FolderLabels::kTop;

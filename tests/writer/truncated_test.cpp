@@ -1,4 +1,4 @@
-// Files whose data ends before their picture does, and files that only look like it. A conversion
+// Files whose data ends before their picture does, and files that only look truncated. A conversion
 // must accept or refuse a file alike for every stored form.
 #include <algorithm>
 #include <map>
@@ -29,7 +29,8 @@ std::vector<ConvertOptions> Forms() {
   return forms;
 }
 
-// So much grain that a block takes more bytes than a decoder reads of zeros.
+// A picture with so much grain that a coded block takes more bytes than a decoder would read if the
+// block were replaced by zeros.
 Picture Grain(std::uint32_t width, std::uint32_t height) {
   Picture picture{width, height, 3, {}};
   RandomStream random(1, static_cast<Purpose>(999), 0);
@@ -62,7 +63,7 @@ std::size_t FindMarker(const FileBytes& file, unsigned marker, int number) {
   return file.size();
 }
 
-// The reason, which must be the same for all forms.
+// The reason why the file is left out, which must be the same for all forms; "" if it is accepted.
 std::string Reason(const FileBytes& file) {
   std::vector<std::string> reasons;
   for (const ConvertOptions& form : Forms())
@@ -128,7 +129,7 @@ TEST_CASE("a JPEG whose picture is whole is accepted in every form, whatever fol
       }
     }
   }
-  // An invalid scan, though a single scan has the whole picture.
+  // An invalid scan after the single scan that has the whole picture.
   const FileBytes scan = bytes({0xFF, 0xDA, 0, 4, 1, 2});
   CHECK(Reason(With(WithoutEnd(baseline), scan)) == "");
 }
@@ -168,7 +169,8 @@ TEST_CASE("a JPEG that is damaged near its end is judged alike in every form") {
 
 TEST_CASE("a JPEG without its last scans is accepted if it has an end marker, else refused") {
   const FileBytes file = MakeJpeg(MakePicture(90, 70), {.progressive = true});
-  // The first scan after those of the lowest frequencies begins at a table or at itself.
+  // Cuts the file at its fourth table of codes, with which the scans after those of the lowest
+  // frequencies begin.
   const FileBytes begun = Truncated(file, FindMarker(file, 0xC4, 3));
   CHECK(Has(Reason(begun), "last scans are missing"));
   CHECK(Has(Reason(With(begun, Zeros(9000))), "last scans are missing"));
@@ -187,7 +189,7 @@ TEST_CASE("the pixels of a JPEG that ends early are used in every form, and the 
       REQUIRE(converted.summary.truncated.size() == 1);
       CHECK(converted.summary.truncated[0].path == "one");
       CHECK(Has(converted.summary.truncated[0].reason, "remature end"));
-      CHECK(converted.summary.kept == (form.form.keep ? 1 : 0));  // the other file
+      CHECK(converted.summary.kept == (form.form.keep ? 1 : 0));  // only the other file
       CHECK(converted.summary.warnings.empty());
     }
   }
@@ -202,7 +204,7 @@ TEST_CASE("the pixels of a JPEG that ends early are used in every form, and the 
   CHECK(std::vector<std::uint8_t>(last, last + 3) == std::vector<std::uint8_t>{128, 128, 128});
   REQUIRE(converted.summary.warnings.size() == 1);
   CHECK(Has(converted.summary.warnings[0], "one"));
-  // Bytes without meaning do not count as an end.
+  // A file that ends within its headers is left out all the same.
   FileBytes damaged = WithOrientation(whole, 1);
   damaged.resize(60);
   CHECK(ConvertOne(damaged, raw).reason != "");
@@ -227,7 +229,7 @@ TEST_CASE(
   CHECK(Has(skipped("refuse", HowTruncated::kRefuse), "half.jpg\tbroken JPEG: it is cut short: "));
   CHECK(Has(skipped("warn", HowTruncated::kWarn), "\ttruncated\n"));
   CHECK_FALSE(Has(skipped("accept", HowTruncated::kAccept), "half.jpg"));
-  // The plan records them.
+  // The option belongs to the plan.
   ConvertOptions other;
   CHECK_THROWS_AS(Convert(folder / "source", folder / "warn", other), Error);
 }

@@ -1,6 +1,6 @@
 // Boxes, masks and key points of images that their orientation (Exif) turns or mirrors. An object
-// is drawn in the corner of the upright image. Whatever the orientation, its annotation must cover
-// it in the stored image.
+// lies in the corner of the upright image. Whatever the file's orientation, the annotations must
+// cover this corner in the converted image.
 #include <nlohmann/json.hpp>
 
 #include <sluice/convert_steps.h>
@@ -21,7 +21,7 @@ constexpr std::uint32_t kObjectWidth = 50;
 constexpr std::uint32_t kObjectHeight = 20;
 const Floats kObject = {0, 0, kObjectWidth, kObjectHeight};
 
-// An image whose upright size this is, and its annotation in every format, drawn on the upright
+// Images of this upright size, and annotations in every format, which are drawn on the upright
 // image.
 class DrawnImages : public TemporaryFolder {
  public:
@@ -161,7 +161,7 @@ TEST_CASE("annotations drawn on the stored image are turned with it") {
   CHECK(drawn.Mask() == Floats{60 - 20, 0, 60, 50});
 }
 
-TEST_CASE("an image whose annotations fit only its other orientation is left out with advice") {
+TEST_CASE("an image whose annotations fit only the opposite `upright` is left out with advice") {
   const DrawnImages drawn(100, 60, 6);
   drawn.Add("b.jpg", 1);
   WriteSource(drawn.path() / "masks/b.png",
@@ -228,9 +228,9 @@ TEST_CASE(
   ConvertPlanned(parts, {}, {.threads = 1});
   CHECK(WarningWith(FinishConversion(parts).summary, "orientation") == expected);
   source.upright = true;  // the same dataset
-  const ConvertSummary said = sluice::Convert(source, data, options);
-  CHECK(said.turned.count == 4);
-  CHECK(WarningWith(said, "orientation").empty());
+  const ConvertSummary confirmed = sluice::Convert(source, data, options);
+  CHECK(confirmed.turned.count == 4);
+  CHECK(WarningWith(confirmed, "orientation").empty());
   source.upright = false;
   CHECK(WarningWith(sluice::Convert(source, drawn.path() / "stored", options), "orientation")
             .empty());
@@ -240,7 +240,7 @@ TEST_CASE(
   CHECK(WarningWith(alone, "orientation").empty());
 }
 
-TEST_CASE("a conversion that treated annotations the other way is not continued, and says so") {
+TEST_CASE("a dataset made with the opposite `upright` is refused, and the error says so") {
   const DrawnImages drawn(100, 60, 3);
   ConvertSource source = drawn.Table();
   source.upright = false;

@@ -1,4 +1,4 @@
-// WebP files in containers made byte by byte. libwebp's encoder stored the pixels without loss.
+// WebP files. libwebp's encoder stores the pixels; the tests make extended containers byte by byte.
 #ifdef SLUICE_HAS_WEBP
 #include <webp/encode.h>
 
@@ -9,6 +9,7 @@ namespace sluice::test {
 
 namespace {
 
+// Copies and frees bytes that libwebp has allocated.
 FileBytes Taken(std::uint8_t* data, std::size_t size) {
   const auto* begin = reinterpret_cast<const std::byte*>(data);
   FileBytes file(begin, begin + size);
