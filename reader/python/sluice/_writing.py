@@ -175,10 +175,9 @@ class Writer:
         for other in self._fields.values():
             if other.follows == field.name and values.get(other.name) is not None and numpy.size(values[other.name]):
                 raise ValueError(
-                    f"sample {key!r}: Exif turns its picture in field {field.name!r}, which is stored upright, and field "
-                    f"{other.name!r} belongs to it; if {other.name!r} was drawn on the upright picture, set "
-                    "sluice.Writer(upright=True); if on the picture as its file stores it, give the picture as "
-                    "numpy.asarray(image)"
+                    f"sample {key!r}: Exif turns its picture in field {field.name!r} upright; field {other.name!r} "
+                    "belongs to this picture. If it was drawn on the upright picture, set sluice.Writer(upright=True). "
+                    "If it was drawn on the picture as the file stores it, give the picture as numpy.asarray(image)"
                 )
 
     def _bytes(self, field: Field, value: Any) -> bytes:

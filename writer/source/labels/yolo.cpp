@@ -188,6 +188,8 @@ YoloNames ParseYoloYaml(std::string_view text) {
   return found;
 }
 
+namespace {
+
 // The settings in the first file that has names of classes: in the folder of labels, else in the
 // folder above it, else in the one above that.
 YoloNames FindYoloNames(const std::filesystem::path& labels) {
@@ -225,8 +227,6 @@ YoloNames FindYoloNames(const std::filesystem::path& labels) {
   }
   return {};
 }
-
-namespace {
 
 std::array<double, 4> ExtentOf(const std::vector<double>& outline) {
   std::array<double, 4> box = {outline[0], outline[1], outline[0], outline[1]};
