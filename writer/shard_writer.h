@@ -49,8 +49,8 @@ std::string ShardFileName(std::uint32_t number, std::uint32_t part = 0);
 Id128 ShardId(Bytes identity, std::uint32_t number, std::uint32_t part = 0);
 
 // Throws Error(kLimit) for a sample that no shard can hold, because its key, a payload or the whole
-// sample is too large. The sentence does not name the sample. `header_bytes`: of the shards'
-// header; `reserve_bytes`: as in NewShard.
+// sample is too large. The Error does not name the sample; the caller adds that. `header_bytes`: of
+// the shards' header; `reserve_bytes`: as in NewShard.
 void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLayout& layout,
                  std::uint64_t header_bytes, std::uint64_t reserve_bytes = 0);
 

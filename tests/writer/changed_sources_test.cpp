@@ -145,8 +145,8 @@ TEST_CASE("a resumed conversion makes shards of changed images again") {
   const auto kept = fs::last_write_time(images.data / "shard-00001.sluice");
   const ConvertSummary summary = images.Convert();
   CHECK(WarningWith(summary, "changed") ==
-        "1 source changed, such as 03.ppm, since an earlier run made samples of them; their shards "
-        "were made again");
+        "1 source changed, such as 03.ppm, since an earlier run; every shard with a changed source "
+        "was made again");
   CHECK(fs::last_write_time(images.data / "shard-00001.sluice") == kept);
   sluice::Convert(images.source, images.path() / "anew", images.options);
   CHECK(ContentsOf(images.data) == ContentsOf(images.path() / "anew"));

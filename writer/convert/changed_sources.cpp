@@ -148,7 +148,7 @@ class Comparison {
       : of_(of), folder_(folder), made_(made), hooks_(hooks) {}
 
   ChangedSources Run(unsigned threads) {
-    Suspect(threads);
+    FindSuspects(threads);
     const std::uint64_t header_bytes = BuildShardHeader(of_.schema, {}, 1).size();
     const std::uint64_t reserve_bytes = OriginBound(of_.plan.SamplesOf(0));
     std::vector<SampleEncoder> encoders;
@@ -178,8 +178,8 @@ class Comparison {
   }
 
  private:
-  // Finds the positions that may have changed.
-  void Suspect(unsigned threads) {
+  // Finds the positions whose sources may have changed, and the plan's new time.
+  void FindSuspects(unsigned threads) {
     const bool all = of_.options.run.check == SourceCheck::kContent;
     struct stat plan {};
     if (stat((folder_ / kPlanName).c_str(), &plan) != 0) return;

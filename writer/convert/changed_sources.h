@@ -20,8 +20,8 @@
 
 namespace sluice {
 
-// Sets the plan's time, which is the modification time of plan.json. Up to that time, the sources
-// are known to hold what the samples are made from, and no source has a later change time.
+// Sets the plan's time, which is the modification time of plan.json. A source that has not changed
+// since then holds what its sample was made from. When the time is set, no source has a later one.
 void SetPlanTime(const std::filesystem::path& folder, const std::timespec& when);
 // Returns the plan's time for sources whose contents have not been read yet.
 std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std::stop_token& stop);

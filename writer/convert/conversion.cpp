@@ -68,7 +68,7 @@ void Conversion::FailOn(std::uint64_t position, const std::string& reason) const
 }
 
 void Conversion::Resume(unsigned threads) {
-  // This comes before anything is written: if the manifest belongs to another dataset, that
+  // The manifest is checked before anything is written: if it belongs to another dataset, that
   // dataset's shards may have the names of planned ones.
   Id128 id;
   const std::optional<Manifest> manifest = FindManifest(dataset_.path(), id);
@@ -81,7 +81,7 @@ void Conversion::Resume(unsigned threads) {
     RequireKnown(made_[shard]->origin, shard);
     KeepClassCounts(*made_[shard]);
   }
-  ForgetChanged(manifest.has_value(), threads);
+  RemoveChanged(manifest.has_value(), threads);
   for (std::uint64_t shard = part_.number; shard < made_.size(); shard += part_.of) {
     if (!made_[shard]) continue;
     for (const auto& [position, reason] : made_[shard]->origin.left_out)
@@ -92,7 +92,7 @@ void Conversion::Resume(unsigned threads) {
   }
 }
 
-void Conversion::ForgetChanged(bool finished, unsigned threads) {
+void Conversion::RemoveChanged(bool finished, unsigned threads) {
   const ChangedSources found = FindChangedSources(input_, dataset_.path(), made_, threads, hooks_);
   NotedPositions changed;
   for (const std::uint64_t position : found.positions)
@@ -115,7 +115,9 @@ void Conversion::ForgetChanged(bool finished, unsigned threads) {
   }
   const bool all = part_.of == 1 && dataset_.own().empty();
   if (!all || found.compared == 0) return;
-  SyncFolder(dataset_.path());  // after a power loss, no removed shard may pass for compared
+  // The removals must reach the disk before the plan's new time does. Otherwise a removed shard
+  // could be back after a power loss, and the new time would say that its sources were compared.
+  SyncFolder(dataset_.path());
   SetPlanTime(dataset_.path(), found.plan_time);
 }
 
@@ -183,7 +185,7 @@ void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probe
                           reserve_bytes);
   const StoreFiles::Ahead ahead(input_.sources, samples, [&](std::uint64_t index) -> const Source* {
     const std::uint64_t position = position_of(index);
-    if (position < probed.size()) return nullptr;  // most of these have been made already
+    if (position < probed.size()) return nullptr;  // the probe has made most of these samples
     return &input_.sources.sources[input_.order[position]];
   });
   if (samples > 0) {
@@ -298,7 +300,7 @@ void Conversion::Finish(ConvertSummary& summary) {
   AddSuspicions(input_.sources, input_.options, true, summary);
   if (changed_.count > 0) {
     summary.warnings.push_back(CountOfChanged(changed_) +
-                               " since an earlier run made samples of them; their shards were made "
+                               " since an earlier run; every shard with a changed source was made "
                                "again");
   }
   summary.direct_refused = direct_ && direct_->refused();
@@ -316,7 +318,8 @@ void Conversion::Finish(ConvertSummary& summary) {
   }
 }
 
-// A different, valid manifest in the folder means that something changed the dataset since.
+// The folder has a valid manifest that is not this conversion's: something changed the dataset
+// since.
 void Conversion::RefuseChanged() const {
   throw Error(ErrorCode::kExists, dataset_.path().string(),
               "holds a dataset that this conversion began and that was changed since; choose "

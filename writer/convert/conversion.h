@@ -30,8 +30,8 @@ class Conversion {
   void Summarize(PartSummary& summary) const;
   // Called with each shard that Run() has made; the callback may delete its files.
   std::function<void(const MadeShard&)> on_shard;
-  // Makes the shards that Missing() gives, on `threads` threads. `probed`: the outcomes of some of
-  // the order's first samples, which need not be made again.
+  // Makes the shards that Missing() gives, on `threads` threads. `probed`: outcomes of the order's
+  // first samples; those with a value need not be made again.
   void Run(unsigned threads, std::vector<std::optional<Outcome>> probed);
   // Writes skipped.tsv, duplicates.tsv if it is wanted, and the manifest; adds the samples'
   // outcomes to `summary`.
@@ -39,16 +39,19 @@ class Conversion {
 
  private:
   void Consume(std::uint64_t position, Outcome&& outcome);
-  // Takes the class counts, one for each class of the dataset, out of a made shard, and keeps those
-  // that are not 0.
+  // Moves a made shard's class counts to class_counts_, without the zeros: a shard has a count for
+  // each class of the dataset, which would take much memory.
   void KeepClassCounts(MadeShard& made);
   void Report(bool now);
-  // Throws Error(kCorrupt) if the origin of this finished shard names a source the plan does not
-  // have.
+  // Throws Error(kCorrupt) if the origin of this finished shard names a position that the plan does
+  // not have.
   void RequireKnown(const Origin& origin, std::uint32_t shard) const;
+  // Adds the count, and the names of the first images, to `images`.
   void AddNoted(const NotedPositions& noted, SomeImages& images) const;
-  // Drops made shards whose sources changed. `finished`: whether the dataset is finished.
-  void ForgetChanged(bool finished, unsigned threads);
+  // Removes made shards whose sources changed, so that Run() makes them again. `finished`: whether
+  // the dataset is finished; then a changed source is an Error(kExists).
+  void RemoveChanged(bool finished, unsigned threads);
+  // Throws Error(kCorrupt) for a left-out source if the user wants the conversion to fail.
   void FailOn(std::uint64_t position, const std::string& reason) const;
   void WriteManifest(Manifest manifest) const;
   [[noreturn]] void RefuseChanged() const;

@@ -162,7 +162,8 @@ class Stages {
   }
 
  private:
-  // The time for a plan that is to be written. Call it before any content is read.
+  // The time for a plan that is to be written; unused if there is a plan. Call it before any
+  // content is read: a source that changes while it is read then has a later time.
   std::timespec PlanTime(const DatasetFolder& folder) const {
     return folder.plan() ? std::timespec{} : PlanTimeOf(input_.sources, threads_, hooks_.stop);
   }
@@ -172,6 +173,8 @@ class Stages {
     SetPlanTime(folder.path(), time);
   }
 
+  // Converts the first samples, and then sets the plan's samples per shard, unless an earlier run
+  // has set them (`settled`).
   Probe Settle(bool settled = false) {
     Probe probe = ProbeSizes(input_, threads_, hooks_.stop);
     if (settled) return probe;
@@ -205,7 +208,7 @@ ConvertSummary ConvertSources(const Schema* wanted, const ConvertSource& source,
   const auto start = std::chrono::steady_clock::now();
   CheckOptions(options);
   CheckSource(source);
-  if (!options.run.dry_run) RequireFolder(dataset);  // before a long look at the sources
+  if (!options.run.dry_run) RequireFolder(dataset);  // before a search for sources that takes long
   CheckFoldersApart(source, dataset);
   const ConvertSource whole = WithPaths(source, dataset);
   Stages stages(wanted, whole, options, hooks);

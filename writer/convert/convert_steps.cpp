@@ -30,7 +30,7 @@ namespace sluice {
 
 namespace {
 
-// A word for temporary names that no other process has, on any machine.
+// A random word for the temporary names of this process: no process on any machine has the same.
 std::string OwnWord() {
   Id128 id;
   if (getrandom(id.bytes.data(), id.bytes.size(), 0) != static_cast<ssize_t>(id.bytes.size())) {
@@ -98,7 +98,8 @@ void MakePart(const Step& step, const PlanPart& part, const PartOptions& options
   Conversion conversion(step.folder, input, step.hooks, part);
   step.place.BringReceipts(input, part);
   summary.dataset_finished = step.FindManifest().has_value();
-  if (summary.dataset_finished) return;  // the receipts may be gone
+  // The process that finished the dataset may have removed receipts, so that shards seem missing.
+  if (summary.dataset_finished) return;
   conversion.on_shard = [&](const MadeShard& made) { step.place.PutShard(input, made); };
   const unsigned threads = options.threads != 0 ? options.threads : AvailableCpus();
   conversion.Resume(threads);
@@ -170,8 +171,8 @@ PartSummary ConvertPartIn(ConversionPlace& place, const PlanPart& part, const Pa
   if (finished()) return summary;
   try {
     MakePart(step, part, options, summary);
-    // A process that has finished the dataset meanwhile did not see the receipts written since
-    // then.
+    // If another process has finished the dataset meanwhile, it did not remove the notes that this
+    // one wrote after that.
     if (finished()) RemoveEmptyShardNotes(place.folder());
   } catch (const Error& error) {
     // Another process may have made the last shards and finished the dataset meanwhile.

@@ -25,7 +25,8 @@ namespace sluice {
 
 namespace {
 
-// Whether conversions and edits write, or remove, a file of that name in a dataset's folder.
+// Whether the name is that of a file, other than a shard, that conversions or edits write or remove
+// in a dataset's folder.
 bool IsReserved(const std::string& name) {
   return name == kPlanName || name == kPlannedSourcesName || name == kManifestName ||
          name == kSkippedName || name == kDuplicatesName || IsEmptyShardName(name) ||
@@ -131,7 +132,7 @@ void NewFolder::Finish() {
 }
 
 NewFolder::~NewFolder() {
-  if (stays_ || is_new_) return;  // otherwise, the WorkFolder removes all
+  if (stays_ || is_new_) return;  // a new folder is removed by the WorkFolder, with its content
   try {
     work_->Empty();
     work_->Finish();
@@ -170,7 +171,7 @@ void RemoveIf(const std::filesystem::path& folder, Is&& is) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (is(entry.path().filename().string())) files.push_back(entry.path());
   }
-  std::error_code ignored;  // another process may do the same
+  std::error_code ignored;  // another process may remove the same files at the same time
   for (const std::filesystem::path& file : files)
     std::filesystem::remove(file, ignored);
 }

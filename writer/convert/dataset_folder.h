@@ -36,7 +36,7 @@ class DatasetFolder {
   // The word in temporary names; empty if no other process writes here at the same time.
   const std::string& own() const noexcept { return own_; }
 
-  // Writes a whole file, unless it has that content already.
+  // Replaces the file by one with this content, unless it has that content already.
   void Write(const std::string& name, std::string_view content) const;
 
  private:
@@ -48,16 +48,18 @@ class DatasetFolder {
   std::optional<std::string> plan_;
 };
 
-// The folder's manifest; nullopt if it is missing or damaged. Throws Error(kExists) if the manifest
-// names a shard like one of a conversion's other files, and what reading throws.
+// The folder's manifest; nullopt if it is missing or damaged. Throws Error: kExists if a shard in
+// the manifest has the name of one of a conversion's other files, such as skipped.tsv; and the
+// errors of reading a file.
 std::optional<Manifest> FindManifest(const std::filesystem::path& folder, Id128& id);
 
-// Removes a conversion's files under temporary names: unfinished files, and temporary names that
-// finished files still had when power was lost. The caller must hold the folder's lock.
+// Removes a conversion's files under temporary names. They are unfinished, or they are whole and
+// the power failed before their renaming reached the disk. The caller must hold the folder's lock.
 void RemoveLeftovers(const std::filesystem::path& folder);
 
-// RemovePlanned() removes what a conversion in steps needs until the manifest exists (the notes of
-// shards without samples and, last, the list of sources), and the leftovers of killed parts.
+// RemovePlanned() removes what a conversion in steps needs only until the manifest exists: the
+// notes of shards without samples and, last, the list of sources. It also removes the files that
+// killed workers left under temporary names.
 // RemoveEmptyShardNotes() removes only the notes of shards without samples.
 void RemovePlanned(const std::filesystem::path& folder);
 void RemoveEmptyShardNotes(const std::filesystem::path& folder);
@@ -67,9 +69,9 @@ void RemoveEmptyShardNotes(const std::filesystem::path& folder);
 // `shared`: together with other processes that ask for a shared lock.
 FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
 
-// The folder of a new dataset that no plan describes, locked while it is made. Until it is finished
-// it has the mark of a WorkFolder. If the process is killed, a later call finds the mark, removes
-// what was left and begins again.
+// The folder of a new dataset that no plan describes. It is locked while the dataset is made, and
+// has the mark of a WorkFolder until the dataset is finished. If the process is killed, a later
+// call finds the mark, removes what was left and begins again.
 class NewFolder {
  public:
   // Creates the folder if needed. Throws Error, with kExists if it holds anything but what an

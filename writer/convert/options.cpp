@@ -94,8 +94,8 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
   if (options.form.image == ImageCodec::kRaw || options.form.channels != 3)
     has_no_effect({"subsampling"});
   if (options.shards.keep_order) has_no_effect({"seed"});
-  // These options came later, and are left out at their defaults: a dataset made without them
-  // should keep the bytes that it had before.
+  // These options came later. They are left out at their defaults, so that a conversion without
+  // them keeps the plan's digest, and the dataset its bytes, from before they existed.
   const nlohmann::json usual = ValuesOf(FormOptions());
   for (const char* const name : {"background", "icc", "truncated"}) {
     if (out[name] == usual[name]) out.erase(name);

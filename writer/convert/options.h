@@ -11,8 +11,8 @@ namespace sluice {
 // kUnsupported if colour profiles are to be converted in a build without lcms2.
 void CheckOptions(const ConvertOptions& options);
 
-// The options that the bytes of the result depend on. An option that the others make irrelevant is
-// null, so that it makes no difference.
+// The options that the bytes of the result depend on. An option that has no effect because of the
+// others (`seed` with keep_order) is null, so that its value does not change the plan's digest.
 nlohmann::json OptionsToJson(const ConvertOptions& options);
 
 // Reads the options from what OptionsToJson() wrote. An option keeps its default if its member is

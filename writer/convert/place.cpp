@@ -152,7 +152,8 @@ void StorePlace::BringReceipts(const ConversionInput& input, const PlanPart& par
         good = false;
       }
     }
-    // An empty file under the shard's name marks the shard as damaged.
+    // An empty file under the shard's name lets messages call the shard damaged, not missing
+    // (IsShardNamed).
     if (good) {
       WriteFile(folder() / receipt, text);
     } else {

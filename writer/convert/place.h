@@ -20,7 +20,8 @@
 
 namespace sluice {
 
-// The place of a dataset in a folder: nothing needs to be downloaded or uploaded.
+// The place of a dataset. This class itself is for a folder, where nothing is downloaded or
+// uploaded; the comments of its virtual functions say what they do for a store.
 class ConversionPlace {
  public:
   explicit ConversionPlace(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -42,9 +43,10 @@ class ConversionPlace {
   // Returns once all shards are uploaded.
   virtual void Flush() {}
   // If another process has uploaded the manifest meanwhile, removes the receipts that this process
-  // uploaded: the other process may have removed all receipts before these were there.
+  // uploaded: the other process may have removed the store's receipts before these were there.
   virtual void RemoveIfFinished() const {}
-  // Uploads the tables and then the manifest, and removes what is no longer needed.
+  // Uploads skipped.tsv, duplicates.tsv and then the manifest; removes the receipts and the list of
+  // sources.
   virtual void Finish() {}
 
   // Calls the function. An Error that it throws names the place as the user does (by its URL).

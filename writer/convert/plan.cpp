@@ -327,18 +327,18 @@ namespace {
 constexpr std::string_view kMagic = "sluice-plan-src1";
 constexpr std::string_view kIndexMagic = "sluice-index-01\n";
 static_assert(kIndexMagic.size() == kMagic.size());
-constexpr std::size_t kFrameBytes = std::size_t{1} << 20;  // about how many plain bytes a frame has
-constexpr std::size_t kMaxPlain =
-    std::size_t{1} << 30;  // limit for a frame's plain bytes: a large value makes a large frame
+// About how many bytes a frame holds before compression; a larger value makes a larger frame.
+constexpr std::size_t kFrameBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxPlain = std::size_t{1} << 30;  // the most that a reader accepts
 
 // SourceList::upright in the file. The first two values have the meaning they had when kAsStored
 // was the default, so that plans from that time can still be read.
 enum class Drawn : std::uint8_t { kAsStored, kUpright, kUnsaid };
 
 struct FrameHead {
-  std::uint64_t plain = 0;  // content of the frame; 0: the end
-  std::uint64_t stored = 0;
-  std::uint64_t hash = 0;  // of the stored bytes
+  std::uint64_t plain = 0;   // bytes of the content before compression; 0: the file ends here
+  std::uint64_t stored = 0;  // compressed bytes, which follow
+  std::uint64_t hash = 0;    // of the compressed bytes
 };
 
 std::string Absolute(const std::filesystem::path& path) {
@@ -488,7 +488,7 @@ class PlannedSourcesReader {
     FrameHead head;
     Read(std::as_writable_bytes(std::span(&head, 1)));
     if (head.plain == 0) return false;
-    // Memory is taken for bytes that are there, not for sizes that the head claims.
+    // A damaged head may claim any size: before memory is taken, the file must have these bytes.
     if (head.plain > kMaxPlain || head.stored > FileBytes(file_, path_) - offset_) Refuse();
     std::vector<std::byte> stored(head.stored);
     Read(stored);

@@ -32,7 +32,7 @@ struct NotedPositions {
 struct Origin {
   std::uint32_t shard = 0;  // number of the planned shard
   std::uint32_t part = 0;
-  // Whether it is the planned shard's last part; only that part's origin has the members below.
+  // Whether this is the planned shard's last part; only its origin has the members below.
   bool last = false;
   // Positions of the plan's order that gave no sample of the planned shard, and why.
   std::vector<std::pair<std::uint64_t, std::string>> left_out;
@@ -51,7 +51,7 @@ struct Origin {
 
 std::string OriginToJson(const Origin& origin);
 
-// nullopt if OriginToJson() would not write this text.
+// nullopt if the text lacks a member that OriginToJson() writes, or a member is invalid.
 std::optional<Origin> OriginFromJson(std::string_view text);
 
 // The most bytes that an origin of this many planned samples takes; a shard must keep them free.
@@ -130,9 +130,8 @@ bool IsOfPlan(const Manifest& manifest, const Plan& plan);
 std::string ReceiptName(std::uint32_t shard);
 std::string ReceiptText(const Plan& plan, const Schema& schema, const MadeShard& made);
 
-// nullopt if ReceiptText() would not write this text for this shard of the plan. The receipt's
-// statements about the shard's files are checked against the receipt's own checksums, not against
-// the files.
+// nullopt if the text is not a valid receipt of this shard of the plan. The receipt's statements
+// about the shard's files are checked against the receipt's own checksums, not against the files.
 std::optional<MadeShard> MadeByReceipt(std::string_view text, const Plan& plan,
                                        const Schema& schema, std::uint32_t shard);
 

@@ -23,8 +23,8 @@ namespace sluice {
 
 namespace {
 
-// If class sizes differ by more than this ratio, classes are usually given weights, or were put
-// together by mistake.
+// If the largest class has at least this many times the samples of the smallest, a training usually
+// needs weights for the classes, or the classes were put together by mistake.
 constexpr std::uint64_t kUnevenRatio = 10;
 
 std::string ClassText(const ConvertSummary& summary, std::size_t number) {

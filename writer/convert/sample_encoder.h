@@ -22,8 +22,9 @@ class SampleEncoder {
                 std::uint64_t header_bytes, std::uint64_t reserve_bytes);
 
   // Encodes the list's source of that index. If the source is at fault, the outcome has the reason;
-  // other errors (no memory) are thrown.
-  // Without `with_image`, the sample lacks its image, and must have no values that follow it.
+  // other errors (no memory, a fault of the disk or store) are thrown.
+  // Without `with_image`, the sample lacks its image, and must not have boxes, masks or key points,
+  // which need the image's size.
   Outcome Encode(std::size_t source, bool with_image = true);
   // Checks an outcome of another encoder for the same list against this encoder's limits.
   Outcome Checked(Outcome outcome) const;

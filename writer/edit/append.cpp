@@ -3,10 +3,10 @@
 //
 // Until the manifest is replaced, the dataset is untouched; if an append is killed, calling it
 // again resumes it. After that, a repeated call must notice that nothing is left to add (HasAll).
-// It recognises a shard, also through a repack, by its id, which depends on the plan, and by its
-// digest, which depends on the bytes. Samples that the dataset already has, under the same key and
-// with the same content, are refused: otherwise a folder that has grown would bring its old images
-// once more.
+// HasAll() recognises a shard by its id, which depends on the plan, and by its digest, which
+// depends on the bytes; after a repack it finds the shard in the old manifest. Samples that the
+// dataset already has, under the same key and with the same content, are refused: if a folder has
+// grown and is appended again, its old images would otherwise be added a second time.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -168,8 +168,7 @@ bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file
   return true;
 }
 
-// Why the samples must not be added; empty if nothing is in the way. A folder that has grown since
-// it was converted would bring its old images once more.
+// Why the samples must not be added: the dataset has some of them already. Empty if it has none.
 std::string SharedRefusal(const StoredDataset& before, const StoredDataset& added,
                           const std::stop_token& stop, std::vector<std::string>& warnings) {
   Schema schema = before.manifest.schema;
@@ -202,7 +201,9 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
   AppendSummary summary;
   std::vector<std::string> warnings;
   ConvertOptions own = OptionsOf(before.manifest, options, warnings);
-  own.shards.meta.clear();  // part of a plan, and so of the ids of shards, which it must not change
+  // Metadata are part of a plan, on which the ids of shards depend; a repeated append with other
+  // metadata must get the same ids. The manifest gets the metadata below.
+  own.shards.meta.clear();
   summary.converted = ConvertAddition(before.manifest.schema, with_classes, work, own, hooks);
   for (const std::string& warning : summary.converted.warnings) {
     if (warning != DirectRefusal(staging)) warnings.push_back("in the added samples: " + warning);
@@ -210,9 +211,10 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
   if (summary.converted.direct_refused) warnings.push_back(DirectRefusal(folder));
   {
     const StoredDataset added(staging);
-    if (HasAll(folder, before.manifest, added.manifest)) {  // true also for no shards
+    if (HasAll(folder, before.manifest, added.manifest)) {  // also if there are no shards to add
       RemoveAddition(work);
-      // If an earlier append left the folder, it was killed at its very end.
+      // If an append before this call left the work folder, it was killed after it had replaced the
+      // manifest. This call only completes that append, so its samples were not there before.
       summary.already_there = !work.found() && !added.manifest.shards.empty();
       summary.made = Summarize(before.manifest);
       summary.made.warnings = std::move(warnings);

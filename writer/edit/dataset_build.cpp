@@ -231,7 +231,7 @@ NewManifest::~NewManifest() {
     for (const std::string& name : taken_)
       if (!named.contains(name)) std::filesystem::remove(folder_ / name);
   } catch (const std::exception&) {
-    // Shards that cannot be removed stay; the next append reuses their names.
+    // Shards that cannot be removed stay. A repeated append finds them by their names (MayHave).
   }
 }
 
@@ -249,9 +249,9 @@ std::string NewManifest::FreeName() {
   }
 }
 
-// Whether the shard may get the name `to`, which no manifest has. If a file already has that name
-// and is this very shard, a killed call left it, and it is removed. Any other file belongs to
-// somebody, and stays.
+// Whether the shard may get the name `to`, which no manifest has. If there is a file of that name
+// and it is this very shard, an earlier call left it, and it is removed. Any other file may be the
+// user's, so it stays, and the shard needs another name.
 bool NewManifest::MayHave(const std::filesystem::path& to, const ManifestShard& shard) const {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(to, error))) return true;

@@ -73,7 +73,7 @@ class DatasetBuild {
   // Bytes that Fill() has put into the current shard.
   std::uint64_t filled_bytes_ = 0;
   std::uint32_t filled_ = 0;  // shards that Fill() has begun
-  // Names given to shards, finished or not.
+  // How many names NextName() has given to shards, finished or not.
   std::uint32_t names_ = 0;
   std::map<std::array<std::uint8_t, 16>, std::string> files_;  // names by the id of the shard
   std::optional<ShardWriter> shard_;
@@ -90,8 +90,8 @@ std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
 
 // Replaces a dataset's manifest by one with other shards in the same folder.
 //
-// Programs that have opened the old manifest are not disturbed: it is kept under its id, with every
-// shard that it names.
+// Programs that have opened the old manifest are not disturbed: it stays as manifest-ID.json, and
+// every shard that it names stays.
 class NewManifest {
  public:
   // Begins with the shards of `folder`'s manifest, or with none. `direct`: shards that cannot be

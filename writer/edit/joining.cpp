@@ -45,7 +45,7 @@ struct FieldMap {
 };
 
 void MapElements(const FieldMap& map, std::span<std::byte> elements) {
-  if (!IsInteger(map.own.dtype)) return;  // others have no map
+  if (!IsInteger(map.own.dtype)) return;  // only integers number classes
   WithElementType(map.own.dtype, [&](auto number) {
     for (std::size_t at = 0; at + sizeof number <= elements.size(); at += sizeof number) {
       const std::int64_t mapped = map(ClassNumber(map.own, elements.subspan(at, sizeof number)));
@@ -208,7 +208,7 @@ class Search {
     return candidates;
   }
 
-  // Candidates are in the datasets' order.
+  // Sets the candidates' contents; candidates must be sorted by `at`, since shards are opened once.
   void FillContents(std::vector<Candidate>& candidates) const {
     auto next = candidates.begin();
     std::uint64_t first = 0;  // of the shard, in all datasets

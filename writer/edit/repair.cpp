@@ -46,7 +46,7 @@ class SalvagedKeys {
   std::uint64_t samples_;
   std::uint64_t chunk_samples_ = 0;  // 0: there is no section
   KeyChunk chunk_;
-  std::uint64_t unreadable_until_ = 0;
+  std::uint64_t unreadable_until_ = 0;  // end of the last chunk that could not be read
 };
 
 // Adds a shard's lost samples, in order, to a list. Samples are listed one by one as long as that
@@ -142,7 +142,8 @@ struct FoundBlock {
 // Whether bytes that look like a block's header can belong to this dataset, after `last` in its
 // shard.
 bool CanFollow(const BlockHeader& header, const RowLayout& layout, const FoundBlock* last) {
-  // No block is empty, and none has more than kMaxBlockSamples.
+  // No block before this one is empty or has more than kMaxBlockSamples, so block N begins at a
+  // sample from N to N * kMaxBlockSamples.
   const std::uint64_t most = std::uint64_t{header.number} * kMaxBlockSamples;
   if (header.row_bytes != layout.row_bytes() || header.first_sample < header.number ||
       header.first_sample > most) {
@@ -192,7 +193,8 @@ std::uint32_t BlockSamplesOf(const std::vector<FoundBlock>& blocks) {
 // The section of keys; empty if it is missing. It begins at the end of the last block and states
 // its own length.
 Bytes KeysAt(Bytes file, std::uint64_t offset) {
-  constexpr std::uint64_t kFrame = 8;  // bytes for the sizes of a frame and its content
+  // The section's head takes 8 bytes, and so does each frame's entry: its size and its content's.
+  constexpr std::uint64_t kFrame = 8;
   if (offset + kFrame > file.size()) return {};
   const Bytes rest = file.subspan(offset);
   const std::uint64_t chunks = LoadAt<std::uint32_t>(rest, 4);
@@ -274,7 +276,7 @@ constexpr const char* kShardEnding = ".sluice";
 // The shards to repair: those that the manifest names or, if it is lost, all in the folder.
 struct Damaged {
   std::optional<Manifest> manifest;
-  std::vector<Id128> ids;  // as the manifest has them
+  std::vector<Id128> ids;  // the manifest's id; empty if the manifest is lost
   std::vector<std::string> files;
   Schema schema;
   std::string schema_text;  // of a shard, if the manifest is lost
@@ -412,7 +414,8 @@ class Repair {
   }
 
  private:
-  // The part of the damaged dataset's manifest that the repaired one takes over.
+  // The manifest whose metadata and unknown members the repaired dataset takes over; if it is lost,
+  // one that has only the schema.
   Manifest Kept() const {
     if (damaged_.manifest) return *damaged_.manifest;
     Manifest rebuilt;

@@ -38,8 +38,8 @@ struct StoredDataset {
 void RequireShards(const StoredDataset& dataset, const std::stop_token& stop);
 
 // Reads every byte of a shard, and compares it with its checksum, or padding with zero. Throws
-// Error(kCorrupt) for the first fault, ThrowStopped()'s after a stop request, and what reading
-// throws.
+// Error(kCorrupt) for the first fault, Error(kState) after a stop request, and the errors of
+// reading.
 void RequireWhole(const ShardFile& shard, const std::stop_token& stop = {});
 
 // Copies a row of a block as it is stored, and compares its payloads with their checksums. The key

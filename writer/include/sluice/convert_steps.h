@@ -42,7 +42,7 @@ struct PartSummary {
   std::uint64_t shrunk = 0;       // images that this call stored with fewer pixels than they had
   std::uint64_t reencoded = 0;    // JPEGs that this call stored with other coefficients
   std::uint64_t bytes_out = 0;    // of the part's shards
-  bool dataset_finished = false;  // the manifest is there already: nothing was done
+  bool dataset_finished = false;  // the manifest is there: nothing is left to do
   bool direct_refused = false;    // the file system refused `direct`
   double seconds = 0;             // that the call took
 };
@@ -50,8 +50,9 @@ struct PartSummary {
 // Finds the sources, and writes the plan and the list of sources: plan.json, and plan-sources.bin
 // (about as large as the keys, compressed), which FinishConversion() removes. Converts the first
 // samples to learn their sizes, as Convert() does, but stores none. The summary is that of a dry
-// run. A folder with the same plan is left as it is. Errors: as of Convert(), and kUnsupported for
-// a source whose URL has a password or a query.
+// run. If the folder has the same plan already, only the list of sources is written again, or
+// nothing if the dataset is finished. Errors: as of Convert(), and kUnsupported for a source whose
+// URL has a password or a query.
 ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem::path& dataset,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 

@@ -156,8 +156,9 @@ RepairReport RepairDataset(const std::filesystem::path& dataset, const std::file
 struct AppendSummary {
   ConvertSummary converted;  // of what was added
   EditSummary made;          // of the dataset as it is now
-  // The dataset held all of these samples: an earlier call with this source was finished, or killed
-  // when all was done. Nothing was added.
+  // The dataset held all of these samples, because an earlier call with this source was finished:
+  // nothing was added. False if that call was killed after it had added them; this one completes
+  // it.
   bool already_there = false;
 };
 

@@ -36,7 +36,8 @@ struct Source {
   std::string key;          // path relative to the root, with '/', or an archive's key; raw bytes
   std::uint64_t bytes = 0;  // of the image at the first look
   std::int32_t label = 0;   // the class's number; 0 without classes
-  // The image's size according to its label file, which must be right; 0: not given.
+  // The image's size according to its label file; 0: not given. An image of another size is left
+  // out.
   std::uint16_t described_width = 0, described_height = 0;
   std::string sample_key = {};    // the sample's key, if a table gives another one
   std::int64_t changed = 0;       // as Look::changed: the latest of the image and its masks
@@ -84,12 +85,13 @@ class SourceValues {
   // Like Get(), for changing the value in place.
   std::span<std::byte> Mutable(std::size_t source, std::size_t field, std::size_t fields);
   bool empty() const noexcept { return ends_.empty(); }
-  // The whole content, for a digest.
+  // The ends of all values and their bytes, for a digest.
   std::pair<Bytes, Bytes> Memory() const;
 
  private:
-  static constexpr std::uint64_t kAbsent = std::uint64_t{1} << 63;  // a bit of an end
-  std::vector<std::uint64_t> ends_;
+  static constexpr std::uint64_t kAbsent = std::uint64_t{1} << 63;
+  std::vector<std::uint64_t>
+      ends_;  // of each value in bytes_; with the bit kAbsent if it is absent
   std::vector<std::byte> bytes_;
 };
 

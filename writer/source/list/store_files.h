@@ -47,7 +47,7 @@ class StoreFiles {
   FolderTree List() const;
   // As LookInto(path). `bytes`: the object's size, or kUnknownBytes.
   Look LookInto(const std::string& key, std::uint64_t bytes);
-  // Threads that LookInto() keeps busy, most of which wait.
+  // How many threads should call LookInto() at once: most of them wait for the store.
   static constexpr unsigned kLooking = 64;
 
   static constexpr std::uint64_t kMaxAhead = std::uint64_t{64} << 20;  // bytes fetched ahead

@@ -36,9 +36,9 @@ class ImageRowList {
       }
       if (archive > 0) AddClasses(*rows);
       rows->Use(used_);
-      for (const std::string& heading : fields_.NumbersOf())
+      for (const std::string& heading : fields_.HeadingsReadAsNumbers())
         rows->ReadNumbersOf(heading);
-      for (const std::string& heading : fields_.UnnamedOf())
+      for (const std::string& heading : fields_.HeadingsWithoutNames())
         rows->DropNamesOf(heading);
       const std::string place = list_.archive_names[archive] + ": ";
       while (rows->Next()) {
@@ -60,7 +60,7 @@ class ImageRowList {
     for (const Column& column : columns) {
       if (column.type == ColumnType::kMask) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
-                    "a column of masks needs a table of paths");
+                    "masks cannot be read from this kind of file, only by path from a table");
       }
       if (HasHeading(rows.UnreadColumns(), column.column)) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
@@ -83,7 +83,8 @@ class ImageRowList {
       if (rows.FormOf(split).located) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
                     "cannot be split by the column \"" + ToUtf8(split) +
-                        "\", whose values are not numbers");
+                        "\", whose values are arrays, bytes or JSON; name a column with one "
+                        "number or text a row");
       }
       used_.push_back(split);
     }

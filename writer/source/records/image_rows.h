@@ -15,8 +15,8 @@
 
 namespace sluice {
 
-// The rows of one file. Of values that can be large, Get() gives the position (an Extent), not the
-// content.
+// The rows of one file. Of values that can be large, Get() may give the position (an Extent)
+// instead of the content: see StoredForm::located.
 class ImageRows : public Cells {
  public:
   // The file is source.archives[archive].

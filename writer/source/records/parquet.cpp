@@ -194,7 +194,8 @@ class ParquetRows final : public ImageRows {
     return kNoLeaf;
   }
 
-  bool IsImageLeaf(std::size_t leaf) const {
+  // Whether the leaf has one byte string in each row, as images and their paths need.
+  bool HoldsBytes(std::size_t leaf) const {
     return leaf != kNoLeaf && file_.leaves[leaf].type == ParquetType::kBytes &&
            file_.leaves[leaf].lists == 0;
   }
@@ -202,9 +203,9 @@ class ParquetRows final : public ImageRows {
   bool TakeImage(const std::string& column) {
     const std::size_t inside = LeafOf(column + ".bytes");
     image_leaf_ = inside != kNoLeaf ? inside : LeafOf(column);
-    if (!IsImageLeaf(image_leaf_)) return false;
+    if (!HoldsBytes(image_leaf_)) return false;
     path_leaf_ = LeafOf(column + ".path");
-    if (path_leaf_ != kNoLeaf && !IsImageLeaf(path_leaf_)) path_leaf_ = kNoLeaf;
+    if (path_leaf_ != kNoLeaf && !HoldsBytes(path_leaf_)) path_leaf_ = kNoLeaf;
     return true;
   }
 

@@ -168,39 +168,39 @@ void RowFields::Add(const Column& column, const std::vector<std::string>& headin
     Refuse("has a column that takes no classes, \"" + ToUtf8(column.column) +
            "\"; only the types class, classes and box_classes do");
   }
-  taking_.push_back({column, taken, list_.fields.size(),
-                     ClassNames(given ? column.classes : classes), !classes.empty(), given});
+  used_columns_.push_back({column, taken, list_.fields.size(),
+                           ClassNames(given ? column.classes : classes), !classes.empty(), given});
   list_.fields.push_back(std::move(field));
 }
 
 void RowFields::AddClasses(const std::string& heading, const std::vector<std::string>& names) {
-  for (Taking& taking : taking_) {
-    if (taking.given || taking.column.column != heading) continue;
-    if (!taking.named && !names.empty()) {
+  for (UsedColumn& used : used_columns_) {
+    if (used.given || used.column.column != heading) continue;
+    if (!used.named && !names.empty()) {
       Refuse("does not name the classes of the column \"" + ToUtf8(heading) +
              "\", but another file does; put that other file first, give the names (--classes), or "
              "convert the files separately");
     }
-    taking.names.Extend(names);
+    used.names.Extend(names);
   }
 }
 
-std::vector<std::string> RowFields::UnnamedOf() const {
+std::vector<std::string> RowFields::HeadingsWithoutNames() const {
   std::vector<std::string> headings;
-  for (const Taking& taking : taking_) {
-    const ColumnType type = taking.column.type;
+  for (const UsedColumn& used : used_columns_) {
+    const ColumnType type = used.column.type;
     if (type == ColumnType::kInt || type == ColumnType::kFloat || type == ColumnType::kFloats) {
-      headings.insert(headings.end(), taking.headings.begin(), taking.headings.end());
+      headings.insert(headings.end(), used.headings.begin(), used.headings.end());
     }
   }
   return headings;
 }
 
-std::vector<std::string> RowFields::NumbersOf() const {
+std::vector<std::string> RowFields::HeadingsReadAsNumbers() const {
   std::vector<std::string> headings;
-  for (const Taking& taking : taking_) {
-    if (!list_.fields[taking.field].located) {
-      headings.insert(headings.end(), taking.headings.begin(), taking.headings.end());
+  for (const UsedColumn& used : used_columns_) {
+    if (!list_.fields[used.field].located) {
+      headings.insert(headings.end(), used.headings.begin(), used.headings.end());
     }
   }
   return headings;
@@ -208,21 +208,22 @@ std::vector<std::string> RowFields::NumbersOf() const {
 
 void RowFields::GiveClasses() {
   if (source_.label.classes.empty()) return;
-  const auto is_label = [this](const Taking& taking) {
-    return list_.fields[taking.field].feed == Feed::kLabel;
+  const auto is_label = [this](const UsedColumn& used) {
+    return list_.fields[used.field].feed == Feed::kLabel;
   };
-  const auto has_classes = [](const Taking& taking) { return HasClasses(taking.column.type); };
-  auto taking = std::find_if(taking_.begin(), taking_.end(), is_label);
-  if (taking == taking_.end()) taking = std::find_if(taking_.begin(), taking_.end(), has_classes);
-  if (taking == taking_.end()) {
+  const auto has_classes = [](const UsedColumn& used) { return HasClasses(used.column.type); };
+  auto used = std::find_if(used_columns_.begin(), used_columns_.end(), is_label);
+  if (used == used_columns_.end())
+    used = std::find_if(used_columns_.begin(), used_columns_.end(), has_classes);
+  if (used == used_columns_.end()) {
     list_.warnings.push_back(
         "no column has classes, and the names that were given (--classes) are not used; name the "
         "label's column (--field label=class)");
     return;
   }
-  if (taking->given) return;
-  taking->names = ClassNames(source_.label.classes);
-  taking->given = true;
+  if (used->given) return;
+  used->names = ClassNames(source_.label.classes);
+  used->given = true;
 }
 
 void RowFields::Check(const std::vector<std::string>& headings) {
@@ -246,9 +247,9 @@ void RowFields::WarnOfUnused(const std::vector<std::string>& headings,
   for (const std::string& heading : headings) {
     if (!source_.label.store && (heading == "label" || heading == "class"))
       continue;  // the user asked for no labels
-    const bool taken = std::any_of(taking_.begin(), taking_.end(), [&](const Taking& taking) {
-      return HasHeading(taking.headings, heading);
-    });
+    const bool taken =
+        std::any_of(used_columns_.begin(), used_columns_.end(),
+                    [&](const UsedColumn& used) { return HasHeading(used.headings, heading); });
     if (!taken && !heading.empty() && heading != source_.split.by &&
         !HasHeading(used_otherwise, heading)) {
       unused.push_back(heading);
@@ -258,10 +259,10 @@ void RowFields::WarnOfUnused(const std::vector<std::string>& headings,
   list_.warnings.push_back("columns not used: " + ListedHeadings(unused) + advice);
 }
 
-Cell RowFields::CellOf(const Taking& taking, const Cells& row) const {
-  if (taking.headings.size() == 1) return row.Get(taking.headings[0]);
+Cell RowFields::CellOf(const UsedColumn& used, const Cells& row) const {
+  if (used.headings.size() == 1) return row.Get(used.headings[0]);
   Cell cells = Cell::array();
-  for (const std::string& heading : taking.headings)
+  for (const std::string& heading : used.headings)
     cells.push_back(row.Get(heading));
   const auto is_null = [](const Cell& cell) { return cell.is_null(); };
   if (std::all_of(cells.begin(), cells.end(), is_null)) return {};
@@ -271,21 +272,21 @@ Cell RowFields::CellOf(const Taking& taking, const Cells& row) const {
 RowFields::Values RowFields::Read(const Cells& row, Source& source) {
   Values values(list_.fields.size());
   std::size_t boxes = 0;
-  for (Taking& taking : taking_) {
+  for (UsedColumn& used : used_columns_) {
     try {
-      const Cell cell = CellOf(taking, row);
-      if (IsNone(cell, taking.column.type)) {
-        RequireNone(taking);
+      const Cell cell = CellOf(used, row);
+      if (IsNone(cell, used.column.type)) {
+        RequireOptional(used);
         continue;
       }
-      if (list_.fields[taking.field].feed == Feed::kLabel) {
-        source.label = ClassOf(taking, NameIn(taking, cell, row.has_text_cells()));
+      if (list_.fields[used.field].feed == Feed::kLabel) {
+        source.label = ClassOf(used, NameIn(used, cell, row.has_text_cells()));
         continue;
       }
-      values[taking.field] = ValueOf(taking, cell, row.has_text_cells());
-      if (taking.column.type == ColumnType::kBoxes) boxes = values[taking.field]->size() / 32;
+      values[used.field] = ValueOf(used, cell, row.has_text_cells());
+      if (used.column.type == ColumnType::kBoxes) boxes = values[used.field]->size() / 32;
     } catch (const Error& error) {
-      throw Error(error.code(), "column " + ToUtf8(taking.column.column) + ": " + error.sentence());
+      throw Error(error.code(), "column " + ToUtf8(used.column.column) + ": " + error.sentence());
     }
   }
   CheckBoxClasses(values, boxes);
@@ -304,75 +305,77 @@ std::uint64_t RowFields::SplitValueOf(const Cells& row) const {
 }
 
 std::string RowFields::Join(Values& whole, const Values& more, bool same_label) const {
-  for (const Taking& taking : taking_) {
-    std::optional<std::vector<std::byte>>& value = whole[taking.field];
-    const std::optional<std::vector<std::byte>>& other = more[taking.field];
-    const ColumnType type = taking.column.type;
+  for (const UsedColumn& used : used_columns_) {
+    std::optional<std::vector<std::byte>>& value = whole[used.field];
+    const std::optional<std::vector<std::byte>>& other = more[used.field];
+    const ColumnType type = used.column.type;
     if (type == ColumnType::kBoxes || type == ColumnType::kBoxClasses ||
         type == ColumnType::kClasses) {
       if (!value) value.emplace();
       if (other) value->insert(value->end(), other->begin(), other->end());
-    } else if (value != other || (list_.fields[taking.field].feed == Feed::kLabel && !same_label)) {
-      return ToUtf8(taking.column.column);
+    } else if (value != other || (list_.fields[used.field].feed == Feed::kLabel && !same_label)) {
+      return ToUtf8(used.column.column);
     }
   }
   return {};
 }
 
-void RowFields::RequireNone(const Taking& taking) const {
-  if (list_.fields[taking.field].field.kind == FieldKind::kArray) {
-    const bool chosen = source_.rows.columns.empty() && taking.column.type != ColumnType::kClass;
-    throw Error(ErrorCode::kCorrupt,
-                std::string("has no value") +
-                    (chosen ? "; name the columns to use by --field, and leave this one out" : ""));
+void RowFields::RequireOptional(const UsedColumn& used) const {
+  if (list_.fields[used.field].field.kind == FieldKind::kArray) {
+    // Sluice took the column by itself: the user may leave it out.
+    const bool automatic = source_.rows.columns.empty() && used.column.type != ColumnType::kClass;
+    throw Error(
+        ErrorCode::kCorrupt,
+        std::string("has no value") +
+            (automatic ? "; name the columns to use by --field, and leave this one out" : ""));
   }
 }
 
 void RowFields::CheckBoxClasses(const Values& values, std::size_t boxes) const {
-  for (const Taking& taking : taking_) {
-    if (taking.column.type != ColumnType::kBoxClasses) continue;
-    const std::optional<std::vector<std::byte>>& value = values[taking.field];
+  for (const UsedColumn& used : used_columns_) {
+    if (used.column.type != ColumnType::kBoxClasses) continue;
+    const std::optional<std::vector<std::byte>>& value = values[used.field];
     const std::size_t classes = value ? value->size() / sizeof(std::int32_t) : 0;
     if (classes == boxes) continue;
-    throw Error(ErrorCode::kCorrupt, "column " + ToUtf8(taking.column.column) + ": there are " +
+    throw Error(ErrorCode::kCorrupt, "column " + ToUtf8(used.column.column) + ": there are " +
                                          std::to_string(classes) + " classes for " +
                                          std::to_string(boxes) + " boxes");
   }
 }
 
 // A class that was given may begin or end with a space; other names are trimmed.
-std::string RowFields::NameIn(const Taking& taking, const Cell& cell, bool is_text) {
-  const bool given = cell.is_string() && taking.names.Has(cell.get_ref<const std::string&>());
+std::string RowFields::NameIn(const UsedColumn& used, const Cell& cell, bool is_text) {
+  const bool given = cell.is_string() && used.names.Has(cell.get_ref<const std::string&>());
   return given ? cell.get<std::string>() : NameOf(cell, is_text);
 }
 
-std::int32_t RowFields::ClassOf(Taking& taking, const std::string& name) {
-  const std::optional<std::int32_t> number = taking.names.Add(name);
+std::int32_t RowFields::ClassOf(UsedColumn& used, const std::string& name) {
+  const std::optional<std::int32_t> number = used.names.Add(name);
   if (number) return *number;
   throw Error(ErrorCode::kCorrupt, "\"" + ToUtf8(name) + "\" is not one of the given classes");
 }
 
-std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool is_text) {
-  const Column& column = taking.column;
-  if (list_.fields[taking.field].located) {
+std::vector<std::byte> RowFields::ValueOf(UsedColumn& used, const Cell& cell, bool is_text) {
+  const Column& column = used.column;
+  if (list_.fields[used.field].located) {
     return ElementBytes<std::vector<std::uint8_t>>(cell.get_binary());
   }
   switch (column.type) {
-    case ColumnType::kClass: return ElementBytes(ClassOf(taking, NameIn(taking, cell, is_text)));
+    case ColumnType::kClass: return ElementBytes(ClassOf(used, NameIn(used, cell, is_text)));
     case ColumnType::kClasses:
     case ColumnType::kBoxClasses: {
       std::vector<std::int32_t> numbers;
       for (const std::string& name : NamesOf(cell, column.at_spaces))
-        numbers.push_back(ClassOf(taking, name));
+        numbers.push_back(ClassOf(used, name));
       return ElementBytes(numbers);
     }
     case ColumnType::kInt: return ElementBytes(IntegerOf(cell));
     case ColumnType::kFloat:
-    case ColumnType::kFloats: return NumbersValue(taking, cell);
+    case ColumnType::kFloats: return NumbersValue(used, cell);
     case ColumnType::kBoxes: {
       const std::vector<double> corners = CornersOf(cell, column.boxes, column.relative);
       for (const double at : corners)
-        taking.farthest = std::max(taking.farthest, at);
+        used.farthest = std::max(used.farthest, at);
       return ElementBytes(corners);
     }
     case ColumnType::kText: return ElementBytes(ToUtf8(TextOf(cell)));
@@ -383,11 +386,11 @@ std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool
   return {};
 }
 
-std::vector<std::byte> RowFields::NumbersValue(const Taking& taking, const Cell& cell) {
-  const std::vector<double> numbers = sluice::NumbersOf(cell);
-  std::vector<std::uint32_t>& shape = list_.fields[taking.field].field.shape;
+std::vector<std::byte> RowFields::NumbersValue(const UsedColumn& used, const Cell& cell) {
+  const std::vector<double> numbers = NumbersOf(cell);
+  std::vector<std::uint32_t>& shape = list_.fields[used.field].field.shape;
   std::size_t expected = 1;
-  if (taking.column.type == ColumnType::kFloats) {
+  if (used.column.type == ColumnType::kFloats) {
     if (shape.empty() && !numbers.empty()) {
       shape = {static_cast<std::uint32_t>(numbers.size())};
     }
@@ -398,7 +401,7 @@ std::vector<std::byte> RowFields::NumbersValue(const Taking& taking, const Cell&
                                          " numbers instead of " + std::to_string(expected) +
                                          (shape.empty() ? "" : " as in the earlier rows"));
   }
-  if (list_.fields[taking.field].field.dtype == DType::kFloat64) {
+  if (list_.fields[used.field].field.dtype == DType::kFloat64) {
     return ElementBytes(numbers);
   }
   std::vector<float> narrow;
@@ -414,14 +417,14 @@ std::vector<std::byte> RowFields::MaskKey(const std::string& path) const {
 }
 
 void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) {
-  for (Taking& taking : taking_) {
-    SourceField& field = list_.fields[taking.field];
-    if (!taking.column.relative && taking.farthest > 0 && taking.farthest <= 1) {
-      list_.warnings.push_back("all boxes of the column " + ToUtf8(taking.column.column) +
+  for (UsedColumn& used : used_columns_) {
+    SourceField& field = list_.fields[used.field];
+    if (!used.column.relative && used.farthest > 0 && used.farthest <= 1) {
+      list_.warnings.push_back("all boxes of the column " + ToUtf8(used.column.column) +
                                " lie within the first pixel; if they are fractions of the image's "
                                "sides, add -relative to their form");
     }
-    const std::string column = ToUtf8(taking.column.column);
+    const std::string column = ToUtf8(used.column.column);
     NamesOrigin origin{Place(), "the column " + column,
                        "these rows or their values, name the classes in their order (--classes), "
                        "or store the column as it is (--field " +
@@ -433,17 +436,17 @@ void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) 
         return first == sources.end() ? std::string() : first->key;
       };
     }
-    taking.names.Settle(origin, list_.warnings);
+    used.names.Settle(origin, list_.warnings);
     if (field.field.role != Role::kLabel) continue;
     if (field.feed == Feed::kLabel) {
       for (Source& row : sources)
-        row.label = taking.names.NumberOf(row.label);
-      list_.classes = taking.names.Names();
+        row.label = used.names.NumberOf(row.label);
+      list_.classes = used.names.Names();
       continue;
     }
-    field.field.classes = taking.names.Names();
+    field.field.classes = used.names.Names();
     for (std::size_t i = 0; i < sources.size(); ++i)
-      taking.names.Renumber(rows.Mutable(i, taking.field, list_.fields.size()));
+      used.names.Renumber(rows.Mutable(i, used.field, list_.fields.size()));
   }
 }
 

@@ -1,9 +1,10 @@
 // The fields that a table's columns become, and their values row by row.
 //
 // To add a type of column, add a value to ColumnType. The compiler then warns of the switches in
-// row_fields.cpp, but not of IsStoredAsIs(), Join() and SettleClasses() there (which takes every
-// field with the role label for int32 classes), nor of the parsing in table_values.cpp. The type
-// also goes into these files, where "(?<!Feed::)kBoxClasses|box_classes|BOX_CLASSES" shows how:
+// row_fields.cpp. It does not warn of IsStoredAsIs(), Join() and SettleClasses() in that file, nor
+// of the parsing in table_values.cpp. (SettleClasses() assumes that every field with the role label
+// holds int32 class numbers.) The type also goes into these files, where
+// "(?<!Feed::)kBoxClasses|box_classes|BOX_CLASSES" shows how:
 //   writer/include/sluice/convert_source.h
 //   writer/source/records/row_fields.cpp
 //   tools/convert_source.cpp              ParseColumn() and the help of --field
@@ -43,9 +44,10 @@ class Cells {
   virtual bool has_text_cells() const noexcept = 0;
 };
 
-// How a file with types of its own, such as Parquet, stores a column's values.
+// How a file that gives its columns types, such as .beton, stores a column's values.
 struct StoredForm {
-  bool located = false;        // its cells are Extents (json::binary), unless numbers are wanted
+  // Cells are Extents (json::binary), unless ImageRows::ReadNumbersOf() was called for the column.
+  bool located = false;
   std::optional<DType> dtype;  // of numbers; nullopt: as the column's type says
   std::vector<std::uint32_t> shape = {};
 };
@@ -72,10 +74,10 @@ class RowFields {
   // Adds the class names that a further file gives for the column. Throws Error(kInvalidArgument)
   // if the first file gave none.
   void AddClasses(const std::string& heading, const std::vector<std::string>& names);
-  // The headings whose cells must be read as numbers, not as byte ranges.
-  std::vector<std::string> NumbersOf() const;
-  // The headings whose classes must be read as numbers, although the file names them.
-  std::vector<std::string> UnnamedOf() const;
+  // The headings whose cells must be read as numbers: their positions in the file are not enough.
+  std::vector<std::string> HeadingsReadAsNumbers() const;
+  // The headings whose values must be read as numbers even if the file has class names for them.
+  std::vector<std::string> HeadingsWithoutNames() const;
   // Call it after the last Add(): gives ConvertSource::label.classes to the label or, without one,
   // to the first column with classes. Throws Error(kInvalidArgument) if the fields do not fit
   // together, or if SplitPart::by is not one of the headings.
@@ -97,32 +99,34 @@ class RowFields {
   void SettleClasses(std::vector<Source>& sources, SourceValues& rows);
 
  private:
-  struct Taking {
+  struct UsedColumn {
     Column column;
     std::vector<std::string> headings;  // one, or four for boxes
     std::size_t field = 0;              // index in the list
     ClassNames names;                   // for types with classes
     bool named = false;                 // the file has the classes' names
     bool given = false;                 // the names are the caller's
-    double farthest = 0;                // the largest number of a box
+    double farthest = 0;                // the largest coordinate of all boxes so far
   };
   void GiveClasses();
-  nlohmann::json CellOf(const Taking& taking, const Cells& row) const;
-  void RequireNone(const Taking& taking) const;
+  nlohmann::json CellOf(const UsedColumn& used, const Cells& row) const;
+  // Throws if the column's field must have a value in every row.
+  void RequireOptional(const UsedColumn& used) const;
+  // The file that messages about the whole table name.
   std::filesystem::path Place() const;
   void CheckBoxClasses(const Values& values, std::size_t boxes) const;
   std::uint64_t SplitValueOf(const Cells& row) const;
-  static std::string NameIn(const Taking& taking, const nlohmann::json& cell, bool is_text);
-  static std::int32_t ClassOf(Taking& taking, const std::string& name);
-  std::vector<std::byte> ValueOf(Taking& taking, const nlohmann::json& cell, bool is_text);
-  std::vector<std::byte> NumbersValue(const Taking& taking, const nlohmann::json& cell);
+  static std::string NameIn(const UsedColumn& used, const nlohmann::json& cell, bool is_text);
+  static std::int32_t ClassOf(UsedColumn& used, const std::string& name);
+  std::vector<std::byte> ValueOf(UsedColumn& used, const nlohmann::json& cell, bool is_text);
+  std::vector<std::byte> NumbersValue(const UsedColumn& used, const nlohmann::json& cell);
   std::vector<std::byte> MaskKey(const std::string& path) const;
   [[noreturn]] void Refuse(const std::string& sentence) const;
   void Require(const std::string& heading, const std::vector<std::string>& headings) const;
 
   const ConvertSource& source_;
   SourceList& list_;
-  std::vector<Taking> taking_;
+  std::vector<UsedColumn> used_columns_;
 };
 
 }  // namespace sluice
