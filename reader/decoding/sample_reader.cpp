@@ -39,10 +39,12 @@ SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& con
 std::uint64_t SampleReader::MemoryBytes(const BatchRecipe& recipe) {
   // Bytes a pixel for a decoder that meets every kind of payload: components by our decoder and by
   // libjpeg (3 + 3), a progressive file's coefficients (6), rows in other colours (3), a zstd
-  // payload inflated and converted (up to 8).
+  // payload inflated and converted (up to 8); and 1 as a margin for smaller buffers, such as single
+  // lines.
   constexpr std::uint64_t kPixelBytes = 24;
   constexpr std::uint64_t kMargin = 32;  // whole MCUs on either side
-  // Copies of a JPEG's coded data: of a segment that is decoded alone, and of one for each strand.
+  // Copies of a JPEG's coded data: one for a segment that is decoded alone, and one for each
+  // strand, because as many segments are decoded side by side.
   constexpr std::uint64_t kSegmentCopies = 1 + kernels::kStrands;
   if (recipe.layout.images.empty()) return 0;
   const std::size_t field = recipe.layout.picture_field();
