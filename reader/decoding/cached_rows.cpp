@@ -43,9 +43,9 @@ bool CachedPicture::Find(std::uint64_t sample, const ImagePayload& payload, cons
 
 Defect CachedPicture::Decode(PayloadDecoder& decoder, const ImagePayload& payload,
                              const Region& region, const PixelTarget& target) {
-  const bool whole_way = kept_.codec == Codec::kRaw && !rows_;
+  const bool whole_first = kept_.codec == Codec::kRaw && !rows_;
   if (kept_.bytes.empty()) {
-    if (!pending_ && !whole_way) return decoder.Decode(payload, region, target);
+    if (!pending_ && !whole_first) return decoder.Decode(payload, region, target);
     const Region first = rows_ ? region.Upright() : Region::Whole(payload.width, payload.height);
     picture_.resize(std::size_t{kept_.width} * kept_.height * target.channels);
     auto* const pixels = reinterpret_cast<std::uint8_t*>(picture_.data());
@@ -56,7 +56,7 @@ Defect CachedPicture::Decode(PayloadDecoder& decoder, const ImagePayload& payloa
     }
     kept_.bytes = picture_;
   }
-  if (whole_way) return decoder.Decode(kept_, region, target);
+  if (whole_first) return decoder.Decode(kept_, region, target);
   return decoder.Decode(kept_, region.TurnOf(kept_.width, kept_.height), target);
 }
 

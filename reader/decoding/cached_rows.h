@@ -47,17 +47,20 @@ class CachedPicture {
   bool whole(const ImagePayload& payload) const noexcept {
     return cache_ != nullptr && payload.codec != Codec::kRaw && !rows_;
   }
-  // Whether Decode() has made a picture to keep, so that its payload should be verified.
+  // From Find() on: whether Decode() makes, or has made, a picture to keep, so that its payload
+  // should be verified.
   bool pending() const noexcept { return pending_; }
   // Puts that picture into the cache. The caller must have verified its payload.
   void Keep(std::uint64_t sample);
 
  private:
   DecodedCache* cache_;
-  bool rows_;
+  bool rows_;  // what is kept is the row before flips and turns, not the whole picture
   std::vector<std::byte> read_;     // what the cache reads from its file
   std::vector<std::byte> picture_;  // on its way to the cache
-  ImagePayload kept_;  // the picture after Find() or Decode(); without bytes if it is not kept
+  // The row or whole picture, raw, to make the target from; without bytes until the cache has it or
+  // Decode() has made it. Its codec is not kRaw if nothing is kept for this payload.
+  ImagePayload kept_;
   bool pending_ = false;
 };
 

@@ -70,8 +70,8 @@ class Substitutes {
   const DatasetState& dataset_;
   const LoaderOptions& options_;
   Deal deal_;
-  std::optional<RankEpoch> order_;  // made when the first fault is met
-  std::vector<std::uint64_t> opened_;
+  std::optional<RankEpoch> order_;     // made when the first fault is met
+  std::vector<std::uint64_t> opened_;  // an output of EpochOrder::Substitute(), which is not used
 };
 
 }  // namespace sluice

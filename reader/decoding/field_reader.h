@@ -19,7 +19,7 @@ class FieldReader {
   explicit FieldReader(const BatchRecipe& recipe);
 
   // Bytes of memory that it takes at most, besides the decoder's: a mask decoded whole, and its
-  // crop before turning or warping.
+  // crops before turning and before warping.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
   // Sets the frame through which the sample's image of that field was decoded.
@@ -70,8 +70,8 @@ class FieldReader {
   const RowLayout* stored_ = nullptr;    // of the current row
   const ValueLimits* limits_ = nullptr;  // of the current row
   bool verify_ = true;
-  std::vector<std::uint8_t> kept_;   // of the current boxes
-  std::vector<std::uint8_t> whole_;  // a mask
+  std::vector<std::uint8_t> kept_;   // by box of the current field: 0 if BoxRule drops the box
+  std::vector<std::uint8_t> whole_;  // a mask, decoded whole
   NearestSampler nearest_;
   RowWriter writer_;
   std::string sentence_;

@@ -9,9 +9,11 @@ namespace sluice {
 
 namespace {
 
-// The bytes of the buffers that steps work in, for each value: the picture, the picture before
-// turning, before warping and before an operation, a smoothed one, and GaussianBlur's numbers of 16
-// bits: the picture between two mirrored ones (a kernel reaches no further), and its sums.
+// The bytes of the buffers that steps work in. For each value of an image there are five pictures
+// of one byte: the picture; copies of it before turning, before warping and before an operation;
+// and a smoothed one. GaussianBlur has numbers of two bytes: three pictures' worth, since it
+// mirrors the picture on either side (a kernel reaches no further), and one picture's worth of
+// sums.
 std::uint64_t StepBytesOf(const Pipeline& transform,
                           const std::vector<ScheduledTransform>& schedule,
                           const ImageBatch& image) {
@@ -21,7 +23,7 @@ std::uint64_t StepBytesOf(const Pipeline& transform,
   const bool any = InAnyEpoch(transform, schedule, [&](const Pipeline& steps) {
     return std::ranges::any_of(steps, needs_one);
   });
-  constexpr std::uint64_t kValueBytes = 5 + 3 * 2 + 2 + 1;  // the last one is for single lines
+  constexpr std::uint64_t kValueBytes = 5 + 3 * 2 + 2 + 1;  // the last 1 is for single lines
   return any ? kValueBytes * image.height * image.width * image.channels : 0;
 }
 

@@ -97,9 +97,10 @@ std::string ContentOf(const BatchRecipe& recipe) {
   return content.dump();
 }
 
-// The bytes of a row in the store, with room for variable fields of twice the usual size.
+// The bytes of a row in the store. Variable fields together get room for twice their usual
+// size and kExtraBytes more.
 std::uint64_t RowBytes(const BatchRecipe& recipe) {
-  constexpr std::uint64_t kOwnRoom = 4096;
+  constexpr std::uint64_t kExtraBytes = 4096;
   std::uint64_t bytes = 0;
   for (const SlotLayout::ImageField& image : recipe.layout.images) {
     bytes += RowStore::PartBytes(image.row_bytes) + RowStore::PartBytes(1) +
@@ -108,7 +109,7 @@ std::uint64_t RowBytes(const BatchRecipe& recipe) {
   for (const SlotLayout::ArrayField& array : recipe.layout.arrays)
     bytes += RowStore::PartBytes(array.sample_bytes);
   if (recipe.layout.variables.empty()) return bytes;
-  return bytes + kOwnRoom + 2 * recipe.UsualVariableBytes() / recipe.options.batch_size;
+  return bytes + kExtraBytes + 2 * recipe.UsualVariableBytes() / recipe.options.batch_size;
 }
 
 }  // namespace

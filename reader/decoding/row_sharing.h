@@ -2,9 +2,9 @@
 // its own.
 //
 // If another thread is already making the row, this thread waits for it, but only about four times
-// as long as it takes to make a row: the maker may have been stopped or killed. Rows are handed
-// over once their bytes are known to be right. A store is named after everything that a row's
-// content depends on, so loaders whose rows differ use different stores.
+// as long as it takes to make a row, and 0.1 s at most: the maker may have been stopped or killed.
+// Rows are handed over once their bytes are known to be right. A store is named after everything
+// that a row's content depends on, so loaders whose rows differ use different stores.
 #pragma once
 
 #include "reader/batch/batch_recipe.h"

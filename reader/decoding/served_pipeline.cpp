@@ -75,7 +75,8 @@ class WritingStep final : public ParameterList {
   Json& step_;
 };
 
-// Sets a step's parameters from an object, and forgets the members that it has read.
+// Sets a step's parameters from an object. Removes each member that it reads, so that End() finds
+// the unknown ones.
 class ReadingStep final : public ParameterList {
  public:
   explicit ReadingStep(Json step) : step_(std::move(step)) {
@@ -198,7 +199,8 @@ Transform StepFromJson(const Json& json) {
 }
 
 // Whether a step that changes pixels gives the same result for a picture each time. `probability`
-// decides whether the step is applied; its other draws show in its operations.
+// decides whether the step is applied. All other random choices of the step show in the operations
+// that it draws, so these are drawn for several positions and compared.
 bool IsFixedPixelStep(const Transform& step) {
   const double probability = std::visit(
       [](const auto& op) {

@@ -332,7 +332,7 @@ class CudaDriver final : public DeviceDriver {
     const Within within(context_);
     const cudaError_t result = cudaEventQuery(EventOf(event));
     if (result == cudaErrorNotReady) {
-      cudaGetLastError();  // CUDA counts it as the thread's last error
+      cudaGetLastError();  // clears "not ready", which CUDA counts as the thread's last error
       return false;
     }
     Check(result, "query an event");

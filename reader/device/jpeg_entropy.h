@@ -48,7 +48,7 @@ struct JpegBits {
 // each with the data that the thread needs to begin it.
 template <std::uint32_t kThreads>
 struct JpegMcu {
-  static constexpr std::uint32_t kMaxBlocks = 6;  // a luma component of 2 by 2, and chroma
+  static constexpr std::uint32_t kMaxBlocks = 6;  // luma has up to 2 x 2, each chroma component 1
   struct Block {
     std::uint32_t first;  // its first coefficient in the first needed MCU, within the picture's
                           // scratch memory
@@ -101,7 +101,7 @@ template <std::uint32_t kThreads>
 SLUICE_ON_DEVICE bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables,
                                     const JpegRow& row, JpegMcu<kThreads>& mcu,
                                     std::uint32_t thread) {
-  constexpr std::uint32_t kBefore = ~0U;  // the first coefficient: nothing is decoded yet
+  constexpr std::uint32_t kBefore = ~0U;  // the position before a block's first coefficient
   const JpegPicture& picture = job.pictures[row.picture];
   auto* const values =
       reinterpret_cast<std::int16_t*>(job.scratch + 16 * std::uint64_t{picture.scratch});

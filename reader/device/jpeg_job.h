@@ -57,7 +57,9 @@ struct RawPicture {
   // has the colour `fill`.
   std::uint32_t left = 0, top = 0;
   std::uint32_t columns = 0, lines = 0;
-  bool flip = false;  // copied pixels of a line are reversed; weights are in that order already
+  // Reverses the copied pixels of each line. (Resampled ones need nothing: the weights of `x` are
+  // made in reversed order.)
+  bool flip = false;
   bool reflect = false;
   std::uint8_t fill[3] = {};
 };

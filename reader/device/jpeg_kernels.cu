@@ -1,7 +1,7 @@
 // The kernels that decode a wave of pictures (jpeg_job.h), and their launches. The work of a thread
 // is in the headers that this file includes; here it is only divided among threads. The kernels run
-// one after another: MakeWeights, then DecodeRows for JPEGs and UnpackRows for packed pictures,
-// then TransformBlocks, then MakePixels.
+// one after another: MakeWeights, which also clears coefficients, then DecodeRows for JPEGs and
+// UnpackRows for packed pictures, then TransformBlocks, then MakePixels.
 #include <initializer_list>
 
 #include <cuda_runtime_api.h>

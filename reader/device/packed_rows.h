@@ -20,7 +20,7 @@ struct alignas(8) FourCoefficients {
 struct OneThread {
   static constexpr std::uint32_t kThreads = 1;
   std::uint32_t thread() const { return 0; }
-  // Returns the sum of the values that threads before this one bring; `all` becomes the sum of all
+  // Returns the sum of the values that threads before this one pass; `all` becomes the sum of all
   // threads' values.
   std::uint32_t SumBefore(std::uint32_t value, std::uint32_t& all) const {
     all = value;
@@ -35,7 +35,9 @@ namespace on_device {
 struct PackedLayout {
   const std::uint32_t* words = nullptr;
   const std::uint8_t* bytes = nullptr;  // the row as bytes
-  // Where the parts begin, except the masks of blocks (kPackedMasks).
+  // Where the parts begin: the DC values, the masks of the blocks' lines, the half bytes (values),
+  // the bytes for values that are stored as -8 (more), and the large values. The masks of blocks
+  // begin at kPackedMasks.
   std::uint32_t dc = 0, masks = 0, values = 0, more = 0, large = 0;
   std::uint32_t large_count = 0;
 };
@@ -74,7 +76,8 @@ SLUICE_ON_DEVICE bool FindParts(const Threads& threads, std::uint32_t blocks, st
   return needed + value_bytes + large_bytes <= bytes;
 }
 
-// How many of `count` half bytes are -8. The first one has the number `first` in the row.
+// How many of `count` half bytes are -8, which says that the value follows as a whole byte. The
+// first half byte has the number `first` in the row.
 SLUICE_ON_DEVICE inline std::uint32_t CountMore(const PackedLayout& row, std::uint32_t first,
                                                 std::uint32_t count) {
   constexpr std::uint32_t kEach = 8;  // half bytes of a word

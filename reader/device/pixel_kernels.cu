@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreadsAlone, 2) ConvertWhole(Conversion job)
   at.threads = blockDim.x;
   const PixelOp* const ops = OpsOf(job, at.sample);
   const std::uint32_t count = CountOps(job, at.sample);
-  for (Phase phase; GoOn(ops, count, phase);) {
+  for (Phase phase; AdvancePhase(ops, count, phase);) {
     RunPhase(job, table, count, phase, at, scratch);
     __syncthreads();
   }

@@ -85,7 +85,7 @@ enum class PhaseKind : std::uint8_t {
   kClear,     // kStretch, kEqualize: counts become zero
   kCount,     // kStretch, kEqualize: all pixels' values are counted
   kTable,     // kStretch, kEqualize: the table of new values is made
-  kSettle,    // before a filter: pixels are changed where they lie
+  kSettle,    // before a filter or a second table: pixels are changed where they lie
   kFilter,    // kSharpen, kWarp...: filtered pixels go to the other place
   kColumns,   // kBlur: sums along columns go to the spare place
   kLines,     // kBlur: from there, blurred pixels go back
@@ -137,8 +137,9 @@ SLUICE_ON_DEVICE inline PhaseKind FirstPhaseOf(PixelOpKind kind) {
   }
   return PhaseKind::kStart;
 }
-// Whether the operations before this one must first change the picture in memory. Before a blur
-// they always must: its weights are stored during that phase.
+// Whether the operations before this one must first change the picture in memory: before a filter,
+// which reads neighbours from there, and before a second table, as there is room for one. Before a
+// blur they always must, even if there are none: the blur's weights are stored during that phase.
 SLUICE_ON_DEVICE inline bool SettlesFirst(const Phase& phase, PhaseKind first) {
   switch (first) {
     case PhaseKind::kClear: return phase.table;
@@ -147,14 +148,15 @@ SLUICE_ON_DEVICE inline bool SettlesFirst(const Phase& phase, PhaseKind first) {
     default: return false;
   }
 }
-SLUICE_ON_DEVICE inline void TakeUpTo(std::uint32_t op, Phase& phase) {
+// Notes that the picture in memory now has all operations before `op`.
+SLUICE_ON_DEVICE inline void MarkWrittenUpTo(std::uint32_t op, Phase& phase) {
   phase.begin = phase.op = op;
   phase.contrasts = 0;
   phase.table = false;
 }
 
 // Advances to the next phase for a list of `count` operations; false after the last one.
-SLUICE_ON_DEVICE inline bool GoOn(const PixelOp* ops, std::uint32_t count, Phase& phase) {
+SLUICE_ON_DEVICE inline bool AdvancePhase(const PixelOp* ops, std::uint32_t count, Phase& phase) {
   const auto go_to = [&phase](PhaseKind kind) {
     phase.kind = kind;
     return true;
@@ -174,7 +176,7 @@ SLUICE_ON_DEVICE inline bool GoOn(const PixelOp* ops, std::uint32_t count, Phase
       ++phase.op;
       break;
     case PhaseKind::kSettle: {
-      TakeUpTo(phase.op, phase);
+      MarkWrittenUpTo(phase.op, phase);
       const PhaseKind first = FirstPhaseOf(ops[phase.op].kind);
       if (first == PhaseKind::kColumns) phase.spare = false;
       return go_to(first);
@@ -182,12 +184,12 @@ SLUICE_ON_DEVICE inline bool GoOn(const PixelOp* ops, std::uint32_t count, Phase
     case PhaseKind::kColumns: return go_to(PhaseKind::kLines);
     case PhaseKind::kFilter:
     case PhaseKind::kLines: {
-      // A filter leaves the picture in the other place, a blur in the first one.
+      // A filter leaves the picture in the other place, a blur where it was copied to.
       if (phase.kind == PhaseKind::kFilter) phase.spare = !phase.spare;
       std::uint32_t next = phase.op + 1;
       while (next < count && ops[next].kind == PixelOpKind::kWords)
         ++next;
-      TakeUpTo(next, phase);
+      MarkWrittenUpTo(next, phase);
       break;
     }
     case PhaseKind::kWrite: return false;
@@ -255,7 +257,7 @@ SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Number* t
   const PixelOp* const ops = OpsOf(job, at.sample);
   const PixelOp* const end = ops + (phase.kind == PhaseKind::kWrite ? count : phase.op);
   const std::uint8_t* const picture = PictureOf(job, at.sample, phase.spare);
-  // kColumns reads the first place, so kSettle must write there.
+  // kColumns reads the picture where it was copied to, so kSettle must write there.
   const bool blurs = phase.kind == PhaseKind::kSettle && end->kind == PixelOpKind::kBlur;
   std::uint8_t* const settled = PictureOf(job, at.sample, phase.spare && !blurs);
   std::uint64_t sum = 0;
@@ -266,7 +268,7 @@ SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Number* t
     FourPixels run = LoadRun<kCount>(picture, channels, first);
     Findings found{scratch.means, scratch.table};
     for (const PixelOp* op = ops + phase.begin; op < end; ++op) {
-      TakeOp<kCount>(op, found, static_cast<std::uint32_t>(first), job.width, channels, run.at);
+      ApplyOp<kCount>(op, found, static_cast<std::uint32_t>(first), job.width, channels, run.at);
       found.means += op->kind == PixelOpKind::kContrast ? 1 : 0;
     }
     switch (phase.kind) {

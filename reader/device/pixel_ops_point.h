@@ -70,7 +70,8 @@ SLUICE_ON_DEVICE inline void LookUpPixel(const std::uint8_t* table, std::uint32_
     if (c < channels) values[c] = table[c * 256 + values[c]];
 }
 
-// `pixel`: its number in the picture. Random values are in the order of the rectangle's pixels.
+// Replaces a pixel that lies in the rectangle of a kErase or kNoise. `pixel`: its number in the
+// picture. Random values are in the order of the rectangle's pixels.
 SLUICE_ON_DEVICE inline void ErasePixel(const PixelOp* op, std::uint32_t pixel, std::uint32_t width,
                                         std::uint32_t channels, std::uint8_t* values) {
   const std::uint32_t y = pixel / width - std::uint32_t{op->top};
@@ -98,9 +99,9 @@ SLUICE_ON_DEVICE inline void ErasePixel(const PixelOp* op, std::uint32_t pixel, 
 // Runs one operation on pixels `first` .. `first` + kCount - 1 of a picture, which lie three bytes
 // apart. Does nothing for an operation that writes to another place.
 template <std::uint32_t kCount>
-SLUICE_ON_DEVICE inline void TakeOp(const PixelOp* op, const Findings& found, std::uint32_t first,
-                                    std::uint32_t width, std::uint32_t channels,
-                                    std::uint8_t* run) {
+SLUICE_ON_DEVICE inline void ApplyOp(const PixelOp* op, const Findings& found, std::uint32_t first,
+                                     std::uint32_t width, std::uint32_t channels,
+                                     std::uint8_t* run) {
 #define SLUICE_EACH_PIXEL SLUICE_UNROLL for (std::uint32_t p = 0; p < kCount; ++p)
   switch (op->kind) {
     case PixelOpKind::kEnd:

@@ -12,8 +12,8 @@ namespace sluice {
 
 namespace on_device {
 
-// The place inside [0, count) that a place outside mirrors, as FillBorder() of
-// format/pixels/lines.h has it.
+// The place in [0, count) whose value `place` gets: itself or, if it lies outside, the one that it
+// mirrors, as in FillBorder() of format/pixels/lines.h.
 SLUICE_ON_DEVICE inline std::uint32_t MirroredInto(std::int64_t place, std::uint32_t count) {
   if (count == 1) return 0;
   const std::int64_t period = 2 * (std::int64_t{count} - 1);

@@ -72,7 +72,7 @@ void PlayKernel(const Conversion& job) {
     for (at.block = 0; at.block < at.blocks; ++at.block) {
       PixelOpScratch scratch;
       const std::uint32_t count = CountOps(job, at.sample);
-      for (Phase phase; GoOn(OpsOf(job, at.sample), count, phase);)
+      for (Phase phase; AdvancePhase(OpsOf(job, at.sample), count, phase);)
         for (at.thread = 0; at.thread < kThreads; ++at.thread)
           RunPhase(job, table, count, phase, at, scratch);
     }
@@ -142,7 +142,7 @@ SimulatedDevice::SimulatedDevice(Before before) : before_(std::move(before)) {}
 SimulatedDevice::~SimulatedDevice() = default;
 
 std::byte* SimulatedDevice::Allocate(Blocks& blocks, std::size_t bytes) {
-  RequireWhole();
+  RequireUnbroken();
   auto* const memory = static_cast<std::byte*>(::operator new(bytes, kAlignment));
   const std::lock_guard lock(mutex_);
   blocks[memory] = bytes;
@@ -175,7 +175,7 @@ void SimulatedDevice::FreeDevice(std::byte* memory) noexcept {
 }
 
 std::uint64_t SimulatedDevice::FreeDeviceBytes() {
-  RequireWhole();
+  RequireUnbroken();
   const std::uint64_t used = DeviceBytes();
   const std::lock_guard lock(mutex_);
   return memory_ - std::min(used, memory_);
@@ -194,7 +194,7 @@ void* SimulatedDevice::Keep(std::map<void*, std::unique_ptr<T>>& all, std::uniqu
 }
 
 DeviceDriver::Stream SimulatedDevice::NewStream() {
-  RequireWhole();
+  RequireUnbroken();
   return Keep(streams_, std::make_unique<StreamState>());
 }
 void SimulatedDevice::FreeStream(Stream stream) noexcept {
@@ -204,7 +204,7 @@ void SimulatedDevice::FreeStream(Stream stream) noexcept {
   streams_.erase(stream);
 }
 DeviceDriver::Event SimulatedDevice::NewEventOf(bool timed) {
-  RequireWhole();
+  RequireUnbroken();
   return Keep(events_, std::make_unique<EventState>(timed));
 }
 void SimulatedDevice::FreeEvent(Event event) noexcept {
@@ -224,7 +224,7 @@ void SimulatedDevice::FreeGraph(Graph graph) noexcept {
   graphs_.erase(graph);
 }
 void SimulatedDevice::Launch(Stream stream, Graph graph) {
-  RequireWhole();
+  RequireUnbroken();
   const Actions& actions = *static_cast<const Actions*>(graph);
   StreamState& state = *static_cast<StreamState*>(stream);
   {
@@ -234,7 +234,7 @@ void SimulatedDevice::Launch(Stream stream, Graph graph) {
   state.changed.notify_all();
 }
 
-void SimulatedDevice::RequireWhole() const {
+void SimulatedDevice::RequireUnbroken() const {
   const std::lock_guard lock(mutex_);
   if (!broken_.empty()) throw Error(ErrorCode::kState, broken_);
 }
@@ -251,7 +251,7 @@ void SimulatedDevice::RequireInside(const Blocks& blocks, const void* memory,
 }
 
 void SimulatedDevice::Give(Stream stream, Work work, std::function<void()> action) {
-  RequireWhole();
+  RequireUnbroken();
   StreamState& state = *static_cast<StreamState*>(stream);
   {
     const std::lock_guard lock(state.mutex);

@@ -62,8 +62,8 @@ class SimulatedDevice final : public DeviceDriver {
   // is on, the stream captures a graph: its work is not done, and Wait(), Record() and Run() throw.
   void Run(Stream stream, std::function<void()> kernel);
   void SetCapturing(Stream stream, bool capturing);
-  // From now on, calls that allocate, make streams, events or graphs, or add work to a stream throw
-  // an Error with that reason. If the reason is empty, they no longer throw.
+  // From now on, calls that allocate, ask for free memory, make streams, events or graphs, or add
+  // work to a stream throw an Error with that reason. If the reason is empty, they no longer throw.
   void Break(std::string reason);
   // Sets the size of the memory that the device claims to have; allocations beyond that are not
   // refused.
@@ -86,7 +86,7 @@ class SimulatedDevice final : public DeviceDriver {
   std::byte* Allocate(Blocks& blocks, std::size_t bytes);
   void Free(Blocks& blocks, std::byte* memory) noexcept;
   void RequireInside(const Blocks& blocks, const void* memory, std::size_t bytes) const;
-  void RequireWhole() const;
+  void RequireUnbroken() const;
 
   const Before before_;
   mutable std::mutex mutex_;  // guards the following

@@ -12,12 +12,12 @@ stub = pathlib.Path(sys.argv[1])
 text = stub.read_text()
 # nanobind's name for paths lacks the type's argument, which mypy --strict asks for.
 text = text.replace("os.PathLike[str]", "os.PathLike").replace("os.PathLike", "os.PathLike[str]")
-# A result of type object is an array, or comes from a function of the user's.
+# A result of type object is an array, or comes from a user's function; with Any, type checkers allow every use of it.
 text = text.replace(") -> object:", ") -> Any:")
 # Lists and dicts that attributes return are read-only: sluice/_arguments.py.
 for kind, read_only in ("list", "Sequence"), ("dict", "Mapping"):
     text = re.sub(rf"(@property\n    def \w+\(self\) -> ){kind}\[", rf"\1collections.abc.{read_only}[", text)
-# Only the garbage collector calls it.
+# Removes __del__, which only the garbage collector calls.
 text = re.sub(r"    def __del__\(.*\n\n", "", text)
 # A parameter that takes an enumeration takes its words, too.
 for name, body in re.findall(r"^class (\w+)\((?:enum\.StrEnum|str, enum\.Enum)\):\n(.*?)(?=^\S)", text, re.M | re.S):

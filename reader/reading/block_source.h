@@ -92,7 +92,7 @@ class BlockSource {
 
   DatasetState& dataset_;
   const FieldChoice& choice_;
-  const FieldChoice others_;  // for a block whose pictures are all kept
+  const FieldChoice others_;  // choice_ without the image: for a block whose pictures are all kept
   const PictureCache* const kept_;
   const std::atomic<bool>& give_up_;
   std::uint64_t opened_ = 0;

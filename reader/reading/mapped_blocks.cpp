@@ -115,7 +115,7 @@ void BlocksBehind::EndBatch() {
     const auto found = waits_.find(block);
     if (--found->second > 0) continue;  // the block was opened and closed again meanwhile
     waits_.erase(found);
-    if (open_.count(block) == 0) LetGo(block);
+    if (open_.count(block) == 0) Release(block);
   }
 }
 
@@ -161,7 +161,7 @@ void BlocksBehind::Trim(std::uint64_t block) const {
   Unmap(*around.shard, around.block_end, around.end);
 }
 
-void BlocksBehind::LetGo(std::uint64_t block) const {
+void BlocksBehind::Release(std::uint64_t block) const {
   const Around around = AroundOf(block, false);
   if (around.shard == nullptr) return;
   Unmap(*around.shard, around.begin, around.end);

@@ -19,7 +19,8 @@
 
 namespace sluice {
 
-// Finds the blocks that the window has passed, and releases them as Mapped::behind says.
+// Finds the blocks that the order's window has passed: all their rows of the epoch have been
+// played. Releases them as Mapped::behind says.
 //
 // A block is open from when the order announces it until all its rows of the epoch are planned. At
 // that time workers may still be decoding these rows. But each batch needs a free slot of the ring:
@@ -53,7 +54,7 @@ class BlocksBehind {
 
  private:
   BlocksBehind(DatasetState& dataset, const LoaderOptions& options);
-  void LetGo(std::uint64_t block) const;
+  void Release(std::uint64_t block) const;
   bool Needed(std::uint64_t block) const;
   // A block's surroundings in its shard, up to the nearest block that is needed or, with
   // `up_to_expected`, that is needed or expected.
@@ -73,7 +74,8 @@ class BlocksBehind {
   // The file that was prepared last for each shard; valid while it stays mapped.
   std::vector<const ShardFile*> prepared_;
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
-  std::unordered_set<std::uint64_t> expected_;             // for Behind::kDrop: in the page cache
+  // Blocks of Expect(), which must stay in the page cache; only for Behind::kDrop.
+  std::unordered_set<std::uint64_t> expected_;
   std::vector<std::uint64_t> closed_;                  // blocks that the current batch has closed
   std::deque<std::vector<std::uint64_t>> waiting_;     // the same of earlier batches, oldest first
   std::unordered_map<std::uint64_t, unsigned> waits_;  // block -> how many of these lists have it
@@ -121,7 +123,7 @@ class MappedBlocks : public BlockSource {
   std::deque<std::uint64_t> queue_;
   std::deque<Reading> in_flight_;
   PageMap page_map_;
-  bool cold_ = false;  // whether the block begun last was not in memory
+  bool cold_ = false;  // whether the part begun last was not in this process's page tables
   std::optional<BlocksBehind> behind_;
 };
 

@@ -14,10 +14,9 @@ namespace {
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-// Finds a word in a file with one word and number on each line. Returns its number, or `missing` if
-// the word is not there.
-std::uint64_t NumberBehind(const std::string& path, const std::string& word,
-                           std::uint64_t missing) {
+// Finds a word in a file with one word and number on each line. Returns the number after the word,
+// or `missing` if the word is not there.
+std::uint64_t NumberAfter(const std::string& path, const std::string& word, std::uint64_t missing) {
   std::ifstream file(path);
   std::string name;
   while (file >> name) {
@@ -29,7 +28,7 @@ std::uint64_t NumberBehind(const std::string& path, const std::string& word,
 }
 
 std::uint64_t LeftOnMachine() {
-  const std::uint64_t kilobytes = NumberBehind("/proc/meminfo", "MemAvailable:", kNoLimit / 1024);
+  const std::uint64_t kilobytes = NumberAfter("/proc/meminfo", "MemAvailable:", kNoLimit / 1024);
   return kilobytes * 1024;
 }
 
@@ -39,7 +38,7 @@ std::uint64_t LeftBy(const std::string& folder, const char* limit_file, const ch
   std::ifstream file(folder + "/" + limit_file);
   std::uint64_t limit = 0;
   if (!(file >> limit)) return kNoLimit;  // "max", or no such file
-  const std::uint64_t used = NumberBehind(folder + "/memory.stat", used_word, 0);
+  const std::uint64_t used = NumberAfter(folder + "/memory.stat", used_word, 0);
   return limit - std::min(limit, used);
 }
 

@@ -61,12 +61,13 @@ class NextUsesAhead {
   mutable Condition changed_;
   std::optional<std::uint64_t> wanted_ GUARDED_BY(mutex_);
   std::optional<std::uint64_t> computing_ GUARDED_BY(mutex_);
+  // The result, an empty one, for an epoch whose next uses could not be computed.
   const Uses unknown_ = std::make_shared<const std::vector<std::uint64_t>>();
   struct Known {
     std::uint64_t epoch = 0;
     Uses uses;
   };
-  std::vector<Known> known_ GUARDED_BY(mutex_);  // for the current epoch and the next
+  std::vector<Known> known_ GUARDED_BY(mutex_);  // for the epoch of Begin() and the one after
   bool stopped_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> give_up_{false};  // the result being computed is not wanted any more
   std::thread thread_;

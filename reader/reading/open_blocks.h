@@ -21,7 +21,7 @@ class OpenBlocks {
     std::shared_ptr<HeldBlock> held;
     std::uint64_t bytes = 0;
     std::uint64_t rows = 0;  // rows not planned yet
-    std::uint64_t used = 0;
+    std::uint64_t used = 0;  // the value of uses_ when the block was opened or used last
   };
   // Opens a block for its next `rows` rows; 0: unknown. If the block is not open, calls `ask()`,
   // which requests it and returns it with its size in bytes.

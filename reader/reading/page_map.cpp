@@ -35,7 +35,7 @@ struct ScanArguments {
   std::uint64_t regions = 0;   // address of the array to fill in
   std::uint64_t region_count = 0;
   std::uint64_t max_pages = 0;
-  std::uint64_t inverted = 0;  // page categories, like the next two
+  std::uint64_t inverted = 0;  // a set of page categories, like the next three
   std::uint64_t all_of = 0;
   std::uint64_t any_of = 0;
   std::uint64_t returned = 0;

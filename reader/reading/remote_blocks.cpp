@@ -268,7 +268,8 @@ std::uint64_t RemoteBlocks::MemoryBytes(const DatasetState& dataset, const Loade
   const bool scattered = options.order.shuffle == Shuffle::kRandom ||
                          !options.order.samples.all() || options.order.batches;
   const std::uint64_t in_ring = scattered ? rows * block_bytes : windows * open;
-  // Blocks on their way and blocks for the next windows; a block begins while there is room.
+  // Blocks on their way, and blocks for the next windows. Each sum may exceed its limit by a block,
+  // because a block is begun as long as any room is left.
   const std::uint64_t ahead =
       2 * (ReadAheadBytesOf(options).value_or(kMaxRemoteAhead) + block_bytes);
   const std::uint64_t held = open + in_ring + ahead + RowWorkersOf(options) * block_bytes;

@@ -4,7 +4,8 @@
 // rows hold it until they are decoded. Requests begin in the order in which blocks are needed; the
 // frame of a shard (its header, directory and tail) comes before the shard's blocks. Enough bytes
 // are requested at once to keep the link busy, as the store has measured it. While the trainer
-// plays, blocks of the next windows are fetched, too, because lanes open their windows in bursts.
+// plays, blocks of the next windows are fetched, too, because the order announces all blocks of a
+// lane's window at once.
 //
 // A block is fetched whole, or without its payloads if no chosen field has any, or if all of its
 // pictures are kept decoded. (A field's payloads lie together, so ranges of some fields could be
@@ -42,7 +43,7 @@ class RemoteBlocks : public BlockSource {
   // block is closed.
   static std::uint64_t MaxOpenBytes(const DatasetFacts& dataset, const LoaderOptions& options);
   // The most bytes that a loader holds: open blocks, blocks that rows in the ring still need,
-  // blocks on their way, and idle pieces that stay in memory.
+  // blocks on their way, and idle pieces (blocks and parts of frames) that stay in memory.
   static std::uint64_t MemoryBytes(const DatasetState& dataset, const LoaderOptions& options);
   // Bytes of the connections' buffers, of the table of pieces and, with a cache, of the next uses.
   static std::uint64_t BookkeepingBytes(const DatasetState& dataset, const LoaderOptions& options);
@@ -68,7 +69,7 @@ class RemoteBlocks : public BlockSource {
   // A block that was opened, and has not been read yet.
   struct Pending {
     std::uint64_t number = 0;
-    std::uint64_t urgency = 0;
+    std::uint64_t urgency = 0;  // the smaller, the more urgent
     std::shared_ptr<HeldBlock> held;
     std::vector<ShardParts::Held> frame;  // of the block's shard, if the shard is not open
     ShardUse shard;
@@ -81,8 +82,12 @@ class RemoteBlocks : public BlockSource {
     std::uint32_t shard = 0;
     ShardParts::Block parts;
   };
+  // Returns whether the next uses are known, or not needed. When they become known, tells the cache
+  // those of unscheduled_.
   bool KnowsNextUses();
   void AwaitNextUses(const Pending& pending);
+  // Whether to fetch the whole block, not only its table. Sets `without_image` to whether the
+  // block's pictures need not be fetched.
   bool TakesWhole(std::uint64_t block, bool& without_image) const noexcept;
   ShardParts::Held BeginPiece(std::uint64_t block, const SampleRef& first,
                               const ShardParts::Block& parts, bool whole, std::uint64_t urgency);

@@ -8,8 +8,9 @@
 //
 // Any process may be killed at any time. Each loader holds a lock on a byte of the file, which the
 // kernel drops when its process ends, so that others see which makers are gone. As long as a maker
-// lives, nobody takes its place from it, so no row is ever written by two loaders. A reader
-// looks at the word before and after it copies, so it notices if the row was replaced meanwhile.
+// lives, nobody else uses the place that it is filling, so no row is ever written by two loaders. A
+// reader looks at the word before and after it copies, so it notices if the row was replaced
+// meanwhile.
 #pragma once
 
 #include <atomic>

@@ -238,7 +238,8 @@ bool ShardStage::MakeRoom(std::uint64_t bytes) const {
   return used + bytes <= budget_;
 }
 
-// The part of a task that needs the stage's lock. Opens the file to fill as `copy`.
+// The part of a task that needs the stage's lock. Returns kCopied if the shard has a copy now, or
+// if the copy can be made: then `copy` is the open file to fill.
 ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
   const FileHandle root = TakeLock(root_.OpenLock(kLockFile), LOCK_EX);
   if (!root) return Outcome::kBusy;

@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t kPictureAlignment = 16;
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
 constexpr std::size_t kStoredRows = 16384;  // row lengths allocated at a time
-// Pictures of one conversion have one form, or two with grey ones. A dataset with more than
-// kMaxForms forms keeps the JPEGs of its sources. Pictures whose form has no more room in the table
-// are not cached.
+// Pictures that one conversion encoded have one form, or two if some are grey. Only a dataset that
+// keeps its sources' JPEGs, which may all differ, can have more than kMaxForms forms. A picture of
+// a form that no longer fits into the table is not cached.
 constexpr std::size_t kMaxForms = 4096;
 constexpr std::uint64_t kBytesPerMB = 1'000'000;
 

@@ -96,12 +96,12 @@ class DeviceCache final : public PictureCache {
   std::byte* begin_ = nullptr;
   std::size_t size_ = 0, used_ = 0;
   Staging staging_[2];
-  std::size_t turn_ = 0;
+  std::size_t turn_ = 0;  // the staging memory that is being filled
   OwnStream stream_;
   std::unordered_set<JpegForm, FormHash, FormEqual> forms_;
-  std::vector<std::unique_ptr<std::uint32_t[]>> rows_;
-  std::uint32_t* rows_end_ = nullptr;  // the end of the last array of rows_
-  std::size_t rows_left_ = 0;          // how many numbers of that array are still free
+  std::vector<std::unique_ptr<std::uint32_t[]>> rows_;  // arrays of rows' sizes, by StoreRowBytes()
+  std::uint32_t* rows_end_ = nullptr;                   // the end of the last array of rows_
+  std::size_t rows_left_ = 0;  // how many numbers of that array are still free
   std::atomic<std::uint64_t> pictures_{0}, bytes_{0};
 };
 

@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace {
 
-// Takes `count` of a budget; returns false if there is not so much left.
+// Takes `count` of a budget, from number `at` on. Returns false if there is not so much left.
 bool TakeOf(std::atomic<std::uint32_t>& taken, std::size_t count, std::size_t budget,
             std::uint32_t& at) {
   at = taken.load(std::memory_order_relaxed);
@@ -50,6 +50,7 @@ void DeviceSlot::WaitOn(DeviceDriver::Stream stream) {
   }
   driver_.Wait(stream, ready());
   const TrainerStream named{stream, std::this_thread::get_id()};
+  // Whether the handle names another stream in each thread, as cudaStreamPerThread does.
   const bool of_thread = driver_.ForOtherThreads(stream) != stream;
   const MutexLock lock(mutex_);
   const auto known = std::ranges::find_if(streams_, [&](const TrainerStream& other) {

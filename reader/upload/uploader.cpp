@@ -31,8 +31,8 @@ ImageBatch DeliveredImage(const ImageBatch& shipped, const PixelProgram& program
   return image;
 }
 
-// Asks by the stream's own handle, and by the handle that other threads use for it, as Reclaim()
-// does.
+// Asks by both handles that Reclaim() may use, depending on its thread: the stream's own, and the
+// one that other threads use for the stream.
 bool PinnedSlots::IsCapturing(const TrainerStream& stream) {
   return driver_->IsCapturing(stream.stream) ||
          driver_->IsCapturing(driver_->ForOtherThreads(stream.stream));

@@ -67,7 +67,7 @@ void CheckPixelOps(const Ops& ops, const Shape& shape, bool planar, std::uint32_
       PixelOpScratch scratch;
       std::memset(&scratch, 0xA5, sizeof scratch);
       const std::uint32_t count = CountOps(batch.job, at.sample);
-      for (Phase phase; GoOn(OpsOf(batch.job, at.sample), count, phase);)
+      for (Phase phase; AdvancePhase(OpsOf(batch.job, at.sample), count, phase);)
         for (at.thread = 0; at.thread < threads; ++at.thread)
           RunPhase(batch.job, batch.table(), count, phase, at, scratch);
     }
@@ -141,7 +141,7 @@ TEST_CASE("A device rotates hues as the host does") {
     StepScratch scratch;
     RunPixelOps(&op, 1, {host.data(), count, 1, 3}, scratch);
     for (std::uint32_t p = 0; p < count; ++p)
-      TakeOp<1>(&op, Findings(), p, count, 3, &device[3 * p]);
+      ApplyOp<1>(&op, Findings(), p, count, 3, &device[3 * p]);
     REQUIRE(device == host);
   }
 }

@@ -33,8 +33,8 @@
 
 namespace nanobind::detail {
 
-// Notes that an argument takes numbers from `low` to `high`, and this one lies outside:
-// arguments.cpp.
+// Notes that `number` was refused, because it is not from `low` to `high`, the range that the
+// argument takes (arguments.cpp).
 void NoteRefused(handle number, long long low, unsigned long long high) noexcept;
 
 // In Python, True is a number, too. But where this module takes numbers, it refuses truth values,
@@ -240,7 +240,7 @@ ConvertSource SourceOf(const SourceOrFolder& given);
 // Whether reading the source waits for a server.
 bool IsRemote(const ConvertSource& source);
 
-// Dataset::Open(), with a warning where its file system cannot map files.
+// Dataset::Open(), with a warning if the dataset's file system cannot map files.
 Dataset OpenDataset(const std::filesystem::path& path, const ReadLimits& limits = {});
 
 // LoaderMemory's members by name.

@@ -130,8 +130,8 @@ void BindSummary(nb::module_& module) {
 }
 
 // Runs a conversion, reports its progress, and stops at Ctrl-C. If a server is involved, this
-// function does not wait for the conversion to stop: that continues on a thread of its own until it
-// notices the request, and does not call Python any more.
+// function does not wait for the conversion to stop: the conversion continues on a thread of its
+// own until it notices the request to stop, and does not call Python any more.
 ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dataset,
                    const ConvertOptions& options, const nb::object& on_progress) {
   struct Shared {
@@ -182,7 +182,8 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
 ConvertSummary ConvertHere(const SourceOrFolder& given, const std::filesystem::path& dataset,
                            const std::optional<Progress>& progress, ConvertOptions options) {
   const ConvertSource source = SourceOf(given);
-  // Another size replaces the default, as on the command line.
+  // If `size` or `short_side` is given, it replaces the default of `max_side`, as on the command
+  // line.
   GeometryOptions& geometry = options.geometry;
   if ((geometry.size || geometry.short_side) && geometry.max_side == GeometryOptions().max_side)
     geometry.max_side.reset();

@@ -285,7 +285,8 @@ void BindDataset(nb::module_& module) {
            nb::sig("def array(self, field: str) -> typing.Any"),
            "A field as a numpy array; an image as height x width x channels")
       .def("payload", &PySample::Payload, "field"_a = "",
-           "The stored bytes of an image: a JPEG file, or raw pixels")
+           "The stored bytes of an image: a JPEG file, or raw pixels (compressed by zstd if they "
+           "are stored so). A packed image is returned as a JPEG file")
       .def_prop_ro("index", [](const PySample& self) { return self.sample.index(); })
       .def_prop_ro(
           "key",

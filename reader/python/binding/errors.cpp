@@ -16,7 +16,7 @@ nb::object& ErrorType() {
 }  // namespace
 
 nb::object ExceptionOf(const Error& error) {
-  // Paths are bytes; those that are not UTF-8 are escaped.
+  // A path may have bytes that are not UTF-8; they are escaped.
   const std::string whole = error.what();
   const std::string& sentence = error.sentence();
   const std::string text =

@@ -104,7 +104,8 @@ auto Range(const char* name, double T::*low, double T::*high) {
                  }};
 }
 
-// A list of floats. Python gets doubles that it prints with as few digits: 0.1, not 0.10000000149.
+// A list of floats. Python gets the doubles that have the floats' shortest decimal forms: 0.1, not
+// 0.10000000149.
 template <class T>
 auto Floats(const char* name, std::vector<float> T::*member) {
   return Keyword{name,

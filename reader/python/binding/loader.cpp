@@ -38,7 +38,9 @@ struct PyLoader {
   std::chrono::milliseconds timeout;      // 0: none
   std::chrono::milliseconds signal_poll;  // how often a wait checks for signals
   bool remote = false;
-  bool may_be_a_rank = false;  // nobody has said yet which rank this process is
+  // Neither an option nor the environment said which rank this process is, so that
+  // torch.distributed may say it later.
+  bool may_be_a_rank = false;
   std::uint64_t next_epoch = 0;
   std::mutex beginning;                 // held while a walk begins, without the GIL
   std::atomic<std::uint64_t> walks{0};  // walks begun so far; only the last one continues

@@ -89,7 +89,8 @@ int UserCalls::Traverse(visitproc visit, void* arg) const {
 }
 
 void UserCalls::Clear() {
-  // Dropped last: what they lead to may call this loader again.
+  // The objects are destroyed when this function returns, because their destructors may call this
+  // loader again.
   std::vector<nb::object> dropped = {std::move(raised_)};
   for (nb::object& object : objects_)
     dropped.push_back(std::move(object));

@@ -52,7 +52,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
     if (raised_.is_valid() && waits_ == std::this_thread::get_id()) {
       throw std::runtime_error("interrupted");  // Play() is about to raise it in this thread
     }
-    const nb::object called = *function;  // also says that it is in use, to the garbage collector
+    const nb::object called = *function;  // this reference tells the garbage collector of the use
     if (!called.is_valid()) throw std::runtime_error("the Loader is closed");
     const Running running(*this);
     try {
@@ -87,7 +87,8 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   [[noreturn]] void RaiseWithCause(const Error& error);
 
   std::list<nb::object> objects_, native_;
-  std::deque<std::pair<std::string, nb::object>> causes_;  // the latest, with their lines of text
+  std::deque<std::pair<std::string, nb::object>>
+      causes_;             // the latest exceptions, after their lines
   nb::object raised_;      // an exception that is not an Exception, until it is passed on
   std::thread::id waits_;  // the thread that is in Play()
 };

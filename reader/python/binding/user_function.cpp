@@ -13,8 +13,9 @@ void RequireCallable(const char* option, const nb::object& function) {
       (std::string(option) + " is a function or None, not " + Utf8Of(nb::repr(function))).c_str());
 }
 
-// The rows that a Python function sees, while it runs. Arrays over them keep this object alive, so
-// the caller can tell whether the function kept one. If so, that array keeps the memory, too.
+// The rows that a Python function sees, while it runs. Arrays over the rows keep this object alive,
+// so Call() can tell whether the function kept an array. If it did, this object keeps the memory,
+// too, which the array points to.
 template <class Rows>
 struct Seen {
   Rows* rows;

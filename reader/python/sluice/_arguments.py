@@ -86,6 +86,7 @@ def _enumerators(name: str) -> list[str]:
 
 
 def _words(kind: str) -> str:
+    """What an error says of an annotated kind: the words of an enumeration, "a whole number from 0" for int."""
     words = kind.replace("_sluice.", "sluice.").replace("sluice.sluice.", "sluice.").replace("collections.abc.", "")
     words = re.sub(r"\b_\w+", lambda found: _STATED.get(found[0], found[0]), words)
     words = re.sub(r"sluice\.(\w+)", lambda found: " | ".join(map(repr, _enumerators(found[1]))) or found[0], words)

@@ -26,7 +26,7 @@ def _upright(image: Any) -> Any:
 
 
 def _without_loss(field: Field, image: Any) -> Any:
-    """An image of Pillow as one of grey or RGB, unless that would lose something."""
+    """An image of Pillow converted to grey or RGB. Raises ValueError if that would lose something."""
     if image.mode in ("I", "F"):
         raise ValueError(
             f"field {field.name!r} is given an image of mode {image.mode!r}, whose values a picture cannot hold: "

@@ -122,7 +122,7 @@ std::shared_ptr<const HeldBlock> DirectFiles::Read(std::uint32_t number, const S
     }
   }
   if (read.done < read.bytes) Salvage(*file, entry.offset, {0, entry.bytes}, *held);
-  LetGo(*file, entry.offset, entry.bytes);
+  DropCached(*file, entry.offset, entry.bytes);
   return held;
 }
 
@@ -159,7 +159,7 @@ void DirectFiles::Salvage(const File& file, std::uint64_t block_offset, ByteRang
   }
 }
 
-void DirectFiles::LetGo(const File& file, std::uint64_t offset, std::uint64_t bytes) noexcept {
+void DirectFiles::DropCached(const File& file, std::uint64_t offset, std::uint64_t bytes) noexcept {
   if (file.direct) return;
   posix_fadvise(file.handle.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
                 POSIX_FADV_DONTNEED);
@@ -238,7 +238,7 @@ void DirectBlocks::Start(Pending& pending) {
     pending.shard = dataset_.table.Shard(first.shard, fault);
     if (pending.shard == nullptr) {
       pending.failed = true;
-      return GoOn(pending);
+      return Continue(pending);
     }
     pending.file = files_.Open(first.shard, pending.shard);
     const std::uint64_t bytes = pending.shard->block_entry(first.block).bytes;
@@ -254,7 +254,7 @@ void DirectBlocks::Start(Pending& pending) {
   } catch (const std::exception&) {
     pending.failed = true;  // each of the block's samples will report it
   }
-  GoOn(pending);
+  Continue(pending);
 }
 
 void DirectBlocks::StartRange(Pending& pending, ByteRange range) {
@@ -330,12 +330,12 @@ void DirectBlocks::FinishRead() {
   } catch (const std::bad_alloc&) {
     pending.failed = true;
   }
-  DirectFiles::LetGo(*pending.file, read.offset, read.bytes);
+  DirectFiles::DropCached(*pending.file, read.offset, read.bytes);
   pending.reads.remove_if([&read](const BlockRead& one) { return &one == &read; });
-  GoOn(pending);
+  Continue(pending);
 }
 
-void DirectBlocks::GoOn(Pending& pending) {
+void DirectBlocks::Continue(Pending& pending) {
   if (!pending.reads.empty()) return;
   const bool go_on = pending.table_first && !pending.failed;
   if (go_on && !GivesUp()) StartParts(pending);

@@ -41,8 +41,8 @@ class DirectFiles {
     ShardUse shard;
   };
   std::shared_ptr<const File> Open(std::uint32_t number, const ShardUse& shard);
-  // Call it for a shard that was opened with O_DIRECT and whose read failed with EINVAL: from now
-  // on treats its file system as one that refuses O_DIRECT.
+  // Call it for a shard that was opened with O_DIRECT and whose read failed with EINVAL. Opens the
+  // shard's file without O_DIRECT, now and from now on, as on a file system that refuses O_DIRECT.
   std::shared_ptr<const File> Refuse(std::uint32_t number, const ShardUse& shard);
 
   // Reads a block on the calling thread. Parts that cannot be read are Lost().
@@ -58,7 +58,7 @@ class DirectFiles {
                       HeldBlock& held);
   // If a range was read through the page cache, drops it from there. Call it once the range has
   // been read.
-  static void LetGo(const File& file, std::uint64_t offset, std::uint64_t bytes) noexcept;
+  static void DropCached(const File& file, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
   BlockMemory& memory() noexcept { return *memory_; }
   // The number of shards on file systems that refuse O_DIRECT.
@@ -131,7 +131,7 @@ class DirectBlocks : public BlockSource {
   void Start(Pending& pending);
   void StartRange(Pending& pending, ByteRange range);
   void StartParts(Pending& pending);
-  void GoOn(Pending& pending);  // continues once none of its reads is in flight
+  void Continue(Pending& pending);  // with the block, once none of its reads is in flight
   void FinishRead();
   bool ReadsAgain(Pending& pending, BlockRead& read);
   void MakeRoom(std::uint64_t bytes);

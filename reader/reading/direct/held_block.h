@@ -115,7 +115,9 @@ class HeldBlock {
   }
   std::byte* data() noexcept { return memory_.data(); }
   Bytes bytes() const noexcept { return bytes_; }
-  // False if the block's shard could not be opened, or if there was not enough memory.
+  // Whether View() returns the block, or throws why the block could not be read. False if the
+  // block's shard could not be opened, or if there was not enough memory: the thread that needs the
+  // block then reads it.
   bool read() const noexcept { return shard_ != nullptr && (!bytes_.empty() || fault_); }
   // The shard that the block was read from, if it was read.
   const ShardUse& shard() const noexcept { return shard_; }
