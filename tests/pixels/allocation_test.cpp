@@ -1,5 +1,5 @@
 // Counts heap allocations, for which it replaces the whole test program's operators new and delete.
-// (They are not inlined, because GCC would then warn that free() frees memory from new.)
+// (They must not be inlined: otherwise GCC warns that free() frees memory from new.)
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -72,7 +72,7 @@ std::vector<std::vector<std::byte>> MakeFiles(std::uint32_t width, std::uint32_t
   return files;
 }
 
-// The number of allocations in three rounds of files, without the first round.
+// Uses each file in three rounds. Returns the number of allocations in the second and third round.
 template <class Use>
 std::uint64_t CountAllocations(const std::vector<std::vector<std::byte>>& files, const Use& use) {
   std::uint64_t before = 0;
@@ -122,7 +122,7 @@ TEST_CASE("After the first pictures, decoding and recoding whole pictures alloca
         }) == 0);
 }
 
-TEST_CASE("Decoding several views allocates their planes, and little else that one does not need") {
+TEST_CASE("Decoding several views allocates their planes, and little else that one view does not") {
   constexpr std::int64_t kLists = 16 << 10;  // bytes for lists of regions, windows, jobs and planes
   std::vector<std::uint8_t> out(std::size_t{640} * 480 * 3);
   JpegOptions options;
@@ -156,10 +156,11 @@ TEST_CASE("A copy of coded data is never larger than the file") {
   CHECK(bytes.capacity() <= file.size() + baseline::kSegmentPadding);
 }
 
-TEST_CASE("Memory for a large picture is released with it") {
+TEST_CASE("After a large picture, whether it was read or refused, its memory is released") {
   constexpr std::uint32_t kWidth = 4000;  // 29 MB of coefficients with 4:2:0
   constexpr std::uint32_t kHeight = 2400;
-  constexpr std::int64_t kKept = 24 << 20;  // buffers of up to 16 MiB each may be kept
+  // Less than the picture's coefficients: only buffers of up to 16 MiB each may be kept.
+  constexpr std::int64_t kKept = 24 << 20;
   const std::vector<std::byte> small = MakeJpeg(MakePicture(64, 48), {.quality = 80});
   for (const bool subsample : {true, false}) {
     const std::vector<std::byte> large =

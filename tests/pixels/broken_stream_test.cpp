@@ -1,5 +1,5 @@
-// Broken JPEG streams: with every set of kernels, the decoder reports the same ones, and reads
-// nothing outside them.
+// Broken JPEG streams: with every set of kernels, the decoder refuses the same streams, and reads
+// no byte beyond them.
 #include <cstring>
 
 #include "format/pixels/baseline/scan_decoder.h"
@@ -110,7 +110,7 @@ TEST_CASE("Tables that break the standard's rules are not built") {
   spec.symbol_count = 1;
   spec.symbols[0] = 12;  // a DC size that 8-bit samples cannot have
   CHECK_FALSE(BuildCodes(spec, false, table));
-  spec.symbols[0] = 0x0B;  // nor this AC size
+  spec.symbols[0] = 0x0B;  // an AC size (11) that 8-bit samples cannot have
   CHECK_FALSE(BuildCodes(spec, true, table));
   spec.symbols[0] =
       0x30;  // a run without a value that is neither an end of block nor sixteen zeros

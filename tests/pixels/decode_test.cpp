@@ -250,7 +250,7 @@ TEST_CASE("16-bit pixels are decoded exactly, mirrored and in planes") {
           nullptr);
 }
 
-TEST_CASE("Payloads that contradict the table give an error message, and the next one decodes") {
+TEST_CASE("Payloads that contradict their description give a message, and the next one decodes") {
   const Picture picture = MakePicture(64, 64, 3);
   const auto file = MakeJpeg(picture);
   std::vector<std::uint8_t> out(64 * 64 * 3);

@@ -182,7 +182,8 @@ TEST_CASE("Raw pixels at their own size, mirrored or not, are the source's, with
 }
 
 TEST_CASE(
-    "Raw pixels that bypass the caches are the same, in whole rows and in parts, at any address") {
+    "With read_later, which lets writes bypass the caches, raw pixels are the same at any "
+    "address") {
   const std::uint32_t channels = GENERATE(1U, 2U, 3U, 4U);
   const Picture picture = MakePicture(61, 47, channels, channels);
   const std::vector<Region> regions = {
@@ -195,7 +196,10 @@ TEST_CASE(
     const auto expected = Decode(picture, region, PixelOrder::kInterleaved);
     for (const std::size_t begin : {0, 1, 15, 16, 17}) {
       std::vector<std::uint8_t> out(begin + expected.size() + 32, 77);
-      const PixelTarget target{out.data() + begin, channels, PixelOrder::kInterleaved, true};
+      const PixelTarget target{.data = out.data() + begin,
+                               .channels = channels,
+                               .order = PixelOrder::kInterleaved,
+                               .read_later = true};
       REQUIRE(decoder.Decode(Raw(picture), region, target) == nullptr);
       CHECK(std::equal(expected.begin(), expected.end(), target.data));
       const auto untouched = [](int value) { return value == 77; };

@@ -69,7 +69,7 @@ TEST_CASE("Weighted sums of lines are those of exact arithmetic to within their 
   }
 }
 
-TEST_CASE("Sums of lines are the same in every set, for any weights, until they saturate") {
+TEST_CASE("Sums of lines are the same in every set, for any weights, also where they saturate") {
   constexpr std::size_t kCount = 70;
   constexpr std::size_t kStride = 96;
   for (const std::uint32_t taps : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 253U, 254U, 255U, 256U, 300U}) {
@@ -85,7 +85,7 @@ TEST_CASE("Sums of lines are the same in every set, for any weights, until they 
         weights[t] = static_cast<std::uint16_t>((random[2 * t] << 8 | random[2 * t + 1]) % rest);
         rest -= weights[t];
       }
-      // With their bias, these sums reach 65536.
+      // With their bias, these sums reach 65536, which does not fit 16 bits: they must saturate.
       if (round == 0 && taps >= 256) {
         std::fill(weights.begin(), weights.begin() + 256, std::uint16_t{256});
         std::fill(weights.begin() + 256, weights.end(), std::uint16_t{0});

@@ -303,9 +303,9 @@ TEST_CASE("Truncated or contradictory packed images are refused") {
   CHECK(refused(changed(0, 2)));     // another form
   CHECK(refused(changed(1, 2)));     // two components
   CHECK(refused(changed(2, 0x32)));  // sampling
-  CHECK(refused(changed(3, 0)));     // no table
-  CHECK(refused(changed(4, 41)));    // not the entry's width
-  CHECK(refused(changed(9, 2)));     // a missing table
+  CHECK(refused(changed(3, 0)));     // no quantisation table
+  CHECK(refused(changed(4, 41)));    // not the payload's width
+  CHECK(refused(changed(9, 2)));     // a component whose table is missing
   // Only Unpack() checks reserved bytes.
   CHECK(packed::Unpack(changed(21, 1), coefficients) ==
         std::string("reserved bytes of the packed image are not zero"));
@@ -313,7 +313,7 @@ TEST_CASE("Truncated or contradictory packed images are refused") {
   REQUIRE(packed::ParseHeader(payload, header) == nullptr);
   const std::size_t row = header.rows_offset();
   CHECK(refused(changed(row + 3, 0xFF)));                     // billions of large coefficients
-  CHECK(refused(changed(header.directory_offset() + 3, 1)));  // a row that ends outside
+  CHECK(refused(changed(header.directory_offset() + 3, 1)));  // a row that ends beyond the payload
   CHECK(refused(changed(header.directory_offset() + 1, 0)));  // a row that ends before it begins
 }
 

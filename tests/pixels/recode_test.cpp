@@ -169,7 +169,7 @@ TEST_CASE("every frequency of halved chroma counts") {
 TEST_CASE("coefficients without a baseline code are never written") {
   RandomStream random(12, static_cast<Purpose>(999), 0);
   int taken = 0, refused = 0;
-  constexpr long kOfSamples = 1151;  // the strongest frequency of 8-bit samples
+  constexpr long kOfSamples = 1151;  // the largest coefficient that 8-bit samples can have
   for (int i = 0; i < 450; ++i) {
     // By `wildness`: coefficients as an encoder makes them, some up to four times as strong as
     // kOfSamples, or any that a file can hold.

@@ -1,6 +1,6 @@
-// Decodes a long segment from three places at once, with the file's own Huffman tables. The
-// samples, and whether the segment is refused, must be the same as if it is decoded from its
-// beginning.
+// Decodes a long segment from three places at once (by three strands), with the file's own Huffman
+// tables. The samples, and whether the segment is refused, must be the same as if it is decoded
+// from its beginning.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -114,7 +114,8 @@ struct Scan {
     SetBytes(out.Finish());
   }
 
-  // Copies `from` and the zeros that Segments::Read() adds into memory of exactly that size.
+  // Puts the bytes, and after them as many zeros as Segments::Read() appends, into memory of
+  // exactly this size.
   void SetBytes(const std::vector<std::uint8_t>& from) {
     size = from.size();
     bytes = std::make_unique<std::uint8_t[]>(size + baseline::kSegmentPadding);
@@ -270,7 +271,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("A broken segment is refused from three places as it is from its beginning") {
+TEST_CASE("A segment that is refused from its beginning is also refused from three places") {
   RandomStream random(22, static_cast<Purpose>(999), 0);
   const auto all = AllWays();
   int sound = 0, broken = 0;

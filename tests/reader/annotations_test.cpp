@@ -161,7 +161,8 @@ TEST_CASE("Parts cut off by a crop do not come back when the rest is rotated") {
         std::vector<std::uint8_t>{0, 0});
   CHECK(Boxes({90, 40, 110, 60, 0, 0, 200, 100}, map, {1, 0.49}).kept ==
         std::vector<std::uint8_t>{1, 1});
-  // Turned by an eighth, the corners show `fill`: (-5, 50) of the cropped picture lies in one.
+  // After an eighth of a turn, the corners of the result show `fill`. The point (95, 50), which the
+  // crop has cut off, is mapped into such a corner, and a box around it must still be dropped.
   frame.warp = AffineAbout(100, 100, {.degrees = 45});
   const PointMap eighth(frame, 200, 100);
   CHECK(Boxes({90, 45, 98, 55}, eighth).kept == std::vector<std::uint8_t>{0});

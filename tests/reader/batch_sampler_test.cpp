@@ -101,7 +101,8 @@ TEST_CASE("Ranks share each composed batch in contiguous parts") {
   }
   for (std::size_t b = 0; b < expected.size(); ++b) {
     CHECK(joined[b].samples == expected[b].samples);
-    CHECK(joined[b].pixels == expected[b].pixels);  // rows draw the same on any rank
+    CHECK(joined[b].pixels ==
+          expected[b].pixels);  // a row's random steps do not depend on the rank
   }
 }
 
@@ -208,7 +209,8 @@ TEST_CASE("Memory() counts the lists of composed batches, and what Row() needs")
     };
     return Loader(dataset, options).Memory().bookkeeping;
   };
-  // Three epochs are kept, each thread may have one in its own order, and one is being made.
+  // 8 bytes for each sample of an epoch's lists. The lists of three epochs are kept, those of one
+  // are being made, and each of the two threads may still use those of another.
   CHECK(bookkeeping(500) - bookkeeping(1) >= (3 + 2 + 1) * 8 * 499'000);
   Loader loader(dataset, options);
   const LoaderMemory before = loader.Memory();

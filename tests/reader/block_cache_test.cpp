@@ -106,8 +106,9 @@ TEST_CASE("a cached block that differs from the fetched one is found and fetched
     std::fstream(cached / "data").seekp(2'000'000).put('!');
   }
   SECTION("records changed") {
-    // The table has a page, then 8 bytes per piece, then 32 bytes per piece; the first five pieces
-    // hold the shard's header and directory.
+    // A piece is what the cache fetches and evicts as a whole: a block, or a part of the shard's
+    // header or directory, of which there are five. The table has a page, then 8 bytes for each
+    // piece, then a record of 32 bytes for each piece. This changes the record of piece 8, a block.
     const auto size = static_cast<std::streamoff>(std::filesystem::file_size(cached / "pieces"));
     const std::streamoff pieces = (size - 4096) / 40;
     std::fstream(cached / "pieces").seekp(4096 + pieces * 8 + 8 * 32 + 3).put('!');
@@ -189,7 +190,7 @@ TEST_CASE("a cache of half the dataset fetches again no more than Belady's minim
   const std::uint64_t block_bytes = BlockBytes(path) / blocks;
   REQUIRE(block_bytes * blocks == BlockBytes(path));
   const std::uint64_t room = blocks / 2;
-  const std::uint64_t frame = 100'000;
+  const std::uint64_t frame = 100'000;  // more than the shard's header and directory take
   options.stage->bytes = room * block_bytes + frame;
   constexpr std::uint64_t kEpochs = 4;
   Loader loader(OpenRemote(path), options);

@@ -83,8 +83,9 @@ LoaderOptions BorderOptions(const BorderCase& of) {
 }
 
 // Compares the map of a border with a white picture that has a black border. If a warp has mixed
-// white and black, a pixel inside the picture is more than half white at an edge, and at least a
-// quarter white at a corner.
+// white and black, a pixel inside the picture is at least half white at an edge and at least a
+// quarter white at a corner, and a pixel of the border is at most half white. So one that is more
+// than half white lies inside, and one that is less than a quarter white belongs to the border.
 void CheckBorder(const std::uint8_t* map, const std::uint8_t* picture, bool warps) {
   for (std::size_t p = 0; p < kPixels; ++p) {
     const int white = picture[p * 3];

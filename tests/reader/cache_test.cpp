@@ -64,8 +64,8 @@ TEST_CASE("Kept rows give the same batches to the byte, and later epochs decode 
         Loader plain(dataset, options);
         REQUIRE(PlayBatches(keeping, 0) == PlayBatches(plain, 0));
         REQUIRE(PlayBatches(keeping, 1) == PlayBatches(plain, 1));
-        // Where two epochs meet, two threads may have decoded the same picture; now all are
-        // kept.
+        // At the end of epoch 0, two threads may have decoded the same picture, one for each epoch.
+        // By now all are kept.
         const std::uint64_t decoded = keeping.Stats().payload_bytes;
         for (std::uint64_t epoch = 2; epoch < 5; ++epoch)
           REQUIRE(PlayBatches(keeping, epoch) == PlayBatches(plain, epoch));
@@ -248,7 +248,8 @@ TEST_CASE("Results of a deterministic function are kept, and it is not called fo
     CHECK(keeping.Describe().find("kept as sample_function left them") != std::string::npos);
     for (const std::uint64_t epoch : {0, 1})
       CHECK(PlayMade(keeping, epoch) == PlayMade(plain, epoch));
-    // The next epoch's first rows may be made while this one's last ones are.
+    // While the last rows of epoch 0 were made, other threads may have made the first rows of epoch
+    // 1, also of samples that were not kept yet. By now all are kept, and no more calls follow.
     const int settled = calls;
     CHECK(settled >= 60);
     for (const std::uint64_t epoch : {2, 3})

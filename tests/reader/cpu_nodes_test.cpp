@@ -57,7 +57,7 @@ CpuNodes TwoNodes(const std::filesystem::path& folder, const std::set<int>& cpus
 
 }  // namespace
 
-TEST_CASE("Nodes count if the thread may run on several of them") {
+TEST_CASE("Nodes are found only if the thread may run on several of them") {
   const TemporaryFolder folder;
   CHECK(CpuNodes::Find(folder / "nowhere").count() == 0);
   const std::set<int> cpus = Mine();

@@ -110,7 +110,7 @@ TEST_CASE("Every kind of field is read back, and an absent one says so") {
   CHECK(CodeOf([&] { bare.Decode(); }) == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("Wrong names, types and numbers are refused with the valid ones") {
+TEST_CASE("Wrong names, types and numbers are refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 10));
   CHECK(CodeOf([&] { dataset[10]; }) == ErrorCode::kInvalidArgument);

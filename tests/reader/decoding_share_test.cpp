@@ -10,11 +10,11 @@ using namespace sluice;
 
 namespace {
 
-// The host and the device, which both decode, and the seconds that a row costs each of them.
+// The host and the device, which both decode, and the seconds that each of them needs for a row.
 struct Sides {
-  double kept = 0;     // a thread's, for a row that the host decodes
-  double offered = 0;  // a thread's, for a row that is left to the device
-  double device = 0;   // the device's, for a row that is left to it
+  double kept = 0;     // seconds of a thread, for a row that the host decodes
+  double offered = 0;  // seconds of a thread, for a row that is left to the device
+  double device = 0;   // seconds of the device, for a row that is left to it
   unsigned threads = 4;
   bool trainer_waits = true;
 
@@ -23,7 +23,9 @@ struct Sides {
     return std::max(ThreadSeconds(share) / threads, share * device);
   }
 
-  // A second as the loader would measure it. `noise`: a factor on what it measures.
+  // Lets `share` learn from a second of playing, as the loader would measure it. `noise`: the
+  // factor by which the device's measured seconds are wrong; the host's are wrong by its inverse.
+  // Returns whether the share has changed.
   bool Play(DecodingShare& share, double noise = 1) const {
     const double x = share.share();
     const double rows = 1 / RowSeconds(x);
@@ -63,10 +65,10 @@ struct Sides {
 
 TEST_CASE("A fixed share does not change") {
   const Sides sides{300e-6, 20e-6, 1e-3};
-  for (const DecodeOn told : {DecodeOn::kHost, DecodeOn::kDevice}) {
-    DecodingShare share(told);
+  for (const DecodeOn decode : {DecodeOn::kHost, DecodeOn::kDevice}) {
+    DecodingShare share(decode);
     CHECK(share.fixed());
-    CHECK(sides.After(share, 10) == (told == DecodeOn::kDevice ? 1 : 0));
+    CHECK(sides.After(share, 10) == (decode == DecodeOn::kDevice ? 1 : 0));
     CHECK(share.changes() == 0);
   }
 }

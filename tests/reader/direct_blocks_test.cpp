@@ -86,7 +86,7 @@ TEST_CASE("If reads with O_DIRECT fail, the shard's later reads do without it") 
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
   DatasetState& state = *dataset.state();
   const std::atomic<bool> give_up{false};
-  for (const bool labels : {false, true}) {  // of blocks, their tables alone
+  for (const bool labels : {false, true}) {  // if true, only the blocks' tables are read
     LoaderOptions options;
     if (labels) options.output.fields = {"label"};
     const FieldChoice choice = FieldChoice::Of(state, options);
@@ -150,7 +150,8 @@ TEST_CASE("The kernel's queue and threads give the same blocks, and memory is re
   }
 }
 
-TEST_CASE("If memory does not suffice for the open blocks, the least used one is read again") {
+TEST_CASE(
+    "If memory does not suffice for all open blocks, blocks that were closed are read again") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
   DatasetState& state = *dataset.state();
@@ -190,7 +191,7 @@ TEST_CASE("Blocks without memory to read ahead into are not waited for, and the 
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
   DatasetState& state = *dataset.state();
   const std::atomic<bool> give_up{false};
-  for (const bool labels : {false, true}) {  // of blocks, their tables alone
+  for (const bool labels : {false, true}) {  // if true, only the blocks' tables are read
     LoaderOptions options;
     if (labels) options.output.fields = {"label"};
     const FieldChoice choice = FieldChoice::Of(state, options);

@@ -55,8 +55,8 @@ std::filesystem::path WriteTwoImages(const TemporaryFolder& folder, int count) {
   return path;
 }
 
-// Fills the only unnamed file that this process has open in a folder with zeros.
-void ZeroNamelessFile(const std::filesystem::path& folder) {
+// Overwrites with zeros the only unnamed file that this process has open in the folder.
+void ZeroUnnamedFile(const std::filesystem::path& folder) {
   std::size_t found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code gone;
@@ -166,6 +166,7 @@ TEST_CASE("Kept pictures leave only the other fields to be read past the page ca
   const std::uint64_t before = loader.Stats().read_ahead_bytes;
   PlayBatches(loader, 2);
   PlayBatches(loader, 3);
+  // A page of each block. The loader plays two epochs, and may be one ahead.
   const std::uint64_t tables = 4096 * (150 / 4 + 1);
   CHECK(loader.Stats().read_ahead_bytes - before <= 3 * tables);
 }
@@ -187,7 +188,7 @@ TEST_CASE("A kept picture that its file has lost is read past the page cache aga
   const std::uint64_t decoded = loader.Stats().payload_bytes;
   REQUIRE(PlayBatches(loader, 3) == PlayBatches(plain, 3));
   REQUIRE(loader.Stats().payload_bytes == decoded);
-  ZeroNamelessFile(folder.path());
+  ZeroUnnamedFile(folder.path());
   for (const std::uint64_t epoch : {4, 5})
     REQUIRE(PlayBatches(loader, epoch) == PlayBatches(plain, epoch));
   CHECK(loader.Stats().payload_bytes - decoded >= dataset.images()[0].payload_bytes);

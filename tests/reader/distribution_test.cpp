@@ -1,6 +1,7 @@
-// Distributions of the random steps that the steps' own tests do not check. Each is read from its
-// result on pictures chosen for it. Numbers are counted in bins, and each count must be within five
-// standard deviations of the expected one.
+// Distributions of the random steps that the steps' own tests do not check. Each drawn number is
+// computed from the step's result: from a region, or from pixels that are chosen so that they show
+// the number. Most tests count the numbers in bins, and each count must be within five standard
+// deviations of the expected one. The blur's test checks mean and variance instead.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -223,7 +224,8 @@ TEST_CASE("The centre of a cut lies anywhere") {
   std::vector<double> xs, ys;
   for (std::uint64_t i = 0; i < kTries; ++i) {
     RandomStream draws(3, Purpose::kMix, i);
-    // A tenth of each side, so that edges cut off few. Those that are cut off are left out.
+    // Cuts of a tenth of each side, so that the image's edges shorten few of them. Shortened ones
+    // are left out.
     const CutRectangle cut = DrawCut(0.99, 200, 400, draws);
     if (cut.width == 20) xs.push_back((double(cut.left) + 0.5) / 181);
     if (cut.height == 40) ys.push_back((double(cut.top) + 0.5) / 361);
@@ -258,7 +260,8 @@ TEST_CASE("Batches are mixed as often as the probability says, by shares drawn f
         if (own != 1) shares.push_back(own);
       }
     }
-    // A cut of less than a quarter of each side (2 of 8 pixels) covers no pixel.
+    // Half of a cut's side is rounded down to whole pixels. So a cut of less than a quarter of each
+    // side (2 of 8 pixels), which is less than 1/16 of the area, covers no pixel.
     const double expected = 0.4 * double(batches) * (cut ? 1 - 1.0 / 16 : 1);
     CHECK(double(shares.size()) == Approx(expected).margin(5 * std::sqrt(expected)));
     if (!cut) CheckUniform(shares);  // Beta(1, 1)

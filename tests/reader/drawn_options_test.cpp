@@ -332,7 +332,8 @@ class DrawnPlaying {
     options.integrity.verify = Verify::kAlways;
     const OnFault policies[] = {OnFault::kError, OnFault::kSkip, OnFault::kSubstitute};
     options.integrity.on_fault = policies[Below(3)];
-    // If all samples of an epoch are damaged, that is an error.
+    // An epoch all of whose samples are damaged is an error. Short epochs, which may have no other
+    // samples, are left out.
     if (order_.order.samples.size() < 20 && (!order_.order.samples.all() || dataset.size() < 20))
       return;
     const std::vector<DrawnRows> substituted = options.integrity.on_fault == OnFault::kSubstitute

@@ -363,7 +363,7 @@ TEST_CASE("A disk that keeps no pages of its files is played and verified as any
 namespace {
 
 // Makes this process unable to map files read-only from now on, as on a file system that does not
-// allow it. False if the system has no such rules.
+// allow it. Returns false if the system has no filters for system calls (seccomp).
 bool RefuseToMapFiles() {
   constexpr auto kArgument = [](std::uint32_t number) {
     return static_cast<std::uint32_t>(offsetof(seccomp_data, args) + 8 * number);

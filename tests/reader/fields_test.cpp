@@ -147,7 +147,9 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
   };
   CHECK(bytes_of({"label"}) == 0);
   CHECK(bytes_of({"image"}) == 8 * 576);  // 576 is a multiple of 64, so there is no padding
-  CHECK(bytes_of({"blob"}) == (1 + 2 + 2 + 3 + 4 + 4 + 0) * 64 + 7 * 40);
+  // The blob of sample i has 40 i bytes. Those of samples 1 to 6 are padded to 1, 2, 2, 3, 4 and 4
+  // times 64 bytes; that of sample 7, the last, is not padded.
+  CHECK(bytes_of({"blob"}) == (1 + 2 + 2 + 3 + 4 + 4) * 64 + 7 * 40);
   // Neighbours are one range.
   LoaderOptions options;
   options.output.fields = {"image", "mask"};

@@ -22,7 +22,8 @@ namespace {
 constexpr std::uint32_t kMakeRing = 425;
 constexpr std::uint32_t kEnterRing = 426;
 
-// Forbids a call to this process and its children, for good. False if the system has no such rules.
+// Forbids a system call to this process and its children, for good. Returns false if the system has
+// no filters for system calls (seccomp).
 bool Forbid(std::uint32_t call) {
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -163,8 +163,8 @@ FieldValue JpegValue(std::uint32_t channels, std::uint8_t claimed_channels) {
                     Codec::kJpeg);
 }
 
-FieldValue
-UnsizedZstd() {  // a frame that does not declare its content's size, of one empty raw block
+// A zstd frame of one empty raw block, which does not declare the size of its content.
+FieldValue UnsizedZstd() {
   return PayloadValue(std::string("\x28\xB5\x2F\xFD\x00\x00\x01\x00\x00", 9), Codec::kZstd);
 }
 

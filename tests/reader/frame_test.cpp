@@ -1,5 +1,5 @@
-// Frames that are turned, have a border, are warped, or differ in size by epoch. They must treat
-// pixels, masks, boxes and points alike.
+// Frames (which part of a picture a sample shows, and how) that are turned, have a border, are
+// warped, or differ in size by epoch. They must treat pixels, masks, boxes and points alike.
 #include "reader/transform/frame.h"
 
 #include <algorithm>

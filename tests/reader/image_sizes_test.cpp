@@ -337,7 +337,7 @@ TEST_CASE("Memory() counts room for the largest image in each row, and no more")
     for (const Batch& batch : loader.Epoch(0))
       for (std::size_t row = 0; row < batch.size(); ++row)
         CHECK(std::uint64_t{batch.sizes()[row].width} * batch.sizes()[row].height <= max_pixels);
-    return loader.Memory().slots / (4 * 4096);
+    return loader.Memory().slots / (4 * 4096);  // for a row of one of four slots
   };
   // Widths are at most 7 and heights at most 8. A row takes 3 bytes a pixel, rounded up to 64
   // bytes.
@@ -345,7 +345,8 @@ TEST_CASE("Memory() counts room for the largest image in each row, and no more")
   CHECK(slots(ImageSizes::kPadded, 1000, {}) == 192);
   CHECK(slots(ImageSizes::kOwn, 20, {}) == 64);
   CHECK(slots(ImageSizes::kPadded, 20, {}) == 192);
-  // 7 x 2 becomes 14 x 4, and 3 x 8 becomes 4 x 10: at most 14 x 10.
+  // A picture of 7 x 2 would become 14 x 4, and one of 3 x 8 would become 4 x 10 (rounded down): at
+  // most 14 x 10. With quarter turns, each side may have 14 pixels.
   CHECK(slots(ImageSizes::kOwn, 1000, {ResizeShortSide(4)}) == 448);
   CHECK(slots(ImageSizes::kOwn, 1000, {RandomQuarterTurns(), ResizeShortSide(4)}) == 640);
 }

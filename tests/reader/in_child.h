@@ -1,4 +1,4 @@
-// Tests that need a process of their own.
+// Runs part of a test in a process of its own.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ inline constexpr bool kForks = false;
 inline constexpr bool kForks = true;
 #endif
 
-// Runs the action in a child process. Returns the child's exit code: 0 if the action returned true.
+// Runs the action in a child process. Returns 0 if the action returned true, 1 if it returned false
+// or threw, and 256 + the signal if a signal ended the child.
 inline int InChild(const std::function<bool()>& action) {
   const pid_t child = fork();
   REQUIRE(child >= 0);

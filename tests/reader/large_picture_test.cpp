@@ -58,7 +58,7 @@ std::vector<std::byte> LargeJpeg() {
   return file;
 }
 
-// The mean difference between an image and the pixels of the formula from (left, top) on.
+// The mean absolute difference between an image and the pixels of the formula from (left, top) on.
 double DifferenceAt(const ImageBatch& image, std::uint32_t left, std::uint32_t top) {
   double sum = 0;
   for (std::uint32_t y = 0; y < image.height; ++y) {
@@ -110,7 +110,8 @@ TEST_CASE("Crops of a picture of 200 megapixels take little memory in addition t
       most = std::max(most, AnonymousBytes());
     }
     CHECK(crops == kCrops);
-    // Payloads lie in the page cache, or in the loader's own memory: two, each rounded up.
+    // A mapped payload lies in the page cache. Otherwise the loader has memory of its own: for two
+    // payloads, and some more because their sizes are rounded up.
     const std::uint64_t held = loader.Memory().blocks;
     CHECK((held == 0) == (way == Way::kMapped));
     CHECK(held <= 3 * payload);
@@ -123,7 +124,8 @@ TEST_CASE("Crops of a picture of 200 megapixels take little memory in addition t
   options.transform = {CenterCrop(512)};
   Loader loader(Dataset::Open(path, all), options);
   for (const Batch& batch : loader.Epoch(0)) {
-    // JPEG blurs the grain, which has 16 levels.
+    // JPEG blurs the grain, which has 16 levels, so the difference is not 0. That the crop comes
+    // from the right place is shown by the larger difference from a place 200 pixels away.
     CHECK(DifferenceAt(batch.image(), (kWidth - 512) / 2, (kHeight - 512) / 2) < 8);
     CHECK(DifferenceAt(batch.image(), (kWidth - 512) / 2 + 200, (kHeight - 512) / 2) > 8);
   }

@@ -233,7 +233,7 @@ TEST_CASE("An iteration may continue in another thread that receives its iterato
     CHECK_FALSE(OnAnotherThread([&] { ++moved; }));
     CHECK(moved->index() == ++next);
   }
-  // A thread without the iterator gets no batches.
+  // The iterators are gone, so another thread may step through the range.
   std::vector<std::uint64_t> rest;
   CHECK_FALSE(OnAnotherThread([&] {
     for (const Batch& batch : range)

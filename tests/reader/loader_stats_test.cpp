@@ -19,7 +19,7 @@ Clock::time_point At(double seconds) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-// A loader of two threads over 100 seconds and batches.
+// What a loader of two threads measures in 100 seconds, in which it delivers 100 batches.
 LoaderStats Measured() {
   LoaderStats stats;
   stats.seconds = 100;
@@ -37,7 +37,9 @@ LoaderStats Measured() {
   return stats;
 }
 
-void Waits(LoaderStats& stats, double consumer, double decoders) {
+// Sets for how many of the 100 seconds the consumer waits, and for how many of their 200 the two
+// decoding threads.
+void SetWaits(LoaderStats& stats, double consumer, double decoders) {
   stats.consumer_wait_seconds = consumer;
   stats.consumer_seconds = 100 - consumer;
   stats.decode_wait_seconds = decoders;
@@ -63,7 +65,7 @@ TEST_CASE("A wait clock adds up the waits of all threads, including those under 
 TEST_CASE(
     "The verdict distinguishes a slow link from a slow disk, and a long start from a slow epoch") {
   LoaderStats stats = Measured();
-  Waits(stats, 60, 150);
+  SetWaits(stats, 60, 150);
   stats.read_seconds = 90;
   stats.read_wait_seconds = 10;
   CHECK(stats.bound() == Bound::kStorage);
@@ -86,7 +88,7 @@ TEST_CASE(
 
 TEST_CASE("The verdict says that a device decodes all the time, and its share of the pictures") {
   LoaderStats stats = Measured();
-  Waits(stats, 60, 150);
+  SetWaits(stats, 60, 150);
   stats.read_seconds = 5;
   stats.read_wait_seconds = 95;
   stats.device_pictures = 1000;
@@ -109,16 +111,16 @@ TEST_CASE("The verdict names what training waits for, and what to change") {
   CHECK(stats.bound() == Bound::kTrainer);
   CHECK_THAT(stats.Verdict(), ContainsSubstring("bound by the trainer: it waited 0.0%"));
   CHECK_THAT(stats.Verdict(), ContainsSubstring("and 1.5 batches were ready"));
-  Waits(stats, 60, 5);
+  SetWaits(stats, 60, 5);
   CHECK(stats.bound() == Bound::kDecoding);
   CHECK_THAT(stats.Verdict(), ContainsSubstring("bound by decoding: the trainer waited 60.0%"));
   CHECK_THAT(stats.Verdict(), ContainsSubstring("more threads"));
-  Waits(stats, 0, 150);
+  SetWaits(stats, 0, 150);
   stats.threads = 0;
   CHECK(stats.bound() == Bound::kDecoding);
   CHECK_THAT(stats.Verdict(), ContainsSubstring("decodes them, for 50% of the time"));
   stats.threads = 2;
-  Waits(stats, 60, 150);
+  SetWaits(stats, 60, 150);
   stats.read_seconds = 95;
   stats.read_wait_seconds = 5;
   CHECK(stats.bound() == Bound::kStorage);
@@ -128,7 +130,7 @@ TEST_CASE("The verdict names what training waits for, and what to change") {
   CHECK(stats.bound() == Bound::kPrefetch);
   CHECK_THAT(stats.Verdict(), ContainsSubstring("prefetch (now 2)"));
   // Without reading ahead it is the decoding threads that wait for the disk.
-  Waits(stats, 60, 5);
+  SetWaits(stats, 60, 5);
   stats.decode_cpu_seconds = 39;
   CHECK(stats.bound() == Bound::kDecoding);
   CHECK_THAT(stats.Verdict(), ContainsSubstring("20% of their work"));
@@ -259,7 +261,7 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
 
 TEST_CASE("The verdict on decoding or storage mentions pictures much larger than their rows") {
   LoaderStats stats = Measured();
-  Waits(stats, 40, 2);
+  SetWaits(stats, 40, 2);
   REQUIRE(stats.bound() == Bound::kDecoding);
   stats.shown_pixels = 1000;
   stats.picture_pixels = 10'000;
@@ -271,7 +273,7 @@ TEST_CASE("The verdict on decoding or storage mentions pictures much larger than
   stats.decode_cpu_seconds = 50;
   REQUIRE(stats.bound() == Bound::kStorage);
   CHECK_THAT(stats.Verdict(), ContainsSubstring("--max-side"));
-  Waits(stats, 1, 2);
+  SetWaits(stats, 1, 2);
   REQUIRE(stats.bound() == Bound::kTrainer);
   CHECK_THAT(stats.Verdict(), !ContainsSubstring("--max-side"));
 }

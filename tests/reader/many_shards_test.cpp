@@ -216,7 +216,15 @@ TEST_CASE(
   const TemporaryFolder folder;
   Manifest manifest;
   manifest.schema = Schema{{Field::Image(), Field::Label("label", {"a", "b"})}};
-  manifest.images = {{1, 48, 48, 4, 4, 4, 4, 3, 3, 0}};
+  manifest.images = {{.present = 1,
+                      .payload_bytes = 48,
+                      .max_payload_bytes = 48,
+                      .min_width = 4,
+                      .max_width = 4,
+                      .min_height = 4,
+                      .max_height = 4,
+                      .min_channels = 3,
+                      .max_channels = 3}};
   manifest.class_counts = {0, 0};
   // As many samples as a shard of this size could hold.
   ManifestShard shard;

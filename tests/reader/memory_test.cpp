@@ -22,8 +22,9 @@ using namespace sluice::test;
 
 namespace {
 
-// Header and directory, with the pages that the kernel maps around them, and the folios of up to 2
-// MiB around a block that was just read and not yet released.
+// Mapped in addition to blocks: for the header and the directory, the 64 KiB that the kernel maps
+// around a page that is read, for up to four pages; and the two folios of up to 2 MiB in which a
+// block begins and ends that was just read and is not yet released.
 constexpr std::uint64_t kMappedAlong = 4 * 65536 + 2 * (std::uint64_t{2} << 20);
 
 // Rewrites each shard in one large write, so that the page cache holds it in folios as large as
@@ -60,6 +61,8 @@ TEST_CASE("The memory bound is the sum for the slots, the threads and the window
   CHECK(memory.slots == loader.memory_bytes());
   CHECK(memory.slots >= 6 * 16 * kPictureBytes);
   CHECK(memory.slots < 6 * 17 * (kPictureBytes + 64));
+  // For each of two threads: 2 MiB, 24 bytes for each pixel of the largest picture with 32 pixels
+  // more on each axis, and four payloads.
   CHECK(memory.scratch == 2 * ((2 << 20) + 24 * 96 * 96 + 4 * kPictureBytes));
   CHECK(memory.own() == memory.slots + memory.scratch + memory.bookkeeping);
   // 100 blocks, of which 8 are open.
@@ -79,7 +82,8 @@ TEST_CASE("A rank of two has half of the window") {
   options.ranks.world_size = 2;
   const LoaderMemory shared = Loader(dataset, options).Memory();
   CHECK(shared.window == alone / 2);
-  // Two windows, or more if the ring holds more samples; in the tail, one block of each lane.
+  // Three windows rather than two, because of the number of samples that the ring holds, and in the
+  // tail one block of each of the four lanes.
   const std::uint64_t block = alone / 8;
   CHECK(shared.mapped == 3 * shared.window + 4 * block);
 }
@@ -221,6 +225,7 @@ TEST_CASE("Fields of variable size count twice their largest value for each row"
   LoaderOptions options = OptionsFor(5, 1);
   options.ring.prefetch = 3;
   options.ring.hold = 2;
+  // For a row: twice the largest value, and 128 bytes of overhead.
   const std::uint64_t boxes = 2 * 16 * 6 * 6 * 6 * 6 + 128;
   const std::uint64_t text = 2 * 80'000 + 128;
   for (const bool known : {true, false}) {
@@ -270,7 +275,7 @@ class MemoryGroup {
     if (!folder_.empty()) rmdir(folder_.c_str());
   }
   bool made() const { return !folder_.empty(); }
-  static constexpr int kNoEntry = 77;
+  static constexpr int kNoEntry = 77;  // this process may not put another one into the group
   // Runs the program in the group and returns its exit code, 256 + the signal that ended it, or
   // kNoEntry.
   int Run(const std::string& command) const {

@@ -90,7 +90,8 @@ TEST_CASE("Each sample of a mixture's part comes once before any comes again, ac
     for (const std::uint64_t sample : mixed.Epoch(epoch))
       played[sample < 500 ? 0 : sample < 577 ? 1 : 2].push_back(sample);
   }
-  const std::vector<std::uint64_t> draws = {2000, 1200, 400};  // 9 x 400 x weight / 9, rounded
+  // 9 epochs of 400 samples, by weights that add up to 9. Each epoch's shares are rounded.
+  const std::vector<std::uint64_t> draws = {2000, 1200, 400};
   for (std::size_t k = 0; k < 3; ++k) {
     CHECK(std::abs(static_cast<double>(played[k].size()) - static_cast<double>(draws[k])) <= 9);
     std::map<std::uint64_t, std::uint64_t> times;

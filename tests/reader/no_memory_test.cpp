@@ -11,7 +11,7 @@
 using namespace sluice;
 using namespace sluice::test;
 
-// Sanitizers have their own versions of these functions.
+// Sanitizers have their own operators new and delete, which this file replaces.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace {

@@ -148,7 +148,7 @@ TEST_CASE("An order is a function of the position, in whatever sequence position
   }
 }
 
-TEST_CASE("Following blocks are announced before they are opened, and once") {
+TEST_CASE("Following blocks are announced before they are opened, and only once") {
   const ShardPart part{{0, 1, 3, 5, 8, 13, 21, 34}};
   for (const DatasetShape& shape : {Equal(40, 200, 8), Uneven()}) {
     for (const bool whole : {true, false}) {
@@ -262,7 +262,8 @@ TEST_CASE("An order over a thousand million samples needs no list of them") {
       }
     }
     CHECK(samples.size() == 30'000);
-    // A list of the samples would take more than four billion bytes. The set above counts, too.
+    // A list of the samples would take more than four billion bytes. The set `samples`, which is
+    // counted, too, takes little.
     if (!kSanitized) CHECK(AnonymousBytes() < before + (16 << 20));
   }
 }
@@ -372,17 +373,18 @@ TEST_CASE("Each lane reads its own blocks, and has few of them open at once") {
   REQUIRE(shape.samples() - order.body() <= kLanes * 8);
 }
 
-TEST_CASE("Blocks are announced before they are needed, and in the body once each") {
+TEST_CASE(
+    "In the first half of an epoch, blocks are opened before they are needed, and once each") {
   const DatasetShape shape = Equal(20, 800, 8);
   EpochOrder order(shape, {Shuffle::kQuasiRandom, 1, 16, 0}, 0);
   std::vector<std::uint64_t> opened;
-  std::set<std::uint64_t> announced;
+  std::set<std::uint64_t> opened_so_far;
   for (std::uint64_t p = 0; p < shape.samples() / 2; ++p) {
     opened.clear();
     const SampleRef ref = order.At(p, opened);
     for (const std::uint64_t block : opened)
-      REQUIRE(announced.insert(block).second);
-    REQUIRE(announced.count(shape.first_block(ref.shard) + ref.block) == 1);
+      REQUIRE(opened_so_far.insert(block).second);
+    REQUIRE(opened_so_far.count(shape.first_block(ref.shard) + ref.block) == 1);
   }
 }
 

@@ -176,7 +176,7 @@ TEST_CASE("a text that is not a transform is refused") {
     CAPTURE(text);
     try {
       ParsePipeline(text);
-      FAIL_CHECK("it is read");
+      FAIL_CHECK("it is accepted");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::kInvalidArgument);
     }

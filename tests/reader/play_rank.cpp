@@ -1,5 +1,6 @@
 // play_rank DATASET OUT: plays the share of an epoch for the rank that a launcher gave this
-// process. Writes the number of its batches, and its samples, into OUT.RANK.of.WORLD_SIZE.
+// process. Writes the number of batches in this share, and then the numbers of its samples, into
+// OUT.RANK.of.WORLD_SIZE.
 #include <cstdio>
 #include <fstream>
 

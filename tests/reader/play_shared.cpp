@@ -1,6 +1,6 @@
 // play_shared DATASET FOLDER BYTES EPOCHS [PAUSE_US]: plays epochs whose rows are shared with other
-// loaders, and prints a digest of the batches and how many rows others had made. After each batch
-// it pauses.
+// loaders, and prints a digest of the batches and how many rows others had made. Pauses for
+// PAUSE_US microseconds after each batch.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -282,6 +282,7 @@ TEST_CASE("A picture of a played folder that cannot be read is a fault that name
   longer.push_back(std::byte{0});
   WriteAt(photos / "ant" / "3.img", longer);
   SetTime(photos / "ant" / "6.img", -5);
+  // By key: what the error must contain, as a regular expression.
   const std::map<std::string, std::string> why = {
       {"bee/7.img", "bee/7.img"},
       {"cow/8.img", "cut short"},
@@ -317,7 +318,7 @@ TEST_CASE("A picture of a played folder that cannot be read is a fault that name
   CHECK(SamplesOf(PlayBatches(substitutes, 0)).size() == 30);
 }
 
-TEST_CASE("An index is the list of samples until it is removed") {
+TEST_CASE("An index that exists is used as the list of samples until the index is removed") {
   const TemporaryFolder folder;
   const fs::path photos = WritePhotos(folder, 30);
   PlayOptions options = Playing();

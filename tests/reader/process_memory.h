@@ -27,8 +27,8 @@ inline std::uint64_t SumOfMappings(const std::string& name, const std::string& o
   return bytes;
 }
 
-// Resident pages that do not belong to a file, in bytes; 0 under sanitizers, which have many
-// themselves.
+// Resident pages that do not belong to a file, in bytes. Returns 0 under sanitizers, which have
+// many such pages themselves.
 inline std::uint64_t AnonymousBytes() {
   return kSanitized ? 0 : SumOfMappings("Anonymous", "");
 }

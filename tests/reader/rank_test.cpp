@@ -64,7 +64,8 @@ void RequireNoneTwice(std::vector<std::uint64_t> samples, std::uint64_t count) {
   REQUIRE(std::set(samples.begin(), samples.end()).size() == count);
 }
 
-class Environment {  // variables set for one test
+// Sets variables while an object lives, and unsets those of all other launchers.
+class Environment {
  public:
   explicit Environment(const std::map<std::string, std::string>& variables) {
     for (const char* name : kNames)
@@ -251,7 +252,8 @@ TEST_CASE("A rank reads its own lanes' blocks and, in the tail, those of its sam
       for (const Batch& batch : loader.Epoch(0)) {
         for (const std::uint64_t sample : batch.samples())
           blocks.insert(sample / 5);
-        // At most the batches that fit into the ring are planned of the next epoch.
+        // Later, the loader also reads for the next epoch, of which it plans only as many batches
+        // as the ring has free slots.
         if (batch.index() + 5 == loader.batches_per_epoch()) read = loader.Stats().read_ahead_bytes;
       }
       // A lane has 50 blocks, and its rank 24 / W lanes; the tail has fewer than 24 x 5 samples, of

@@ -159,7 +159,7 @@ TEST_CASE("A resume with a filter that now decides otherwise is refused") {
 TEST_CASE("Only the blocks with samples that a filter keeps are read ahead") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4000, 10));
-  // The filter keeps every second sample of every tenth block of ten.
+  // Blocks have ten samples. Of every tenth block, the filter keeps every second sample.
   LoaderOptions options = OptionsFor(50, 1);
   options.order.samples = SampleList::Where(dataset, [](const Sample& sample) {
     return sample.index() / 10 % 10 == 3 && sample.index() % 2 == 0;

@@ -173,7 +173,8 @@ TEST_CASE("If threads do little for each sample, some rest where fewer play fast
   CHECK(ThreadsAfter([&](unsigned threads, unsigned) {
           return BusySecond(threads, batches(threads), 0.5);
         }) == 1);
-  // Also if they wait for the thread that orders samples, once reading ahead has its largest depth.
+  // Some rest, too, if threads wait for the thread that orders samples, once reading ahead has its
+  // largest depth.
   const auto waiting = [&](double microseconds) {
     return [&, microseconds](unsigned threads, unsigned) {
       LoaderStats stats = BusySecond(threads, batches(threads), microseconds);
@@ -186,7 +187,8 @@ TEST_CASE("If threads do little for each sample, some rest where fewer play fast
   };
   CHECK(ThreadsAfter(waiting(0.5)) == 1);
   CHECK(ThreadsAfter(waiting(100)) == 8);
-  // Decoding takes longer: the tuning does not lower the rate to find out.
+  // If decoding a sample takes long, the tuning does not try fewer threads, since that would lower
+  // the rate.
   CHECK(ThreadsAfter(
             [&](unsigned threads, unsigned) { return BusySecond(threads, batches(threads), 100); },
             &changes) == 8);
@@ -203,7 +205,7 @@ TEST_CASE("If fewer threads play no faster, all decode again, and no other numbe
   // comes after the ring has grown.
   const Training idle{.step = 0.01, .decode = 0.02, .read = 0.001, .uneven = 0.03};
   CHECK(After(idle, 100, &changes) == Tuning{8, 8, 16 * kMiB});
-  CHECK(changes == 6 + 2);
+  CHECK(changes == 6 + 2);  // the ring from 2 to 8, and both changes of the trial
   // Nor does the tuning credit a trial with a rate that rises by itself.
   CHECK(ThreadsAfter([](unsigned threads,
                         unsigned second) { return CrowdedSecond(threads, 1000 + 50 * second); },
@@ -229,7 +231,7 @@ TEST_CASE("Whatever is measured, choices stay in their bounds and come to an end
       }
     }
     // For each thread but one: at most one rest, one return and three changes by trials. The other
-    // choices only grow.
+    // choices only grow: the ring six times, and reading ahead twice.
     CHECK(tuning.changes() <= (2 + 3) * 7 + 6 + 2);
   }
 }

@@ -312,7 +312,8 @@ TEST_CASE("A later row takes an earlier row's place, unless the earlier one is b
   const auto ahead = SmallStore(folder, 10), behind = SmallStore(folder, 10);
   REQUIRE(ahead->places() == 10);
   REQUIRE(TakeFrom(*behind, {0, 4, 1}) == Found::kToMake);
-  CHECK(TakeFrom(*ahead, {0, 14, 2}) == Found::kNotShared);  // the same place, which is in use
+  // Position 14 has the same place as position 4, modulo 10, and that row is being made.
+  CHECK(TakeFrom(*ahead, {0, 14, 2}) == Found::kNotShared);
   PutInto(*behind, {0, 4, 1}, 5);
   REQUIRE(TakeFrom(*ahead, {0, 14, 2}) == Found::kToMake);
   PutInto(*ahead, {0, 14, 2}, 6);

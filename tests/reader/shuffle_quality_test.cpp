@@ -29,8 +29,8 @@ DatasetShape ImageNet() {
 
 // The number of distinct classes in a batch of 1024, as the mean over 42 batches. All lanes open
 // their windows at the same time, so the number varies from batch to batch with a period of 3. The
-// batches are 29 apart, which is not a multiple of 3. `stored(i)`: which of the class-sorted
-// samples is stored as number i.
+// batches are 29 apart, which is not a multiple of 3, so that the mean has as many of each phase.
+// `stored(i)`: which of the class-sorted samples is stored as number i.
 template <class Stored>
 double DistinctClasses(const DatasetShape& shape, const OrderParameters& options, Stored stored) {
   EpochOrder order(shape, options, 0);

@@ -12,7 +12,7 @@
 using namespace sluice;
 using namespace sluice::test;
 
-// A sanitizer intercepts this function itself.
+// Sanitizers intercept pthread_create() themselves, so this file cannot replace it there.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace {
@@ -36,7 +36,7 @@ TEST_CASE("If a thread cannot be started, the loader is refused with advice") {
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 300));
   LoaderOptions options = OptionsFor(10, 3);
   options.stage = Stage{folder / "stage", 10'000'000};
-  // One copies to the stage, one plans, and three decode.
+  // One thread copies to the stage, one plans, and three decode.
   for (int most = 0; most < 5; ++most) {
     threads_left = most;
     std::string message;

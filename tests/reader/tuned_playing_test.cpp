@@ -59,8 +59,9 @@ class Trainer {
     learned_ = now;
   }
 
-  // Asks for the next batch when all other batches of the ring are ready, and takes much longer
-  // than they took, so that it never waits and the decoding threads are mostly idle.
+  // Waits until all other batches of the ring are ready, then four times as long as that took, and
+  // only then asks for the next batch. So the trainer never waits for a batch, and the decoding
+  // threads are mostly idle.
   void StepSlowly() {
     const Moment::time_point begin = Moment::now();
     const auto all_ready = [this] {
@@ -70,8 +71,8 @@ class Trainer {
     };
     while (!all_ready())
       std::this_thread::sleep_for(std::chrono::microseconds(50));
-    // If the machine stood still for a minute, the test waits no longer: the loader learns nothing
-    // from that time, and later changes still count.
+    // At most kLongest, so that the test does not wait for minutes if the machine stood still
+    // meanwhile. Then the loader learns nothing from this time, but from later steps.
     std::this_thread::sleep_for(std::min<Moment::duration>(4 * (Moment::now() - begin), kLongest));
     Step();
   }
@@ -131,6 +132,7 @@ TEST_CASE("Threads rest while a trainer is slow, come back when it is fast, and 
   while (trainer.Stats().threads < most)
     trainer.Step();
   slow_decoding = false;
+  // 42 intervals: threads that may rest do so after 40 (SelfTuning::kShrinkAfter).
   for (int step = 0; step < 8 * 42; ++step)
     trainer.StepSlowly();
   CHECK(trainer.Stats().threads == most);

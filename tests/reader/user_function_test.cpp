@@ -245,7 +245,10 @@ TEST_CASE("Images are read as their own type, and as no other") {
     }
   }
   const std::string no = "refused", yes = "read";
-  CHECK(said == std::vector{yes, no, no, no, no, no, yes, no, no, yes, no, no});
+  // In each line: image(), Values<std::uint16_t>(), floats(), and image() of the 16-bit mask.
+  CHECK(said == std::vector{yes, no, no, no,    // uint8
+                            no, no, yes, no,    // float32
+                            no, yes, no, no});  // bfloat16
 }
 
 TEST_CASE("A sample function that asks for a missing field or view gets an error that says so") {

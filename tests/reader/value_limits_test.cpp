@@ -35,7 +35,8 @@ Dataset WriteBlobs(const TemporaryFolder& folder, const std::vector<std::size_t>
   return Dataset::Open(folder.path(), limits);
 }
 
-// Grey raw pictures of these sides. The manifest states `said` as their maximum, unless it is 0.
+// Grey raw pictures of these sides. If `said` is not 0, the manifest states it as their largest
+// width and height.
 Dataset WritePictures(const TemporaryFolder& folder, const std::vector<std::uint32_t>& sides,
                       std::uint32_t said, const ReadLimits& limits = {}) {
   const Schema schema{{Field::Image()}};
@@ -72,13 +73,15 @@ std::map<std::uint64_t, std::string> FaultsOf(Loader& loader) {
   return faults;
 }
 
+// The code of the error that reading the sample's blob throws; kState, which it never throws, if it
+// is read.
 ErrorCode CodeOfReading(const Dataset& dataset, std::uint64_t sample) {
   try {
     (void)dataset[sample].Bytes("blob");
   } catch (const Error& error) {
     return error.code();
   }
-  return ErrorCode::kState;  // it was read
+  return ErrorCode::kState;
 }
 
 }  // namespace
@@ -86,13 +89,15 @@ ErrorCode CodeOfReading(const Dataset& dataset, std::uint64_t sample) {
 TEST_CASE("A value larger than the manifest says is not read") {
   const TemporaryFolder folder;
   // The third is larger than the manifest's maximum.
-  const Dataset dataset = WriteBlobs(folder, {1000, 2000, 2001, 5}, {{4, 5000, 2000}});
+  const Dataset dataset =
+      WriteBlobs(folder, {1000, 2000, 2001, 5}, {{.present = 4, .bytes = 5000, .max_bytes = 2000}});
   CHECK(dataset[1].Bytes("blob").size() == 2000);
   CHECK(CodeOfReading(dataset, 2) == ErrorCode::kCorrupt);
   Loader loader(dataset, Skipping(4));
   const auto faults = FaultsOf(loader);
   REQUIRE(faults.size() == 1);
   CHECK_THAT(faults.at(2), ContainsSubstring("larger than the manifest says"));
+  // Four slots (1 + prefetch + hold) of four rows, each with twice the largest value and overhead.
   CHECK(loader.Memory().variable < (1 + 2 + 1) * 4 * (2 * 2000 + 200));
   const VerifyReport report = VerifyDataset(folder.path());
   REQUIRE(report.faults.size() == 1);

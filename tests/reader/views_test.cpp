@@ -104,7 +104,7 @@ TEST_CASE("One decoding for all views gives nearly what each view gives alone") 
   }
 }
 
-TEST_CASE("Views share one decoding at full size if that is cheaper, JPEGs in version 1 only") {
+TEST_CASE("Views share one decoding at full size if that is cheaper, of JPEGs only in version 1") {
   const ImagePayload jpeg{Codec::kJpeg, PixelType::kUint8, 3, 500, 400, {}};
   const auto frames = [](std::size_t count, const Pipeline& steps) {
     std::vector<Frame> made;
@@ -307,7 +307,7 @@ TEST_CASE("Batches grow with the epoch in a loader that is made once") {
       throw Error(ErrorCode::kState, "of another size");
   };
   Loader loader(dataset, options);
-  // Memory is for the larger of the two.
+  // There is memory for the larger of the two sizes.
   CHECK(loader.memory_bytes() >= 4 * 8 * (24 * 20 * 3 + 12 * 12 * 3));
   std::size_t epochs = 0;
   for (std::uint64_t epoch = 0; epoch < 4; ++epoch, ++epochs) {

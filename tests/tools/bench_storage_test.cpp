@@ -74,8 +74,8 @@ TEST_CASE("options --direct, --cache, --stage and --share reach the loader and t
       animals.EpochJson({"--epochs", "19", "--prefetch", "2", "--cache", "decoded:3MB"});
   CHECK(kept["cache"] == "decoded");
   CHECK(kept["cache_bytes"] == 3'000'000);
-  // Twenty epochs are played, and most of them take the pictures from the cache. Before a sample is
-  // kept, it may be decoded for as many epochs as there are batches in flight.
+  // Twenty epochs of one batch each are played. The batches that are in flight before a picture is
+  // kept may each decode it (there are few, with --prefetch 2); later ones take it from the cache.
   CHECK(BytesRead(kept) < 10 * Dataset::Open(animals.data()).images()[0].payload_bytes);
   CHECK(animals.EpochJson({"--cache", "decoded"})["cache_bytes"].get<std::uint64_t>() > 0);
   const std::string folder = (stage / "with:colon").string();
