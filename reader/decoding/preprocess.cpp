@@ -73,17 +73,19 @@ struct Preprocess::State {
   // Makes a row in the calling thread.
   void Make(const ImagePayload* image, Bytes file, std::span<std::byte> row) {
     if (row.size() != shape_.sample_bytes()) RefuseSize(row.size(), 1);
-    RequireFiles(image == nullptr);
+    RequireFileReader(image == nullptr);
     std::unique_ptr<Workspace> workspace = Borrow();
     const std::optional<Error> error = Try(*workspace, image, file, row.data());
     Return(std::move(workspace));
     if (error) throw *error;
   }
 
+  // Makes the rows of all images of the job, with the help of the threads. Returns why rows could
+  // not be made. No image is begun later than `within` after the call.
   std::vector<RowFault> MakeAll(RowsJob& job, std::span<std::byte> rows,
                                 std::optional<std::chrono::microseconds> within) {
     if (rows.size() != job.size() * shape_.sample_bytes()) RefuseSize(rows.size(), job.size());
-    RequireFiles(!job.files.empty());
+    RequireFileReader(!job.files.empty());
     if (job.size() == 0) return {};
     job.rows = rows.data();
     constexpr std::chrono::microseconds kYear = std::chrono::hours(24 * 365);
@@ -119,7 +121,8 @@ struct Preprocess::State {
                                                  " bytes, and there is room for " +
                                                  std::to_string(has));
   }
-  void RequireFiles(bool has_file) const {
+  // Throws if a file is given, but no function that reads image files.
+  void RequireFileReader(bool has_file) const {
     if (!has_file || options_.image_files) return;
     throw Error(ErrorCode::kState,
                 "Preprocess: PreprocessOptions::image_files is empty, so only stored and decoded "

@@ -68,7 +68,7 @@ class RowPainter {
   const std::uint32_t views_version_;
   const SlotLayout& layout_;
   const std::unique_ptr<DevicePainter> device_;
-  const bool read_later_;
+  const bool read_later_;  // see PixelTarget
   CachedPicture cached_;
   From from_ = From::kPayload;
   std::vector<Frame> frames_;    // by view

@@ -19,10 +19,12 @@ class WaitClock {
     origin_ = now;
     ended_ = begun_ = 0;
   }
+  // A thread begins to wait.
   void Begin(Clock::time_point now) noexcept {
     ++waiting_;
     begun_ += At(now);
   }
+  // A thread that has waited since `begun` continues.
   void End(Clock::time_point begun, Clock::time_point now) noexcept {
     --waiting_;
     begun_ -= At(begun);
@@ -40,7 +42,7 @@ class WaitClock {
   Clock::time_point origin_;
   unsigned waiting_ = 0;
   double begun_ = 0;  // the sum of the times at which the waiting threads began
-  double ended_ = 0;
+  double ended_ = 0;  // seconds of the waits that have ended
 };
 
 }  // namespace sluice

@@ -19,6 +19,7 @@ SLUICE_ON_DEVICE inline float ShareOf(float distance, float reach, float slope) 
 // Makes output `i`: its first sample, and the weights of its taps.
 SLUICE_ON_DEVICE inline void MakeOutput(const kernels::WeightRule& rule, std::uint32_t i,
                                         std::uint16_t& begin, std::uint16_t* weights) {
+  // The centre is computed from that of the group's first output, as the host does (kWeightGroup).
   const std::uint32_t from = i / kernels::kWeightGroup * kernels::kWeightGroup;
   const double first_centre =
       rule.start + (rule.mirrored ? rule.out - 0.5 - from : from + 0.5) * rule.scale;

@@ -97,7 +97,7 @@ class DeviceDriver {
   virtual double SecondsBetween(Event begin, Event end) = 0;
 };
 
-// Page-locked memory, which keeps the driver. Throws what the driver throws.
+// Page-locked memory, which keeps the driver alive. Throws what the driver throws.
 HostBuffer PinnedBuffer(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes);
 
 // Opens the GPU of number `ordinal`; -1: the calling thread's GPU. Throws Error, with kUnsupported

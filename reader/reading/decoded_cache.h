@@ -55,7 +55,7 @@ class DecodedCache final : public PictureCache {
 
  private:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  static constexpr std::uint64_t kTaken = kNone - 1;  // a thread is writing it
+  static constexpr std::uint64_t kTaken = kNone - 1;  // a thread writes the picture
   struct Entry {
     std::atomic<std::uint64_t> place{kNone};
     std::uint64_t bytes = 0;

@@ -20,7 +20,7 @@
 namespace sluice {
 
 // Finds the blocks that the order's window has passed: all their rows of the epoch have been
-// played. Releases them as Mapped::behind says.
+// planned. Releases them as Mapped::behind says.
 //
 // A block is open from when the order announces it until all its rows of the epoch are planned. At
 // that time workers may still be decoding these rows. But each batch needs a free slot of the ring:

@@ -111,7 +111,8 @@ std::string Binary(std::uint64_t bytes) {
   return bytes < 10 * kMiB ? in(kKiB) + " KiB" : in(kMiB) + " MiB";
 }
 
-// Locks a shard's pages. If the shard cannot be read, returns why.
+// Locks a shard's pages. If the shard cannot be read, returns why. Throws Error(kLimit) if this
+// process may not lock them.
 std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
   std::shared_ptr<const Error> fault;
   const ShardUse file = dataset.table.Shard(shard, fault);

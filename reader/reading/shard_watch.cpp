@@ -25,6 +25,7 @@ void ShardWatch::LookSoon(std::uint32_t shard) {
   }
 }
 
+// Needs no result: StillTheSame() makes a changed shard fail from now on.
 void ShardWatch::Look(std::uint32_t shard) {
   if (const ShardUse file = dataset_.table.OpenShard(shard)) file->StillTheSame();
 }

@@ -50,7 +50,7 @@ class DeviceSlot final : public DeviceBatch {
 
   // Leaves the view of the row to the device. Returns false if there is no more room; the host must
   // decode the view then. Threads may put pictures of different rows at the same time. Until the
-  // batch is uploaded, JpegPicture::scratch says how much the picture needs.
+  // batch is uploaded, JpegPicture::scratch says how much the picture needs, not where it begins.
   bool Put(std::size_t view, std::size_t row, const JpegParcel& parcel);
   // Places in the slot's host memory, for a view of a row or for the whole batch. All but OpsOf()
   // need a layout with room for pictures.
@@ -64,7 +64,7 @@ class DeviceSlot final : public DeviceBatch {
   std::size_t words_put() const noexcept { return words_put_.load(std::memory_order_relaxed); }
 
   DeviceBuffer memory;
-  std::size_t shift = 0;  // for At()
+  std::size_t shift = 0;  // from an offset in `memory` to the same byte's in the slot's host memory
 
   // For the uploader. WaitForTrainer() makes `stream` wait for the trainer's streams that used the
   // memory before. AwaitTrainer() makes the calling thread wait for the same work, but not once

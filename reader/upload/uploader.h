@@ -85,13 +85,12 @@ class Uploader final : public PinnedSlots {
   };
   struct Lane {
     DeviceBuffer staging;        // pixels between their copy or decoding and their conversion
-    OwnEvent read;               // the conversion has read them
-    DeviceBuffer scratch;        // for one wave at a time: the stream runs them one by one
+    OwnEvent read;               // the conversion has read the pixels in `staging`
+    DeviceBuffer scratch;        // for one wave at a time: `decoding` runs waves one by one
     OwnPriorityStream decoding;  // without priority, it would wait for the trainer's kernels
   };
   // `program`: null for an image that is not a view of the picture.
-  void AddPicture(const SlotLayout::ImageField& shipped, const PixelProgram* program,
-                  Layout layout);
+  void AddPicture(const SlotLayout::ImageField& field, const PixelProgram* program, Layout layout);
   void CopyTables(const std::vector<const PixelProgram*>& programs);
   // Whether the device does more than copy.
   bool works() const noexcept { return staging_bytes_ > 0 || room_; }
@@ -128,7 +127,7 @@ class Uploader final : public PinnedSlots {
   std::size_t spare_bytes_ = 0;
   HostBuffer host_table_;
   DeviceBuffer table_;
-  DeviceBuffer spare_;  // for one conversion at a time: their stream runs them one by one
+  DeviceBuffer spare_;  // for one conversion at a time: convert_stream_ runs them one by one
   std::vector<Lane> lanes_;
   OwnStream copy_stream_;
   OwnPriorityStream convert_stream_;

@@ -53,6 +53,8 @@ class _Shared:
             return self.items[wanted - self.first]
 
     def _take(self) -> None:
+        """Appends the loader's next batch, its error or the end of the epoch to the items. Gives up the lock while it
+        waits. After an interrupt, nothing is appended, and another branch may try."""
         self.taking = True
         self.changed.release()
         item: _Item = None

@@ -82,7 +82,8 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
 
     @property
     def loader(self) -> sluice.Loader:
-        """The loader that plays; a new one if torch.distributed was initialised after the old one was made."""
+        """The loader that plays. Makes a new one if torch.distributed was initialised after the old one was made, or if
+        the old one only checked the options (_open())."""
         if self._before_launch or _group() not in ((0, 0), self._made_for):
             self._loader.close()
             self._open()
@@ -91,7 +92,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
     def _open(self, before_launch: bool = False) -> None:
         """`before_launch`: the launcher has set WORLD_SIZE, but will tell the rank only to torch.distributed, and later
         (as Lightning's does). The loader made now only checks the options."""
-        self._made_for = _group()
+        self._made_for = _group()  # rank and world size that the loader is made for
         options: _LoaderOptions = {**self._options}
         ranks = options.get("ranks")
         before_launch = before_launch and self._made_for[1] == 0 and (ranks is None or ranks.world_size == 0)

@@ -105,7 +105,7 @@ class UringIo : public BlockIo {
   }
 
   io_uring ring_{};
-  bool made_ = false;
+  bool made_ = false;  // the ring exists
   std::vector<BlockRead*> read_now_;
 };
 
