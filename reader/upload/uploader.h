@@ -73,8 +73,8 @@ class Uploader final : public PinnedSlots {
 
  private:
   struct Picture {
-    std::size_t from = 0;  // in a slot's host memory
-    std::size_t to = 0;    // in its DeviceSlot
+    std::size_t from = 0;  // where the images begin in a slot's host memory
+    std::size_t to = 0;    // where they begin in its DeviceSlot
     ImageBatch delivered;  // of a full batch of the largest size
     // If true, the device converts the image; if false, the image is copied straight to its
     // DeviceSlot.

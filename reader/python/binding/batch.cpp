@@ -329,7 +329,8 @@ void BindArray(nb::module_& module) {
   nb::class_<Array> bound(
       module, "Array", nb::type_slots(slots),
       "A field of a batch: numpy, torch, jax and cupy take it without a copy "
-      "(numpy.asarray(a), torch.from_dlpack(a)). It holds its batch while it lives.");
+      "(numpy.asarray(a), torch.from_dlpack(a)); but DLPack copies a field in host memory of up to "
+      "64 KiB that is not an image. An Array holds its batch while it lives.");
   RefusePickling(bound, kNoPickling);
   bound.def_prop_ro("dtype", &Array::dtype, "the type of its elements, such as 'uint8'")
       .def_prop_ro("shape", &Array::shape, "its extents")
