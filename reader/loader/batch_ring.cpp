@@ -386,7 +386,7 @@ void BatchRing::NoteBatches(std::uint64_t epoch, std::uint64_t batches) {
   cursor_.NoteBatches(epoch, batches);
 }
 
-void BatchRing::CountReadAhead(std::uint64_t bytes) {
+void BatchRing::SetReadAheadBytes(std::uint64_t bytes) {
   const MutexLock lock(mutex_);
   measures_.counters.read_ahead_bytes = bytes;
 }

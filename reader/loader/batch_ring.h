@@ -106,7 +106,7 @@ class BatchRing {
   bool Publish(const Planned& planned);
   void Lengthen();
   void NoteBatches(std::uint64_t epoch, std::uint64_t batches);
-  void CountReadAhead(std::uint64_t bytes);  // since the loader began
+  void SetReadAheadBytes(std::uint64_t bytes);  // those read since the loader began
 
   // --- The decoder threads' side.
 
@@ -115,15 +115,16 @@ class BatchRing {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
-  // With LoaderOptions::threads = 0, the consumer's thread calls this to decode rows while it waits
-  // for its batch. Call it before the first range.
+  // For LoaderOptions::threads = 0: from now on, the consumer's thread calls `decode` for rows of
+  // the batch that it waits for, or of later ones. Call DecodeInConsumer() before the first range.
   void DecodeInConsumer(std::function<void(const Rows&)> decode);
 
   // Waits for rows to decode. `thread` counts from 0. Returns nothing once the ring is stopped.
   std::optional<Rows> TakeRows(unsigned thread);
-  // Reports rows as done. `spent` is added to the counters. `worker` is the thread's own, for what
-  // a device refuses to decode. Returns true if these were the batch's last rows; the thread must
-  // then close the batch and call Closed().
+  // Reports rows as done. `spent` is added to the counters. Returns true if these were the batch's
+  // last rows and the batch needs closing; the thread must then close it and call Closed(). If the
+  // calling thread uploads batches, it uses `worker`, its own RowWorker, to decode the pictures
+  // that the device could not decode.
   bool FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent,
                   RowWorker& worker);
   void Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker);
@@ -173,8 +174,9 @@ class BatchRing {
   bool EndsEmptyEpoch(const Slot& slot) REQUIRES(mutex_);
   void Complete(Slot& slot, std::size_t rows, RowWorker& worker) REQUIRES(mutex_);
   void CountDone(Slot& slot, std::size_t rows) REQUIRES(mutex_);
-  // Uploads batches whose rows are done, in the order of delivery, so that no batch on the copy
-  // stream waits for a later one whose device memory is still in use. One thread at a time does it
+  // Uploads batches whose rows are done, in the order of delivery: a batch's copy may have to wait
+  // until the trainer no longer uses its slot's device memory, and the copies of earlier batches
+  // would wait behind it if it came before them on the copy stream. One thread at a time uploads
   // for all. If the device decodes a batch, that thread waits for the device, but first begins the
   // uploads of later batches that are ready.
   void UploadInOrder(RowWorker& worker) REQUIRES(mutex_);

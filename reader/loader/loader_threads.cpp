@@ -74,7 +74,7 @@ void PlannerThread::Run() {
 
 void PlannerThread::Forget() {
   planner_.Cancel();
-  ring_.CountReadAhead(source_.bytes_read());
+  ring_.SetReadAheadBytes(source_.bytes_read());
   for (const InHand& batch : in_hand_)
     ring_.GiveBack(*batch.planned.slot);
   in_hand_.clear();
@@ -116,7 +116,7 @@ void PlannerThread::AwaitFirst() {
   } catch (const std::bad_alloc&) {
     slot.error = OutOfMemory();
   }
-  ring_.CountReadAhead(source_.bytes_read());
+  ring_.SetReadAheadBytes(source_.bytes_read());
   std::optional<TraceEvent> event;
   const std::shared_ptr<LoaderTrace>& trace = setup_.recipe.options.diagnostics.trace;
   if (trace != nullptr) {
