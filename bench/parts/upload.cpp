@@ -246,7 +246,8 @@ class UploadRun {
       return driver_->SecondsBetween(done_.get(), event.get());
     };
     const double copied = since(place.copied);
-    return {since(place.copy_begins), copied, program_.goes_on() ? since(place.converted) : copied};
+    return {since(place.copy_begins), copied,
+            program_.continues_on_device() ? since(place.converted) : copied};
   }
 
   const std::shared_ptr<DeviceDriver> driver_;

@@ -47,7 +47,7 @@ std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
 }
 
 // The index of a field's entry in Manifest::values.
-std::size_t ValuesBefore(const std::vector<Field>& fields, std::size_t field) {
+std::size_t ValuesIndexOf(const std::vector<Field>& fields, std::size_t field) {
   return static_cast<std::size_t>(std::count_if(
       fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(field), HasValues));
 }
@@ -97,7 +97,7 @@ std::uint64_t BatchRecipe::MaxVariableBytes() const {
     if (!of_dataset(field)) continue;
     std::uint64_t max = dataset.facts->limits.bytes(field.field);
     if (!found.empty())
-      max = std::min(max, found[ValuesBefore(manifest.schema.fields, field.field)].max_bytes);
+      max = std::min(max, found[ValuesIndexOf(manifest.schema.fields, field.field)].max_bytes);
     row += 2 * max + kRowBytes;
   }
   return options.batch_size * row;
@@ -110,7 +110,7 @@ std::uint64_t BatchRecipe::UsualVariableBytes() const {
   for (const SlotLayout::VariableField& field : layout.variables) {
     if (field.field == Schema::kNone) continue;
     const ManifestValues& values =
-        manifest.values[ValuesBefore(manifest.schema.fields, field.field)];
+        manifest.values[ValuesIndexOf(manifest.schema.fields, field.field)];
     // The loader does not read a value larger than ReadLimits allows.
     bytes +=
         2 * std::min(values.bytes / manifest.samples, dataset.facts->limits.bytes(field.field));

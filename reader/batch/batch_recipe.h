@@ -45,8 +45,8 @@ struct Followers {
                       const SlotLayout& layout, const ViewProgram& view, bool mixes);
 };
 
-// The rule by which a loader makes several views of a picture (kViewsVersion): that of the point
-// that it resumes from, otherwise the newest; 1 without views.
+// The version of the way in which a loader makes several views of a picture (kViewsVersion): if the
+// loader resumes, the version of its resume point, otherwise the newest; 1 without views.
 std::uint32_t ViewsVersionOf(const LoaderOptions& options) noexcept;
 
 struct BatchRecipe {
@@ -58,8 +58,8 @@ struct BatchRecipe {
   BatchRecipe(const BatchRecipe&) = delete;
   BatchRecipe& operator=(const BatchRecipe&) = delete;
 
-  // Whether a batch is so large that its rows have left every core's own cache before they are
-  // read.
+  // Whether rows have left every core's own cache before they are read again: if a batch is that
+  // large, no sample_function reads its rows at once, and they are not moved to be padded.
   bool RowsLeaveCaches() const noexcept;
   // The most bytes that a batch's bytes fields and variable-length fields take. If the manifest
   // lacks the values' sizes, this reads the table of every block.

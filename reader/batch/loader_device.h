@@ -112,8 +112,8 @@ class DevicePainter {
   // false.
   virtual bool PaintCached(const ImagePayload& payload, std::span<const Frame> frames, Slot& slot,
                            std::size_t row) = 0;
-  // Draws the pixel operations that the device is to run on a view of the row, whether the host or
-  // the device paints that view.
+  // Draws the random numbers of the pixel operations that the device is to run on a view of the
+  // row, whether the host or the device paints that view.
   virtual void DrawOps(std::span<const Frame> frames, Slot& slot, std::size_t view,
                        std::size_t row) const = 0;
 };
@@ -132,7 +132,8 @@ class LoaderDevice {
   // The number of uploads that may be under way at once.
   virtual std::size_t lanes() const noexcept { return 0; }
   // Waits until the trainer no longer uses the slot's memory on the device, for a quarter of a
-  // second at most, and not at all once the slot is abandoned. Upload() does not need it.
+  // second at most, and not at all once the slot is abandoned. Upload() works without this call:
+  // the copy then waits on the device instead.
   virtual void AwaitTrainer(const Slot&) noexcept {}
   // Starts the upload of the slot's batch, and does not wait for it. Returns an Error if the batch
   // fails. If the device then decodes (DeviceBatch::decodes), call AwaitDecoding() and

@@ -87,7 +87,7 @@ struct Slot {
   // Progress, guarded by BatchRing's mutex.
   std::size_t handed_out = 0;  // rows given to workers
   std::size_t done = 0;        // rows that workers have finished
-  std::size_t in_hand = 0;     // workers that are busy with the slot
+  std::size_t in_hand = 0;     // workers that are busy with the slot, and its upload until it ends
   // Rows that count as done only once the slot is uploaded.
   std::size_t to_upload = 0;  // they wait for the upload to begin
   std::size_t uploading = 0;  // their upload has begun

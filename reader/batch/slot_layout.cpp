@@ -182,6 +182,8 @@ void SetExtents(const std::vector<Geometry::Extent>& extents, ImageBatch& image)
   image.height = largest.height;
 }
 
+// Gives the image the type and layout that the view's steps make. Refuses steps that do not fit it.
+// `plain`: the field holds 8-bit pictures, not masks.
 void SetOutput(const DatasetFacts& dataset, const PixelProgram& program, const std::string& field,
                bool plain, const std::vector<Geometry::Extent>& smallest, ImageBatch& image) {
   if (program.empty()) return;
@@ -195,7 +197,7 @@ void SetOutput(const DatasetFacts& dataset, const PixelProgram& program, const s
   }
   if (const auto output = program.output()) {
     image.type = ElementTypeOf(*output);
-  } else if (program.goes_on()) {
+  } else if (program.continues_on_device()) {
     image.layout = Layout::kNHWC;  // as decoded; the device converts to the delivered layout
   }
 }

@@ -76,7 +76,8 @@ struct SlotLayout {
   bool keeps_shown = false;  // the user's functions may ask what part of a picture is visible
   std::size_t bytes = 0;     // size of a slot
 
-  // Bytes that a slot takes besides `bytes` and its variable fields.
+  // Bytes that a slot takes besides `bytes` and its variable fields. Of the 80 a row, Slot's
+  // vectors from `refs` to `blocks` take 73.
   std::uint64_t bookkeeping_bytes() const noexcept {
     const std::uint64_t shown = keeps_shown ? sizeof(VisiblePart) * images.size() : 0;
     return (80 + shown) * batch_size;

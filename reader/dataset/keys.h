@@ -22,8 +22,8 @@ namespace sluice {
 
 struct DatasetState;
 
-// The most bytes of keys that a loader decompresses to find one key; its memory bound includes
-// them. A usual chunk takes a tenth of that.
+// The most bytes of keys that a loader decompresses to find one key (MutableSample::key()). The
+// loader's memory bound includes them. A usual chunk takes a tenth of that.
 inline constexpr std::uint64_t kMaxKeyChunkBytes = std::uint64_t{4} << 20;
 
 // Keeps the chunk that was last decompressed of each shard, for up to 64 shards. If callers ask for
@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kMaxKeyChunkBytes = std::uint64_t{4} << 20;
 // several shards. Thread-safe.
 class KeyCache {
  public:
-  // The most bytes of keys that are kept. The latest chunk is always kept, whatever its size.
+  // The most bytes of keys that are kept, except that the latest chunk is kept whatever its size.
   static constexpr std::size_t kMaxKeptBytes = std::size_t{4} << 20;
   // The memory of the keys kept, and of one chunk that is being decompressed.
   static constexpr std::uint64_t kMemoryBytes = kMaxKeptBytes + kMaxKeyChunkBytes;

@@ -27,8 +27,9 @@ std::string WhyEmpty(const SampleList& list);
 std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,
                                                 std::vector<std::uint64_t> samples);
 
-// The list that plays the epochs of a mixture. `windows`: for each dataset, the blocks in a lane's
-// window, on which its own order depends. The digest covers them, and the draws from each dataset.
+// The list that plays the epochs of a mixture. `windows[d]`: how many blocks a lane's window has in
+// dataset d, because the order of that dataset's samples depends on it. The list's digest covers
+// `windows` and the number of draws from each dataset.
 SampleList MixtureList(std::shared_ptr<const MixturePlan> plan,
                        const std::vector<std::uint64_t>& windows);
 

@@ -36,7 +36,7 @@ void RecentShards::Keep(std::uint32_t shard, ShardUse file) {
   // A shard in use cannot be dropped; it moves to the front, and the next one is tried. After
   // kTries, the list may stay longer than max_.
   constexpr std::size_t kTries = 8;
-  TakeOver(max_, kTries, gone);
+  Evict(max_, kTries, gone);
 }
 
 void RecentShards::Drop(std::uint32_t shard) {
@@ -51,10 +51,10 @@ void RecentShards::Drop(std::uint32_t shard) {
 void RecentShards::DropHalf() {
   Shards gone;
   const MutexLock lock(mutex_);
-  TakeOver(by_use_.size() / 2, by_use_.size(), gone);
+  Evict(by_use_.size() / 2, by_use_.size(), gone);
 }
 
-void RecentShards::TakeOver(std::size_t max, std::size_t tries, Shards& gone) {
+void RecentShards::Evict(std::size_t max, std::size_t tries, Shards& gone) {
   for (; tries > 0 && by_use_.size() > max; --tries) {
     const auto last = std::prev(by_use_.end());
     // Nobody can start to use it meanwhile: uses are copied from this list, under the mutex.

@@ -49,7 +49,7 @@ class RecentShards {
  private:
   using Shards = std::list<std::pair<std::uint32_t, ShardUse>>;
   // Moves unused shards to `gone` until at most `max` are left. Looks at `tries` shards at most.
-  void TakeOver(std::size_t max, std::size_t tries, Shards& gone) REQUIRES(mutex_);
+  void Evict(std::size_t max, std::size_t tries, Shards& gone) REQUIRES(mutex_);
 
   const std::size_t max_;
   Mutex mutex_;

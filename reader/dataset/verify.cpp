@@ -1,10 +1,10 @@
 // Checks that a dataset is as FORMAT.md specifies: `sluice verify`.
 //
-// Threads take shards from a counter, and each shard is checked from the outside to the inside: its
-// sections, the placement of its blocks, each block's header and table, each value's checksum and
-// entry, and last, if asked for, the value itself: an image is decoded whole, a zstd frame
-// decompressed, a text read. Each thread sums up the samples that it sees. If no fault was found,
-// the sums must be those of the manifest.
+// Threads take shards by a shared counter, and each shard is checked from the outside to the
+// inside: its sections, the placement of its blocks, each block's header and table, each value's
+// checksum and entry, and last, if asked for, the value itself: an image is decoded whole, a zstd
+// frame decompressed, a text read. Each thread sums up the samples that it sees. If no fault was
+// found, the sums must be those of the manifest.
 //
 // Every fault is listed, with the sample's key if that can be read. Only a lack of memory, mappings
 // or descriptors ends the check, because it says nothing about the dataset.
@@ -257,7 +257,8 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
   return faults;
 }
 
-// Compares the ids of shards with each other. Adds faults to those of the later shard.
+// Compares the ids of shards with each other. If two are the same, adds a fault to those of the
+// later shard.
 void CheckIds(const DatasetFacts& facts, std::vector<std::vector<Fault>>& faults) {
   std::map<std::array<std::uint8_t, 16>, const ManifestShard*> ids;
   for (std::size_t s = 0; s < facts.manifest.shards.size(); ++s) {

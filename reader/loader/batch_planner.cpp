@@ -24,7 +24,8 @@ BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSou
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   if (epoch_ && epoch == epoch_->epoch && batch == next_batch_) return;
   dataset_.table.ForgetFaults();
-  // Blocks that the order of an unfinished epoch announced may have been closed meanwhile.
+  // The new order announces every block that it needs. So it begins with no block open, not even
+  // those that the order of an unfinished epoch announced.
   epoch_.reset();
   source_.CloseAll();
   epoch_.emplace(dataset_.facts->shape, options_, deal_, epoch, &give_up_);

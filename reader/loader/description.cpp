@@ -44,7 +44,7 @@ void DescribeSteps(const Pipeline& steps, const PixelProgram& program, std::size
   }
   std::size_t pixel_steps = 0;
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    const bool on_device = program.goes_on() &&
+    const bool on_device = program.continues_on_device() &&
                            (std::holds_alternative<Normalize>(steps[s]) ||
                             (ChangesPixels(steps[s]) && pixel_steps >= program.steps_here(stage)));
     pixel_steps += ChangesPixels(steps[s]) ? 1 : 0;
@@ -160,7 +160,7 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
     text += layout.picture().name +
             ": JPEGs and packed pictures as `sluice convert` stores them are " +
             (options.on_device.decode == DecodeOn::kAuto
-                 ? "decoded on the device, or on the host: the loader shares them out by what it "
+                 ? "decoded on the device or on the host: the loader divides them by what it "
                    "measures"
                  : "decoded on the device") +
             "; the host decodes pictures with a border, a turn, or steps that run on the host\n";
@@ -188,8 +188,8 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
             ? "Rows are kept as they are before flips and steps that change pixels.\n"
             : "Pictures are decoded and kept whole; geometric steps start from the kept picture.\n";
   }
-  if (options.sample_function) text += "sample_function: after these, for each sample\n";
-  if (options.batch_function) text += "batch_function: after these, over the batch\n";
+  if (options.sample_function) text += "sample_function: for each sample, after its steps\n";
+  if (options.batch_function) text += "batch_function: over the batch, after all steps\n";
   return text;
 }
 

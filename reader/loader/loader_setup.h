@@ -26,8 +26,9 @@ namespace sluice {
 ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options);
 
 // Throws Error(kInvalidArgument), which says what to set, unless `point` was taken from the order
-// that `start` describes and lies between two batches of `global_batch` samples. `positions` is the
-// number of positions of the point's epoch, over all ranks.
+// that `start` describes and its position is a multiple of `global_batch`
+// (LoaderSetup::global_batch()). `positions` is the number of positions of the point's epoch, over
+// all ranks.
 void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch,
                  std::uint64_t positions);
 
@@ -63,7 +64,8 @@ class LoaderSetup {
   // dataset or the point to resume from.
   LoaderSetup(const Dataset& dataset, LoaderOptions options, CpuNodes nodes = CpuNodes());
 
-  // The number of samples by which ResumePoint::position grows with each batch.
+  // By how much ResumePoint::position grows with each batch: position counts samples, or, with
+  // order.batches, batches.
   std::uint64_t global_batch() const noexcept {
     if (recipe.options.order.batches) return 1;
     return recipe.options.batch_size * recipe.options.ranks.world_size;
@@ -85,7 +87,7 @@ class LoaderSetup {
   DeviceLayout device_layout;             // the slots' part for LoaderOptions::device
   const BatchRecipe recipe;
   const Deal deal;
-  const ResumePoint start;         // the order, at the beginning of epoch 0
+  const ResumePoint start;         // from StartOf()
   const std::size_t rows_at_once;  // the most rows that a worker takes at a time
   const bool whole_batches;  // whether a worker takes a whole batch if there is one for each worker
   const CpuNodes nodes;      // over which threads and slots are spread

@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace {
 
-void LeaveMixes(Pipeline& steps) {
+void RemoveMixes(Pipeline& steps) {
   std::erase_if(steps, [](const Transform& step) { return MixStepOf(step).has_value(); });
 }
 
@@ -23,9 +23,9 @@ LoaderOptions RowOptions(LoaderOptions options) {
   options.on_device.images = ImagesIn::kStorage;
   options.ring.pinned = false;
   options.integrity.on_fault = OnFault::kError;
-  LeaveMixes(options.transform);
+  RemoveMixes(options.transform);
   for (ScheduledTransform& later : options.schedule)
-    LeaveMixes(later.transform);
+    RemoveMixes(later.transform);
   return options;
 }
 

@@ -142,12 +142,12 @@ bool SelfTuning::Try(const LoaderStats& interval) {
         return false;
       }
       before_.Add(interval);
-      return before_.Enough() && GoOnWith(now_.threads - 1, Trial::kFewer);
+      return before_.Enough() && ContinueWith(now_.threads - 1, Trial::kFewer);
     case Trial::kFewer:
       fewer_.Add(interval);
       if (!fewer_.Enough()) return false;
-      return GoOnWith(now_.threads + 1,
-                      fewer_.Rate() > kPays * before_.Rate() ? Trial::kAgain : Trial::kOver);
+      return ContinueWith(now_.threads + 1,
+                          fewer_.Rate() > kPays * before_.Rate() ? Trial::kAgain : Trial::kOver);
     case Trial::kAgain:
       again_.Add(interval);
       if (!again_.Enough()) return false;
@@ -157,13 +157,13 @@ bool SelfTuning::Try(const LoaderStats& interval) {
       }
       most_.threads = now_.threads - 1;
       before_ = fewer_ = again_ = {};
-      return GoOnWith(most_.threads, Trial::kBefore);
+      return ContinueWith(most_.threads, Trial::kBefore);
     case Trial::kOver: break;
   }
   return false;
 }
 
-bool SelfTuning::GoOnWith(unsigned threads, Trial next) {
+bool SelfTuning::ContinueWith(unsigned threads, Trial next) {
   now_.threads = threads;
   trial_ = next;
   settling_ = true;

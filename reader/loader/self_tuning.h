@@ -75,7 +75,7 @@ class SelfTuning {
   bool Grow(Bound bound, const LoaderStats& interval);
   bool Shrink(const LoaderStats& interval);
   bool Try(const LoaderStats& interval);
-  bool GoOnWith(unsigned threads, Trial next);
+  bool ContinueWith(unsigned threads, Trial next);
 
   Tuning least_;
   Tuning most_;

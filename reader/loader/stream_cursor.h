@@ -64,10 +64,10 @@ struct BatchNumber {
 class StreamCursor {
  public:
   struct Options {
-    std::uint64_t global_batch = 1;          // samples, over all ranks
-    bool epochs_differ = false;              // whether epochs have different numbers of batches
-    ResumePoint start;                       // the order, at the beginning of epoch 0
-    std::optional<ResumePoint> resume_from;  // checked
+    std::uint64_t global_batch = 1;  // by how much ResumePoint::position grows with each batch
+    bool epochs_differ = false;      // whether epochs may have different numbers of batches
+    ResumePoint start;  // Resume() copies the order's members from it, not epoch and position
+    std::optional<ResumePoint> resume_from;  // checked: see CheckResume()
   };
   // `deal` must outlive it.
   StreamCursor(const Deal& deal, Options options);
@@ -90,8 +90,10 @@ class StreamCursor {
   // The consumer's side. RangeIsOver() says whether the next batch to deliver belongs to another
   // epoch.
   bool RangeIsOver() const noexcept { return next_.epoch != range_epoch_; }
-  void Advance();  // the consumer took the next batch
-  // The consumer has the batch, so resuming begins after it.
+  // The next batch leaves the ring, delivered or failed.
+  void Advance();
+  // Call it after Advance(), unless that batch failed: the consumer has the batch, so resuming
+  // begins after it.
   void HandOver() noexcept { done_ = next_; }
   ResumePoint Resume() const;
 

@@ -66,7 +66,7 @@ void LaneOrder::DealByLength(StopFlag give_up) {
 void LaneOrder::DealShortBlocks(StopFlag give_up) {
   const std::uint64_t full = shape_.max_block_samples();
   struct Dealt {
-    std::uint64_t permuted;
+    std::uint64_t permuted;  // the block's place in the permuted sequence
     std::uint64_t missing;
   };
   std::vector<Dealt> short_blocks;

@@ -263,13 +263,13 @@ MixtureOrder::Draw MixtureOrder::DrawInBatch(std::uint64_t position) {
 }
 
 // At any time, some columns are a few draws from a part ahead of others (this assumes at most
-// kRowsApart), so the orders of several cycles may be in use at once. If they are further ahead, an
-// order that was erased is made again.
+// kDrawsApart), so the orders of several cycles may be in use at once. If they are further ahead,
+// an order that was erased is made again.
 std::uint64_t MixtureOrder::MostOrders(const MixturePlan::Part& part,
                                        std::uint64_t lanes) noexcept {
-  constexpr std::uint64_t kRowsApart = 8;
+  constexpr std::uint64_t kDrawsApart = 8;
   const std::uint64_t samples = part.shape.samples();
-  return std::min(3 + kRowsApart * lanes / samples, 2 + part.draws / samples);
+  return std::min(3 + kDrawsApart * lanes / samples, 2 + part.draws / samples);
 }
 
 EpochOrder& MixtureOrder::OrderOf(std::size_t k, std::uint64_t cycle) {

@@ -1,7 +1,8 @@
 // The numbers that batches hold: 16-bit floats, and the table by which Normalize turns the values
 // of pixels into numbers.
 //
-// A new FloatType also goes into these files, where "bfloat|bf16" shows how:
+// The newest FloatType is kBFloat16. A further one also goes into these files, where "bfloat|bf16"
+// shows how:
 //   reader/include/sluice/pixel_transform.h
 //   reader/include/sluice/batch.h         its ElementType
 //   reader/batch/batch.cpp
@@ -33,10 +34,10 @@
 //   tests/device/torch_test.cpp
 //   tests/device/cuda_test.cpp            on a card
 //   tests/python/test_batches.py
-//   not tests/                            others take it as one of several
-//   not samples/                          uses it, as do the next two
-//   not reader/GPU.md                     likewise
-//   not bench/README.md                   likewise
+//   not tests/                            the tests not listed use bfloat16 only as an example
+//   not samples/                          uses bfloat16 for its models
+//   not reader/GPU.md                     uses bfloat16 only in examples
+//   not bench/README.md                   uses bfloat16 only in examples
 #pragma once
 
 #include <array>
@@ -107,7 +108,7 @@ inline float OfBFloat(std::uint16_t bits) noexcept {
 }
 
 // Normalize, ready to run: value * scale + offset in single precision, rounded after each
-// operation. 16-bit floats are rounded from that.
+// operation. For a 16-bit type, the result is then rounded to that type.
 class NumberTable {
  public:
   // Throws Error(kInvalidArgument) for parameters out of range.

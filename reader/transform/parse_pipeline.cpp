@@ -1,4 +1,4 @@
-// From text to a pipeline: "random_resized_crop:224, horizontal_flip, normalize".
+// From text to a pipeline: "rrc:224,flip,normalize".
 //
 // The grammar of a step is the text form of its declaration (StepOf<Step>::kText), such as
 // "posterize:bits". The form has the step's name, then its parameters, each with a separator before

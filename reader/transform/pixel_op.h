@@ -47,7 +47,7 @@ static_assert(sizeof(PixelOp) == 20);
 // More words of an operation, in the kWords after it: one in `number`, the others in pairs of
 // 16-bit members.
 inline constexpr std::uint32_t kWordsEach = 3;
-inline constexpr std::uint32_t kNoiseWords = 6;    // the key and the counter, of two words and four
+inline constexpr std::uint32_t kNoiseWords = 6;    // the key (two words) and the counter (four)
 inline constexpr std::uint32_t kMaxWeights = 255;  // of a kBlur, both sides counted
 inline constexpr std::uint32_t kMapWords = 12;     // xx, xy, x0, yx, yy and y0, two words each
 constexpr std::size_t OpsWithWords(std::size_t words) noexcept {

@@ -60,7 +60,7 @@ class PixelProgram {
 
   // Whether the device has work. The device gets pixels as decoded (kNHWC), and at most
   // device_ops() operations for each sample, which may need what need() says.
-  bool goes_on() const noexcept {
+  bool continues_on_device() const noexcept {
     return part_ != DevicePart::kNone && (numbers_ || device_ops_ > 0);
   }
   std::size_t device_ops() const noexcept { return device_ops_; }
@@ -100,7 +100,7 @@ class PixelProgram {
     std::size_t steps_here = 0;
   };
   Stage StageOf(const Pipeline& pipeline);
-  void LeaveSteps(Stage& stage);
+  void LeaveSteps(Stage& stage);  // leaves as many of the last steps as fit to the device
 
   DevicePart part_;
   std::vector<Stage> stages_;

@@ -28,7 +28,7 @@
 //   tests/device/pixel_ops_test.cpp
 //   tests/device/pixel_ops_case.h         NeedOfOps(), if it needs the whole picture
 //   not format/pixels/steps/shared.inc.h  a part of Equalize that the device has, too
-//   not reader/transform/augment.*        what RandAugment and its kin draw is torchvision's
+//   not reader/transform/augment.*        torchvision says which operations its steps draw
 //   not tests/reader/augment_*            likewise
 //
 // Equalize has no parameters of its own. A step that has some also has its refused values in
@@ -180,11 +180,10 @@ struct BatchStep : AnyStep {
   static constexpr const char* kRuns = "over the batch, when its last sample is done";
 };
 
-// The needs of operations on a device, besides each pixel's own values: the whole picture, and this
-// many bytes of extra memory for each value.
+// The needs of operations on a device, besides each pixel's own values.
 struct DeviceNeed {
-  bool whole = false;
-  std::size_t spare_bytes = 0;
+  bool whole = false;           // they read the whole picture to change one pixel
+  std::size_t spare_bytes = 0;  // extra memory for each value of the picture
 };
 
 inline PixelOp OpOf(PixelOpKind kind, float factor = 0, std::uint32_t number = 0) {

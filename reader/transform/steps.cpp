@@ -114,7 +114,7 @@ std::string WrongParameter(const Transform& step) {
         StepOf<Step>::List(op, checking);
         std::string wrong = checking.wrong();
         if (wrong.empty()) {
-          if (const char* const beside = StepOf<Step>::Wrong(op)) wrong = beside;
+          if (const char* const more = StepOf<Step>::Wrong(op)) wrong = more;
         }
         return wrong.empty() ? wrong : StepOf<Step>::kName + (" " + wrong);
       },
@@ -134,7 +134,7 @@ std::string TextOf(double value) {
 }
 
 // Makes the text between the brackets of "Name(24, 0.5, words)".
-class Telling final : public ParameterList {
+class Describing final : public ParameterList {
  public:
   void Size(std::uint32_t& width, std::uint32_t& height) override {
     Add(TextOf(width) + ", " + TextOf(height));
@@ -170,7 +170,7 @@ class Telling final : public ParameterList {
   }
 
   // The text. Leaves out parameters that are shown only if unusual, and that are as in `usual`.
-  std::string TextBeside(const Telling& usual) const {
+  std::string TextComparedWith(const Describing& usual) const {
     std::string text;
     for (const Piece& piece : pieces_) {
       const auto same = [&piece](const Piece& other) { return other.text == piece.text; };
@@ -207,11 +207,11 @@ std::string NumberText(double value) {
 std::string StepText(const Transform& step) {
   return std::visit(
       []<class Step>(Step op) {
-        Telling own, usual;
+        Describing own, usual;
         Step other;
         StepOf<Step>::List(op, own);
         StepOf<Step>::List(other, usual);
-        return std::string(StepOf<Step>::kName) + "(" + own.TextBeside(usual) + ")";
+        return std::string(StepOf<Step>::kName) + "(" + own.TextComparedWith(usual) + ")";
       },
       step);
 }

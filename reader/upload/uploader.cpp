@@ -25,7 +25,7 @@ std::size_t ImageBytes(const ImageBatch& image) {
 
 ImageBatch DeliveredImage(const ImageBatch& shipped, const PixelProgram& program, Layout layout) {
   ImageBatch image = shipped;
-  if (!program.goes_on()) return image;
+  if (!program.continues_on_device()) return image;
   image.type = program.type();
   image.layout = layout;
   return image;
@@ -70,7 +70,7 @@ void Uploader::AddPicture(const SlotLayout::ImageField& field, const PixelProgra
   Picture picture{field.offset, rest_there_, shipped, false, {}, 0, 0};
   std::size_t bytes = AlignUp(field.row_bytes * shipped.samples, kPageBytes);
   rest_ = field.offset + bytes;
-  if (program != nullptr && program->goes_on() && shipped.sample_bytes() > 0) {
+  if (program != nullptr && program->continues_on_device() && shipped.sample_bytes() > 0) {
     picture.delivered = DeliveredImage(shipped, *program, layout);
     picture.converts = true;
     picture.need = program->need();

@@ -33,7 +33,7 @@ TEST_CASE("A device that shares decoding begins with a half, and batches equal t
   }
   Loader loader(dataset, SharingOptions(trainer, 2));
   CHECK(loader.Stats().device_share == 0.5);
-  CHECK_THAT(loader.Describe(), Catch::Matchers::ContainsSubstring("shares them out"));
+  CHECK_THAT(loader.Describe(), Catch::Matchers::ContainsSubstring("the loader divides them"));
 }
 
 TEST_CASE("A device gets the last rows of a batch, and its exact share over several batches") {

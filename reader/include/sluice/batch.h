@@ -6,8 +6,8 @@
 // the values of all samples, one after another, with the offset of each sample. Everything stays
 // valid as long as a handle to the batch lives.
 //
-// With LoaderOptions::device, images and fixed-shape arrays are on that device: see
-// Batch::WaitOn().
+// With LoaderOptions::device, images are on that device, fixed-shape arrays both there and in host
+// memory: see Batch::WaitOn(). All other fields are in host memory.
 #pragma once
 
 #include <cstddef>

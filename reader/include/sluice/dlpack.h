@@ -13,8 +13,8 @@ struct DLManagedTensorVersioned;
 namespace sluice {
 
 // A field in host memory that is not an image is copied into its tensor if it has at most this many
-// bytes. The copy takes about as long as making the tensor; with it, keeping a label does not keep
-// the whole batch in memory.
+// bytes. The copy takes about as long as making the tensor; in return, a label that is kept does
+// not keep its whole batch in memory.
 inline constexpr std::size_t kCopiedTensorBytes = 65536;
 
 // Returns the batch's image (an empty name), another image, or a field, as a tensor. An image has

@@ -36,7 +36,7 @@ template <>
 inline constexpr auto WordsOf<ImageSizes> =
     Words("ImageSizes", "What happens to images that differ in size",
           Word("equal", ImageSizes::kEqual, "making the loader is an error"),
-          Word("padded", ImageSizes::kPadded, "to the batch's largest"),
+          Word("padded", ImageSizes::kPadded, "to the batch's largest width and height"),
           Word("own", ImageSizes::kOwn, "each keeps its own size"));
 
 template <>
@@ -57,7 +57,8 @@ template <>
 inline constexpr auto WordsOf<DecodeOn> =
     Words("DecodeOn", "Where JPEGs and packed pictures are decoded", Word("host", DecodeOn::kHost),
           Word("device", DecodeOn::kDevice, "as far as it can"),
-          Word("auto", DecodeOn::kAuto, "the loader shares them between both, as it measures"));
+          Word("auto", DecodeOn::kAuto,
+               "the loader divides them between host and device by what it measures"));
 
 template <>
 inline constexpr auto WordsOf<ImagesIn> =
@@ -134,7 +135,7 @@ inline constexpr auto OptionsOf<DecodedPictures> = Options<DecodedPictures>(
     Option("bytes", &DecodedPictures::bytes, "keep at most this many bytes of pictures",
            {.least = 1, .form = NumberForm::kBytes}),
     Option("folder", &DecodedPictures::folder,
-           "the folder, on a local disk, that keeps the pictures; empty: memory does"),
+           "a folder on a local disk for the pictures; empty: they are kept in memory"),
     Option(
         "function_is_deterministic", &DecodedPictures::function_is_deterministic,
         "keeps rows as sample_function left them; the function must depend on its sample alone"));

@@ -74,8 +74,8 @@ struct RankOptions {
   bool by_shards = false;
 };
 
-// How to treat a mapped block once all of its samples are decoded: a hint to the kernel.
-// Shuffle::kRandom has no window and always keeps.
+// How to treat a mapped block once all of its samples are decoded: a hint to the kernel. With
+// Shuffle::kRandom, which may need any block again at any time, blocks are always kept.
 enum class Behind {
   kKeep,   // it stays mapped; the kernel takes its pages back when it needs them
   kUnmap,  // it no longer counts as this process's memory, but stays in the page cache
@@ -363,9 +363,10 @@ struct LoaderOptions {
   // MixUp or the user's functions are used, the host normalizes, because they need the normalized
   // numbers.) Page-locked and device memory is allocated when the loader is made, and never again.
   Device device = {};
-  // The user's own steps, after all others: see user_function.h.
+  // The user's own step for each sample, after the steps of the transform (but before MixUp and
+  // CutMix): see user_function.h.
   SampleFunction sample_function = {};
-  BatchFunction batch_function = {};  // called when a batch is whole
+  BatchFunction batch_function = {};  // for each batch, after MixUp and CutMix
   // Each decoding thread calls this once. The two functions above get the returned object: state().
   ThreadSetup thread_setup = {};
 

@@ -19,7 +19,7 @@ namespace sluice {
 struct TraceEvent {
   // The kind of work.
   enum class Kind : std::uint8_t {
-    kReadAhead,  // a batch was planned and its blocks made resident; thread 0
+    kReadAhead,  // a batch was planned and its blocks were read into memory; thread 0
     kDecode,     // a run of rows was decoded by a worker; threads from 1 on
   };
   Kind kind = Kind::kReadAhead;  // the kind of work
@@ -28,7 +28,8 @@ struct TraceEvent {
   std::uint64_t batch = 0;       // the batch's number in its epoch
   std::uint32_t first_row = 0;   // the first row's number in the batch
   std::uint32_t rows = 0;        // the number of rows
-  // The batch's slot, by the address of its image (ImageBatch::data).
+  // Identifies the batch's slot: the address of its image (ImageBatch::data), or of the slot's
+  // memory if batches have no image.
   const void* slot = nullptr;
   std::chrono::steady_clock::time_point begin, end;  // when the work began and ended
 };

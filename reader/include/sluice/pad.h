@@ -1,5 +1,5 @@
-// Variable-length fields as rectangles, for losses and models that take one: each sample's entries,
-// filled up to those of the batch's longest sample.
+// Variable-length fields as rectangles, for losses and models that take rectangles: each sample is
+// filled up to as many entries as the batch's longest sample has.
 //
 //   const auto boxes = sluice::Pad(batch.Variable<float>("boxes"));    // samples x longest x 4
 //   const auto words = sluice::Pad(batch.Variable<std::int32_t>("tokens"), -100, 128);

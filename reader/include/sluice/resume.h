@@ -30,8 +30,8 @@ struct ResumePoint {
   std::uint64_t seed = 0;                       // LoaderOptions::seed
   std::uint64_t lanes = 0;                      // kQuasiRandom; else 0
   std::uint64_t window_blocks = 0;              // blocks in a lane's window; kQuasiRandom, else 0
-  // LoaderOptions::ranks.by_shards: the number of ranks. Otherwise 0, because the number may
-  // change.
+  // With LoaderOptions::ranks.by_shards, the number of ranks. Otherwise 0: a training may resume
+  // with another number of ranks.
   std::uint64_t shard_ranks = 0;
   // The digest of LoaderOptions::order.samples, or of a mixture with weights; "batches" with
   // order.batches; otherwise empty.
@@ -41,8 +41,9 @@ struct ResumePoint {
   // How many samples of the epoch are done, over all ranks; with LoaderOptions::order.batches, how
   // many batches.
   std::uint64_t position = 0;
-  // The rule for the pixels of several views (kViewsVersion). A loader that resumes keeps to the
-  // rule of its point. 1 without views, and in points that an earlier version of Sluice saved.
+  // The version of the way in which several views of a picture get their pixels (kViewsVersion). A
+  // loader that resumes makes views as the version of its point says. 1 without views, and in
+  // points that a Sluice before version 2 of the views saved.
   std::uint32_t views_version = 1;
 
   // One line of printable ASCII without quotation marks, with a check value at its end.

@@ -47,15 +47,16 @@ class SampleList {
   // `count` samples, drawn in proportion to `weights`, which has one for each sample of the
   // dataset. With replacement, draws are independent; without, each sample comes at most once.
   // Weights below 2^-30 of the largest may be rounded. Throws Error(kInvalidArgument) if a weight
-  // is negative or not a number, or too few are above 0 to draw from.
+  // is negative, infinite or not a number, or if too few are above 0 to draw from.
   static SampleList Weighted(const std::vector<double>& weights, std::uint64_t count,
                              bool replacement);
 
   // `per_class` samples of each class of a label field ({}: Schema::LabelField(), or else the first
   // field of several labels). If a class has more samples, `per_class` of them are drawn. If it has
-  // fewer, each of them comes equally often, and the few that are then missing are drawn from them.
-  // Classes without samples are left out; so are samples whose label is not a class of the field,
-  // which a damaged dataset may have. Reads the directories of all shards.
+  // only n, fewer than `per_class`, each comes per_class / n times, rounded down, and those still
+  // missing are drawn from the class, each at most once. Classes without samples are left out; so
+  // are samples whose label is not a class of the field, which a damaged dataset may have. Reads
+  // the directory at the end of every shard's file, which repeats the samples' scalars.
   //
   // The field may also hold any number of classes (multi-label, the classes of boxes): int32 [n]. A
   // sample then counts for each of its classes, so an epoch may have more than `per_class` samples

@@ -45,7 +45,7 @@ inline at::ScalarType ScalarOf(ElementType type) {
     case ElementType::kBFloat16: return at::kBFloat16;
     case ElementType::kUint16: break;
   }
-  throw Error(ErrorCode::kUnsupported, "LibTorch has no numbers for 16-bit images");
+  throw Error(ErrorCode::kUnsupported, "LibTorch has no tensor type for 16-bit images (uint16)");
 }
 
 inline at::ScalarType ScalarOf(DType type) {
@@ -59,7 +59,7 @@ inline at::ScalarType ScalarOf(DType type) {
     case DType::kFloat64: return at::kDouble;
     case DType::kUint16: break;
   }
-  throw Error(ErrorCode::kUnsupported, "LibTorch has no numbers for uint16 fields");
+  throw Error(ErrorCode::kUnsupported, "LibTorch has no tensor type for uint16 fields");
 }
 
 // LibTorch's current stream in this thread.

@@ -26,9 +26,9 @@
 namespace sluice {
 
 // When an image is transformed, its boxes move with it and are cut off at its edges. A box is then
-// dropped if less than this is left of it; the matching entry of every other variable-length field
-// that follows the same image (its class, say) is dropped with it. In a fixed-shape field, dropped
-// boxes become zeros.
+// dropped if less of it is left than one of the members asks for; the matching entry of every other
+// variable-length field that follows the same image (its class, say) is dropped with it. In a
+// fixed-shape field, dropped boxes become zeros.
 struct BoxRule {
   double min_side = 1;     // width and height, in pixels of the transformed image
   double min_visible = 0;  // share of the box's whole area, 0 to 1
@@ -50,9 +50,10 @@ struct ScheduledTransform {
   Pipeline transform;       // as LoaderOptions::transform
 };
 
-// For LoaderOptions::schedule: steps whose strength grows linearly, from steps(0) up to epoch
-// `begin` to steps(1) from epoch `end` on. Ramp() calls `steps` once for each epoch from begin + 1
-// to end, with a share above 0 and up to 1; set LoaderOptions::transform to steps(0) yourself.
+// For LoaderOptions::schedule: steps whose strength grows linearly from epoch `begin` to epoch
+// `end`. Until `begin`, the steps are steps(0); from `end` on, steps(1). Ramp() calls `steps` once
+// for each epoch from begin + 1 to end, with a share above 0 and up to 1; set
+// LoaderOptions::transform to steps(0) yourself.
 // Throws Error(kInvalidArgument) unless begin < end, and if end - begin is more than 65535.
 std::vector<ScheduledTransform> Ramp(std::uint64_t begin, std::uint64_t end,
                                      const std::function<Pipeline(double share)>& steps);

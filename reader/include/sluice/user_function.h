@@ -7,13 +7,14 @@
 //   };
 //   options.output.made_fields = {sluice::Field::Array("weight", sluice::DType::kFloat32, {})};
 //
-// They run on the decoding threads, several at once, after the transform's steps: anything they
-// share must be thread-safe. The spans that a function gets are valid until it returns; the span of
-// a variable-length field, only until the function sets that field. See also Keep(). An exception
-// from a SampleFunction is a fault of the sample, handled as LoaderOptions::integrity.on_fault
-// says; one from a BatchFunction is the batch's error. Functions should depend only on their
-// argument and its draws(); then batches stay the same for any number of threads and after a
-// resume.
+// The functions run on the decoding threads, several at once: anything they share must be
+// thread-safe. A SampleFunction runs after the transform's steps except MixUp and CutMix; a
+// BatchFunction runs after those two. The spans that a function gets are valid until it returns;
+// the span of a variable-length field, only until the function sets that field. See also Keep(). An
+// exception from a SampleFunction is a fault of the sample, handled as
+// LoaderOptions::integrity.on_fault says; one from a BatchFunction is the batch's error. Functions
+// should depend only on their argument and its draws(); then batches stay the same for any number
+// of threads and after a resume.
 #pragma once
 
 #include <any>
@@ -80,7 +81,7 @@ class MutableRows {
     const std::span<std::byte> bytes = ImageBytes(field);
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  // Values() of images of bytes.
+  // Values() of 8-bit images.
   std::span<std::uint8_t> image(std::string_view field = {}) { return Values<std::uint8_t>(field); }
   // Values() of the numbers that Normalize makes.
   std::span<float> floats(std::string_view field = {}) { return Values<float>(field); }

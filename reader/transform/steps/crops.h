@@ -130,7 +130,7 @@ struct StepOf<RandomResizedCrop> : GeometricStep {
     for (int attempt = 0; attempt < 10; ++attempt) {
       const double target = area * (op.min_scale + draws.Uniform() * (op.max_scale - op.min_scale));
       const double ratio = PortableExp(log_min + draws.Uniform() * (log_max - log_min));
-      // The square root is exactly rounded by IEEE 754. Both sides stay below 2^32: ratio < 65536.
+      // The square root is exactly rounded by IEEE 754. Both sides stay below 2^32: ratio < 256.
       const double w = std::sqrt(target * ratio);
       const double h = std::sqrt(target / ratio);
       if (w + 0.5 >= double(width) + 1 || h + 0.5 >= double(height) + 1) continue;
