@@ -70,9 +70,9 @@ std::string_view ParseHeader(Bytes file, const std::string& name, ShardHeader& h
   return AsText(schema);
 }
 
-// The time of a file's last change, or 0 if it is so recent that a later change could have the same
-// time: file systems count in steps of milliseconds, and their clock may differ from ours.
-std::int64_t Settled(std::int64_t written) {
+// Returns the time of a file's last change, or 0 if it is so recent that a later change could have
+// the same time: file systems count in steps of milliseconds, and their clock may differ from ours.
+std::int64_t ZeroIfRecent(std::int64_t written) {
   constexpr std::chrono::seconds kNear{2};
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return now - std::chrono::nanoseconds(written) > kNear ? written : 0;
@@ -130,7 +130,7 @@ void ShardFile::Open(const ShardExpectation& expect) {
   const auto differs = [](const auto& expected, const auto& found) {
     return expected.has_value() && *expected != found;
   };
-  written_at_.store(Settled(file_.WrittenAt().value_or(0)), std::memory_order_relaxed);
+  written_at_.store(ZeroIfRecent(file_.WrittenAt().value_or(0)), std::memory_order_relaxed);
   if (differs(expect.bytes, file_.bytes().size())) {
     Corrupt({}, "has " + std::to_string(file_.bytes().size()) + " bytes, but the manifest says " +
                     std::to_string(*expect.bytes) +
@@ -160,7 +160,7 @@ Schema ShardFile::ReadSchema(const std::filesystem::path& path, std::string* tex
 }
 
 void ShardFile::Corrupt(const std::string& place, const std::string& what) const {
-  if (Lost(file_.bytes()) || CutBefore(file_.bytes())) throw Unreadable(place);
+  if (Lost(file_.bytes()) || CutOff(file_.bytes())) throw Unreadable(place);
   if (!StillTheSame()) throw Overwritten(place);
   throw Error(ErrorCode::kCorrupt, name_, place, what);
 }
@@ -176,16 +176,16 @@ bool ShardFile::StillTheSame() const {
   if (verified_.empty()) return true;  // it is being opened
   const std::optional<std::int64_t> written = file_.WrittenAt();
   if (!written || *written == written_at_.load(std::memory_order_relaxed)) return true;
-  const std::int64_t settled = Settled(*written);
+  const std::int64_t written_at = ZeroIfRecent(*written);
   const ReadGuard guard = Guard();
   const Id128 digest = DigestNow();
   // Unreadable bytes are not the same either, but the code that reads them will report that.
-  if (Lost(file_.bytes()) || CutBefore(file_.bytes())) return true;
+  if (Lost(file_.bytes()) || CutOff(file_.bytes())) return true;
   if (digest != digest_) {
     overwritten_.store(true, std::memory_order_relaxed);
     return false;
   }
-  written_at_.store(settled, std::memory_order_relaxed);
+  written_at_.store(written_at, std::memory_order_relaxed);
   for (std::atomic<std::uint64_t>& word : verified_)
     word.store(0, std::memory_order_relaxed);
   verified_sections_.store(0, std::memory_order_relaxed);
@@ -197,7 +197,7 @@ Id128 ShardFile::DigestNow() const {
   return Hash128({directory_bytes_, tail});
 }
 
-bool ShardFile::CutBefore(Bytes range) const noexcept {
+bool ShardFile::CutOff(Bytes range) const noexcept {
   const std::uint64_t left = file_.BytesLeft();
   if (static_cast<std::uint64_t>(range.data() + range.size() - file_.bytes().data()) > left) {
     return true;

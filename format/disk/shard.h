@@ -1,9 +1,10 @@
-// A shard file's frame: header, sections, directory and tail (format/FORMAT.md, "Shards").
+// A shard file's frame, which is everything but its blocks: header, sections, directory and tail
+// (format/FORMAT.md, "Shards").
 //
 // ShardFile opens a shard for reading; the Build functions are for writers. Blocks are in block.h.
 //
-// A new section gets its number in FORMAT.md, which assigns them. An edit that writes shards anew
-// drops the section unless writer/edit/ copies it. With more than four sections, kSections in
+// A new section gets its number in FORMAT.md, which assigns all numbers. An edit that writes shards
+// anew drops the section unless writer/edit/ copies it. With more than four sections, kSections in
 // shard.cpp must grow. A new section also goes into these files, where
 // "kSectionOrigin|\bsection 2\b|2 \| origin" shows how:
 //   format/disk/shard.cpp                 the numbers that a shard may require
@@ -73,13 +74,15 @@ class ShardParts {
 
   virtual const std::string& name() const noexcept = 0;  // for messages
   virtual Bytes bytes() const noexcept = 0;              // the mapping, as long as the shard
-  // Begins to bring parts, and returns at once. Throws Error.
+  // Begins to bring parts: to fetch those that are not in the mapping yet. Returns at once. Throws
+  // Error.
   virtual Held Begin(std::span<const Part> parts) = 0;
   // Waits for all parts of `held`; throws the Error of one that failed.
   virtual void Await(const Held& held) = 0;
-  // Call it after a range failed a check: fetches the range once more. Its parts must be held and
-  // brought. If the new bytes pass the check, they replace the old ones; readers of other bytes
-  // notice nothing. False if the new bytes fail the check, too, or cannot be fetched or written.
+  // Call it after a range failed a check: fetches the range once more. Its parts must be held, and
+  // Await() must have returned for them. If the new bytes pass the check, they replace the old
+  // ones; readers of other bytes notice nothing. False if the new bytes fail the check, too, or
+  // cannot be fetched or written.
   virtual bool Mend(std::uint64_t offset, std::uint64_t bytes,
                     const std::function<bool(Bytes)>& passes) = 0;
 
@@ -260,21 +263,21 @@ class ShardFile {
   // overwritten with another shard. Call it under a guard, and after a fence that keeps earlier
   // reads before it. No system call.
   //
-  // It notices a cut anywhere in the file, because the kernel takes away the pages after the cut
-  // before it zeroes the rest of the page that was cut.
+  // It notices a cut anywhere in the file: the kernel takes away all pages after the cut, so also
+  // the last one, before it zeroes the rest of the page that was cut.
   bool EndIsThere() const noexcept {
     const Bytes end = file_.bytes().last(sizeof(std::uint64_t));
     const auto checksum = LoadAt<std::uint64_t>(end, 0);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // reading it may lose its page
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // reading the checksum may lose its page
     return checksum == tail_.tail_checksum && !Lost(end);
   }
   // Whether the file had every byte read from the mapping so far. Same preconditions as
   // EndIsThere().
   bool WholeSoFar() const noexcept { return EndIsThere() && !file_.LostAny(); }
-  // Whether a byte of the range lies after the file's present end. Asks the file system. The size
-  // of a file that has lost its name cannot be asked for; then returns true for every range once
-  // EndIsThere() is false.
-  bool CutBefore(Bytes range) const noexcept;
+  // Whether a byte of the range has been cut off: lies after the file's present end. Asks the file
+  // system. The size of a file that has lost its name cannot be asked for; then returns true for
+  // every range once EndIsThere() is false.
+  bool CutOff(Bytes range) const noexcept;
   FileId file() const noexcept { return file_.id(); }
   // Whether an open file is the same file as the mapped one.
   bool Maps(const FileHandle& file) const noexcept { return file_.Maps(file); }
@@ -349,7 +352,7 @@ class ShardFile {
   void BringHeaderRest();
   void BringEndRest();
   void BringSections() const;
-  // Brings a block, and begins to bring those after it.
+  // Brings a block, and begins to bring some of the blocks after it.
   void BringBlock(std::uint32_t block) const;
   void MendHeader();
   void ReadHeader();
@@ -377,7 +380,7 @@ class ShardFile {
   // The file's modification time as of the last comparison of the directory.
   mutable std::atomic<std::int64_t> written_at_{0};
   mutable std::atomic<bool> overwritten_{false};
-  // Parts of parts_ that have been brought since.
+  // Parts of parts_ that were brought after the shard was opened.
   struct Brought {
     Mutex mutex;
     ShardParts::Held sections GUARDED_BY(mutex);
@@ -391,8 +394,8 @@ class ShardFile {
 class BlockHold {
  public:
   explicit BlockHold(const ShardFile& shard) : shard_(shard) {}
-  // The view is valid until the next call. `ahead`: how many bytes of the following blocks are
-  // brought meanwhile.
+  // The view is valid until the next call. `ahead`: how many bytes of the following blocks to bring
+  // meanwhile, rounded up to whole blocks.
   BlockView Block(std::uint32_t block, std::uint64_t ahead = kAheadBytes);
 
   static constexpr std::uint64_t kAheadBytes = std::uint64_t{16} << 20;

@@ -381,10 +381,10 @@ std::vector<std::byte> Sample::Copy(std::string_view name) const {
   }
   std::vector<std::byte> copy(bytes.begin(), bytes.end());
   // If a file is cut in the middle of a page, the bytes after the cut read as zeros. Checksums
-  // notice that, but arrays have none, so for arrays in a file CutBefore() is asked. (If the sample
+  // notice that, but arrays have none, so for arrays in a file CutOff() is asked. (If the sample
   // was made, only its scalars lie in a file: in the directory's columns.)
   const bool in_file = made_ == nullptr || (field.kind == FieldKind::kArray && field.shape.empty());
-  if (shard.Lost(bytes) || (field.kind == FieldKind::kArray && in_file && shard.CutBefore(bytes)))
+  if (shard.Lost(bytes) || (field.kind == FieldKind::kArray && in_file && shard.CutOff(bytes)))
     throw shard.Unreadable(place());
   return copy;
 }
@@ -403,7 +403,7 @@ std::vector<std::byte> Dataset::Column(std::string_view name) const {
     const ReadGuard guard = shard->Guard();
     const Bytes column = ColumnOf(*shard, state_->facts->manifest.schema, index);
     values.insert(values.end(), column.begin(), column.end());
-    if (shard->Lost(column) || shard->CutBefore(column)) throw shard->Unreadable("directory");
+    if (shard->Lost(column) || shard->CutOff(column)) throw shard->Unreadable("directory");
   }
   return values;
 }

@@ -91,7 +91,7 @@ std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
     const std::size_t size = SizeOf(schema.fields[field].dtype);
     for (std::size_t i = 0; i < shard.samples(); ++i)
       values.push_back(ClassNumber(schema.fields[field], bytes.subspan(i * size, size)));
-    if (shard.Lost(bytes) || shard.CutBefore(bytes)) throw shard.Unreadable("directory");
+    if (shard.Lost(bytes) || shard.CutOff(bytes)) throw shard.Unreadable("directory");
   }
   return values;
 }

@@ -151,7 +151,7 @@ std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::siz
       return shard.Unreadable(PlaceOf(ref));
     if (fault) return failure(fault.code, fault.what);
     if (sample.compared_before == ComparedBefore::kNo) context_.compared->Add(ref, shard);
-    if (painter_.keeps() && (sample.held != nullptr || !shard.CutBefore(sample.picture)))
+    if (painter_.keeps() && (sample.held != nullptr || !shard.CutOff(sample.picture)))
       painter_.Keep(ref.index);
     return std::nullopt;
   } catch (const Error& error) {
@@ -290,7 +290,7 @@ bool SampleReader::Lost(const Sample& sample, const BlockView& block, bool fault
   };
   if (sample.held != nullptr) return any_lost(*sample.held);
   return any_lost(*sample.file) ||
-         (faulty && sample.file->CutBefore(BlockOf(*sample.file, sample.ref)));
+         (faulty && sample.file->CutOff(BlockOf(*sample.file, sample.ref)));
 }
 
 std::string SampleReader::KeyOf(const SampleRef& ref) const {
@@ -312,7 +312,7 @@ std::string SampleReader::PlaceOf(const SampleRef& ref) const {
 
 bool FileCheck::Holds(const ShardFile& file, const SampleRef& ref) {
   if (std::ranges::find(whole_, &file) != whole_.end()) return true;
-  if (file.CutBefore(file.bytes())) return !file.CutBefore(BlockOf(file, ref));
+  if (file.CutOff(file.bytes())) return !file.CutOff(BlockOf(file, ref));
   whole_.push_back(&file);
   return true;
 }

@@ -119,7 +119,7 @@ std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
   if (file == nullptr) return *fault;
   if (mlock(file->bytes().data(), file->bytes().size()) == 0) return std::nullopt;
   const int error = errno;
-  if (error == EAGAIN || file->CutBefore(file->bytes())) return file->Unreadable({});
+  if (error == EAGAIN || file->CutOff(file->bytes())) return file->Unreadable({});
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
   throw Error(ErrorCode::kLimit, dataset.facts->folder.string(),

@@ -130,15 +130,13 @@ void Filtering::AskAbout(std::uint32_t shard) {
     Count(count);
   }
   // Pages that could not be read are zeros, and no checksum was compared that would show it.
-  if (file.Lost(file.bytes()) || file.CutBefore(file.bytes())) throw file.Unreadable({});
+  if (file.Lost(file.bytes()) || file.CutOff(file.bytes())) throw file.Unreadable({});
   kept_[shard] = std::move(kept);
 }
 
 bool Filtering::Keeps(const ShardFile& file, std::uint64_t number) const {
   const Sample sample = dataset_[number];
-  const auto still_there = [&] {
-    return !file.Lost(file.bytes()) && !file.CutBefore(file.bytes());
-  };
+  const auto still_there = [&] { return !file.Lost(file.bytes()) && !file.CutOff(file.bytes()); };
   try {
     return keep_(sample);
   } catch (const Error& error) {

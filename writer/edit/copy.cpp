@@ -154,7 +154,7 @@ class Copying {
                           const Bytes part = shard.bytes().subspan(offset, buffer.size());
                           const ReadGuard guard = shard.Guard();
                           std::memcpy(buffer.data(), part.data(), part.size());
-                          if (shard.Lost(part) || shard.CutBefore(part)) throw shard.Unreadable({});
+                          if (shard.Lost(part) || shard.CutOff(part)) throw shard.Unreadable({});
                         });
     }
     const std::lock_guard lock(mutex_);

@@ -111,7 +111,7 @@ void RequireWhole(const ShardFile& shard, const std::stop_token& stop) {
       require(place, "its rows differ from the directory's columns");
   }
   require({}, shard.VerifyPlacement());
-  if (shard.Lost(shard.bytes()) || shard.CutBefore(shard.bytes())) throw shard.Unreadable({});
+  if (shard.Lost(shard.bytes()) || shard.CutOff(shard.bytes())) throw shard.Unreadable({});
 }
 
 Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,

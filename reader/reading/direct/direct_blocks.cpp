@@ -137,7 +137,7 @@ void DirectFiles::ReadMapped(const ShardFile& shard, std::uint64_t block_offset,
   const bool cut = !shard.EndIsThere();
   for (std::size_t at = 0; at < from.size(); at += kPageBytes) {
     const Bytes page = from.subspan(at, std::min<std::size_t>(kPageBytes, from.size() - at));
-    if (shard.Lost(page) || (cut && shard.CutBefore(page))) {
+    if (shard.Lost(page) || (cut && shard.CutOff(page))) {
       held.Lose({range.offset + at, page.size()});
     }
   }
