@@ -13,7 +13,7 @@ namespace sluice {
 
 namespace {
 
-// In the order of the values.
+// The names of the enumerators, in their order.
 constexpr std::string_view kDTypeNames[] = {"int8",  "int16",  "int32",   "int64",
                                             "uint8", "uint16", "float32", "float64"};
 constexpr std::string_view kKindNames[] = {"image", "bytes", "array", "variable"};

@@ -22,7 +22,8 @@ bool ReadXml(std::string_view xml,
              const std::function<void(std::string_view path, std::string&& text)>& each,
              const XmlRules& rules = {}, std::string* fault = nullptr);
 
-// `text` with <, >, & and " escaped. Apostrophes stay, so do not put it between single quotes.
+// `text` with <, >, & and " escaped. Apostrophes stay, so do not put the result
+// between single quotes.
 std::string XmlEscaped(std::string_view text);
 
 }  // namespace sluice

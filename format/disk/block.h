@@ -83,7 +83,8 @@ class BlockView {
         count_(header.count),
         row_bytes_(header.row_bytes),
         shard_(shard) {}
-  // A block that BuildBlock() made of a single sample. The functions below call that sample `row`.
+  // A block that BuildBlock() made of a single sample. For the functions below, this sample is row
+  // number `row`.
   static BlockView OfOneRow(Bytes made, std::uint32_t row) noexcept {
     BlockView view(made, LoadAt<BlockHeader>(made, 0));
     view.first_row_ = row;

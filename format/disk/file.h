@@ -98,8 +98,8 @@ class MappedFile {
   GuardedMapping guarded() const noexcept { return {bytes_, lost_.get()}; }
 
   // The present size of the file. If the file was removed or replaced since it was opened, returns
-  // the mapped size, because the mapping still has the old file. (A cut is not always noticed
-  // by its signal: the rest of the page in which the file now ends reads as zeros.)
+  // the mapped size, because the mapping still has the old file. (A read after a cut does not
+  // always raise SIGBUS: the rest of the page in which the file now ends reads as zeros.)
   std::uint64_t BytesLeft() const noexcept;
 
   FileId id() const noexcept { return id_; }
@@ -199,8 +199,8 @@ class DirectBuffer {
  public:
   // The alignment of addresses, offsets and sizes: no file system needs more than a page.
   static constexpr std::size_t kAlignment = 4096;
-  // The size of a write: large enough for a disk's full speed, and so small that, while it lasts,
-  // encoding threads do not have to wait for room for their output.
+  // The size of a write: large enough for a disk's full speed, and so small that encoding threads
+  // still have room for their output until the write has ended.
   static constexpr std::size_t kBytes = 1 << 20;
 
   std::span<std::byte> memory() const noexcept { return {memory_.get(), kBytes}; }

@@ -27,8 +27,9 @@ Schema SchemaFromParsed(const nlohmann::json& value, const std::string& file);
 bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept;
 
 // The first fault of a text by the rules for JSON in FORMAT.md, "Conventions", such as "is not JSON
-// from byte 7 on"; empty if the text has no fault. The parser alone accepts a byte order mark, a
-// member name that stands twice in an object, and anything after a zero byte.
+// from byte 7 on"; empty if the text has no fault. Finds more faults than nlohmann's parser, which
+// accepts a byte order mark, a member name that stands twice in an object, and anything after a
+// zero byte.
 std::string JsonFault(std::string_view text);
 
 // Names a list that is too long to hold as JSON: a member of the outermost object. ParseJson()

@@ -322,8 +322,8 @@ void CheckVersion(std::uint64_t version, const std::string& file) {
                   std::to_string(kFormatVersion) + ", use another version of Sluice");
 }
 
-// Finds the member "version" of the outermost object, and ends the parser there. It keeps nothing
-// of the text.
+// Finds the member "version" of the outermost object, and stops the parser there. Keeps no other
+// value.
 class VersionSearch : public json::json_sax_t {
  public:
   std::optional<std::uint64_t> version;
@@ -352,7 +352,7 @@ class VersionSearch : public json::json_sax_t {
   }
 
  private:
-  // Whether to go on, after a value.
+  // Called at each value. Returns whether the parser is to continue.
   bool Value() const { return !is_next_; }
   bool Enter() {
     ++depth_;
@@ -423,7 +423,7 @@ Manifest FromJson(const json& in, ShardList& shards, const std::string& file) {
   }
   if (!in.at("made").is_object()) throw Malformed{"\"made\" is not an object"};
   manifest.made = in.at("made").dump();
-  // Another writer may mean something else by "meta".
+  // Another writer may mean something else by "meta". Then it is kept like an unknown member.
   const auto meta = in.find("meta");
   const bool is_text =
       meta != in.end() && meta->is_object() && !meta->contains("") &&

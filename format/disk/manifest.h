@@ -26,7 +26,7 @@ struct ManifestPlace {
   std::filesystem::path folder;
   std::string name = kManifestName;
 
-  // `path`: the dataset's folder or URL, or that of manifest.json or manifest-ID.json in it.
+  // `path`: the dataset's folder or URL, or the path of its manifest.json or manifest-ID.json.
   static ManifestPlace Of(const std::filesystem::path& path);
   bool is_old() const noexcept { return name != kManifestName; }
   // A path from which Of() gives this place again.
@@ -127,8 +127,9 @@ struct SampleTotals {
   // Counts a sample for its class, given its value of Schema::ClassField(). Ignores a number that
   // no class has (in a damaged or forged dataset).
   void CountClass(const Field& field, Bytes element) noexcept;
-  // Adds the values of a block's samples. Leaves out values whose payload cannot be found, and
-  // returns the defect of the first of them; null if there are none. The caller must hold a guard.
+  // Adds the values of a block's samples. Leaves out values that GetPayload() or GetImage()
+  // refuses, and returns the defect of the first of them; null if there are none. The caller must
+  // hold a ReadGuard of the block's shard.
   Defect AddBlock(const BlockView& block, const RowLayout& layout, const Schema& schema) noexcept;
   void Add(const SampleTotals& other) noexcept;
 };

@@ -61,7 +61,7 @@ bool ReplaceLasting(std::uintptr_t address) noexcept {
   return false;
 }
 
-void HandOn(int signal, siginfo_t* info, void* context) noexcept {
+void CallPreviousHandler(int signal, siginfo_t* info, void* context) noexcept {
   if ((previous_handler.sa_flags & SA_SIGINFO) != 0) {
     previous_handler.sa_sigaction(signal, info, context);
   } else if (previous_handler.sa_handler != SIG_DFL && previous_handler.sa_handler != SIG_IGN) {
@@ -91,7 +91,7 @@ struct GuardedFault {
       break;
     }
     if (!replaced && info->si_code > 0) replaced = ReplaceLasting(address);
-    if (!replaced) HandOn(signal, info, context);
+    if (!replaced) CallPreviousHandler(signal, info, context);
     errno = saved_errno;
   }
 };

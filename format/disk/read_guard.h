@@ -2,10 +2,10 @@
 //
 // If a mapped file no longer has a page, or the disk cannot read it, touching that page raises
 // SIGBUS and kills the process. While a ReadGuard lives, the page is instead replaced for good by a
-// page of zeros, and noted in the file's LostPages. After reading, ask LostPages whether any of the
-// bytes were lost, on any thread, and use them only if not. (Copying every payload by pread instead
-// took 7 us longer for 3 kB and 23 us for 54 kB than reading in place; arming a guard takes a few
-// nanoseconds.)
+// page of zeros, and noted in the file's LostPages. After reading, ask LostPages (any thread may
+// ask) whether one of the bytes was lost, and use the bytes only if none was. (Copying every
+// payload by pread instead took 7 us longer for 3 kB and 23 us for 54 kB than reading in place;
+// making a guard takes a few nanoseconds.)
 //
 // The signal handler is installed with the first guard, and passes every other SIGBUS on to the
 // handler there was before.

@@ -24,8 +24,8 @@ bool IsOurs(const struct stat& info) noexcept {
 }
 
 // Whether the owner is the overflow user, to whom files of the host's root belong in a container
-// without privileges. A folder that the user has named may belong to it, because the files in the
-// folder are checked one by one.
+// without privileges. A folder that this process's user has named may belong to the overflow user,
+// because the files in the folder are checked one by one.
 bool IsOfUnknown(const struct stat& info) noexcept {
   constexpr uid_t kOverflow = 65534;  // user_namespaces(7)
   return info.st_uid == kOverflow;

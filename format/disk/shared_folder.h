@@ -53,7 +53,8 @@ class SharedFolder {
   // False, with errno, if it cannot be renamed.
   bool Rename(const std::string& from, const std::string& to) const noexcept;
 
-  void Sync() const noexcept;  // what was made, renamed and removed there
+  // Makes durable what was made, renamed and removed in the folder.
+  void Sync() const noexcept;
   const std::filesystem::path& path() const noexcept { return path_; }
 
  private:

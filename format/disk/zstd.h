@@ -11,7 +11,7 @@ namespace sluice {
 // libzstd.
 std::vector<std::byte> ZstdCompress(Bytes content, int level = 3);
 
-// The size of its content that the frame declares; nullopt if it declares none or is malformed.
+// The size that the frame declares for its content; nullopt if it declares none or is malformed.
 std::optional<std::uint64_t> ZstdContentBytes(Bytes frame) noexcept;
 
 // False unless `frame` is exactly one whole frame whose content fills `content` exactly. Throws
@@ -19,7 +19,8 @@ std::optional<std::uint64_t> ZstdContentBytes(Bytes frame) noexcept;
 bool ZstdDecompress(Bytes frame, std::span<std::byte> content);
 
 // Like ZstdDecompress(), but appends to `content`; false if the frame's content is not `bytes`
-// long. Its memory grows with the bytes that were decompressed; `bytes` may be a false claim.
+// long. Memory grows only with the bytes that were decompressed, since `bytes` may be a false
+// claim.
 bool ZstdAppend(Bytes frame, std::uint64_t bytes, std::vector<std::byte>& content);
 
 // The library's version, such as "1.5.4".

@@ -87,9 +87,9 @@ struct PixelTarget {
 // How much quality a decoder gives up for speed. The default is for a reader. A converter asks for
 // more quality: it makes its pictures once, and they are read many times.
 struct DecodePolicy {
-  // The least number of samples that a transform at a reduced size leaves for each output pixel and
-  // axis. With 1, the transform does nearly all of the filtering if it fits; with 2, the triangle
-  // filter decides.
+  // The least number of samples that an inverse DCT at a reduced size leaves for each output pixel
+  // on each axis. With 1, the DCT does nearly all of the filtering where one of its sizes fits;
+  // with 2, at least half of the reduction is left to the region's filter.
   std::uint32_t samples_per_pixel = 1;
   // Whether to read what the region leaves out as well, to find damage anywhere in a file.
   bool whole_file = false;

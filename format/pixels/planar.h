@@ -66,12 +66,12 @@ class PlanarResampler {
                 const PixelTarget& target);
 
   const kernels::Kernels& set_;
-  AxisWeights x_[3];  // by component; Cr's are used only if Cb's do not fit it
+  AxisWeights x_[3];  // by component; Cr uses Cb's weights if both are sampled alike
   AxisWeights y_[3];
   std::vector<std::uint8_t> columns_;
   Lines lines_[3];
   std::vector<std::uint8_t> row_[3];
-  std::vector<std::uint8_t> planes_;  // three lines of colours
+  std::vector<std::uint8_t> planes_;  // a row of each colour
 };
 
 }  // namespace sluice

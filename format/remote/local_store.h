@@ -13,7 +13,7 @@
 namespace sluice {
 
 // Reads on one thread. An object's etag consists of its file's inode number, size and time of
-// change.
+// its last write.
 class LocalStore : public ObjectStore {
  public:
   explicit LocalStore(const std::filesystem::path& folder);

@@ -53,9 +53,9 @@ struct RangeRead {
   // Receives the bytes of the range as they arrive: in order, each exactly once. Called on the
   // store's own thread, so it must not block for long; it may not throw.
   std::function<void(Bytes)> take;
-  // Called exactly once, on the store's own thread, after the last take() or instead of any: with
-  // null if the whole range was delivered, otherwise with the reason. It may call Read(); it may
-  // not throw.
+  // Called exactly once unless the read is cancelled, on the store's own thread, after the last
+  // take() or instead of any: with null if the whole range was delivered, otherwise with the
+  // reason. It may call Read(); it may not throw.
   std::function<void(const Error*)> done;
 };
 
@@ -97,7 +97,7 @@ class ObjectStore {
   // The most memory that the connections take, besides the requested bytes.
   virtual std::uint64_t BufferBytes() const noexcept { return 0; }
 
-  // The functions below throw Error(kUnsupported) for a plain HTTP server.
+  // The functions from Put() to ListFolder() throw Error(kUnsupported) for a plain HTTP server.
 
   // Writes an object from memory. With `only_new`, Error(kExists) if there is one of that name.
   virtual void Put(std::string_view object, Bytes content, bool only_new = false) = 0;

@@ -3,9 +3,9 @@
 
 namespace sluice {
 
-// CPUs this process may use: its affinity mask, cut by the CPU quota of its control group (version
-// 1 or 2), at least 1. Not the machine's count, which is wrong in containers and under job
-// schedulers.
+// How many CPUs this process may use, at least 1: those of its affinity mask, or fewer if the CPU
+// quota of its control group (version 1 or 2) allows fewer. Not the machine's count, which is wrong
+// in containers and under job schedulers.
 unsigned AvailableCpus() noexcept;
 
 }  // namespace sluice

@@ -14,8 +14,8 @@
 //   writer/edit/repair.cpp
 //   reader/decoding/sample_reader.h
 //   not tests/                            what they expect
-// tools/cli/program.cpp makes an exit code of it: 2 for kInvalidArgument, 1 for all others. The
-// comments of functions that throw it name it.
+// tools/cli/program.cpp turns the code into an exit code: 2 for kInvalidArgument, 1 for all others.
+// The comment of a function that throws an Error names its code.
 #pragma once
 
 #include <memory>
@@ -28,14 +28,14 @@ namespace sluice {
 enum class ErrorCode {
   kInvalidArgument,  // an option or an argument is out of range, or two of them do not fit together
   kNotFound,         // a file, dataset, field or sample that does not exist
-  kIo,               // the operating system refused to open, read, write, rename or sync
+  kIo,               // opening, reading or writing failed, or a file changed meanwhile
   kCorrupt,          // bytes that break the format, or a checksum that does not match
   kUnsupported,      // a version, codec or image kind that this build does not read
   kUnfinished,       // a dataset whose conversion has not been finished
   kExists,           // the target holds something else already
   kLimit,            // one of the limits stated in format/FORMAT.md or README.md is exceeded
   kState,            // a call at a moment when it cannot be answered (say, all batches are held)
-  kMemory,           // the system has no memory left for it; the data are not at fault
+  kMemory,           // memory or address space is lacking; the data are not at fault
 };
 
 // A short lower-case name, such as "corrupt".

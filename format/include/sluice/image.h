@@ -3,7 +3,7 @@
 // For a new Codec the compiler names the switches; it does not name these files, where
 // "kPacked|\bpacked" shows how, among others:
 //   format/FORMAT.md
-//   writer/include/sluice/convert.h       its ImageCodec: this and all below if it is a form
+//   writer/include/sluice/convert.h       its ImageCodec; from here on only if users can choose it
 //   writer/include/sluice/convert_option_list.h
 //   writer/convert/image_encoder.cpp
 //   writer/encode/jpeg.cpp
@@ -33,8 +33,8 @@
 //   tests/writer/dataset_writer_test.cpp
 //   tests/python/test_values.py           the words of a refusal
 //
-// Code that compares with kRaw, kZstd or kJpeg treats every other codec as one of the rest. Look at
-// each comparison (`[!=]= (Image)?Codec::k`) in format/, reader/, writer/ and tools/, first in
+// Code that compares with kRaw, kZstd or kJpeg treats all other codecs alike. Look at each
+// comparison (`[!=]= (Image)?Codec::k`) in format/, reader/, writer/ and tools/, first in
 // writer/convert/options.cpp.
 #pragma once
 
@@ -72,8 +72,9 @@ constexpr std::size_t SizeOf(PixelType type) noexcept {
 // How pixels are computed from others when an image is resized. Both are anti-aliased: a pixel is
 // computed from all source pixels that it covers.
 enum class Filter : std::uint8_t {
-  // Weights that fall linearly with the distance, to 0 at max(1, scale) source pixels: Pillow's
-  // BILINEAR, torchvision's and PyTorch's antialias=True.
+  // Weights that fall linearly with the distance, to 0 at max(1, scale) source pixels, where scale
+  // is the number of source pixels for each new pixel: Pillow's BILINEAR, torchvision's and
+  // PyTorch's antialias=True.
   kTriangle = 0,
   // The mean of the area that the pixel covers: Pillow's BOX, OpenCV's INTER_AREA. Along an axis on
   // which an image is enlarged: as kTriangle.

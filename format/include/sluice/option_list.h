@@ -146,13 +146,13 @@ concept HasOptions = requires {
   OptionsOf<std::remove_const_t<T>>.options;
 };
 
-// A std::optional of such a struct.
+// A std::optional of a struct whose options are declared.
 template <class T>
 concept HasOptionsInside = requires(T& value) {
   requires HasOptions<std::remove_reference_t<decltype(*value)>>;
 };
 
-// Calls f(option) for each option of T; a group is an option as well.
+// Calls f(option) for each option of T. A group of options counts as one option here.
 template <HasOptions T, class F>
 constexpr void ForEachMember(F&& f) {
   std::apply([&](const auto&... options) { (f(options), ...); },

@@ -1,8 +1,8 @@
 // Parses and writes the header of a baseline JPEG: everything up to the first entropy-coded byte.
 //
 // Accepts only what the decoder in this folder can decode: baseline or extended sequential Huffman
-// coding, 8 bits, grey or Y Cb Cr in one interleaved scan, chroma at full size or halved in either
-// direction. Any other file is not an error: libjpeg decodes it.
+// coding, 8 bits, grey or Y Cb Cr in one interleaved scan, chroma at full size or halved in one or
+// both directions. Any other file is not an error: libjpeg decodes it.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ void DeriveSizes(Header& header) noexcept;
 // False if libjpeg must decode the file.
 bool ParseHeader(Bytes file, Header& header) noexcept;
 
-// The header with the standard's Huffman tables: 0 for the first component, 1 for the others. The
-// markers are those that libjpeg writes, in its order.
+// Appends the header, with the standard's Huffman tables: 0 for the first component, 1 for the
+// others. The markers are those that libjpeg writes, in its order.
 void AppendHeader(const Header& header, std::vector<std::byte>& file);
 
 // Whether the scan can hold the picture at all: every block takes at least two bits. Ask this

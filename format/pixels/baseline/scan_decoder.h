@@ -3,7 +3,7 @@
 //
 // ScanDecoder takes the fastest way. It decodes three segments between restart markers at once, or
 // a whole picture without restart markers from three places at once (strands.h tells how). Where
-// that does not pay, it decodes one segment after another: short segments, and parts of pictures
+// that does not pay, it decodes one segment after another: in short scans, and in parts of pictures
 // with Huffman tables of their own.
 #pragma once
 

@@ -33,11 +33,12 @@ struct StrandEntry {
   std::uint8_t end;      // bits to set in the place: kBlockBytes - 1 at an end of block, else 0
   std::uint8_t advance;  // to add to the place after that
   std::int8_t next;      // how far to move on in the list of tables
-  std::uint16_t values;  // where its StrandValues are, from the table's start, in kValuesUnit
+  std::uint16_t values;  // where its StrandValues lie after the table's start, in kValuesUnit bytes
 };
 inline constexpr std::size_t kValuesUnit = 8;
 
-// The coefficients of an entry, from its first value on. Many entries have the same.
+// The coefficients of an entry, from its first value on. Entries with the same coefficients share
+// one.
 struct alignas(16) StrandValues {
   std::int16_t value[7];
   std::uint16_t late;  // the first value's bits after those looked up, for BitField()
@@ -75,8 +76,8 @@ struct BlockTables {
 // The tables that decode a component's blocks.
 struct StrandTables {
   const BlockTables* wanted = nullptr;
-  // The tables for blocks of which only the DC coefficient is wanted. If they are made for that,
-  // they take more symbols at once, and give zeros for their values.
+  // The tables for blocks of which only the DC coefficient is wanted. Tables made for such blocks
+  // take more symbols at once, and give zeros as AC coefficients; OwnTables puts `wanted` here.
   const BlockTables* skipped = nullptr;
   std::uint32_t bits = kStrandBits;  // of a look-up
 };

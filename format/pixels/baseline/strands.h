@@ -146,8 +146,8 @@ class SplitSegment {
  private:
   static constexpr std::uint32_t kPartBlocks = 384;        // about how many blocks a part has
   static constexpr std::uint32_t kRoom = 2 * kPartBlocks;  // the most blocks of a part that wait
-  // Each of this many first MCUs of a part is noted: after them, the strand is likely to be in
-  // step.
+  // How many MCUs at the beginning of a part are run one by one, so that each gets a mark. After
+  // them, the strand is likely to be in step.
   static constexpr std::size_t kFirstMcus = 8;
 
   static constexpr std::uint64_t kFirstStep = 8;  // of Part::step

@@ -4,9 +4,10 @@
 // stored by columns, which saves one of the two transpositions.
 //
 // At a reduced size the N x N lowest frequencies go through an N-point transform, as in the scaled
-// transforms of libjpeg 7 and later. This shows the 8x8 block as N x N larger pixels. It is exact
-// for any coefficients, except for one rounding at the end, so that every instruction set gives the
-// same bytes: for 4 x 4, sums that need 45 bits are kept as two numbers of 32 (LongSum).
+// transforms of libjpeg 7 and later. The result shows the 8x8 block as N x N larger pixels. The
+// arithmetic is exact for any coefficients, except for one rounding at the end, so that every
+// instruction set gives the same bytes: for 4 x 4, sums that need 45 bits are kept as two numbers
+// of 32 (LongSum).
 //
 // Included once for each instruction set.
 
@@ -132,8 +133,9 @@ SLUICE_INLINE void TransformTwo(const BlockTarget& a, const BlockTarget& b) noex
   }
 }
 
-// A sum of more than 32 bits: high * 2^15 + low. Products of a number below 2^30 and of a factor
-// are made of its upper and its lower 15 bits; only the last shift puts the two sums together.
+// A sum of more than 32 bits: high * 2^15 + low. A number below 2^30 is multiplied by a factor in
+// two parts, its upper and its lower 15 bits; only the last shift puts the sums of both parts
+// together.
 template <class W>
 struct LongSum {
   W high, low;
@@ -209,7 +211,7 @@ SLUICE_INLINE void JoinRows(const V* row, V* low) noexcept {
   }
 }
 
-// Loads these coefficients of as many blocks as a vector holds.
+// Loads the coefficients of a reduced transform, of as many blocks as a vector holds.
 template <class V, BlockOrder kOrder, std::uint32_t kSizeLog2>
 SLUICE_INLINE void LoadLow(const std::int16_t* a, const std::int16_t* b, V* low) noexcept {
   if constexpr (kOrder == kNaturalOrder) {
@@ -224,7 +226,7 @@ SLUICE_INLINE void LoadLow(const std::int16_t* a, const std::int16_t* b, V* low)
   }
 }
 
-// The steps of these coefficients.
+// The quantisation steps of the coefficients that LoadLow() loads.
 template <class V, std::uint32_t kSizeLog2>
 struct LowSteps {
   V of[2];

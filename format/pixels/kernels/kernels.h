@@ -53,7 +53,7 @@ struct ComponentJob {
 
 // The numbers that turn one JPEG's quantised coefficients into the nearest ones of another JPEG,
 // ties away from zero, in zigzag order. Most lanes are unsigned 16-bit numbers; they are stored as
-// signed numbers, because vectors are loaded from these.
+// signed numbers, because the vectors are loaded from signed ones.
 struct NewSteps {
   // Magnitudes above this cannot be stored in the other file, or are not computed exactly.
   alignas(32) std::int16_t most[64] = {};
@@ -173,7 +173,7 @@ struct CodeJob {
   std::uint64_t bits = 0;       // the lowest bit_count are coded, but not yet in `out`
   std::uint64_t bit_count = 0;  // below eight
 };
-inline constexpr std::size_t kMaxBlockBytes = 208;
+inline constexpr std::size_t kMaxBlockBytes = 208;  // 64 words of 26 bits
 
 // Divides by a quantisation step times eight, since forward transforms leave this factor in their
 // results: half of the divisor is added, then the high halves of two multiplications are taken.

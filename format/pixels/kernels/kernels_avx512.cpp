@@ -1,6 +1,6 @@
 // The kernels for AVX-512, in addition to the instructions of kernels_avx2.cpp. Only this file is
-// compiled for them. So it uses no inline function of the standard library: the linker could take
-// this file's copy of the function for the whole program.
+// compiled for AVX-512. So it uses no inline function of the standard library: the linker could
+// take this file's copy of the function for the whole program.
 #include <cstring>
 
 #include <immintrin.h>
@@ -28,7 +28,7 @@ const Kernels& Avx512Kernels() noexcept {
   static const Kernels set = [] {
     Kernels kernels = avx512::kSet;
     kernels.code_blocks = avx512::CodeByLists;
-    kernels.unpack_row = Avx2Kernels().unpack_row;  // faster: compares there make no masks
+    kernels.unpack_row = Avx2Kernels().unpack_row;  // faster: it needs no mask registers
     return kernels;
   }();
   return set;

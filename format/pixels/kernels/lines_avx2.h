@@ -56,10 +56,10 @@ struct Rgb32 {
   __m256i r, g, b;
 };
 
-// Red and blue each depend on one byte. For all of its 256 values, the rounded high half of a
-// product equals the definition (lines_plain.h): 2 * cr * 22970 / 2^15 stands for 91881 * cr /
-// 2^16, and 2 * cb * 29033 / 2^15 for 116130 * cb / 2^16. Green's constants are even: half of them,
-// rounded one bit earlier, are the same.
+// What is added to Y for red and for blue each depends on one byte. For all of its 256 values, the
+// rounded high half of a product equals the definition (lines_plain.h): 2 * cr * 22970 / 2^15
+// stands for 91881 * cr / 2^16, and 2 * cb * 29033 / 2^15 for 116130 * cb / 2^16. Green's constants
+// are even, so half of each with a shift of 15 instead of 16 gives the same.
 SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr) {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i middle = _mm256_set1_epi16(128);
@@ -127,7 +127,7 @@ SLUICE_INLINE void StoreRgb32(const Rgb32& p, std::uint8_t* out) {
   const __m256i b = _mm256_shuffle_epi8(p.b, load(kInterleave.pick[2]));
   const __m256i first = load(kInterleave.third[0]);
   const __m256i second = load(kInterleave.third[1]);
-  // Makes group q of sixteen pixels, which begins with colour q, in both halves.
+  // In each half: makes the group of sixteen bytes that begins with the colour `begins`.
   const auto group = [&](__m256i begins, __m256i follows, __m256i last) {
     return _mm256_blendv_epi8(_mm256_blendv_epi8(last, follows, second), begins, first);
   };
@@ -142,7 +142,7 @@ SLUICE_INLINE void StoreRgb32(const Rgb32& p, std::uint8_t* out) {
   store(64, _mm256_permute2x128_si256(group1, group2, 0x31));
 }
 
-// Exactly `count` pixels, interleaved: load(i) gives those from i on.
+// Stores exactly `count` pixels, interleaved. load(i) gives 32 of them, from number i on.
 template <class Load>
 SLUICE_INLINE void StoreLine(const Load& load, std::size_t count, std::uint8_t* rgb) {
   std::size_t i = 0;

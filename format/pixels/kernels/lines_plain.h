@@ -79,8 +79,8 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
     std::memcpy(out + 3 * i, in + 3 * (count - 1 - i), 3);
 }
 
-// Whether Numbers8 are a vector. If so, converting is faster than a loop over a whole run, and
-// making 16-bit numbers is faster than a table of 256 of them.
+// Whether Numbers8 is a vector. If so, ToFloats() is faster with it than as a plain loop, and
+// rounding to 16 bits is faster than a table of the 256 values' numbers.
 constexpr bool kRoundsFast = false;
 
 // Eight values as numbers, value * scale + offset, each rounded.
@@ -98,7 +98,7 @@ struct Numbers8 {
   // As IEEE 754 binary16, rounded to the nearest, ties to even. No NaN.
   SLUICE_INLINE void StoreHalves(std::uint16_t* out) const noexcept {
     constexpr std::uint32_t kHalf = 0x3F000000;      // 0.5, whose last bit is worth 2^-24
-    constexpr std::uint32_t kNormal = 0x38800000;    // 2^-14: below it the exponent stays the same
+    constexpr std::uint32_t kNormal = 0x38800000;    // 2^-14, the least normal binary16
     constexpr std::uint32_t kInfinite = 0x477FF000;  // 65520, the first that becomes infinity
     for (int i = 0; i < 8; ++i) {
       std::uint32_t bits, small;

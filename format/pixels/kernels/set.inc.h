@@ -21,6 +21,7 @@ constexpr std::size_t kBlockSize = 64;
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
+// For more than kManyTaps lines: sums whole products, and cuts off nothing before the end.
 inline void SumManyLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
   constexpr std::size_t kAtOnce = 64;
   for (std::size_t begin = 0; begin < count; begin += kAtOnce) {

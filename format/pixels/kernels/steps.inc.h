@@ -19,7 +19,8 @@ struct RgbRun {
   std::uint8_t r[kRun + kSlack], g[kRun + kSlack], b[kRun + kSlack];
 };
 
-// Calls `change(run)` for each run of the pixels. After `count` pixels, a run holds anything.
+// Calls `change(run)` for each run of the pixels. Beyond the last pixel, a run holds arbitrary
+// values.
 template <class Change>
 SLUICE_INLINE void ChangeRuns(std::uint8_t* rgb, std::size_t count, const Change& change) {
   RgbRun run;

@@ -148,7 +148,8 @@ inline void RunStrands(Strand* strands, std::size_t count) noexcept {
   }
 }
 
-// Makes DC coefficients of the differences of a component's kBlocks blocks in each MCU.
+// Replaces the DC differences of a component, which has kBlocks blocks in each MCU, by the DC
+// coefficients. Returns the last one.
 template <std::size_t kBlocks>
 SLUICE_INLINE std::uint32_t AddDifferences(std::int16_t* block, std::size_t mcu, std::uint32_t mcus,
                                            std::uint32_t dc) noexcept {

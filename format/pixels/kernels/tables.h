@@ -125,9 +125,9 @@ inline constexpr int k0298 = 2446, k0390 = 3196, k0541 = 4433, k0765 = 6270, k08
                      k1000 = 8192, k1175 = 9633, k1306 = 10703, k1501 = 12299, k1847 = 15137,
                      k1961 = 16069, k2053 = 16819, k2562 = 20995, k3072 = 25172;
 
-// The amount that frequency k adds to the mean of the first two samples: sqrt(2) cos(k pi / 16)
-// cos(k pi / 8). For odd k also the amount for the third and fourth sample, with cos(3 k pi / 8)
-// instead.
+// The amount that frequency k adds to the mean of the first two samples, with kConstBits:
+// sqrt(2) cos(k pi / 16) cos(k pi / 8). For odd k also the amount for the third and fourth sample,
+// with cos(3 k pi / 8) instead.
 inline constexpr std::int16_t kMeans[8][2] = {{}, {10498, 4348}, {7568, 0},  {3686, -8900},
                                               {}, {-2463, 5946}, {-3135, 0}, {-2088, -865}};
 

@@ -1,5 +1,5 @@
 // The vector operations of the kernels in 256 bits: a block in each 128-bit half. Included inside a
-// namespace of its own, by the headers that bring blocks into zigzag order and out of it.
+// namespace of its own, by vector_avx2.h and vector_avx512.h, which add the zigzag order.
 
 struct Wide32x2 {
   __m256i v;

@@ -7,7 +7,8 @@ namespace sluice::kernels {
 
 // The axis begins at `start` and its outputs' centres are at start + (i + 0.5) * scale. A sample
 // whose centre lies d from an output's centre gets a share of (reach - d) * slope, clamped to
-// [0, 1]; the shares are then scaled to add up to 65536, and rounded. All in samples, below 2^30.
+// [0, 1]; the shares are then scaled to add up to 65536, and rounded. All numbers are in samples
+// and below 2^30.
 struct WeightRule {
   double start = 0, scale = 1;
   double reach = 1, slope = 1;

@@ -58,8 +58,8 @@ bool TakeFrameHeader(const jpeg_decompress_struct& object, Header& header) noexc
   return true;
 }
 
-// Takes the tables as they were when each component's first scan began. They keep their order and
-// get the numbers that our files use: 0 for the first component, 1 for the others.
+// Takes the tables as they were when each component's first scan began. Numbers them from 0 on, in
+// the order in which the components use them.
 bool TakeTables(const jpeg_decompress_struct& object, Header& header) noexcept {
   int numbers[3] = {};
   for (std::uint32_t c = 0; c < header.components; ++c) {
@@ -169,7 +169,7 @@ bool TakeBaseline(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coeff
   return reader.Read(places, true) && std::ranges::all_of(blocks, HasDcCodes);
 }
 
-// The reverse: the header of the JPEG file for a packed image.
+// The reverse of HeaderFromBaseline(): the header of the JPEG file for a packed image.
 baseline::Header HeaderOf(const Header& from) {
   baseline::Header header;
   header.width = from.width;

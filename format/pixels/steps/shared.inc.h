@@ -1,5 +1,5 @@
-// Arithmetic that the host and devices share: the places in the source of an affine map's target
-// pixels and how pixels are mixed there, the pixels that a blur sees beyond a picture's edge, and
+// Arithmetic that the host and devices share: where in the source the target pixels of an affine
+// map lie, how pixels are mixed there, the pixels that a blur sees beyond a picture's edge, and
 // the new values that EqualizePixels() and StretchContrast() give.
 //
 // Include it inside a namespace, with SLUICE_INLINE defined as the functions' specifiers. That is

@@ -62,7 +62,7 @@ void LookUp(const Pixels& pixels, const MakeTable& make_table) noexcept {
       *at = tables[c][*at];
 }
 template <class MakeTable>
-void LookByChannel(const Pixels& pixels, const MakeTable& make_table) noexcept {
+void LookUpByChannel(const Pixels& pixels, const MakeTable& make_table) noexcept {
   pixels.channels == 3 ? LookUp<3>(pixels, make_table) : LookUp<1>(pixels, make_table);
 }
 
@@ -113,7 +113,7 @@ void PosterizePixels(const Pixels& pixels, unsigned bits) noexcept {
 }
 
 void EqualizePixels(const Pixels& pixels) noexcept {
-  LookByChannel(pixels, [](const Histogram& histogram, Table& table) {
+  LookUpByChannel(pixels, [](const Histogram& histogram, Table& table) {
     std::uint64_t sum = 0;
     std::uint64_t last = 0;  // how many pixels have the greatest value that occurs
     for (const std::uint64_t n : histogram) {
@@ -132,7 +132,7 @@ void EqualizePixels(const Pixels& pixels) noexcept {
 }
 
 void StretchContrast(const Pixels& pixels) noexcept {
-  LookByChannel(pixels, [](const Histogram& histogram, Table& table) {
+  LookUpByChannel(pixels, [](const Histogram& histogram, Table& table) {
     int low = 0;
     int high = 255;
     while (low < 255 && histogram[static_cast<std::size_t>(low)] == 0)

@@ -40,7 +40,7 @@ void EqualizePixels(const Pixels& pixels) noexcept;
 // Each channel's values are stretched to 0 .. 255.
 void StretchContrast(const Pixels& pixels) noexcept;
 
-// Warps a picture by an affine map: rotation, scale, shear and shift.
+// An affine map, by which a picture is warped: rotation, scale, shear and shift.
 //
 // (x, y) goes to (xx * x + xy * y + x0, yx * x + yy * y + y0), in pixels; a pixel's centre lies
 // half a pixel from its corner.
@@ -57,7 +57,8 @@ struct AffineMap {
 // First `b`, then `a`.
 AffineMap operator*(const AffineMap& a, const AffineMap& b) noexcept;
 
-// Fills `out`, a different picture of any size with the same channels. Each pixel shows the place
+// WarpBilinear() and WarpNearest() fill `out`, a different picture of any size with the same
+// channels. Each of its pixels shows the place
 // in `in` that `to_source` maps it to; outside `in`, it is the pixel `fill`. No place may lie
 // farther away than 2^30 pixels.
 

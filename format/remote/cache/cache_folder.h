@@ -50,9 +50,10 @@ struct CacheEntry {
 // there is no such folder.
 std::vector<CacheEntry> EntriesOfCache(const std::filesystem::path& root);
 
-// Removes datasets that no process uses, the least recently used first, until all datasets but
-// `own` take at most `most` bytes. Returns the bytes that all but `own` then take. Never touches a
-// folder that is not named by an id, holds any other file, or belongs to another user.
+// Removes datasets that no process uses, the least recently used first, until all datasets but the
+// caller's own, whose id is `own`, take at most `most` bytes. Returns the bytes that all but `own`
+// then take. Never touches a folder that is not named by an id, holds any other file, or belongs to
+// another user.
 std::uint64_t TrimCache(const CacheLock& lock, const std::string& own, std::uint64_t most);
 
 }  // namespace sluice

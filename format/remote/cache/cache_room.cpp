@@ -1,7 +1,7 @@
-// All processes that use a dataset share a count of its reserved bytes. If the room is used up and
-// the piece that is needed last is needed later than the new one, that piece is evicted (Belady's
-// rule). Now and then the other datasets in the folder are examined, and removed if no process uses
-// them.
+// All processes that use a dataset share a count of its reserved bytes. If the room is used up, the
+// piece whose next use is furthest in the future is evicted, unless the new piece is needed even
+// later (Belady's rule). Now and then the other datasets in the folder are examined; if the cache
+// is full, those that no process uses are removed.
 #include "format/remote/cache/cache_room.h"
 
 #include <algorithm>
@@ -14,10 +14,11 @@ namespace sluice {
 
 namespace {
 
-// The table is scanned so seldom that this many of its pieces come on each search.
+// The table of n pieces is scanned once in n / kPiecesPerSearch searches, so that a search costs
+// this many pieces on average.
 constexpr std::uint64_t kPiecesPerSearch = 64;
-// The heap keeps the latest 16th of the pieces, and 4096 more. Far fewer are evicted before the
-// next scan of the table, but pieces in use are among the latest, too.
+// The heap keeps the latest 16th of the pieces, and 4096 more. At most a 64th are evicted before
+// the next scan of the table; but some of the latest pieces are in use and cannot be evicted.
 constexpr std::uint64_t kShareKept = 16;
 constexpr std::uint64_t kLeastKept = 4096;
 
@@ -33,14 +34,14 @@ void EvictionOrder::Add(std::uint64_t piece) {
 }
 
 void EvictionOrder::Begin() {
-  looked_ = false;
-  if (begun_++ % (pieces_ / kPiecesPerSearch + 1) == 0) LookAtAll();
+  scanned_ = false;
+  if (begun_++ % (pieces_ / kPiecesPerSearch + 1) == 0) ScanTable();
 }
 
 std::optional<std::uint64_t> EvictionOrder::TakeLatest(std::uint64_t than) {
   for (;;) {
     // A piece below the floor may also be needed later than `than`.
-    if (heap_.empty() && floor_ > than && !looked_) LookAtAll();
+    if (heap_.empty() && floor_ > than && !scanned_) ScanTable();
     if (heap_.empty() || heap_.front().next_use <= than) return std::nullopt;
     std::pop_heap(heap_.begin(), heap_.end());
     const Entry last = heap_.back();
@@ -51,9 +52,9 @@ std::optional<std::uint64_t> EvictionOrder::TakeLatest(std::uint64_t than) {
   }
 }
 
-void EvictionOrder::LookAtAll() {
+void EvictionOrder::ScanTable() {
   const std::size_t most = static_cast<std::size_t>(pieces_ / kShareKept + kLeastKept);
-  looked_ = true;
+  scanned_ = true;
   begun_ = 1;
   floor_ = 0;
   heap_.clear();
@@ -87,7 +88,7 @@ bool CacheRoom::Reserve(std::uint64_t piece, std::uint64_t offset, std::uint64_t
   std::uint64_t used = 0;
   do {
     while ((used = data_.used().load()) > room - bytes) {
-      if (!GiveUpLatest(next_use, in_use)) return false;
+      if (!EvictLatest(next_use, in_use)) return false;
     }
   } while (!data_.used().compare_exchange_weak(used, used + bytes));
   if (data_.Allocate(offset, bytes)) return true;
@@ -95,8 +96,8 @@ bool CacheRoom::Reserve(std::uint64_t piece, std::uint64_t offset, std::uint64_t
   return false;
 }
 
-// The bytes that other datasets in the folder use. Now and then examines them (which opens a few
-// files) and removes those that no process uses.
+// The bytes that the other datasets in the folder use. Now and then examines these datasets (which
+// opens a few files); if they and `wanted` bytes do not fit, removes some that no process uses.
 std::uint64_t CacheRoom::BytesOfOthers(std::uint64_t wanted) {
   constexpr std::uint64_t kLookAtOthers = 64;
   constexpr std::uint64_t kLookWhenFull = 16;
@@ -114,13 +115,13 @@ std::uint64_t CacheRoom::BytesOfOthers(std::uint64_t wanted) {
   return others_use_;
 }
 
-// Evicts the piece that is needed last, if it is needed later than `than`.
-bool CacheRoom::GiveUpLatest(std::uint64_t than,
-                             const std::function<bool(std::uint64_t piece)>& in_use) {
+// Evicts the latest piece that can be evicted, if it is needed later than `than`.
+bool CacheRoom::EvictLatest(std::uint64_t than,
+                            const std::function<bool(std::uint64_t piece)>& in_use) {
   std::vector<std::uint64_t> of_others;  // pieces in use by other processes
-  bool given_up = false;
+  bool evicted = false;
   order_.Begin();
-  while (!given_up) {
+  while (!evicted) {
     const std::optional<std::uint64_t> latest = order_.TakeLatest(than);
     if (!latest) break;
     if (in_use(*latest)) continue;  // the piece is added again once it is not in use
@@ -133,11 +134,11 @@ bool CacheRoom::GiveUpLatest(std::uint64_t than,
     if (found) GiveBack(found->bytes);
     seen_.erase(*latest);
     data_.Lock(*latest, SparseData::Hold::kNone);
-    given_up = found.has_value();
+    evicted = found.has_value();
   }
   for (const std::uint64_t piece : of_others)
     order_.Add(piece);
-  return given_up;
+  return evicted;
 }
 
 }  // namespace sluice

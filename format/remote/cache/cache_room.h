@@ -15,11 +15,11 @@
 
 namespace sluice {
 
-// Finds the pieces of a cache that are needed last (Belady's rule), without a scan of all pieces
-// for each eviction.
+// Finds the pieces of a cache whose next use is furthest in the future (Belady's rule), without a
+// scan of all pieces for each eviction. They are "the latest" below.
 //
 // The table that processes share (SparseData::next_use) says when each piece is needed next; each
-// process may change it. This object keeps the pieces that were needed last when it scanned the
+// process may change it. This object keeps the pieces that were the latest when it scanned the
 // whole table, and those that this process has released since. For a table of n pieces it scans
 // again after n / 64 searches, so a search costs 64 pieces on average. Only a scan shows what other
 // processes have changed.
@@ -37,9 +37,9 @@ class EvictionOrder {
 
   // Call it before each search for a piece to evict.
   void Begin();
-  // Returns the piece needed last, if that is later than `than`. Does not return the same piece
+  // Returns the latest piece, if it is needed later than `than`. Does not return the same piece
   // again until it is added again or the table is scanned. If the piece cannot be evicted now, call
-  // this once more for another one.
+  // this function once more for another one.
   std::optional<std::uint64_t> TakeLatest(std::uint64_t than);
 
  private:
@@ -53,7 +53,7 @@ class EvictionOrder {
   std::uint64_t NextUse(std::uint64_t piece) const noexcept {
     return next_uses_[piece].load(std::memory_order_relaxed);
   }
-  void LookAtAll();
+  void ScanTable();
   void KeepLatest(std::size_t count);
 
   const std::atomic<std::uint64_t>* const next_uses_;
@@ -61,7 +61,7 @@ class EvictionOrder {
   std::vector<Entry> heap_;  // the latest at the front; entries may be outdated
   std::uint64_t floor_ = 0;  // pieces needed before this are left out
   std::uint64_t begun_ = 0;  // searches since the last scan of the table
-  bool looked_ = false;      // whether this search has scanned the table
+  bool scanned_ = false;     // whether this search has scanned the table
 };
 
 struct BlockCache {
@@ -70,12 +70,12 @@ struct BlockCache {
 };
 
 // The room that a dataset has in a cache folder (CACHE.md). Makes room by removing datasets that no
-// process uses, and then by evicting the pieces that are needed last.
+// process uses, and then by evicting the pieces whose next use is furthest in the future.
 //
 // Not thread-safe: RemoteShards owns one and uses it under its mutex.
 class CacheRoom {
  public:
-  // `id`: the dataset's. `data` must outlive it.
+  // `id`: the dataset's. `data` must outlive this object.
   CacheRoom(const BlockCache& cache, const std::string& id, SparseData& data)
       : cache_(cache),
         id_(id),
@@ -92,7 +92,7 @@ class CacheRoom {
   // Gives back room that was reserved but not used.
   void GiveBack(std::uint64_t bytes) { data_.used() -= bytes; }
   // Notes that this process no longer uses the piece, or that the piece's next use has changed.
-  void MayGiveUp(std::uint64_t piece) { order_.Add(piece); }
+  void AllowEviction(std::uint64_t piece) { order_.Add(piece); }
 
   // The hash that this process has found a piece to have; 0: it has not computed the hash yet.
   std::uint64_t SeenHash(std::uint64_t piece) const {
@@ -102,7 +102,7 @@ class CacheRoom {
   void See(std::uint64_t piece, std::uint64_t hash) { seen_[piece] = hash; }
 
  private:
-  bool GiveUpLatest(std::uint64_t than, const std::function<bool(std::uint64_t piece)>& in_use);
+  bool EvictLatest(std::uint64_t than, const std::function<bool(std::uint64_t piece)>& in_use);
   std::uint64_t BytesOfOthers(std::uint64_t wanted);
 
   const BlockCache cache_;

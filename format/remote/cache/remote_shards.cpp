@@ -183,7 +183,7 @@ void RemoteShards::NoteNextUse(std::uint32_t shard, std::span<const ShardParts::
     const std::uint64_t piece = PieceOf(shard, part);
     if (live_.count(piece) == 0 && !data_->Find(piece)) continue;  // evicted meanwhile
     SetNextUse(piece, next_use);
-    if (room_) room_->MayGiveUp(piece);
+    if (room_) room_->AllowEviction(piece);
   }
 }
 
@@ -340,7 +340,7 @@ void RemoteShards::LetGo(std::uint64_t piece, const Live& live) {
     data_->next_use(piece).store(0, std::memory_order_relaxed);
   } else if (room_) {
     data_->Lock(piece, SparseData::Hold::kNone);
-    room_->MayGiveUp(piece);
+    room_->AllowEviction(piece);
   } else {
     idle_.emplace(data_->next_use(piece).load(std::memory_order_relaxed), piece);
     idle_now_ += live.bytes;
@@ -363,8 +363,8 @@ void RemoteShards::Compare(std::uint64_t piece, Live& live) {
     counts_.from_cache_bytes += live.bytes;
   } else {
     // The machine has crashed, or the disk fails, so the piece is fetched again. Where the disk
-    // could not read a page, the guard has put one of zeros into the mapping; this maps the file
-    // again.
+    // could not read a page, the guard has put one of zeros into the mapping; EndOverlay() maps the
+    // file there again.
     data_->EndOverlay(live.offset, live.bytes);
     data_->Lock(piece, SparseData::Hold::kNone);
     live.distrusted = true;

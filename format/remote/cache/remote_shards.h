@@ -104,8 +104,8 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
     std::uint64_t in_flight_bytes = 0;
   };
   Counts counts() const;
-  // The most memory that this object takes besides the pieces: for its table, and for the order in
-  // which pieces are evicted.
+  // The most memory that this object takes besides the pieces: 40 bytes a piece for the table, and
+  // for EvictionOrder's heap up to 4 bytes a piece and 256 KiB; rounded up.
   std::uint64_t BookkeepingBytes() const noexcept { return (48 * data_->pieces()) + (256 << 10); }
   // Bytes of memory or disk that pieces take now.
   std::uint64_t allocated() const { return data_->allocated(); }

@@ -267,8 +267,8 @@ bool SparseData::OpenForReading(const std::string& id) {
   } catch (const Error&) {
     return false;
   }
-  // If this fails, a process that may write there can evict pieces, but none that this process has
-  // locked.
+  // If the lock is not granted, a process that may write there can evict pieces, but none that this
+  // process has locked.
   flock(in_use_.get(), LOCK_SH | LOCK_NB);
   writable_ = false;
   Map();

@@ -20,9 +20,10 @@ namespace sluice {
 
 // Reuses the memory of evicted pieces for new pieces.
 //
-// All of it lies in one anonymous mapping, in which each piece has its place. A fresh page costs
-// the kernel five times a copy of its bytes. So the pages of an evicted piece stay where they are,
-// and are later moved (mremap) to the place of a new piece of that size or smaller. Thread-safe.
+// The memory is one anonymous mapping, in which each piece has its place. To provide a fresh page
+// costs the kernel five times as much as to copy one. So the pages of an evicted piece stay where
+// they are, and are later moved (mremap) to the place of a new piece of that size or smaller.
+// Thread-safe.
 class SparePages {
  public:
   // The smallest range to keep. Smaller ones are not worth the calls, and each takes one of the
@@ -115,7 +116,7 @@ class SparseData {
   // a shared lock; an exclusive lock needs write permission.
   bool IsLockedShared(std::uint64_t piece) const noexcept;
 
-  // Returns false if the disk has no room.
+  // Reserves room on the disk for a range. Returns false if that fails: usually the disk is full.
   bool Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void Free(std::uint64_t offset, std::uint64_t bytes) noexcept;
   // Allocates memory for a piece that is written next, so that writing causes no page faults.

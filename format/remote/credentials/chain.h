@@ -43,7 +43,8 @@ Credentials FindCredentials(const CredentialSearch& search);
 // without its role, since the other sources give credentials for Amazon.
 Credentials FindStaticCredentials(const CredentialSearch& search);
 
-// The single sources. They return nullopt if they do not exist. (For chain.cpp and tests.)
+// Each searches one source, and returns nullopt if the source does not exist. (For chain.cpp and
+// tests.)
 std::optional<Credentials> CredentialsOfEnvironment(const Environment& environment);
 std::optional<Credentials> CredentialsOfWebIdentity(const CredentialSearch& search,
                                                     const std::string& token_file,

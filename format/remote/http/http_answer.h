@@ -26,8 +26,9 @@ struct HttpRequest {
   // Bypasses all proxies: for addresses of this machine, and for the cloud's link-local addresses,
   // which only this machine can reach (169.254.169.254).
   bool direct = false;
-  // Do not use a kept connection. If curl finds such a connection closed, it sends the request
-  // again by itself, and the caller never learns that the first one may have been served.
+  // Opens a new connection, instead of using one that an earlier request has left open. If curl
+  // finds such a connection closed, it sends the request again by itself, and the caller never
+  // learns that the first one may have been served.
   bool fresh_connection = false;
   bool tidies_up = false;  // sent also after HttpLoop::StopCalls()
   // Time limits for connecting, and for less than 1 KiB a second; 0: the loop's own.

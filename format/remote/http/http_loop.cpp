@@ -81,7 +81,9 @@ namespace {
 // A peer that sends less than this per second counts as stalled.
 constexpr long kStallBytesPerSecond = 1024;
 constexpr std::size_t kLongestHeaderValue = 4096;
-constexpr std::size_t kMaxReplyHeaderBytes = 200'000;  // curl's own limit is 300 KB
+// After more bytes of headers than this, a receive error means that curl has refused to read more
+// of them (its limit is 300 KB).
+constexpr std::size_t kMaxReplyHeaderBytes = 200'000;
 
 HttpFailure FailureOf(CURLcode code) {
   switch (code) {
@@ -98,10 +100,10 @@ HttpFailure FailureOf(CURLcode code) {
     case CURLE_OPERATION_TIMEDOUT: return HttpFailure::kTimeout;
     case CURLE_URL_MALFORMAT: return HttpFailure::kBadUrl;
 #if LIBCURL_VERSION_NUM >= 0x080600
-    case CURLE_TOO_LARGE:  // a header of more than 100 KB; before, it was CURLE_OUT_OF_MEMORY
+    case CURLE_TOO_LARGE:  // a header of more than 100 KB; older versions: CURLE_OUT_OF_MEMORY
 #endif
     case CURLE_OUT_OF_MEMORY:
-    // Of the protocols that can be requested here, this can only be HTTP/0.9.
+    // Only http and https are requested here, so this can only be an answer in HTTP/0.9.
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY: return HttpFailure::kNotHttp;
     case CURLE_PARTIAL_FILE:

@@ -71,7 +71,8 @@ class LinkMeasure {
   // The bytes worth having in flight: those that `connections` keep in flight, plus twice as many
   // as the link carries in the time to a first byte, for requests that follow and for reads that
   // wait to be delivered in order. At most the bytes that the link carries in two seconds, because
-  // a later request may be more urgent; but that limit is never less than two usual reads.
+  // a more urgent request may come, and would wait for all of them; but that limit is never less
+  // than two usual reads.
   std::uint64_t useful_bytes(unsigned connections) const noexcept {
     constexpr double kUsualRead = 8 << 20;  // before a size was noted
     const double read = read_bytes_ == 0 ? kUsualRead : read_bytes_;
@@ -102,7 +103,8 @@ class ConnectionCount {
  public:
   static constexpr unsigned kFirst = 16;
   static constexpr unsigned kMax = 192;
-  // Bytes for each connection: small enough for the CPU's cache and malloc()'s heap.
+  // Bytes for each connection: so small that they fit into the CPU's cache, and that malloc() takes
+  // them from its heap instead of calling mmap().
   static constexpr std::uint64_t kReceiveBuffer = 64 << 10;
   // kReceiveBuffer and the memory that curl and TLS take.
   static constexpr std::uint64_t kConnectionBytes = kReceiveBuffer + (128 << 10);

@@ -2,8 +2,8 @@
 // for too long.
 //
 // A server that fails does so for all requests, and a dataset needs thousands. So the waiting time
-// is spent only once: when one request has used it up, an outage begins. Until it ends, every other
-// request gets only a short time (first_contact), and ends at its first failure.
+// is spent only once: when one request has used it up, an outage begins. Until the outage ends,
+// every other request gets only a short time (first_contact), and ends at its first failure.
 //
 // "Exponential Backoff And Jitter", AWS Architecture Blog: a random wait between 0 and the
 // exponential bound spreads the repeats of many clients best.

@@ -64,6 +64,7 @@ class Endpoint {
     return object.empty() ? url() : url() + "/" + std::string(object);
   }
 
+  // Makes the HTTP request for a call, with its address and authorization.
   virtual HttpRequest Form(const StoreCall& call, const Credentials& credentials) const = 0;
   // Judges any reply. If a reply names the bucket's region, later requests use that region.
   virtual Verdict Judge(const StoreCall& call, const Credentials& credentials,

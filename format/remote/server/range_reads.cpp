@@ -23,8 +23,8 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{25};
-// A second request costs the server as much as the first. So there is at most one for every twenty
-// reads that succeeded, and a few at the beginning.
+// A second request for the same bytes (a hedge) costs the server as much as the first. So there is
+// at most one for every twenty reads that succeeded, and a few at the beginning.
 constexpr double kHedgesPerRead = 0.05;
 constexpr double kMaxHedges = 8;
 

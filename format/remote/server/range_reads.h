@@ -112,7 +112,7 @@ class RangeReads {
   bool given_up_ = false;
   bool closed_ = false;
   Clock::time_point last_halving_{};
-  double hedges_left_ = 4;
+  double hedges_left_ = 4;  // second requests that may be sent; see kHedgesPerRead
   ConnectionCount connections_;
   LinkMeasure link_;
 };

@@ -3,12 +3,12 @@
 //
 // All calls go through Send(): it sends the request, lets the endpoint judge the answer, and sends
 // the request again as Retries allows. An upload in parts is begun, filled by several threads, and
-// finished; if a part fails, the server is asked to remove the parts. After StopCalls(), only such
-// requests that tidy up are still sent, once and with a short timeout.
+// finished; if a part fails, the server is asked to remove the parts. After StopCalls(), only
+// requests that remove something (DELETE) are still sent, once and with a short timeout.
 //
-// An answer can be lost although the server did what it was asked to do. So if a conditional PUT
-// was repeated and finds the object there, it compares the object's content; and if finishing an
-// upload was repeated, it checks the object's size.
+// An answer can be lost although the server did what it was asked to do. So if Put() has repeated a
+// conditional PUT and finds the object there, it compares the object's content; and if
+// FinishUpload() has repeated its request, it checks the object's size.
 #include "format/remote/server/remote_store.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // The S3 protocol: the address and signature of a request, listings, and the meaning of errors.
 //
 // For Amazon, the bucket is part of the host's name if it is valid there. For all other services,
-// Google's included, it is part of the path, since their certificates rarely cover names below
-// theirs. The region is part of the signature: if it is wrong, the server names the right one,
-// which is used from then on. Errors come as XML; the messages that are made from them name the
-// setting that the user has to change.
+// Google's included, it is part of the path, since their certificates rarely cover a host name that
+// begins with a bucket's name. The region is part of the signature: if it is wrong, the server
+// names the right one, which is used from then on. Errors come as XML; the messages that are made
+// from them name the setting that the user has to change.
 #include "format/remote/server/s3_endpoint.h"
 
 #include <algorithm>

@@ -58,7 +58,8 @@ class S3Endpoint final : public Endpoint {
   std::string region_ GUARDED_BY(mutex_);
 };
 
-// A page has at most 1000 keys of 1024 bytes; escaping may make each key three times as long.
+// A page has at most 1000 keys of 1024 bytes. Escaping may make each key three times as long:
+// 3 MB, and the XML around the keys.
 inline constexpr std::uint64_t kMaxListingBytes = 8 << 20;
 
 // Limits on listings, whose length is not known in advance. A server may search for a while without
