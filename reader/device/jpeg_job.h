@@ -39,8 +39,8 @@ struct JpegComponent {
   std::uint32_t across = 1, down = 1;  // blocks of an MCU
   std::uint32_t size_log2 = 3;         // a block becomes 8, 4, 2 or 1 samples square
   std::uint32_t table = 0;             // 0 for luminance, 1 for chrominance: in JpegTables
-  std::uint32_t quant =
-      0;  // index, in the job's words, of its 64 factors of 16 bits, natural order
+  // The index, in the job's words, of the quantisation's 64 factors of 16 bits, in natural order.
+  std::uint32_t quant = 0;
   // For a packed picture: the number of blocks in a stored row, and the first one that is needed.
   std::uint32_t row_blocks = 0, first_block = 0;
   // Where its data lies in its picture's part of the scratch memory, in units of 16 bytes: the
