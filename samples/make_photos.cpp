@@ -1,5 +1,5 @@
-// Makes a folder of photo-like JPEGs in class folders, for trying Sluice without one's own
-// pictures: make_photos FOLDER [CLASSES [PER_CLASS [LONG_SIDE]]]
+// Makes a folder of photo-like JPEGs in class folders, for trying Sluice without pictures of
+// your own: make_photos FOLDER [CLASSES [PER_CLASS [LONG_SIDE]]]
 //
 // The pictures have the statistics of photos: soft gradients, textures at several scales, hard
 // edges, objects in front of other objects, and grain. At quality 90 they are about as large as
@@ -35,8 +35,8 @@ struct Picture {
   std::vector<std::uint8_t> rgb;
 };
 
-// Chooses a size: the longer side has about `long_side` pixels, and most pictures are 4:3. A
-// quarter of them are upright.
+// Chooses a size: the longer side has about `long_side` pixels. Half of the pictures are 4:3; a
+// quarter of all pictures are upright.
 void ChooseSize(Random& random, int long_side, Picture& picture) {
   constexpr std::array<float, 6> kRatios = {0.75F, 0.75F, 0.75F, 0.667F, 0.5625F, 1.0F};
   const float side = static_cast<float>(long_side) * random.Between(0.85F, 1.1F);

@@ -86,8 +86,8 @@ class PlainDecoder {
   std::size_t width() const noexcept { return width_; }
   std::size_t height() const noexcept { return height_; }
 
-  // Resizes the part of the picture to side x side pixels, rows first. The triangle filter spans an
-  // output pixel to either side, but never less than an input pixel.
+  // Resizes the part of the picture to side x side pixels, first in height, then in width. The
+  // triangle filter spans an output pixel to either side, but never less than an input pixel.
   void Resize(const PlainCrop& crop, std::size_t side, bool flip, std::uint8_t* out) {
     MakeWeights(crop.width, side, across_);
     MakeWeights(crop.height, side, down_);
@@ -121,7 +121,7 @@ class PlainDecoder {
   }
 
   // Crops side x side pixels at (x, y). Outside the picture, its pixels are mirrored at the
-  // outermost row or column; the crop may reach beyond it by less than the picture's side.
+  // outermost row or column; the crop may reach beyond the picture by less than the picture's side.
   void Cut(std::ptrdiff_t x, std::ptrdiff_t y, std::size_t side, bool flip, std::uint8_t* out) {
     for (std::size_t j = 0; j < side; ++j) {
       const std::size_t at_y = Mirrored(y + static_cast<std::ptrdiff_t>(j), height_);
@@ -179,8 +179,8 @@ class PlainDecoder {
   std::vector<float> lines_;
 };
 
-// torchvision's rule: 8% to 100% of the area, aspect ratio 3/4 to 4/3, ten attempts, else the
-// middle.
+// torchvision's rule: 8% to 100% of the area, aspect ratio 3/4 to 4/3. If ten attempts do not fit
+// into the picture, the largest part in its middle that has such a ratio.
 inline PlainCrop DrawCrop(std::size_t width, std::size_t height, std::mt19937_64& random) {
   std::uniform_real_distribution<double> area(0.08, 1), ratio(std::log(3.0 / 4), std::log(4.0 / 3));
   for (int attempt = 0; attempt < 10; ++attempt) {

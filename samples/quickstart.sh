@@ -30,7 +30,7 @@ step "System packages"
 tools/setup.sh build
 
 step "Building into $build"
-# The tests want more packages, so they wait for tests/run.sh, which shares this folder.
+# The tests need more packages, so this leaves them out; tests/run.sh adds them to the same build folder.
 run cmake --log-level=NOTICE --preset release -DSLUICE_BUILD_TESTS=OFF
 run cmake --build $build --target sluice_command sluice_bench make_photos train_softmax
 

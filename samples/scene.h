@@ -198,7 +198,7 @@ class Scene {
     const float land = land_.At(x, y), skin = skin_.At(x, y);
     Color color = Mix(sky_, haze_, std::clamp(py / horizon_, 0.0F, 1.0F));
     float bumps = land * relief_ * 0.4F;
-    // `depth`: how many pixels inside the object this one lies (the edge blends over one pixel);
+    // `depth`: how far inside the object this pixel lies, in pixels (the edge blends over one);
     // `texture`: the object's bumps here, in -1..1.
     const auto cover = [&](Color with, float depth, float texture) {
       const float share = std::clamp(depth + 0.5F, 0.0F, 1.0F);
@@ -225,5 +225,6 @@ class Scene {
   const Shape& other_;
   Placement subject_, behind_;
   Color sky_, haze_, ground_, paint_, clutter_;
-  float horizon_ = 0, hills_ = 0, relief_ = 0;
+  float horizon_ = 0, hills_ = 0;  // the horizon's y and the hills' height, in pixels
+  float relief_ = 0;               // how much bumps change a colour, of 255
 };

@@ -61,7 +61,7 @@ int main(int argc, char** argv) try {
         for (float& value : p)
           sum += value = std::exp(value - most);
         loss -= std::log(std::max(p[i] / sum, 1e-9F));
-        found += p[i] == 1;  // no other view is more likely
+        found += p[i] == 1;  // exp(0): no other view is more likely
         for (std::size_t j = 0; j < n; ++j) {
           const float slope = p[j] / sum - (i == j ? 1.F : 0.F);
           Add(slope, &codes[1][j * kOutputs], &slopes[0][i * kOutputs], kOutputs);

@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kAppendDescription =
     "Adds samples to a dataset.\n\n"
     "SOURCE is converted with the dataset's own options; the new shards follow the old ones.\n"
-    "The old manifest is kept under its id, so programs that have the dataset open are not\n"
+    "The old manifest stays, as manifest-ID.json, so programs that have the dataset open are not\n"
     "disturbed. Every class of SOURCE must be a class of the dataset; if not, convert SOURCE\n"
     "to a dataset of its own, and merge the two. Run an interrupted command again to resume;\n"
     "a command that was finished adds nothing a second time.\n\n"
@@ -53,8 +53,8 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   const std::string name = NameOf(arguments.source);
   const cli::Interrupt interrupt;
   std::optional<PipedArchive> piped;
-  if (!PutPipeAside(arguments.source, interrupt, piped, RequireFolder)) return std::nullopt;
-  // Each run stores standard input in a new file, so times differ and only sizes can be compared.
+  if (!StorePipedInput(arguments.source, interrupt, piped, RequireFolder)) return std::nullopt;
+  // Each run stores standard input in a new file with a new time, so only sizes can be compared.
   if (piped) arguments.options.run.check = SourceCheck::kSizes;
   cli::Progress progress(cli::ProgressStyleFor(arguments.output.json || arguments.output.quiet),
                          "converting",

@@ -216,7 +216,8 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
   if (options.form.channels == 2) throw UsageError("--channels: 3 (RGB) or 1 (grey)");
 }
 
-// Converts one part. nullopt after an interruption, which a message has reported.
+// Converts one part, or with `sluice plan` plans it. nullopt after an interruption, which a message
+// has reported.
 std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, const ConvertPart& part,
                                          const cli::Interrupt& interrupt) {
   std::string dataset = arguments.source.places.back();
@@ -354,8 +355,8 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   const cli::Interrupt interrupt;
   arguments.name = NameOf(arguments.source);
   std::optional<PipedArchive> piped;
-  if (!PutPipeAside(arguments.source, interrupt, piped, RequirePlace)) return cli::kInterrupted;
-  // Each run stores the pipe in a new file, with a new time.
+  if (!StorePipedInput(arguments.source, interrupt, piped, RequirePlace)) return cli::kInterrupted;
+  // Each run stores standard input in a new file with a new time, so only sizes can be compared.
   if (piped && app.count("--check") == 0) arguments.options.run.check = SourceCheck::kSizes;
   try {
     return ConvertParts(arguments, interrupt);

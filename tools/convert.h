@@ -1,5 +1,6 @@
-// The building blocks of the commands convert, plan, append, finish and status: the datasets that a
-// command makes, the pictures that these share, the report, the run, and an archive from a pipe.
+// Functions of the commands convert, plan, append, finish and status. They find the datasets that a
+// command makes and the pictures that these share, run a conversion with progress, report its
+// result, and store an archive that comes from a pipe.
 #pragma once
 
 #include <filesystem>
@@ -78,7 +79,8 @@ struct ConvertAccount {
   std::uint64_t found_done = 0;  // sources that an earlier run of the same command had finished
 };
 
-// A line for each reason, with its count and an example; the most frequent first.
+// A line for each of the eight most frequent reasons, with its count and an example, and a line
+// with the number of further reasons.
 std::string ReasonLines(const std::vector<LeftOut>& left_out);
 nlohmann::ordered_json LeftOutJson(const std::vector<LeftOut>& left_out);
 
@@ -89,8 +91,8 @@ void PrintConvertText(const ConvertAccount& account);
 nlohmann::ordered_json ConvertJson(const ConvertAccount& account);
 
 // Runs a conversion, or one step of one, and shows its progress. Returns false after an
-// interruption, which a message has reported. If the disk is full or refuses to write, the Error
-// says how to resume.
+// interruption, which a message has reported. An Error(kIo), such as that of a full disk, says how
+// to resume.
 bool RunConversion(const cli::Interrupt& interrupt, const std::string& dataset, bool silent,
                    const std::string& activity, const std::string& title,
                    const std::function<void(ConvertHooks)>& step);
@@ -142,8 +144,8 @@ Error NamedAsInput(const Error& error, const std::optional<PipedArchive>& piped)
 // If the source is "-", calls `check` for the dataset, stores standard input in `piped` and makes
 // that file the source. Returns false after an interruption, which a message has reported. Throws
 // Error and UsageError.
-bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,
-                  std::optional<PipedArchive>& piped,
-                  void (*check)(const std::filesystem::path& dataset));
+bool StorePipedInput(SourceArguments& source, const cli::Interrupt& interrupt,
+                     std::optional<PipedArchive>& piped,
+                     void (*check)(const std::filesystem::path& dataset));
 
 }  // namespace sluice

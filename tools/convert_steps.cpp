@@ -107,7 +107,7 @@ std::string StatusText(const std::string& dataset, const ConversionStatus& statu
     text += "  at work    " + CountText(status.writing, "file grows", "files grow") + "\n";
   if (status.abandoned > 0) {
     text += "  abandoned  " + CountText(status.abandoned, "unfinished file", "unfinished files") +
-            " that nothing was written to for a minute: its process is gone, or stuck\n";
+            " not written to for a minute: the process that wrote is gone, or stuck\n";
   }
   if (status.missing.empty()) {
     return text + "  all parts are there: run `sluice finish " + Printable(dataset) + "`\n";
@@ -226,7 +226,8 @@ int RunPart(const PartArguments& arguments) {
     }
     cli::PrintOut(text);
   }
-  return cli::kDone;  // also if sources were left out: a scheduler would repeat the part
+  // Also if sources were left out: at any other exit code, a scheduler would repeat the part.
+  return cli::kDone;
 }
 
 cli::Command AddFinishCommand(CLI::App& program) {

@@ -40,7 +40,7 @@ void AddDirectOption(CLI::App& app, bool& direct);
 bool RunEdit(const EditOutput& output, const std::string& activity, const std::string& title,
              const std::function<void(const EditHooks&)>& work);
 
-// Prints the warnings to standard error, unless the output is JSON, which has them, or --quiet.
+// Prints the warnings to standard error, unless --quiet or --json is given. (The JSON has them.)
 void PrintWarnings(const EditOutput& output, const EditSummary& summary);
 
 // "data/new: 120 samples of 10 classes in 3 shards (2 taken over unchanged), 12.1 MB"

@@ -76,9 +76,9 @@ struct ExportedSample {
 // order is admitted. Thread-safe.
 class ExportTable {
  public:
-  // Calls `on_written` for each sample, in order and one at a time, once its row is written. Throws
-  // Error(kIo) if the file cannot be written; so do Put() and Close(). Without Close(), the file is
-  // removed again.
+  // Calls `on_written` for each sample, in order and one at a time, once its row is written (a
+  // sample that is left out has none). Throws Error(kIo) if the file cannot be written; so do Put()
+  // and Close(). Without Close(), the file is removed again.
   ExportTable(const std::filesystem::path& file, const std::string& headings,
               std::function<void(std::uint64_t index, const ExportedSample& sample)> on_written)
       : on_written_(std::move(on_written)), file_(file) {
@@ -274,7 +274,8 @@ class Export {
     return text;
   }
 
-  // Returns the cell of field `f`. Adds the size of files that this writes to `bytes`.
+  // Returns the cell of field `f`, and writes the field's file if it has one. Adds the file's size
+  // to `bytes`.
   std::string Cell(const Exporting& of, std::size_t f, std::uint64_t& bytes) const {
     const Field& field = dataset_.schema().fields[f];
     const Sample& sample = of.sample;
@@ -417,7 +418,7 @@ ExportTotals ExportAll(ReadableSamples& samples, const Export& out,
     work();
   }
   if (error) std::rethrow_exception(error);
-  if (done < samples.size()) {  // it was stopped
+  if (done < samples.size()) {  // a stop was requested
     throw Error(ErrorCode::kState, arguments.folder,
                 "has only " + std::to_string(totals.samples) + " of the samples");
   }

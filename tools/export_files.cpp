@@ -2,8 +2,9 @@
 //
 // Keys are paths that a stranger may have chosen, and several of them may become the same file:
 // "a.png" and "a.bmp" both become "a.png" or "a.jpg", and some file systems do not tell "A" from
-// "a". So all names are chosen before anything is written, in two passes over the keys: the first
-// finds the names that occur several times, the second gives numbers to all but one sample of each.
+// "a". So all names are chosen before anything is written: one pass over the keys finds the names
+// that occur several times, a second one the samples that have them. Then all but one sample of
+// each such name get a number.
 #include "tools/export_files.h"
 
 #include <algorithm>
@@ -189,10 +190,10 @@ class NumberChooser {
 
   std::unordered_map<std::uint64_t, std::uint32_t> Run() {
     ReadNames();
-    const std::vector<std::uint64_t> wanting = FindWanting();
-    for (const std::uint64_t index : wanting)
+    const std::vector<std::uint64_t> contenders = FindContenders();
+    for (const std::uint64_t index : contenders)
       Claim(index);
-    for (const std::uint64_t index : wanting)
+    for (const std::uint64_t index : contenders)
       Number(index);
     return std::move(numbers_);
   }
@@ -203,7 +204,7 @@ class NumberChooser {
   // A name that several samples, or a sample and a folder, would have.
   struct Wanted {
     std::optional<std::uint64_t> keeper;  // the sample that gets the name without a number
-    bool by_ending = false;               // `keeper` has its key's own ending
+    bool by_ending = false;               // `keeper`'s file gets the ending that its key has
     std::uint32_t next = 1;               // number to try
   };
 
@@ -229,16 +230,17 @@ class NumberChooser {
     }
   }
 
-  std::vector<std::uint64_t> FindWanting() {
-    std::vector<std::uint64_t> wanting;
-    if (wanted_.empty() && folders_.empty()) return wanting;
+  // The samples whose name another sample or a folder would have, too.
+  std::vector<std::uint64_t> FindContenders() {
+    std::vector<std::uint64_t> contenders;
+    if (wanted_.empty() && folders_.empty()) return contenders;
     for (std::uint64_t i = 0; i < samples_.count; ++i) {
       const std::optional<std::string> key = samples_.key(i);
       if (!key) continue;
       const Hash name = HashOf(WithoutEnding(Safe(*key)));
-      if (wanted_.count(name) > 0 || folders_.count(name) > 0) wanting.push_back(i);
+      if (wanted_.count(name) > 0 || folders_.count(name) > 0) contenders.push_back(i);
     }
-    return wanting;
+    return contenders;
   }
 
   void Claim(std::uint64_t index) {
@@ -266,7 +268,7 @@ class NumberChooser {
 
   const ExportSamples& samples_;
   std::vector<Hash> names_;           // the hashes of all samples' names, sorted
-  std::unordered_set<Hash> folders_;  // folders such as "a.jpg", without the ending
+  std::unordered_set<Hash> folders_;  // of folders such as "a.jpg", without the ending
   std::unordered_map<Hash, Wanted> wanted_;
   std::unordered_set<Hash> numbered_;  // names with a number that are in use
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;

@@ -182,7 +182,8 @@ std::string ShardLines(const Dataset& dataset) {
   return lines;
 }
 
-// The beginning of an array's JSON text, longer than kLongestValue if the text is.
+// An array's JSON text or, if that is longer than kLongestValue, more than kLongestValue bytes of
+// it.
 std::string ArrayText(const Json& array) {
   std::string text = "[";
   for (const Json& value : array) {

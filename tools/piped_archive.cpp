@@ -69,9 +69,9 @@ Error NamedAsInput(const Error& error, const std::optional<PipedArchive>& piped)
   return {error.code(), "standard input", error.place(), error.sentence()};
 }
 
-bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,
-                  std::optional<PipedArchive>& piped,
-                  void (*check)(const std::filesystem::path& dataset)) {
+bool StorePipedInput(SourceArguments& source, const cli::Interrupt& interrupt,
+                     std::optional<PipedArchive>& piped,
+                     void (*check)(const std::filesystem::path& dataset)) {
   const auto begin = source.places.begin();
   if (!source.table.empty() || !source.paths.empty() || source.places.size() < 2) return true;
   if (std::find(begin, source.places.end() - 1, "-") == source.places.end() - 1) return true;

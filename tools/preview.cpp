@@ -87,7 +87,7 @@ void ReadLabel(const Sample& sample, const Field& field, PreviewPicture& picture
 }
 
 // Examines one sample without decoding its pixels.
-PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
+PreviewPicture Examine(const Dataset& dataset, std::uint64_t index) {
   PreviewPicture picture;
   picture.index = index;
   try {
@@ -95,7 +95,7 @@ PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
     picture.key = sample.key();
     const Schema& schema = dataset.schema();
     std::size_t label = schema.LabelField();
-    // Otherwise, the first label field with several numbers.
+    // If no label field holds a single number, takes the first label field.
     if (label == Schema::kNone) label = schema.FindRole(Role::kLabel);
     if (label != Schema::kNone) ReadLabel(sample, schema.fields[label], picture);
     if (const std::size_t text = schema.FindRole(Role::kText); text != Schema::kNone) {
@@ -120,19 +120,19 @@ PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
 
 // Takes one sample of each label in turn, until there are `count`, and sorts them by label. If no
 // sample has a label, takes `count` of them at even distances.
-std::vector<PreviewPicture> Chosen(std::vector<PreviewPicture> looked, std::uint64_t count) {
+std::vector<PreviewPicture> Chosen(std::vector<PreviewPicture> examined, std::uint64_t count) {
   std::map<std::optional<std::int64_t>, std::vector<PreviewPicture>> by_label;
-  const bool labelled = std::any_of(looked.begin(), looked.end(), [](const PreviewPicture& one) {
-    return one.label.has_value();
-  });
-  if (!labelled) {  // evenly
+  const bool labelled =
+      std::any_of(examined.begin(), examined.end(),
+                  [](const PreviewPicture& one) { return one.label.has_value(); });
+  if (!labelled) {
     std::vector<PreviewPicture> chosen;
-    const std::uint64_t most = std::min<std::uint64_t>(count, looked.size());
+    const std::uint64_t most = std::min<std::uint64_t>(count, examined.size());
     for (std::uint64_t i = 0; i < most; ++i)
-      chosen.push_back(std::move(looked[i * looked.size() / most]));
+      chosen.push_back(std::move(examined[i * examined.size() / most]));
     return chosen;
   }
-  for (PreviewPicture& one : looked)
+  for (PreviewPicture& one : examined)
     by_label[one.label].push_back(std::move(one));
   std::vector<PreviewPicture> chosen;
   for (std::size_t round = 0; chosen.size() < count; ++round) {
@@ -156,16 +156,16 @@ Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
                     const std::function<void(std::uint64_t, std::uint64_t)>& on_progress) {
   Preview preview;
   preview.probed = std::min(dataset.size(), kMaxProbed);
-  std::vector<PreviewPicture> looked;
+  std::vector<PreviewPicture> examined;
   for (std::uint64_t i = 0; i < preview.probed; ++i) {
     // The rounding keeps the numbers distinct, and no product can overflow.
     const std::uint64_t whole = dataset.size() / preview.probed;
     const std::uint64_t rest = dataset.size() % preview.probed;
-    looked.push_back(LookAt(dataset, i * whole + i * rest / preview.probed));
-    const PreviewPicture& picture = looked.back();
+    examined.push_back(Examine(dataset, i * whole + i * rest / preview.probed));
+    const PreviewPicture& picture = examined.back();
     if (picture.width > 0) preview.sizes.emplace_back(picture.width, picture.height);
   }
-  preview.pictures = Chosen(std::move(looked), options.count);
+  preview.pictures = Chosen(std::move(examined), options.count);
   for (std::size_t i = 0; i < preview.pictures.size(); ++i) {
     PreviewPicture& picture = preview.pictures[i];
     on_progress(i, preview.pictures.size());

@@ -292,8 +292,8 @@ class Drawing {
   void DrawBox(const std::array<double, 4>& box, bool relative, const Colour& colour) {
     const std::int64_t left = X(box[0], relative);
     const std::int64_t top = Y(box[1], relative);
-    // Clamped to the last pixels inside, so that a box that reaches the image's edge keeps its
-    // line.
+    // A box ends before its right and bottom coordinates, so its last pixels are one less. So a box
+    // that reaches the image's edge keeps its line there.
     const std::int64_t right = std::max(left, X(box[2], relative) - 1);
     const std::int64_t bottom = std::max(top, Y(box[3], relative) - 1);
     for (std::int64_t x = left; x <= right; ++x) {

@@ -61,8 +61,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // A float as the double that prints with the fewest digits. The exact value of a float prints with
-// more digits than tell it apart: 0.8244330286979675 instead of 0.824433. (JSON's numbers have 64
-// bits.)
+// more digits than tell it apart: 0.8244330286979675 instead of 0.824433. (The JSON library prints
+// numbers as doubles.)
 double Shortest(float value) {
   char text[32];
   const auto [end, error] = std::to_chars(std::begin(text), std::end(text), value);

@@ -77,7 +77,7 @@ if [ "$wanted" = --libraries ]; then
 fi
 case " $known " in
   *" $version "*) ;;
-  *) say "made for $id $known and not tried on '$version'; going on" ;;
+  *) say "made for $id $known and not tried on '$version'; continuing" ;;
 esac
 
 packages="g++ cmake ninja-build pkg-config help2man $libraries"

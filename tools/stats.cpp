@@ -82,7 +82,7 @@ void AddPixels(const Image& image, Sums& sums) {
   sums.pixels += pixels;
   for (std::uint8_t c = 0; c < image.channels; ++c) {
     std::uint64_t sum = 0;
-    std::uint64_t squares = 0;  // at most 2^28 pixels of 2^32
+    std::uint64_t squares = 0;  // does not overflow: at most 2^28 pixels, each below 2^32
     Value least = values[c], most = values[c];
     for (std::size_t i = 0; i < pixels; ++i) {
       const std::uint64_t value = values[i * image.channels + c];
@@ -110,7 +110,7 @@ struct Found {
   Json fields;                       // of --json
 };
 
-// Whether one sample is at fault, so that the others can be counted.
+// Whether the error is the fault of one sample, so that the other samples can still be counted.
 bool IsOfSample(const Error& error) {
   return error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kUnsupported ||
          error.code() == ErrorCode::kLimit;
@@ -199,8 +199,8 @@ class FieldCounting {
  public:
   explicit FieldCounting(const Field& field)
       : field_(field),
-        is_vocabulary_(field.kind == FieldKind::kBytes ? field.role == Role::kText
-                                                       : IsInteger(field.dtype)) {}
+        has_vocabulary_(field.kind == FieldKind::kBytes ? field.role == Role::kText
+                                                        : IsInteger(field.dtype)) {}
 
   void Add(const Sample& sample) {
     if (!sample.Has(field_.name)) return;
@@ -244,9 +244,9 @@ class FieldCounting {
   static constexpr std::size_t kMaxTextBytes = 1024;  // of an entry
 
   void AddText(const Sample& sample) {
-    if (!is_vocabulary_) return;
+    if (!has_vocabulary_) return;
     const std::string_view text = sample.Text(field_.name);
-    is_vocabulary_ = text.size() <= kMaxTextBytes && Count(texts_, std::string(text));
+    has_vocabulary_ = text.size() <= kMaxTextBytes && Count(texts_, std::string(text));
   }
   template <class T>
   void AddNumber(T value) {
@@ -255,7 +255,8 @@ class FieldCounting {
       ++not_finite_;
       return;
     }
-    // Sums of large numbers that are close to each other, such as times, would lose what differs.
+    // Adds differences from the first value: sums of large numbers that are close to each other,
+    // such as times, would lose the digits in which these differ.
     if (values_++ == 0) first_ = static_cast<long double>(value);
     const long double difference = static_cast<long double>(value) - first_;
     sum_ += difference;
@@ -266,7 +267,7 @@ class FieldCounting {
       const auto integer = static_cast<std::int64_t>(value);
       least_integer_ = std::min(least_integer_, integer);
       most_integer_ = std::max(most_integer_, integer);
-      if (is_vocabulary_) is_vocabulary_ = Count(numbers_, integer);
+      if (has_vocabulary_) has_vocabulary_ = Count(numbers_, integer);
     }
   }
   // Counts an entry. If there are too many different entries, drops all counts and returns false.
@@ -282,7 +283,7 @@ class FieldCounting {
   // Classes are called by their names, and come in the order of their numbers. Null if the field
   // has no vocabulary.
   Json Vocabulary() const {
-    if (!is_vocabulary_) return {};
+    if (!has_vocabulary_) return {};
     Json json = Json::array();
     if (!field_.classes.empty()) {
       for (std::size_t c = 0; c < field_.classes.size(); ++c) {
@@ -311,7 +312,7 @@ class FieldCounting {
   long double sum_ = 0, squares_ = 0;  // of the differences from first_
   double least_ = std::numeric_limits<double>::infinity(), most_ = -least_;
   std::int64_t least_integer_ = INT64_MAX, most_integer_ = INT64_MIN;  // of integers
-  bool is_vocabulary_;
+  bool has_vocabulary_;
   std::map<std::int64_t, std::uint64_t> numbers_;
   std::map<std::string, std::uint64_t> texts_;
 };
@@ -401,7 +402,7 @@ std::string StatsText(const Json& json, const ReadableSamples& samples) {
                      cli::CountText(json["samples"], "sample", "samples") + ", " +
                      cli::CountText(json["images"], "image", "images") + "\n";
   if (json["mean"].is_null()) {
-    text += "  no mean: some images are grey and some coloured\n";
+    text += "  no mean: the images differ in their number of channels\n";
   } else if (!json["mean"].empty()) {
     text +=
         "  mean       " + Numbers(json["mean"]) + "\n  std        " + Numbers(json["std"]) + "\n";

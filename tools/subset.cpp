@@ -28,7 +28,7 @@ constexpr const char* kSubsetExamples =
 struct SubsetArguments {
   std::string dataset;
   std::string out;
-  std::string samples;  // the file with their numbers
+  std::string samples;  // a file with the numbers of samples to take
   Selection selection;
   EditOutput output;
 };

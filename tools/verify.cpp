@@ -63,11 +63,10 @@ void PrintVerifyJson(const VerifyReport& report, double seconds) {
 }
 
 constexpr const char* kVerifyDescription =
-    "Checks every byte of a dataset, and that it keeps to the format.\n\n"
-    "Compares every byte of the dataset with its checksums: manifest, headers, tables, "
-    "directories, payloads, and the padding between them. Then checks what they say: sizes, "
-    "limits, "
-    "sections, keys, labels, and the manifest's sums. Names each fault's shard, sample and key. "
+    "Checks every byte of a dataset, and that the dataset keeps to the format.\n\n"
+    "Compares the manifest, headers, tables, directories and payloads with their checksums, and "
+    "the padding between them with zero. Then checks the content: sizes, limits, sections, keys, "
+    "labels, and the manifest's sums. Names each fault's shard, sample and key. "
     "With --decode, also decodes every image, decompresses every value, and reads every text and "
     "JSON text: that finds values that were already broken when they were written.\n";
 

@@ -261,7 +261,7 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
       Option("seed", &AdviseArguments::seed, "seed of the sample", {.comparable = true}));
   app.add_flag("--follow-links", arguments.follow_links,
                "also follow symbolic links that lead out of SOURCE, as `sluice convert` does");
-  cli::MarkComparable(app, {"--request-price"});
+  cli::MarkMayDiffer(app, {"--request-price"});
   for (const char* const option : {"--link-delay", "--link-cache", "--request-price"})
     app.get_option(option)->needs("--link");
 }

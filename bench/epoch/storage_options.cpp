@@ -68,7 +68,7 @@ void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
             [&arguments](const std::string& text) {
               arguments.share = SharedRows{.bytes = cli::ParseBytes(text)};
             });
-  cli::MarkComparable(app, {"--stage"});
+  cli::MarkMayDiffer(app, {"--stage"});
 }
 
 void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset,

@@ -75,7 +75,7 @@ int RunGate(CLI::App& program, const GateArguments& arguments) {
     return name != before.end() && *name == command->get_name();
   });
   const auto differences = DifferencesThatMatter(before, after, [&](const std::string& option) {
-    return !makers.empty() && cli::IsComparable(*makers.front(), option);
+    return !makers.empty() && cli::MayDiffer(*makers.front(), option);
   });
   if (!differences.empty() && !arguments.anyway) {
     std::string text = "the two results cannot be compared, because they differ in";

@@ -195,7 +195,8 @@ void PartResult::AddNote(const std::string& sentence) {
 namespace {
 
 // The options that the user gave, as written: {"--lanes": ["64"], "--direct": []}. `sluice-bench
-// gate` compares all of them, so a new option is compared without an entry in any list.
+// gate` requires them to agree in both results, except those that MarkMayDiffer() or
+// OptionFacts::comparable marks. So the values of a new option must agree unless it gets a mark.
 nlohmann::ordered_json GivenOptions(const CLI::App& app) {
   auto given = nlohmann::ordered_json::object();
   for (const CLI::Option* const option : app.get_options()) {
@@ -224,7 +225,7 @@ void Deliver(const ResultOptions& options, const Answer& answer) {
 void AddPageOption(CLI::App& app, ResultOptions& options) {
   app.add_option("--html", options.html_file, "also write a page with plots, in one file")
       ->type_name("FILE");
-  cli::MarkComparable(app, {"--html"});
+  cli::MarkMayDiffer(app, {"--html"});
 }
 
 void AddResultOptions(CLI::App& app, ResultOptions& options) {
@@ -234,7 +235,7 @@ void AddResultOptions(CLI::App& app, ResultOptions& options) {
       ->type_name("FILE");
   app.add_flag("--json", options.json, "print one JSON object to standard output, and no progress");
   app.add_flag("--quiet", options.quiet, "no progress on standard error");
-  cli::MarkComparable(app, {"--json-file", "--json", "--quiet"});
+  cli::MarkMayDiffer(app, {"--json-file", "--json", "--quiet"});
 }
 
 void CheckWritable(const std::string& path) {

@@ -1,10 +1,10 @@
 // Adds options to a command from their declarations (sluice/option_list.h). A declaration gives the
-// option's flag, its text in --help with the accepted words and the default, and the way to read
-// its value.
+// option's flag, its text in --help with the accepted words and the default, and how its value is
+// read.
 //
 //   cli::AddDeclared(app, options.shards);                     all options of a group
 //   cli::AddDeclared(app, options.run, &RunOptions::threads);  one option of a group
-//   cli::AddDeclared(app, arguments, kOrderOptions);           all of a list of the command's own
+//   cli::AddDeclared(app, arguments, kOrderOptions);           all of a list that the command has
 //   cli::AddDeclared(app, arguments, option_list::Option("seed", &Arguments::seed, "..."));
 #pragma once
 
@@ -122,11 +122,11 @@ CLI::Option* AddFlag(CLI::App& app, T& options, const option_list::Option<T, V>&
   }
 }
 
-// Adds one option. Returns null if the option has no form on the command line.
+// Adds one option. Returns null if it is a list or a function, which AddFlag() does not add.
 template <class T, class V>
 CLI::Option* AddDeclared(CLI::App& app, T& options, const option_list::Option<T, V>& option) {
   CLI::Option* const added = AddFlag(app, options, option);
-  if (added != nullptr && option.facts.comparable) MarkComparable(app, {added->get_name().c_str()});
+  if (added != nullptr && option.facts.comparable) MarkMayDiffer(app, {added->get_name().c_str()});
   return added;
 }
 template <class T, class V>

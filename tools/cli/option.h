@@ -95,17 +95,17 @@ inline CLI::Validator Choices(const std::string& words) {
 // Marks options whose values may differ between two results that `sluice-bench gate` compares: how
 // long or how often to measure, which extra measurements to take, and where to write. The values of
 // all other options, including ones added later, must agree. The mark is a validator named
-// kComparable, which accepts everything.
-inline constexpr const char* kComparable = "comparable";
-inline void MarkComparable(CLI::App& app, std::initializer_list<const char*> options) {
+// kMayDiffer, which accepts everything.
+inline constexpr const char* kMayDiffer = "may-differ";
+inline void MarkMayDiffer(CLI::App& app, std::initializer_list<const char*> options) {
   for (const char* const name : options)
     app.get_option(name)->check(
-        CLI::Validator([](std::string&) { return std::string(); }, "", kComparable));
+        CLI::Validator([](std::string&) { return std::string(); }, "", kMayDiffer));
 }
-inline bool IsComparable(CLI::App& app, const std::string& name) {
+inline bool MayDiffer(CLI::App& app, const std::string& name) {
   CLI::Option* const option = app.get_option_no_throw(name);
   try {
-    return option != nullptr && option->get_validator(kComparable) != nullptr;
+    return option != nullptr && option->get_validator(kMayDiffer) != nullptr;
   } catch (const CLI::OptionNotFound&) {
     return false;
   }

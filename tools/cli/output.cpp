@@ -78,7 +78,8 @@ std::string WrappedParagraphs(std::string_view text, std::size_t columns) {
 
 namespace {
 
-// Decodes the code point at the start of `text`. Returns its bytes, or 0 if it is not UTF-8.
+// Decodes the code point at the start of `text`. Returns its length in bytes, or 0 if the text does
+// not begin with valid UTF-8.
 std::size_t Decode(std::string_view text, std::uint32_t& code) {
   const auto lead = static_cast<std::uint8_t>(text[0]);
   const std::size_t bytes = lead < 0x80   ? 1
@@ -198,7 +199,8 @@ void WriteInto(int file, std::string_view text, const std::filesystem::path& pat
               "cannot be written: " + std::generic_category().message(error));
 }
 
-// Creates a file in the folder of `target`, under a name that no other file has.
+// Creates a file in the folder of `target`, under a new name, which it stores in `name`. Returns
+// its descriptor; below 0: errno says why not.
 int NewFileBeside(const std::filesystem::path& target, std::filesystem::path& name) {
   for (int number = 0;; ++number) {
     name = target.parent_path() / ("." + target.filename().string() + "." +

@@ -98,8 +98,8 @@ void PrintErrorJson(const Command* command, const nlohmann::ordered_json& error)
   }
 }
 
-int WrongUsage(const CLI::App& program, const Command* command, const std::string& said) {
-  const std::string sentence = ShownText(said);  // CLI11 quotes the arguments
+int WrongUsage(const CLI::App& program, const Command* command, const std::string& message) {
+  const std::string sentence = ShownText(message);  // CLI11 quotes the arguments
   Complain(program, sentence);
   std::fprintf(stderr, "Try: %s%s%s --help\n", program.get_name().c_str(),
                command == nullptr ? "" : " ",

@@ -29,7 +29,7 @@ cd "$root"
 build=${SLUICE_BUILD:-build/release} venv=build/docs-venv
 work=$build/docs
 fail() { printf '%s\n' "docs: $*" >&2; exit 1; }
-lacking() {
+lacking() {  # lacking WHY: with --installed, says WHY and skips the site; otherwise does nothing
   [ $install = yes ] || { printf '%s\n' "docs: skipped: $1"; exit 77; }
 }
 

@@ -29,8 +29,9 @@ for path in sorted(site.rglob("*.html")):
         parts = urlsplit(target)
         if parts.scheme not in ("", "data") or parts.netloc:
             faults.append(f"{path.relative_to(site)} loads {target}")
+        # (The paths in 404.html begin at the server's root.)
         elif not parts.scheme and path.name != "404.html" and not (path.parent / unquote(parts.path)).exists():
-            faults.append(f"{path.relative_to(site)} loads {target}, which is not there")  # 404.html: from the server's root
+            faults.append(f"{path.relative_to(site)} loads {target}, which is not there")
 for style in site.rglob("*.css"):
     if "url(http" in style.read_text(encoding="utf-8"):
         faults.append(f"{style.relative_to(site)} loads from elsewhere")

@@ -93,7 +93,7 @@ def sentence(words):
 
 
 def follows(root, member, owner):
-    """The text for a member if that follows from its code; None if the member needs a comment."""
+    """The text for a member whose code says what it does; None if the member needs a comment."""
     name, code = plain(member.find("name")), body(root, member)
     if name in ITERATOR_TYPES and "Iterator" in owner.name:
         return "Required of an iterator by the standard library."
@@ -162,10 +162,11 @@ class Reference:
             for member in public:
                 self.add_member(member, owner, name)
             # In "width = 0, height = 0;  // pixels", one comment describes both members.
-            said = {member.line: member.text for member in owner.members if member.kind == "variable" and member.text}
+            text_at = {member.line: member.text for member in owner.members
+                       if member.kind == "variable" and member.text}
             for element, member in zip((part for part in public if self.is_member(part)), owner.members):
                 if not member.text and member.kind == "variable":
-                    member.text = said.get(member.line, "")
+                    member.text = text_at.get(member.line, "")
                     member.type = re.sub(r"^(const |std::optional<|std::vector<)+|[ &*>]+$", "", plain(element.find("type")))
                 if not member.text:
                     member.text = follows(self.root, element, owner) or ""

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import commands
 
-# (command that is shown, command line), run in this order in a folder that has photos/.
+# (heading, command line), run in this order in a folder that has photos/. With the heading None, the output follows
+# that of the line above; with --quiet, it is left out.
 RUNS = [
     ("convert", "convert photos data"),
     ("inspect", "inspect data"),

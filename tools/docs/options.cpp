@@ -1,6 +1,6 @@
 // Prints the declared options of the loader, of conversions and their sources, and of transcoding
-// as JSON, for the site's page of options. Each is a list of groups; a group inside another one
-// follows it in the list.
+// as JSON, for the site's page of options. Each of these four is a list of groups; a group inside
+// another group follows that group in the list.
 #include <iostream>
 #include <optional>
 #include <string>

@@ -16,10 +16,10 @@
 # alone, without Kerberos, LDAP and the like. The texts of all licences are in the wheel.
 #
 # The tag is the oldest glibc that can load a wheel. A file that is linked on glibc 2.34 or newer needs 2.34 at least,
-# because that version moved pthread_*, dl* and others into libc.so.6. Three symbols need a still newer version;
-# lower_versions.py replaces it by an older one. For an older tag, the wheel must be linked on an older system, which
-# lacks most of the libraries: manylinux_2_28.Containerfile builds these, too, and then calls this script with
-# --libraries. No one has run that file yet.
+# because that version moved pthread_*, dl* and others into libc.so.6. Three symbols need still newer versions of glibc
+# or libstdc++; lower_versions.py replaces these versions by older ones. For an older tag, the wheel must be linked on
+# an older system, which lacks most of the libraries: manylinux_2_28.Containerfile builds these, too, and then calls
+# this script with --libraries. No one has run that file yet.
 set -eu
 cd "$(dirname "$0")/../.."
 fail() { printf '%s\n' "wheels: $*" >&2; exit 1; }

@@ -36,7 +36,7 @@ def decoded(files):
 def epochs(items, folder, threads, batch, size):
     augment = torch_parts.augment(size)
     readers = concurrent.futures.ThreadPoolExecutor(threads)
-    ahead = 2  # batches whose files are read in advance
+    ahead = 2  # batches read in advance, beyond one for each thread
 
     def load(part):
         files = [torch.frombuffer(bytearray(torch_parts.read(path)), dtype=torch.uint8) for _, path in part]
