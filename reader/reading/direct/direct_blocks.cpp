@@ -285,9 +285,10 @@ void DirectBlocks::StartRange(Pending& pending, ByteRange range) {
 void DirectBlocks::StartParts(Pending& pending) {
   pending.table_first = false;
   try {
+    const DatasetFacts& facts = *dataset_.facts;
+    const RowLayout& layout = facts.LayoutOf(facts.shape.Row(pending.number, 0).shard);
     const BlockView view = pending.held->View(*pending.shard, pending.block);
-    for (const ByteRange& range :
-         RangesOf(view, dataset_.facts->layout, dataset_.facts->manifest.schema, *pending.choice))
+    for (const ByteRange& range : RangesOf(view, layout, facts.manifest.schema, *pending.choice))
       StartRange(pending, range);
   } catch (const Error&) {
     return;  // each of the block's samples will report it
