@@ -115,7 +115,7 @@ class XmlReader {
 
   // Skips `opening` and everything up to and including `closing`; `inside` becomes the text between
   // the two.
-  bool Pass(std::string_view opening, std::string_view closing, std::string_view& inside) {
+  bool Skip(std::string_view opening, std::string_view closing, std::string_view& inside) {
     const std::size_t begin = at_ + opening.size();
     const std::size_t end = xml_.find(closing, begin);
     if (end == std::string_view::npos) return Fail("an unterminated " + std::string(opening));
@@ -127,19 +127,19 @@ class XmlReader {
   bool Markup() {
     const std::string_view rest = xml_.substr(at_);
     std::string_view inside;
-    if (rest.starts_with("<?")) return Pass("<?", "?>", inside);
-    if (rest.starts_with("<!--")) return Pass("<!--", "-->", inside);
+    if (rest.starts_with("<?")) return Skip("<?", "?>", inside);
+    if (rest.starts_with("<!--")) return Skip("<!--", "-->", inside);
     if (rest.starts_with("<![CDATA[")) {
       if (open_.empty()) return Fail("a CDATA section outside of an element");
-      if (!Pass("<![CDATA[", "]]>", inside)) return false;
+      if (!Skip("<![CDATA[", "]]>", inside)) return false;
       open_.back().text += inside;
       return true;
     }
     if (rest.starts_with("<!"))
-      return rules_.lenient ? Pass("<!", ">", inside) : Fail("a document type");
+      return rules_.lenient ? Skip("<!", ">", inside) : Fail("a document type");
     if (rest.starts_with("</")) {
       const std::size_t tag = at_;
-      return Pass("</", ">", inside) && Close(inside, tag);
+      return Skip("</", ">", inside) && Close(inside, tag);
     }
     return Open();
   }

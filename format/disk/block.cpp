@@ -165,7 +165,7 @@ Defect BlockView::CheckContentCodec(const Payload& payload) noexcept {
     case Codec::kRaw:
     case Codec::kZstd: return nullptr;
     case Codec::kJpeg:
-    case Codec::kPacked: return "its codec is one of images, and this field holds none";
+    case Codec::kPacked: return "its codec is for images, and this field holds no images";
   }
   return "its codec is not known to this build; use a newer version of Sluice";
 }

@@ -119,8 +119,8 @@ class MappedFile {
   FileId id_;
 };
 
-// Who syncs the folder of a new file. A caller that makes many files can sync the folder once,
-// before anything refers to them, which halves the cost of a small file.
+// Whether Commit() syncs the folder of a new file. A caller that makes many files can instead sync
+// the folder once, before anything refers to them; this halves the cost of a small file.
 enum class FolderSync { kNow, kByCaller };
 
 // A new file, written from its beginning to its end under a temporary name. Write-back to the disk

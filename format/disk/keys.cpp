@@ -76,8 +76,8 @@ ChunkEntry EntryOf(Bytes section, std::uint64_t chunk) noexcept {
   return LoadAt<ChunkEntry>(section, sizeof(SectionHeader) + chunk * sizeof(ChunkEntry));
 }
 
-// Sets the number of `chunk` to `wanted`, and finds its frame's offset. If `chunk` is new, also
-// checks that all frames together fill the section.
+// Moves `chunk` to the chunk number `wanted`: sets its number and its frame's offset. If `chunk` is
+// new, also checks that all frames together fill the section.
 Defect FindFrame(Bytes section, std::uint64_t chunks, std::uint64_t wanted, KeyChunk& chunk) {
   const std::uint64_t frames = sizeof(SectionHeader) + chunks * sizeof(ChunkEntry);
   if (chunk.offset == 0) {

@@ -48,8 +48,8 @@ struct KeyChunk {
 // ReadKeyChunk() returns this pointer for a chunk that is larger than its caller allows. The chunk
 // may be sound, so callers compare the pointer to tell this case from a damaged chunk.
 inline constexpr char kKeyChunkTooLarge[] = "the chunk of keys is larger than may be read";
-// Returned likewise if a key in the chunk has more than kMaxKeyBytes; `chunk.first` is then the
-// sample with that key.
+// ReadKeyChunk() returns this pointer if a key in the chunk has more than kMaxKeyBytes;
+// `chunk.first` is then the sample with that key.
 inline constexpr char kKeyTooLong[] = "a key has more than 65535 bytes";
 
 // Reads the chunk that holds sample `index` of `samples` into `chunk`, which is new or was read

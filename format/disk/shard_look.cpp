@@ -10,7 +10,7 @@ namespace sluice {
 
 namespace {
 
-Error Unlike(const std::string& name, const std::string& what) {
+Error Mismatch(const std::string& name, const std::string& what) {
   return Error(ErrorCode::kCorrupt, name, what + ": restore it or convert again");
 }
 
@@ -19,22 +19,22 @@ void Compare(const std::filesystem::path& path, const ManifestShard& shard) {
   const FileHandle file = OpenForReading(path);
   const std::uint64_t bytes = FileBytes(file, path);
   if (bytes != shard.bytes) {
-    throw Unlike(name, "has " + std::to_string(bytes) + " bytes, but the manifest says " +
-                           std::to_string(shard.bytes) + "; it was cut short or replaced");
+    throw Mismatch(name, "has " + std::to_string(bytes) + " bytes, but the manifest says " +
+                             std::to_string(shard.bytes) + "; it was cut short or replaced");
   }
   ShardHeader header;
   if (ReadAt(file, path, 0, std::as_writable_bytes(std::span(&header, 1))) < sizeof(header) ||
       std::memcmp(header.magic, ShardHeader{}.magic, sizeof(header.magic)) != 0) {
-    throw Unlike(name, "is not a Sluice shard");
+    throw Mismatch(name, "is not a Sluice shard");
   }
   if (header.version != kFormatVersion) return;  // opening the shard will say what to do
   const Bytes hashed = {reinterpret_cast<const std::byte*>(&header),
                         offsetof(ShardHeader, header_checksum)};
   if (header.header_checksum != Hash64(hashed)) {
-    throw Unlike(name, "its header's checksum does not match");
+    throw Mismatch(name, "its header's checksum does not match");
   }
   if (header.shard_id != shard.id || header.block_samples != shard.block_samples) {
-    throw Unlike(name, "is not the shard that the manifest names");
+    throw Mismatch(name, "is not the shard that the manifest names");
   }
 }
 

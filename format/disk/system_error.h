@@ -33,7 +33,7 @@ class AllocationWatch {
  public:
   AllocationWatch() noexcept : before_(std::exchange(errno, 0)) {}
   ~AllocationWatch() {
-    if (!failed()) errno = before_;  // for a watch around this one
+    if (!failed()) errno = before_;  // an earlier failure, for a watch around this one
   }
   AllocationWatch(const AllocationWatch&) = delete;
   AllocationWatch& operator=(const AllocationWatch&) = delete;

@@ -27,7 +27,7 @@ class WorkFolder {
 
   // Where the folder is.
   const std::filesystem::path& path() const noexcept { return path_; }
-  // Whether an earlier process left it.
+  // Whether a folder with a mark was there already: an earlier process has left it.
   bool found() const noexcept { return found_; }
 
   // The destructor leaves the folder, with its mark, for the next process.

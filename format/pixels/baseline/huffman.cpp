@@ -13,8 +13,8 @@ namespace sluice::baseline {
 
 namespace {
 
-// The largest size categories that 8-bit samples need. Larger ones would also break the bit
-// reader's promise that two symbols fit into 56 bits.
+// The largest size categories that 8-bit samples need. A larger AC value would also make a symbol
+// of more than the 26 bits that ResolveAc() knows, since a code has up to 16.
 constexpr std::uint32_t kMaxDcSize = 11;
 constexpr std::uint32_t kMaxAcSize = 10;
 

@@ -178,8 +178,8 @@ struct McuBlocks {
   alignas(64) std::int16_t block[6][kBlockStride];
 };
 
-// Transforms a block together with the one that waits for a partner, if they share their steps;
-// otherwise this block waits now.
+// Transforms a block together with the one that waits for a partner, if both have the same steps.
+// Otherwise transforms the waiting one alone, if there is one, and lets this block wait.
 template <BlockOrder kOrder>
 inline __attribute__((noinline)) void TransformOrWait(const BlockTarget& target,
                                                       BlockTarget& waiting) noexcept {

@@ -68,7 +68,7 @@ struct NewSteps {
 struct BlockPlaces {
   std::int16_t* first = nullptr;
   std::uint32_t across = 0, down = 0;    // blocks; those outside are dropped
-  std::uint32_t h_log2 = 0, v_log2 = 0;  // blocks of an MCU
+  std::uint32_t h_log2 = 0, v_log2 = 0;  // log2 of the blocks of an MCU, across and down
   std::size_t mcu = 0, row = 0;  // from an MCU and from a row of MCUs to the next, in values
 };
 
@@ -100,7 +100,8 @@ struct SegmentJob {
   Recoding* recoding = nullptr;  // instead of samples in planes, if not null; all MCUs are wanted
 };
 
-// One of several places of a scan that are decoded side by side. The blocks of its run go to `out`.
+// A decoder at one of several places of a scan, all of which are decoded side by side
+// (baseline/strands.h). The blocks of its run go to `out`.
 struct Strand {
   std::uint64_t bits = 1;            // as in StrandState (strands.inc.h); 1: none known
   const std::uint8_t* in = nullptr;  // unstuffed, with kSlack bytes after `limit`

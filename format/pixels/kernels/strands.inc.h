@@ -33,8 +33,8 @@ SLUICE_INLINE std::size_t BytesInBlock(const std::int16_t* out) noexcept {
   return reinterpret_cast<std::uintptr_t>(out) % baseline::kBlockBytes;
 }
 
-// One look-up, of all bits but the lowest `unseen`. False, and nothing done, if the next symbol
-// must be taken by its code.
+// One look-up, of all bits but the lowest `unseen`. Returns false and does nothing if the next
+// symbol must be taken by its code.
 SLUICE_INLINE bool Step(StrandState& s, std::uint32_t unseen) noexcept {
   const baseline::StrandTable* const table = *s.next;
   const baseline::StrandEntry& entry = table->entry[s.bits >> unseen];

@@ -65,8 +65,8 @@ inline void MakeGroup(const WeightJob& job, std::uint32_t from, std::uint32_t co
   std::int32_t begin[kSize];
   for (std::uint32_t j = 0; j < kSize; ++j) {
     const double centre = first_centre + static_cast<std::int32_t>(j) * step;
-    // The samples whose centres lie within the support begin here. Every tap is read, so the run of
-    // taps must lie inside the samples that exist: it is moved left if needed, over samples that
+    // `first` is the first sample whose centre lies within the reach. Every tap is read, so the run
+    // of taps must lie inside the samples that exist: it is moved left if needed, over samples that
     // get no weight.
     const std::int32_t first =
         SampleAt(centre - job.reach + 0.5, job.bound, job.bound_end - 1) - job.first;

@@ -8,7 +8,7 @@
 // Both must compute IEEE 754 arithmetic in the order written here, without fused multiply-adds. A
 // Map is a type with AffineMap's members.
 
-// Fine places, for a bilinear mean, are in 2^-32 pixels; coarse ones in 2^-16.
+// Fine places, for WarpBilinear(), are in 2^-32 pixels; coarse ones, for WarpNearest(), in 2^-16.
 constexpr int kFine = 32, kCoarse = 16;
 
 SLUICE_INLINE std::int64_t FinePlace(double value) noexcept {

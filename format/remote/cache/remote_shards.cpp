@@ -315,10 +315,10 @@ void RemoteShards::Release(std::uint64_t piece) noexcept {
   if (--found->second.holders > 0 || found->second.state == Live::State::kReading) return;
   const Live live = std::move(found->second);
   Forget(piece);
-  LetGo(piece, live);
+  MakeEvictable(piece, live);
 }
 
-// Forgets a piece that is neither held nor being fetched.
+// Removes from live_ a piece that is neither held nor being fetched.
 void RemoteShards::Forget(std::uint64_t piece) {
   const auto found = live_.find(piece);
   live_bytes_ -= found->second.bytes;
@@ -331,8 +331,9 @@ void RemoteShards::LimitSpare() {
   data_->SetSpare((idle_bytes_ / 2) + most_live_bytes_ - live_bytes_);
 }
 
-// Releases a piece that is not held any more.
-void RemoteShards::LetGo(std::uint64_t piece, const Live& live) {
+// Called for a piece that nobody holds any more: ends its overlay, or allows its eviction from the
+// cache or from memory.
+void RemoteShards::MakeEvictable(std::uint64_t piece, const Live& live) {
   const bool there = live.state == Live::State::kThere || live.state == Live::State::kToCompare;
   if (!there) return;
   if (live.overlay) {
@@ -520,7 +521,7 @@ void RemoteShards::Arrived(std::uint64_t piece, bool unwritten, std::uint64_t ha
   if (live.holders == 0) {
     const Live last = std::move(live);
     Forget(piece);
-    LetGo(piece, last);
+    MakeEvictable(piece, last);
   }
   changed_.NotifyAll();
 }

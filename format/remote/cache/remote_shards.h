@@ -158,7 +158,7 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   std::vector<std::byte> ReadAgain(std::uint32_t shard, std::uint64_t offset, std::uint64_t bytes);
   void Replace(std::uint64_t piece, Live& live, std::uint64_t offset, Bytes bytes) REQUIRES(mutex_);
   void Release(std::uint64_t piece) noexcept;
-  void LetGo(std::uint64_t piece, const Live& live) REQUIRES(mutex_);
+  void MakeEvictable(std::uint64_t piece, const Live& live) REQUIRES(mutex_);
   void SetNextUse(std::uint64_t piece, std::uint64_t next_use) REQUIRES(mutex_);
   std::vector<std::shared_ptr<PieceFetch>> TakeToRead() REQUIRES(mutex_);
   void Send(const std::shared_ptr<PieceFetch>& fetch);

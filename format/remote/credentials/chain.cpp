@@ -198,7 +198,7 @@ namespace {
 constexpr const char* kRelativeTo = "http://169.254.170.2";
 
 // Whether a token may be sent to that URL: without encryption, only to this machine or its host.
-bool MayBeAsked(const std::string& url) {
+bool MaySendTokenTo(const std::string& url) {
   if (url.starts_with("https://")) return true;
   std::string host = ParseHttpOrigin(url, "AWS_CONTAINER_CREDENTIALS_FULL_URI").host;
   const std::size_t bracket = host.rfind(']');
@@ -241,7 +241,7 @@ std::optional<Credentials> CredentialsOfContainer(const CredentialSearch& search
     throw Error(ErrorCode::kInvalidArgument,
                 "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with a /");
   }
-  if (!MayBeAsked(request.url)) {
+  if (!MaySendTokenTo(request.url)) {
     throw Error(ErrorCode::kInvalidArgument,
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI names neither an https:// URL nor an address "
                 "of this machine's host; a token is not sent anywhere else");

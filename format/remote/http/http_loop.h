@@ -58,9 +58,11 @@ class HttpLoop {
 
   // On the loop's thread only:
   using Ticket = std::uint64_t;  // above 0
+  // Begins a request, whose answer `receiver` gets. The ticket is for Abort().
   Ticket Start(const HttpRequest& request, HttpReceiver receiver);
   // After this, no function of the transfer's receiver is called. No-op if the transfer has ended.
   void Abort(Ticket ticket);
+  // Runs the task when `time` has passed.
   void After(std::chrono::milliseconds time, std::function<void()> task);
 
  private:

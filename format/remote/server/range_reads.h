@@ -107,7 +107,7 @@ class RangeReads {
   unsigned active_ = 0;  // attempts under way
   unsigned ending_ = 0;  // of these, the attempts that end soon
   bool ticking_ = false;
-  bool all_in_use_ = false;       // whether all connections were in use since the window began
+  bool all_in_use_ = false;       // whether all connections were in use in link_'s window so far
   bool for_credentials_ = false;  // all readings wait for new credentials
   bool given_up_ = false;
   bool closed_ = false;

@@ -188,7 +188,7 @@ void RemoteStore::Cancel(std::uint64_t ticket) {
   RunOnLoop(*loop_, [this, ticket] { reads_->Cancel(ticket); });
 }
 
-S3Endpoint& RemoteStore::Writable(const char* what) const {
+S3Endpoint& RemoteStore::RequireS3(const char* what) const {
   if (s3_ == nullptr) {
     throw Error(ErrorCode::kUnsupported, url(),
                 std::string("a plain HTTP server ") + what +
@@ -209,7 +209,7 @@ bool RemoteStore::HasContent(std::string_view object, Bytes content) {
 }
 
 void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
-  const S3Endpoint& s3 = Writable("is not written to");
+  const S3Endpoint& s3 = RequireS3("is not written to");
   const auto exists = [&] {
     return Error(ErrorCode::kExists, endpoint_->Shown(object),
                  "there is an object of that name already");
@@ -233,7 +233,7 @@ void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
 }
 
 void RemoteStore::Remove(std::string_view object) {
-  Writable("is not written to");
+  RequireS3("is not written to");
   try {
     Send({.method = "DELETE", .object = std::string(object)}, kMaxAnswerBytes);
   } catch (const Error& error) {
@@ -255,7 +255,7 @@ std::vector<std::string> RemoteStore::ListFolder(std::string_view folder, const 
 // adds the folders there.
 void RemoteStore::ListPages(std::string_view prefix, const Each& each,
                             std::vector<std::string>* folders) {
-  const S3Endpoint& s3 = Writable("does not list its files");
+  const S3Endpoint& s3 = RequireS3("does not list its files");
   StoreCall call{.whole_bucket = true, .query = {{"list-type", "2"}, {"encoding-type", "url"}}};
   const std::string own = s3.key_prefix();
   if (const std::string whole = own + std::string(prefix); !whole.empty())
@@ -386,7 +386,7 @@ void RemoteStore::FinishUpload(const std::string& object, const std::string& upl
 }
 
 void RemoteStore::PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) {
-  Writable("is not written to");
+  RequireS3("is not written to");
   const std::uint64_t part_bytes = PartBytes(bytes, settings_.part_bytes);
   if (bytes <= part_bytes) {
     std::vector<std::byte> content(bytes);

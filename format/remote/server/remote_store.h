@@ -74,8 +74,9 @@ class RemoteStore final : public ObjectStore {
   Sent Send(const StoreCall& call, std::uint64_t limit, std::initializer_list<long> also_good = {});
   ObjectInfo HeadByRange(const std::string& object);
   bool HasContent(std::string_view object, Bytes content);
-  // Throws Error(kUnsupported) for a plain server.
-  S3Endpoint& Writable(const char* what) const;
+  // Returns *s3_. Throws Error(kUnsupported) for a plain HTTP server; `what` goes into its
+  // sentence: what such a server does not do.
+  S3Endpoint& RequireS3(const char* what) const;
   std::string BeginUpload(const std::string& object);
   std::string PutPart(const std::string& object, const std::string& upload, unsigned number,
                       Bytes content);

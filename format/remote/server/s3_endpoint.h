@@ -45,6 +45,8 @@ class S3Endpoint final : public Endpoint {
   Address AddressOf(const StoreCall& call) const;
   std::string Server() const;
   std::string region() const;
+  // Uses this region from now on. False if it is in use already, cannot be the name of a region, or
+  // the service is Google's.
   bool MoveTo(const std::string& region);
   Verdict JudgeAnswer(const StoreCall& call, const Credentials& credentials, const HttpReply& reply,
                       const S3Error& error) const;
