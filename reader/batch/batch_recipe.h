@@ -15,8 +15,8 @@
 
 namespace sluice {
 
-// The fields of a batch that move with an image, which are boxes and key points, and the fields
-// with an entry for each box. Worked out once from the schema.
+// The fields of a batch that follow an image: boxes and key points, which are moved as the image
+// is, and fields with an entry for each box. Worked out once from the schema.
 struct Followers {
   // A field of numbers: one of the layout's arrays, or of its variables.
   struct Numbers {

@@ -50,7 +50,7 @@ struct DeviceShare {
   }
 };
 
-// A slot's place on a device, with the batch that is in the slot.
+// A slot's memory on a device, and the state there of the batch that is in the slot.
 class DeviceBatch {
  public:
   explicit DeviceBatch(const Device& device) : device_(device) {}
@@ -183,7 +183,7 @@ struct DecodingCosts {
     double seconds = 0;
     std::uint64_t count = 0;
   };
-  Rows kept, offered;
+  Rows kept, offered;  // kept: those that were not offered
 
   void Add(bool was_offered, double seconds) noexcept {
     Rows& rows = was_offered ? offered : kept;

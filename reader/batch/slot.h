@@ -102,7 +102,8 @@ struct Slot {
 // Gives a slot new memory, of SlotLayout::bytes.
 void RenewMemory(Slot& slot, HostBuffer memory);
 
-// Gives each image the size that it has in the stage of its view. `stages`: by view.
+// Gives each image the size that it has in the present stage of its view's transform. `stages`: the
+// stage of each view.
 void SetStages(Slot& slot, std::vector<std::size_t> stages);
 
 // Prepares a slot of that layout, with its memory.

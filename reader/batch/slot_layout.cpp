@@ -283,11 +283,10 @@ void LayOutViews(const DatasetFacts& dataset, const LoaderOptions& options,
   }
 }
 
-// If a dataset of a mixture lacks a field: the value that its samples would have in the field, and
-// the option that allows it.
+// Ends of sentences for the error about a field that a dataset of a mixture lacks.
 struct LackingValue {
-  std::string what;
-  std::string set;
+  std::string what;  // the value that the dataset's samples would have in the field
+  std::string set;   // the option to set so that they may have it
 };
 
 LackingValue LackingValueOf(const Field& field) {

@@ -18,7 +18,8 @@ struct DatasetState {
   DatasetState(std::shared_ptr<const DatasetFacts> of, const ShardTable::Options& options)
       : facts(std::move(of)), table(*facts, options) {}
 
-  // Opens the dataset at `path`, a folder or URL, or the one in an object store. Throws Error.
+  // Opens the dataset at `path` (a folder or URL), the one in an object store, or a source that is
+  // played without a conversion. Throws Error.
   static std::shared_ptr<DatasetState> Open(const std::filesystem::path& path,
                                             const ReadLimits& limits = {},
                                             std::size_t max_mapped = MaxMappedShards(),

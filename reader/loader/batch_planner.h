@@ -35,7 +35,8 @@ class BatchPlanner {
   std::size_t FillRows(std::uint64_t batch, Slot& slot);
   // Notes the row's sample, flag and draw position in the slot, and that its shard is in use.
   void NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::uint64_t position);
-  // Has the kernel read what opening the shards of the announced blocks needs.
+  // Has the kernel begin to read the frames of the announced blocks' shards: the pages that opening
+  // a shard reads.
   void AskForFrames();
   // Returns the number of blocks opened so far, up to the last one that the batch's rows need.
   std::uint64_t OpenBlocks(Slot& slot, std::size_t rows);
@@ -47,7 +48,7 @@ class BatchPlanner {
   const LoaderOptions& options_;
   BlockSource& source_;
   ShardStage* const stage_;
-  const bool uses_rows_;
+  const bool uses_rows_;  // whether source_.Use() does anything
   const Deal& deal_;
   std::optional<RankEpoch> epoch_;  // the epoch of the batch planned last
   std::uint64_t next_batch_ = 0;    // planning any other batch restarts the epoch's order

@@ -33,7 +33,7 @@ namespace sluice {
 void CheckStage(const LoaderOptions& options);
 
 // Returns the options, with those left open filled in. `threads` gets the largest value that tuning
-// may choose. So does `ring.prefetch`, if the user or page-locked memory fixes it; otherwise
+// may choose. `ring.prefetch` gets its value if the user or page-locked memory fixes it; otherwise
 // BatchRecipe fills it in. If `ranks.world_size` is 0, it and `ranks.rank` come from the
 // environment. Throws Error(kInvalidArgument or kLimit).
 LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options);

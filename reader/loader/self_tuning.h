@@ -2,11 +2,11 @@
 // LoaderOptions leaves them to the loader. The choice follows from what the loader measures.
 //
 // It learns from one interval after the other, each of at least 8 batches. After two intervals in a
-// row with the same bottleneck, it raises the number that helps: if decoding is the bottleneck, one
-// more thread; if the ring is, the batches decoded ahead, by one and an eighth of them; if storage
-// is, twice the bytes in flight. After a long time in which the trainer was the bottleneck, it
-// takes away a thread, if the others can do that thread's work. The ring and the depth never
-// shrink, and threads never go back to a number that was once too small.
+// row with the same bottleneck, it raises the number that helps: if decoding is the bottleneck, it
+// adds a thread; if the ring is, it adds one batch decoded ahead, and one more for every eight; if
+// storage is, it doubles the bytes in flight. After a long time in which the trainer was the
+// bottleneck, it takes away a thread, if the others can do that thread's work. The ring and the
+// depth never shrink, and threads never go back to a number that was once too small.
 //
 // With too many threads, the rate falls. There are three signs of that. The threads want more CPUs
 // than there are (the trainer's own thread wants one, too). Or the threads wait for each other: the
@@ -70,7 +70,12 @@ class SelfTuning {
     bool Enough() const { return intervals >= kTried; }
     double Rate() const { return batches / seconds; }
   };
-  enum class Trial { kBefore, kFewer, kAgain, kOver };
+  enum class Trial {
+    kBefore,  // measures the present number of threads, while there is a sign of too many
+    kFewer,   // measures one thread less
+    kAgain,   // measures the former number again
+    kOver,    // no trial follows
+  };
 
   bool Grow(Bound bound, const LoaderStats& interval);
   bool Shrink(const LoaderStats& interval);

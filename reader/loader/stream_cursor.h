@@ -36,6 +36,7 @@ class OneConsumer {
   // The walk that took the last step is over.
   void EndWalk() noexcept { walk_.reset(); }
 
+  // The calling thread begins or ends a step. Call Require() before Begin().
   void Begin(std::uint64_t range, const Walk& walk) noexcept {
     stepping_ = range;
     walk_ = walk;
@@ -119,7 +120,7 @@ class StreamCursor {
     std::uint64_t epoch = 0;
     std::uint64_t batches = 0;
   };
-  std::deque<SizedEpoch> sized_;
+  std::deque<SizedEpoch> sized_;  // noted last; one is enough unless Options::epochs_differ
 };
 
 }  // namespace sluice

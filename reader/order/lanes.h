@@ -150,8 +150,8 @@ class LaneOrder {
   std::vector<Lane> lanes_;
   std::uint64_t body_per_lane_ = 0;
   Permutation tail_;
-  std::vector<std::uint64_t> tail_start_;  // where each lane's share of the tail begins
-  std::unordered_set<std::uint64_t> tail_opened_;
+  std::vector<std::uint64_t> tail_start_;          // where each lane's share of the tail begins
+  std::unordered_set<std::uint64_t> tail_opened_;  // the blocks that OpenOne() has added
   bool notes_following_ = false;
   std::map<std::uint64_t, Following> following_;  // by the position at which they open
   std::unordered_map<std::uint64_t, std::uint64_t>

@@ -26,7 +26,7 @@ struct PictureExtent {
 
 // The result of a pipeline's geometric steps: which part of a picture a sample shows, and how.
 struct Frame {
-  Region region;  // decoded and resampled at once
+  Region region;  // decoded and resampled in one pass
   // A second pass: the map of the region's target, in pixels, to a grid of the same size.
   bool warped = false;
   AffineMap warp;

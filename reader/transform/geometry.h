@@ -49,7 +49,7 @@ class Geometry {
                  std::uint64_t position, std::size_t stage = 0) const;
 
  private:
-  struct Period {
+  struct Period {             // a stage
     std::uint64_t epoch = 0;  // the period's first epoch
     Pipeline pipeline;
     std::optional<Extent> fixed;

@@ -49,7 +49,7 @@ struct ImageSize {
 enum class SampleFlag : std::uint8_t {
   kOwn,         // the sample that the epoch's order has here
   kSubstitute,  // another sample, in place of a faulty one
-  kFillsUp,     // a repeated sample that fills up the batch: see LastBatch::kPad
+  kFillsUp,     // a repeated sample that fills up the batch: LastBatch, BatchSampler
 };
 
 // The type of an image's values in a batch.

@@ -5,7 +5,8 @@
 // stream of the batch's GPU, whatever GPU is current in the thread; cudaStreamPerThread means the
 // stream of the thread that calls WaitOn(). (If another thread drops a batch that
 // cudaStreamPerThread waited for, the default stream waits for that stream, and so do the streams
-// that wait for the default stream. The thread that called WaitOn() must live until then.)
+// that wait for the default stream. The thread that called WaitOn() must live until the batch is
+// dropped.)
 #pragma once
 
 #include <sluice/device.h>

@@ -28,7 +28,8 @@ struct LoaderStats {
   // Samples that could not be read, counted each time that they came in an epoch that has begun.
   std::uint64_t faults = 0;
   std::uint64_t payload_bytes = 0;  // size of the decoded payloads
-  // Pixels of the decoded pictures, as stored, and of the rows and views that were made of them.
+  // picture_pixels: of the decoded pictures, as stored. shown_pixels: of the rows and views that
+  // were made of them.
   std::uint64_t picture_pixels = 0, shown_pixels = 0;
   // Bytes of blocks made resident ahead of decoding; 0 for Shuffle::kRandom, which does not read
   // ahead.

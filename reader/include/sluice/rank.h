@@ -9,7 +9,7 @@ namespace sluice {
 struct Rank {
   unsigned rank = 0;        // 0 to world_size - 1
   unsigned world_size = 1;  // processes that train together
-  // The environment variables it came from, such as "RANK, WORLD_SIZE"; empty if from none.
+  // The environment variables that gave the rank, such as "RANK, WORLD_SIZE"; empty if none did.
   std::string_view variables = {};
 
   // Reads the variables that launchers set. These pairs are tried in turn: RANK and WORLD_SIZE
@@ -21,7 +21,7 @@ struct Rank {
   // without RANK.
   static Rank FromEnvironment();
 
-  // Ignores where they came from.
+  // Ignores `variables`.
   friend bool operator==(const Rank& a, const Rank& b) noexcept {
     return a.rank == b.rank && a.world_size == b.world_size;
   }

@@ -1,5 +1,5 @@
-// Checks a dataset against all rules of format/FORMAT.md, those about the content of values only if
-// asked.
+// Checks a dataset against all rules of format/FORMAT.md. Those about the content of values are
+// checked only with VerifyOptions::decode.
 #pragma once
 
 #include <cstdint>
