@@ -145,7 +145,7 @@ bool BuildCodes(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept;
 // Makes `dc` or `pair`. The codes must be made already.
 void BuildLookUps(bool ac, HuffmanTable& table) noexcept;
 
-// Makes `skip`. The codes must be made already. This takes longer than making all other tables, and
+// Makes `skip`. The codes must be made already. `skip` takes longer than all other tables, and
 // a picture that is decoded whole does not need it.
 void BuildSkips(HuffmanTable& table) noexcept;
 

@@ -56,8 +56,8 @@ struct Rgb32 {
   __m256i r, g, b;
 };
 
-// What is added to Y for red and for blue each depends on one byte. For all of its 256 values, the
-// rounded high half of a product equals the definition (lines_plain.h): 2 * cr * 22970 / 2^15
+// The amounts added to Y for red and for blue depend on one byte each. For all of its 256 values,
+// the rounded high half of a product equals the definition (lines_plain.h): 2 * cr * 22970 / 2^15
 // stands for 91881 * cr / 2^16, and 2 * cb * 29033 / 2^15 for 116130 * cb / 2^16. Green's constants
 // are even, so half of each with a shift of 15 instead of 16 gives the same.
 SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr) {

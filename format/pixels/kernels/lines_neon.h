@@ -93,11 +93,11 @@ SLUICE_INLINE void TransposeTile(const std::uint8_t* in, std::size_t in_stride, 
 
 // Sixteen pixels as red, green and blue.
 //
-// vqrdmulh gives (2 * a * b + 32768) >> 16. What is added for red and blue each depends on one byte
-// only, so all 256 values could be compared with the definition (lines_plain.h): with a = 2 * cr
-// and b = 22970 the result equals (91881 * cr + 32768) >> 16, and with a = 2 * cb and b = 29033 it
-// equals (116130 * cb + 32768) >> 16. (No other 16-bit constant suits blue.) Green's constants
-// are even, so half of each with a shift of 15 instead of 16 gives the same.
+// vqrdmulh gives (2 * a * b + 32768) >> 16. The amounts added to Y for red and for blue depend on
+// one byte each, so all 256 values could be compared with the definition (lines_plain.h): with a =
+// 2 * cr and b = 22970 the result equals (91881 * cr + 32768) >> 16, and with a = 2 * cb and b =
+// 29033 it equals (116130 * cb + 32768) >> 16. (No other 16-bit constant suits blue.) Green's
+// constants are even, so half of each with a shift of 15 instead of 16 gives the same.
 SLUICE_INLINE uint8x16x3_t ToRgb16(const std::uint8_t* y, const std::uint8_t* cb,
                                    const std::uint8_t* cr) noexcept {
   const uint8x16_t middle = vdupq_n_u8(128);

@@ -481,8 +481,8 @@ bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& val
   auto mask = masks.begin();
   auto value = values.begin();
   std::vector<std::uint64_t> block_masks(across);
-  // The places of values whose low byte is 0. That is allowed only if ApplyLarge() adds a high
-  // byte.
+  // The places of values whose low byte is 0. Such a value is allowed only if ApplyLarge() adds a
+  // high byte.
   std::vector<std::size_t> zeros;
   for (std::size_t x = 0; x < across; ++x) {
     blocks[x * 64] = LoadAt<std::int16_t>(dc, x * 2);

@@ -2,8 +2,8 @@
 // map lie, how pixels are mixed there, the pixels that a blur sees beyond a picture's edge, and
 // the new values that EqualizePixels() and StretchContrast() give.
 //
-// Include it inside a namespace, with SLUICE_INLINE defined as the functions' specifiers. That is
-// done once for the host, and once for devices (reader/device).
+// Include it inside a namespace, with SLUICE_INLINE defined as the functions' specifiers: once
+// for the host, and once for devices (reader/device).
 //
 // Both must compute IEEE 754 arithmetic in the order written here, without fused multiply-adds. A
 // Map is a type with AffineMap's members.
