@@ -1,6 +1,6 @@
-// What the user's functions see of a slot: MutableSample is one row of it, which nobody else
-// touches meanwhile; MutableBatch is all rows, once they are done. Both change the slot's memory in
-// place.
+// The two views that the user's functions get of a slot: MutableSample is one row, which nobody
+// else touches meanwhile; MutableBatch is all rows, once they are done. Both change the slot's
+// memory in place.
 #include <algorithm>
 #include <cstring>
 #include <functional>

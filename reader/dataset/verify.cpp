@@ -64,7 +64,7 @@ class ShardCheck {
   std::vector<std::uint8_t> pixels_;
   std::vector<std::byte> content_;  // of a zstd frame
   KeyChunk keys_;                   // keys of the shard that is being checked
-  std::string sentence_;
+  std::string sentence_;            // the text of a Defect that has numbers or names in it
 };
 
 std::string ShardCheck::KeyOf(const ShardFile& file, std::uint64_t sample) {

@@ -113,7 +113,8 @@ class MixtureOrder {
   MixtureOrder(std::shared_ptr<const MixturePlan> plan, const OrderParameters& options,
                std::uint64_t epoch);
 
-  // The largest number of a dataset's own orders (one for each cycle) that are kept at once.
+  // The largest number of a dataset's own orders that are kept at once. There is one for each
+  // cycle, which is one pass through the dataset.
   static std::uint64_t MostOrders(const MixturePlan::Part& part, std::uint64_t lanes) noexcept;
 
   // These functions mean the same as those of EpochOrder (order.h); Later() serves Substitute().

@@ -73,7 +73,7 @@ SLUICE_ON_DEVICE inline std::uint32_t WeightOf(const PixelOp* op, std::uint32_t 
 
 // The operations of one step.
 struct PixelOps {
-  static constexpr std::size_t kMost = 80;
+  static constexpr std::size_t kMost = 80;  // RandAugment: 16 operations, 5 entries each
   PixelOp at[kMost];
   std::size_t count = 0;
   void Add(const PixelOp& op) { at[count++] = op; }

@@ -54,7 +54,9 @@ class RowWriter {
  private:
   // The memory that steps work in: the row itself, if it has the layout they need.
   Pixels PixelsFor(const Frame& frame, const PixelProgram& program, const PixelTarget& row);
+  // Memory for the picture before its warp, of the same size.
   Pixels Unwarped(const Pixels& pixels);
+  // Warps the picture if the frame has a warp, runs the steps, and writes the row's numbers.
   void Finish(const Pixels& before_warp, const Pixels& after_warp, const Frame& frame,
               const PixelProgram& program, const Place& place, const PixelTarget& row);
   void WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint16_t fill,
