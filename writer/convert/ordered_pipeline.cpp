@@ -41,7 +41,8 @@ class Pipeline {
         workers_.emplace_back([this, worker] { Work(worker); });
       }
     } catch (...) {
-      if (!workers_.empty()) return;  // fewer threads are enough
+      // The system did not start this thread; the work can be done by those that it started.
+      if (!workers_.empty()) return;
       throw;
     }
   }

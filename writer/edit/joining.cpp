@@ -1,7 +1,8 @@
 // Datasets number their classes independently. ReconcileClasses() merges the names and gives each
 // dataset's old numbers new ones; MapLabels() writes these into a sample. Samples are shared if
-// they have the same key and, once labels are mapped, the same content. The entries in the blocks'
-// tables, which have checksums, decide that, so payloads are rarely read.
+// they have the same key and, once labels are mapped, the same content. Contents are compared by
+// the entries in the blocks' tables, which have the payloads' checksums, so payloads are rarely
+// read.
 #include "writer/edit/joining.h"
 
 #include <algorithm>

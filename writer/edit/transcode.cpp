@@ -148,7 +148,7 @@ class Transcoding {
         RunInOrder(static_cast<unsigned>(transcoders_.size()), shard.samples(), hooks_.stop, change,
                    add);
       } catch (const Error& error) {
-        // Throws an Error that says more.
+        // After a stop request, Skip() throws the Error that names the new folder.
         if (error.code() == ErrorCode::kState) build.Skip(0);
         throw;
       }

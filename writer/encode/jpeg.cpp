@@ -208,6 +208,7 @@ void EncodeInto(const Picture& picture, const ConvertOptions& options, FieldValu
   value.SetSize(picture.width, picture.height, picture.channels);
 }
 
+// libjpeg's object for writing a file into memory; its errors are trapped.
 class JpegWriting {
  public:
   JpegWriting() {
@@ -314,7 +315,8 @@ bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* c
   return true;
 }
 
-// Rewrites a file that CanBeKept() by libjpeg, without turning it.
+// Rewrites a file for which CanBeKept() is true, with libjpeg's reader and writer, without turning
+// it.
 std::optional<FieldValue> RewriteByLibjpeg(const JpegFile& file, const ConvertOptions& options) {
   JpegSource source(file);
   jvirt_barray_ptr* const coefficients = source.ReadCoefficients();

@@ -27,7 +27,7 @@ namespace sluice {
 struct FittedGeometry {
   double left = 0, top = 0, width = 0, height = 0;  // the part taken, in pixels of the source
   std::uint32_t out_width = 0, out_height = 0;      // the size that the part is resampled to
-  std::uint32_t x = 0, y = 0;                       // where it goes in the target
+  std::uint32_t x = 0, y = 0;                       // where the resampled part goes in the target
   std::uint32_t target_width = 0, target_height = 0;
   bool unchanged = false;  // nothing is resampled, cut off or added
 };
@@ -74,9 +74,9 @@ struct Placement {
 Picture FitPicture(Picture picture, std::uint32_t reduction, const Placement& placement,
                    Resampler& resampler);
 
-// The part that a geometry takes of a file's picture, before that is turned upright: along the axes
-// of the file's rows and columns, in full-size pixels; and the number of pixels that it gets on
-// each axis.
+// The part that a geometry takes of a file's picture, before the picture is turned upright: along
+// the axes of the file's rows and columns, in full-size pixels; and the number of pixels that the
+// part gets on each axis.
 struct StoredPart {
   Axis x, y;
 };
@@ -97,7 +97,7 @@ Picture GreyToRgb(const Picture& grey);
 // converted to RGB at the stored size. Inverse transforms at a reduced size do as much of the
 // resizing as they can. RGB pixels that are taken one to one stay exactly as libjpeg decodes them.
 //
-// Keeps its buffers from picture to picture, except the largest. One thread at a time.
+// Keeps its buffers from picture to picture, except after very large ones. One thread at a time.
 class JpegFitter {
  public:
   // `file` holds the bytes that `source` was made from; `geometry` is in the upright orientation.

@@ -225,7 +225,8 @@ inline constexpr auto OptionsOf<RowOptions> = Options<RowOptions>(
            "Parquet, TFRecord and .beton files: the column of images",
            {.value = "NAME"}),
     Option("columns", &RowOptions::columns,
-           "the columns to take; empty: label, class, text and caption"),
+           "the columns to take; empty: label, class, text and caption, but of Parquet, RecordIO "
+           "and .beton files all columns whose types say how to store them"),
     Option("group", &RowOptions::group,
            "rows of the table with the same path make one sample, with the boxes and classes of "
            "all of them"));

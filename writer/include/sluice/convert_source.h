@@ -94,7 +94,9 @@ struct RowOptions {
   // Empty: for a table, the first that exists of path, file, filename, file_name, image, key. (If
   // another column is named key, it gives the samples' keys, unless `columns` takes it.)
   std::string path_column = {};
-  // The columns to take. Empty: "label" or "class" as kClass, and "text" or "caption" as kText.
+  // The columns to take. Empty: of tables and TFRecord, "label" or "class" as kClass, and "text" or
+  // "caption" as kText; of Parquet, RecordIO and .beton, the columns whose types say how to store
+  // them, except lists of boxes in Parquet.
   std::vector<Column> columns = {};
   // A table: rows of the same path make one sample. Boxes and classes of all its rows are joined in
   // the table's order; other columns must have the same value in each row.

@@ -147,7 +147,7 @@ class CodestreamReader {
   // the whole picture were one tile.
   void CheckBlocks(bool own_precincts, Bytes body) const {
     const auto levels = static_cast<std::uint32_t>(BigEndian(body, 0, 1));
-    // Such pictures are refused elsewhere.
+    // openjpeg refuses more levels, and the options allow no picture of more pixels.
     if (levels > kMaxJp2Levels || Pixels() == kMaxJp2Pixels) return;
     const std::uint64_t across = BigEndian(body, 1, 1) % 16 + 2;
     const std::uint64_t down = BigEndian(body, 2, 1) % 16 + 2;
@@ -397,6 +397,7 @@ Picture Jp2Source::Decode(const ColorRules& rules) {
   const bool whole = decoded && stream_.trouble[0] == 0;
   if (!whole && cut_short().empty()) ThrowBroken();
   for (std::uint32_t c = 0; c < image.numcomps; ++c) {
+    // Nothing was decoded of a picture that ends early: all of it is black.
     if (image.comps[c].data == nullptr) return MakePicture(PictureChannels(grey_, true, rules));
     if (image.comps[c].alpha == 0 || c == 0) continue;
     opacity_ = c;

@@ -215,7 +215,7 @@ PngFile::PngFile(Bytes file, const char* what, bool with_profile)
 std::string PngFile::Xmp() const {
   constexpr std::string_view kBefore(
       "\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\0\0\0\0\x3A\x7E\x9B\x55",
-      33);  // a grey pixel
+      33);  // the signature and header of a PNG of one grey pixel
   constexpr std::string_view kBehind("\0\0\0\0IDAT\x35\xAF\x06\x1E", kChunkBytes);
   if (xmp_.empty()) return {};
   // A file of its own, so that a text which is damaged or inflates without end harms nothing else.

@@ -245,10 +245,11 @@ class TiffSampleReader {
   std::uint32_t piece_width_ = 0, piece_height_ = 0;
   std::vector<std::uint8_t> piece_;
   double least_ = 0, most_ = 0;  // of floating-point values
-  bool numbers_ = true;
+  bool numbers_ = true;          // none of them was NaN
 };
 
-// Whether TiffSampleReader must read the file, because libtiff's own conversion would not do.
+// Whether TiffSampleReader must read the file, because libtiff would refuse it or convert it
+// wrongly.
 bool IsForSamples(tiff* file) noexcept {
   const std::uint16_t bits = TagOf(file, TIFFTAG_BITSPERSAMPLE);
   const bool floats = TagOf(file, TIFFTAG_SAMPLEFORMAT) == SAMPLEFORMAT_IEEEFP;

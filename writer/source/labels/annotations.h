@@ -89,7 +89,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop);
 // The settings next to YOLO's labels: the classes' names, and how many key points an object has.
 struct YoloNames {
   std::vector<std::string> classes;  // empty: not given
-  std::vector<std::string> numbers;  // numbers as names, for classes without another name
+  std::vector<std::string> numbers;  // the classes' numbers as their names, if `classes` is empty
   std::size_t counted = 0;           // "nc" of a .yaml; 0: not given
   std::size_t points = 0;
   std::size_t point_numbers = 3;  // of each: x, y, visibility

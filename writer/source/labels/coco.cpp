@@ -169,13 +169,14 @@ std::uint32_t SizeOr0(const json& object, const char* name) {
       std::min<std::uint64_t>(found->get<std::uint64_t>(), UINT32_MAX));
 }
 
-// 7 and "7" are different ids, and sort as numbers and texts.
+// 7 and "7" are different ids. Numbers come before texts.
 using Id = std::pair<std::int64_t, std::string>;
 Id IdOf(const json& object, const char* name) {
   const json& id = Member(object, name);
   if (id.is_number_integer()) return {id.get<std::int64_t>(), ""};
   if (id.is_string()) return {INT64_MAX, id.get<std::string>()};
-  constexpr double kMax = 1LL << 53;  // tables write 17 as 17.0 in a column with gaps
+  // Programs that make the file from a table with gaps write 17 as 17.0.
+  constexpr double kMax = 1LL << 53;  // doubles above may have been rounded
   const double number = id.is_number_float() ? id.get<double>() : 0.5;
   if (std::floor(number) == number && std::abs(number) <= kMax) {
     return {static_cast<std::int64_t>(number), ""};
@@ -257,7 +258,8 @@ std::array<double, 4> BoxAround(const std::vector<Shape>& shapes) {
       if (i % 2 == 0 || shape.runs[i] == 0) continue;
       const std::uint64_t last = at + shape.runs[i] - 1;
       const std::uint64_t left = at / shape.height, right = last / shape.height;
-      const bool whole = left < right;  // the run covers a column from top to bottom
+      // A run in several columns reaches the bottom of one and begins at the top of the next.
+      const bool whole = left < right;
       add(static_cast<double>(left), whole ? 0 : static_cast<double>(at % shape.height),
           static_cast<double>(right) + 1,
           static_cast<double>(whole ? shape.height : last % shape.height + 1));
@@ -278,7 +280,7 @@ void AddBox(const json& annotation, AnnotatedObject& object) {
     object.box = BoxAround(drawn.shapes);
   } else {
     const std::vector<double> box = CornersOf(Member(annotation, "bbox"), BoxFormat::kXywh);
-    if (box.size() != 4) Misread("its bbox has no four numbers");
+    if (box.size() != 4) Misread("its bbox does not have four numbers");
     std::copy_n(box.begin(), 4, object.box.begin());
   }
   object.area = (object.box[2] - object.box[0]) * (object.box[3] - object.box[1]);

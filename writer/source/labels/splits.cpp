@@ -5,7 +5,8 @@
 // their names and by what they hold.
 //
 // Parts: "the last 10% for validation" is chosen class by class, by a number that depends on the
-// seed and the sample's key alone. So a sample stays in its part when others come or go. If the
+// seed and the sample's key alone. So when others come or go, a sample stays in its part, unless it
+// is near the part's border in that order. If the
 // samples of one patient, say, must stay together, the column with the patient takes the key's
 // place, and classes no longer matter.
 #include "writer/source/labels/splits.h"
@@ -223,7 +224,7 @@ void TakeSplit(const ConvertSource& source, SourceList& list) {
   }
   list.sources = std::move(sources);
   list.values = std::move(values);
-  if (source.split.begin == 0) return;
+  if (source.split.begin == 0) return;  // only this part lists the faulty sources of all parts
   list.broken.clear();
   list.passed_over.clear();
 }

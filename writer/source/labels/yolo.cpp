@@ -268,7 +268,8 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
     for (std::size_t i = 4; i < numbers.size(); i += settings.point_numbers) {
       std::for_each_n(&numbers[i], 2, RequireFraction);
       const float seen = settings.point_numbers == 3 ? NarrowNumber(numbers[i + 2]) : 2.0F;
-      object.points.push_back(seen == 0 ? 0 : NarrowNumber(numbers[i]));  // as in COCO
+      // As in COCO, a point that is not labelled is 0, 0, 0.
+      object.points.push_back(seen == 0 ? 0 : NarrowNumber(numbers[i]));
       object.points.push_back(seen == 0 ? 0 : NarrowNumber(numbers[i + 1]));
       object.points.push_back(seen);
     }

@@ -11,7 +11,7 @@
 namespace sluice {
 
 // UTF-8 with each accent after its letter, as Macs write names (Unicode's NFD), for Latin, Greek,
-// Cyrillic, Arabic, Japanese and Korean letters. Bytes that are not UTF-8 stay.
+// Cyrillic, Arabic, Japanese and Korean letters. A text that is not UTF-8 stays as it is.
 std::string Decomposed(std::string_view text);
 
 // Finds the files below a folder whose names are like a given one. Folders are listed when a name

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int32_t kMaxNumber = 65'535;
 
-// "12", but not "+12" or "012": only text that prints back the same; and "12.0", as tables write
-// numbers in a column with gaps.
+// The number of "12", or of "12.0", as tables write numbers in a column with gaps. nullopt for
+// "+12" and "012", which may be names: the number 12 is not written so.
 std::optional<std::int32_t> WholeNumber(std::string_view text) {
   const std::size_t point = text.find('.');
   if (point != std::string_view::npos && point + 1 < text.size() &&

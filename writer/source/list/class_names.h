@@ -2,10 +2,10 @@
 //
 // Sources name classes by texts: folders, cells of a table, a member .cls of an archive. A text
 // that is a whole number should stay that number, because the user has it in other files as well.
-// One text among them that is not such a number ("-1", "unknown") would silently renumber the
-// others: in the order of their bytes, class 10 comes before class 2. So every reader that numbers
-// classes calls Settle(), which judges all sources alike. The reader only gives the words for
-// messages (NamesOrigin).
+// But if one text is not such a number ("-1", "unknown"), all texts are numbered in the order of
+// their bytes, in which "10" comes before "2": the other classes would silently get new numbers. So
+// every reader that numbers classes calls Settle(), which applies the same rules to all sources and
+// warns or refuses. The reader only gives the words for messages (NamesOrigin).
 #pragma once
 
 #include <filesystem>

@@ -138,8 +138,8 @@ class FolderWalk {
   FolderTree tree_;
   IgnoredFiles ignored_;
   std::vector<FolderId> ancestors_;  // the current folder and those above it
-  // The links to folders that were followed. Each is followed once: folders of links to folders of
-  // links would otherwise take exponential time.
+  // The links to folders that were followed. Each is followed once: if folders hold several links
+  // to folders that hold several links, and so on, the number of paths is exponential.
   std::set<FolderId> followed_;
   std::uint64_t links_out_ = 0;
   std::string link_out_;  // the first

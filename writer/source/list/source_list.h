@@ -106,10 +106,10 @@ struct SourceList {
   std::vector<PackedPage> pages;                // of archives
   std::vector<SourceField> fields;              // of the schema; the image is the first
   bool labelled = false;                        // there is a field of Feed::kLabel
-  std::vector<std::string> classes;             // its classes, invalid UTF-8 escaped
+  std::vector<std::string> classes;             // of that field, invalid UTF-8 escaped
   std::vector<Source> sources;                  // in the order that keep_order keeps
-  std::set<ImageKind> kinds;                    // of their images
-  SourceValues values;                          // empty if no field needs it
+  std::set<ImageKind> kinds;                    // of the sources' images
+  SourceValues values;                          // empty if no field takes its values from here
   std::optional<bool> upright;                  // of ConvertSource
   std::vector<LeftOut> broken;       // images of unsupported kinds, files that cannot be opened
   std::vector<LeftOut> passed_over;  // not an image, or hidden

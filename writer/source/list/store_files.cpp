@@ -31,7 +31,8 @@ FolderTree StoreFiles::List() const {
       files.push_back({std::string(object), info.bytes});
     };
   };
-  // A server lists a folder's pages one after another, so several folders are listed at a time.
+  // A server lists a folder's pages one after another, so several folders are listed at a time. To
+  // find several, first goes down while there is a single sub-folder and nothing next to it.
   while (folders.size() == 1 && (folders[0].empty() || listed[0].empty()))
     folders = store_->ListFolder(std::string(folders[0]), into(listed[0]));
   listed.resize(1 + folders.size());
@@ -199,7 +200,7 @@ void StoreFiles::Await(const Fetch& fetch, const std::atomic<bool>* give_up) con
   const std::stop_callback on_stop(stop_, [this] {
     {
       const std::unique_lock lock(shared_->mutex);
-    }  // so no thread is between its check and its wait
+    }  // Once the mutex was free, no thread is between its check and its wait.
     shared_->changed.notify_all();
   });
   std::unique_lock lock(shared_->mutex);

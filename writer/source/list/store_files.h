@@ -42,8 +42,8 @@ class StoreFiles {
 
   const std::string& url() const noexcept { return store_->url(); }
 
-  // The objects below the URL, as a folder's files. Throws Error(kNotFound) without any,
-  // Error(kUnsupported) if the server does not list.
+  // The objects below the URL, as a folder's files. Throws Error(kNotFound) if there are none,
+  // Error(kUnsupported) if the server cannot list objects.
   FolderTree List() const;
   // As LookInto(path). `bytes`: the object's size, or kUnknownBytes.
   Look LookInto(const std::string& key, std::uint64_t bytes);
@@ -81,7 +81,8 @@ class StoreFiles {
   void ForgetExpected();
 
  private:
-  // Shared by the store's thread and the waiting threads, because the store's may outlive them.
+  // Shared by the store's thread and the waiting threads, because the store's thread may finish a
+  // fetch after this object is gone.
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;

@@ -359,7 +359,7 @@ void ParquetColumn::TakeValues(const PageHead& head, std::uint64_t offset, std::
     return;
   }
   const unsigned width = std::to_integer<unsigned>(plain_.memory[0]);
-  if (width > 32) Fail("has impossible levels");
+  if (width > 32) Fail("has indices of more than 32 bits into its dictionary");
   indices_ = Runs(plain_.memory.subspan(1), width);
 }
 

@@ -78,9 +78,9 @@ class ParquetColumn {
     std::uint64_t file_offset = 0;  // of values that are not in memory; else 0
     std::uint64_t bytes = 0;
     std::uint64_t at = 0;
-    std::uint64_t archive = 0;  // for extents
-    std::uint64_t extent_base = 0;
-    std::uint64_t bit = 0;
+    std::uint64_t archive = 0;      // Extent::archive of located values
+    std::uint64_t extent_base = 0;  // offset of the first value in that archive or page
+    std::uint64_t bit = 0;          // of the next truth value
   };
   std::uint32_t PlainLength(const Plain& plain) const;
 

@@ -59,7 +59,7 @@ void ThriftReader::Skip(unsigned type) {
     case kTrue:
     case kFalse: return;  // the field's header contains the value
     case kByte: Byte(); return;
-    case 4:
+    case 4:  // integers of 16, 32 and 64 bits
     case 5:
     case 6: Unsigned(); return;
     case kDouble:
@@ -151,6 +151,7 @@ class FooterReader {
         default: thrift_.Skip(type);
       }
     });
+    // Older files have numbers of ConvertedType instead: text, enum, JSON; list; decimal.
     node.text = node.text || node.converted == 0 || node.converted == 4 || node.converted == 19;
     node.list = node.list || node.converted == 3;
     node.odd = node.odd || node.converted == 5;

@@ -201,6 +201,8 @@ class RecordRows final : public ImageRows {
     if (labels.size() < 2) return;
     const float header = labels[0];
     const float object = labels[1];
+    // The labels of an image without objects are only the header, so the size of an object may be
+    // larger than the number of labels.
     const auto whole = [&](float number, float least) {
       return number >= least && number <= static_cast<float>(labels.size()) + 5 &&
              std::floor(number) == number;
@@ -213,7 +215,8 @@ class RecordRows final : public ImageRows {
     boxes_ = json::array();
     classes_ = json::array();
     for (std::size_t i = begin; i < labels.size(); i += step) {
-      const bool number = std::isfinite(labels[i]);  // if it is not, the sample is left out
+      // A class that is not finite stays a float, for which the sample is left out.
+      const bool number = std::isfinite(labels[i]);
       classes_.push_back(number
                              ? json(static_cast<std::int64_t>(std::clamp(labels[i], -1e9F, 1e9F)))
                              : json(labels[i]));

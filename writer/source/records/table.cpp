@@ -368,8 +368,8 @@ class TableScan {
   }
 
   // Moves to the next row. Rows that cannot be read are left out. But if several rows make a
-  // sample, such a row is an error: nobody knows which image it belongs to, and that image's sample
-  // would lack it.
+  // sample, such a row ends the conversion: its path cannot be read, so some image would silently
+  // lack a box.
   bool NextRow() {
     for (;;) {
       try {

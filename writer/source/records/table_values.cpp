@@ -98,7 +98,7 @@ float NarrowNumber(double number) {
   if (std::abs(number) >= kRoundsUp) {
     Fail(Cell(number).dump() + " does not fit 32 bits");
   }
-  // FLT_MAX printed in its shortest form, 3.4028235e38, is a little larger than FLT_MAX
+  // A text of FLT_MAX in its shortest form, 3.4028235e38, is a little larger than FLT_MAX.
   return static_cast<float>(std::copysign(kMax, number));
 }
 
@@ -109,7 +109,7 @@ std::vector<double> NumbersOf(const Cell& cell) {
 }
 
 std::vector<double> CornersOf(const Cell& cell, BoxFormat format, bool relative) {
-  constexpr double kBeyond = 0.1;  // how far boxes in the files of object detectors exceed 0..1
+  constexpr double kBeyond = 0.1;  // how far fractions may exceed 0..1, as object detectors' do
   std::vector<double> boxes = NumbersOf(cell);
   if (boxes.size() % 4 != 0) {
     Fail("a box has four numbers, but there are " + std::to_string(boxes.size()));

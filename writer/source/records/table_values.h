@@ -23,15 +23,15 @@ std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces);
 
 std::int64_t IntegerOf(const Cell& cell);
 
-// All numbers of a list, nested or not, or of a text in which they are separated by any of
-// "[](),;|" and space.
+// All numbers of a list, nested or not, or of a text in which they are separated by white space or
+// any of "[](),;|".
 std::vector<double> NumbersOf(const Cell& cell);
 
 // Rounds to float32. Throws for a number that is too large, instead of making it infinite.
 float NarrowNumber(double number);
 
 // Four numbers per box, as corners: left, top, right, bottom. Throws for a box whose right or
-// bottom comes before its left or top and, with `relative`, for corners far outside 0..1.
+// bottom comes before its left or top and, with `relative`, for corners outside of -0.1..1.1.
 std::vector<double> CornersOf(const Cell& cell, BoxFormat format, bool relative = false);
 
 // A JSON value as compact text; if cells are text, the text is parsed first.

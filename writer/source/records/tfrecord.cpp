@@ -32,7 +32,8 @@ struct Feature {
   std::uint64_t bytes = 0;   // the size of the message that lists the feature's values
 };
 
-// Reads a few bytes here and there from a file: keeps the last 4 KiB read.
+// Reads a few bytes here and there from a file. Reads at least 4 KiB at once and keeps them, since
+// the next bytes wanted are usually among them.
 class Window {
  public:
   Window(const FileHandle& file, const std::filesystem::path& path) : file_(file), path_(path) {}
