@@ -65,7 +65,7 @@ void RemovePlanned(const std::filesystem::path& folder);
 void RemoveEmptyShardNotes(const std::filesystem::path& folder);
 
 // Locks a folder for this process until the handle or the process ends. Throws Error(kState) if
-// another process holds the lock. If the file system cannot lock a folder, it stays unlocked.
+// another process holds the lock. If the file system has no locks, the folder stays unlocked.
 // `shared`: together with other processes that ask for a shared lock.
 FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
 

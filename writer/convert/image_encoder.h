@@ -30,10 +30,10 @@ struct Outcome {
   bool profile_dropped = false;    // it had a colour profile, which was ignored
   bool profile_converted = false;  // its colours were converted to sRGB
   bool smaller = false;            // smaller than the requested size
-  bool shrunk = false;             // the source's part that it shows had more pixels
+  bool shrunk = false;             // the part of the source that is stored had more pixels
   bool reencoded = false;          // it was a JPEG, and is stored with other coefficients
   bool dim = false;     // has more than 8 bits a value, and uses less than a quarter of the range
-  bool turned = false;  // its orientation turns it, and it has boxes, masks or points
+  bool turned = false;  // the orientation turns the image, and there are boxes, masks or points
   std::uint64_t boxes_dropped = 0;
 };
 

@@ -6,8 +6,8 @@
 // objects and then a receipt, "shard-00012.made.json". A receipt has the shard's entries in the
 // manifest, so that later steps need not read the shard's samples. The manifest is uploaded last,
 // by a conditional request that only one process can win; then the receipts and the list of sources
-// are removed. The local folder holds the same files except shards, which leave it as soon as they
-// are uploaded.
+// are removed. The local folder holds the same files except shards, which are removed from it once
+// they are uploaded.
 #pragma once
 
 #include <memory>

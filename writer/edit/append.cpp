@@ -144,7 +144,8 @@ bool HasAll(const std::filesystem::path& folder, const Manifest& manifest, const
   constexpr int kMaxRepacks = 1000;  // ends the search if manifests form a circle
   std::optional<Manifest> now = manifest;
   for (int repacks = 0; now && repacks < kMaxRepacks; ++repacks) {
-    // A shard's id depends on the plan, which has names and sizes; its digest, on the bytes read.
+    // A shard's id depends on the plan, which has names and sizes of sources. Its digest depends on
+    // the shard's bytes, so on the sources' contents.
     std::set<std::pair<Bytes16, Bytes16>> there;
     for (const ManifestShard& shard : now->shards)
       there.emplace(shard.id.bytes, shard.digest.bytes);

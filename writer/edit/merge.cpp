@@ -23,7 +23,7 @@ namespace sluice {
 namespace {
 
 // The id of a shard that is rewritten because its classes change, because some of its samples are
-// left out, or because it occurs a second time. It depends on all merged datasets, so that it
+// left out, or because it occurs a second time. The id depends on all merged datasets, so that it
 // differs from the id that an earlier merge gave.
 Id128 MergedId(Id128 id, const Schema& schema, const std::vector<std::uint64_t>& left_out,
                std::uint32_t times_before, const std::vector<Id128>& inputs) {

@@ -248,7 +248,7 @@ Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Sc
       continue;
     }
     const BlockView view(block.bytes, block.header);
-    std::uint64_t payload_bytes = 0;  // in a whole block they do not overlap
+    std::uint64_t payload_bytes = 0;  // unless payloads overlap, at most the block's size
     for (std::uint32_t row = 0; row < view.count(); ++row, ++next) {
       EncodedSample sample;
       Defect defect = CopyRow(schema, layout, view, row, sample);

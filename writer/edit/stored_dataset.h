@@ -37,8 +37,8 @@ struct StoredDataset {
 // Ends early when asked to stop.
 void RequireShards(const StoredDataset& dataset, const std::stop_token& stop);
 
-// Reads every byte of a shard, and compares it with its checksum, or padding with zero. Throws
-// Error(kCorrupt) for the first fault, Error(kState) after a stop request, and the errors of
+// Reads every byte of a shard: contents must match their checksums, and padding must be zero.
+// Throws Error(kCorrupt) for the first fault, Error(kState) after a stop request, and the errors of
 // reading.
 void RequireWhole(const ShardFile& shard, const std::stop_token& stop = {});
 

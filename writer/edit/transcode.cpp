@@ -41,8 +41,8 @@ class Transcoder {
     jpeg_.form.subsampling = options.subsampling;
   }
 
-  // Returns false and leaves the value unchanged if it cannot have the form. Throws Error for a
-  // broken payload.
+  // Returns false and leaves the value unchanged if the form cannot store the image. Throws Error
+  // for a broken payload.
   bool ToForm(FieldValue& value) {
     switch (options_.image) {
       case ImageCodec::kRaw: return ToPixels(value);

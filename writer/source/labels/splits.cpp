@@ -6,9 +6,8 @@
 //
 // Parts: "the last 10% for validation" is chosen class by class, by a number that depends on the
 // seed and the sample's key alone. So when others come or go, a sample stays in its part, unless it
-// is near the part's border in that order. If the
-// samples of one patient, say, must stay together, the column with the patient takes the key's
-// place, and classes no longer matter.
+// is near the part's border in the order of these numbers. If the samples of one patient, say, must
+// stay together, the column with the patient takes the key's place, and classes no longer matter.
 #include "writer/source/labels/splits.h"
 
 #include <algorithm>
