@@ -44,7 +44,7 @@ class Cells {
   virtual bool has_text_cells() const noexcept = 0;
 };
 
-// How a file that gives its columns types, such as .beton, stores a column's values.
+// How a file that gives its columns types (see ImageRows) stores a column's values.
 struct StoredForm {
   // Cells are Extents (json::binary), unless ImageRows::ReadNumbersOf() was called for the column.
   bool located = false;
