@@ -70,7 +70,8 @@ TEST_CASE("Kernels decode JPEGs to the host's pixels, and find pictures with bro
     form.subsample = i % 2 == 0;
     files.push_back(MakeJpeg(MakePicture(70 + 9 * i, 300 - 50 * i, 3, i), form));
   }
-  for (const std::size_t back : {900U, 898U, 896U}) {  // no code consists of that many ones
+  // Makes picture 3 broken: no code consists of that many ones.
+  for (const std::size_t back : {900U, 898U, 896U}) {
     files[3][files[3].size() - back] = std::byte{0xFF};
     files[3][files[3].size() - back + 1] = std::byte{0};
   }
@@ -78,7 +79,7 @@ TEST_CASE("Kernels decode JPEGs to the host's pixels, and find pictures with bro
     return JpegPayloadOf(files[i], 70 + 9 * i, 300 - 50 * i);
   };
   const auto region = [&](std::uint32_t i) {
-    return Part(3, 1, 60 + 9 * i, 298 - 50 * i, 40, 33);  // more than a block has threads
+    return Part(3, 1, 60 + 9 * i, 298 - 50 * i, 40, 33);  // more pixels than a block has threads
   };
   for (std::uint32_t i = 0; i < 5; ++i)
     REQUIRE(images.Add(payload(i), region(i)));

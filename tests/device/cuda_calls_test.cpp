@@ -142,8 +142,8 @@ TEST_CASE("Page-locked batches on the host need a card, and use nothing else of 
 
 namespace {
 
-// Runs a loader again and again. In each run another one of its calls of CUDA fails, every `step`th
-// in turn: first alone, then with all later calls.
+// Runs a loader again and again. In each run, a different call of CUDA fails: every `step`th call
+// in turn, first alone, then together with all later calls.
 void FailCalls(long step, DecodeOn decode, ImagesIn images = ImagesIn::kStorage) {
   cuda_double::Reset(2);
   const TemporaryFolder folder;
@@ -156,7 +156,7 @@ void FailCalls(long step, DecodeOn decode, ImagesIn images = ImagesIn::kStorage)
   const std::vector<PlayedBatch> expected = OnTheHost(dataset, options, 0);
   options.on_device.decode = decode;
   options.on_device.images = images;
-  options.ring.prefetch = 2;  // one run per call; a short ring makes fewer calls
+  options.ring.prefetch = 2;  // a short ring makes fewer calls, and so fewer runs
   const auto play = [&] {
     Loader loader(dataset, options);
     const bool same = Plays(loader, 0, expected);
@@ -166,7 +166,7 @@ void FailCalls(long step, DecodeOn decode, ImagesIn images = ImagesIn::kStorage)
   play();
   const long calls = cuda_double::Calls();
   long tried = 0, reported = 0;
-  if (kSanitized && step > 1) step = 3 * step + 2;  // a run takes seconds there
+  if (kSanitized && step > 1) step = 3 * step + 2;  // a run takes seconds under a sanitizer
   for (long call = 0; call < calls; call += step) {
     CAPTURE(call, calls);
     for (const bool from_there_on : {false, true}) {
@@ -242,7 +242,8 @@ TEST_CASE("The driver may disappear before a loader does, as when a program ends
 
 namespace {
 
-// Runs one of these tests in a process of its own. Returns its status as waitpid() does.
+// Runs one of these tests in a process of its own. Returns its status as std::system() does:
+// 0 if it exits well.
 int EndOfProcess(const char* test) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command =
@@ -341,7 +342,7 @@ TEST_CASE("A batch that a thread's own stream uses may be dropped by another thr
       CHECK(cudaStreamSynchronize(cudaStreamPerThread) == cudaSuccess);
     });
     started.get_future().wait();
-    for (int i = 0; i < 3; ++i)  // enough batches to use the first one's memory again
+    for (int i = 0; i < 3; ++i)  // enough batches to use the first batch's memory again
       ++it;
     // A copy that wrongly did not wait would run within this time.
     for (int i = 0; i < 50 && copies <= 4; ++i)
@@ -387,7 +388,7 @@ TEST_CASE("A thread's own stream is not waited for while another stream is captu
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsOn(0));
   EpochIterator it = loader.Epoch(0).begin();
   it->WaitOn(OnStream(cudaStreamPerThread));
-  cudaStream_t stream = nullptr;  // the default stream waits for it
+  cudaStream_t stream = nullptr;  // the default stream waits for this one
   REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamDefault) == cudaSuccess);
   REQUIRE(cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeThreadLocal) ==
           cudaSuccess);

@@ -35,7 +35,8 @@ constexpr std::size_t kLargeBatch = 256;
 constexpr std::uint32_t kLargeWidth = 224;
 #endif
 
-// Page-locked: a copy to other memory would block the host until the stream is done.
+// Page-locked memory. A copy to memory that is not page-locked would block the host until the
+// stream is done.
 struct PinnedMemory {
   explicit PinnedMemory(std::size_t size) : bytes(size) {
     void* memory = nullptr;

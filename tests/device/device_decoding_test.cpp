@@ -124,7 +124,7 @@ TEST_CASE("Slow copies and decodings change nothing that a trainer reads") {
   LoaderOptions options = DecodingOptions(trainer, 4, 3);
   options.transform = {RandomResizedCrop(24)};
   if (GENERATE(false, true)) options.transform.push_back(Normalize{kMeans, kDeviations});
-  // Two, two, four and eight batches are decoded at once.
+  // With these four lengths of the ring, two, two, four and eight batches are decoded at once.
   options.ring.prefetch = GENERATE(1U, 3U, 6U, 14U);
   options.ring.hold = *options.ring.prefetch == 1 ? 0 : 1;
   CAPTURE(options.transform.size(), *options.ring.prefetch);
@@ -154,7 +154,8 @@ void Damage(const std::filesystem::path& dataset, std::size_t picture) {
   std::size_t at = bytes.find(begin);
   for (std::size_t i = 0; i < picture; ++i)
     at = bytes.find(begin, at + 1);
-  // After the headers of some 620 bytes; no code consists of that many ones.
+  // After the headers of some 620 bytes. The picture is then broken: no code consists of that many
+  // ones.
   bytes.replace(at + 800, 8, std::string("\xFF\x00\xFF\x00\xFF\x00\xFF\x00", 8));
   std::ofstream(shard, std::ios::binary | std::ios::trunc) << bytes;
 }
@@ -384,7 +385,7 @@ TEST_CASE("Decoding takes a part of a device's memory, in lanes that hold the la
     room.DivideScratch(slots, free);
     return std::pair(room.lanes, 16 * room.scratch);
   };
-  using Lanes = std::pair<std::size_t, std::uint64_t>;
+  using Lanes = std::pair<std::size_t, std::uint64_t>;  // how many, and the scratch memory of each
   CHECK(lanes_of(300 * kMiB, 2 * kMiB, 8, 80 * kGiB) == Lanes(4, 300 * kMiB));
   CHECK(lanes_of(300 * kMiB, 2 * kMiB, 32, 80 * kGiB) == Lanes(8, 300 * kMiB));
   CHECK(lanes_of(300 * kMiB, 2 * kMiB, 2, 80 * kGiB) == Lanes(2, 300 * kMiB));

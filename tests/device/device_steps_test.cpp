@@ -12,8 +12,8 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr std::uint64_t kStepsEpoch = 2;
 
-// Checks the batches of a loader with `steps` after a crop. By its Describe(), `on_device` of the
-// steps must run on the device.
+// Checks the batches of a loader with `steps` after a crop. The loader's Describe() must say that
+// `on_device` of the steps run on the device.
 void CheckSteps(const Dataset& dataset, LoaderOptions options, const Pipeline& steps,
                 std::size_t on_device) {
   options.transform = {RandomResizedCrop(17, 12), HorizontalFlip()};
@@ -180,7 +180,7 @@ TEST_CASE("The device memory in addition to a batch depends on what its steps re
     CHECK(loader.Memory().device == trainer.device->DeviceBytes() - before);
     return loader.Memory().device;
   };
-  constexpr std::size_t kBatchOfPixels = 6 * 64 * 64 * 3;  // whole pages
+  constexpr std::size_t kBatchOfPixels = 6 * 64 * 64 * 3;  // a whole number of pages
   const std::size_t plain = bytes({ColorJitter{.4, .4}});
   CHECK(bytes({Equalize{0.5}}) == plain);
   CHECK(bytes({AdjustSharpness{2, 0.5}}) == plain + kBatchOfPixels);
@@ -216,7 +216,7 @@ TEST_CASE("Steps stay on the host on request") {
   CheckSteps(dataset, options, steps, 1);
 }
 
-TEST_CASE("Steps on a device give the same after a resume, and with samples left out") {
+TEST_CASE("Steps on a device give the same batches after a resume, and with samples left out") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 30));
   Trainer trainer;

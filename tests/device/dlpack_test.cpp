@@ -45,7 +45,8 @@ std::vector<std::int64_t> Extents(const dlpack::ManagedTensor& managed, const st
 }  // namespace
 
 TEST_CASE("DLPack's structures have the layout of its version 1, on 64-bit machines") {
-  // By hand, from DLPack's documentation: version, context, deleter, flags, tensor.
+  // Counted by hand from DLPack's documentation. The members are version, context, deleter, flags,
+  // tensor.
   CHECK(offsetof(dlpack::ManagedTensor, context) == 8);
   CHECK(offsetof(dlpack::ManagedTensor, deleter) == 16);
   CHECK(offsetof(dlpack::ManagedTensor, flags) == 24);
@@ -177,7 +178,7 @@ TEST_CASE("A small DLPack tensor that is kept does not keep its batch, and a lar
   options.ring.hold = 0;
   Loader loader(WritePoints(folder), options);
   std::vector<dlpack::ManagedTensor*> kept;
-  for (const Batch& batch : loader.Epoch(0))  // two slots, four batches
+  for (const Batch& batch : loader.Epoch(0))  // the ring has two slots, and four batches come
     kept.push_back(&Opened(ToDlpack(batch, "points")));
   REQUIRE(kept.size() == 4);
   CHECK(static_cast<const double*>(kept[0]->tensor.data)[0] == 1);

@@ -28,7 +28,7 @@ void CheckGraphs(DeviceDriver& driver) {
       driver.CopyBack(recording, back, there.data(), kBytes);
     });
     driver.Drain(stream.get());
-    CHECK(back[0] == std::byte{0});  // it is recorded, not done
+    CHECK(back[0] == std::byte{0});  // the work is recorded, not done
     for (const int value : {7, 8}) {
       std::memset(from, value, kBytes);
       driver.Launch(stream.get(), graph.get());

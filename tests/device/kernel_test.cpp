@@ -71,7 +71,7 @@ TEST_CASE("Kernels read whole pictures, and move pixels from place to place") {
 
 TEST_CASE("Kernels process batches with more pixels than a grid has threads", "[slow]") {
   cuda_double::Reset();
-  CheckKernel<std::uint8_t>({}, {725, 725, 1}, 1);  // 2048 blocks of 256 threads are 524,288
+  CheckKernel<std::uint8_t>({}, {725, 725, 1}, 1);  // a grid has 2048 * 256 = 524,288 threads
 }
 
 TEST_CASE("A batch without pixels starts no kernel") {

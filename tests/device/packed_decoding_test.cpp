@@ -30,7 +30,7 @@ TEST_CASE("Only the rows of blocks that an image needs are copied to a device") 
     REQUIRE(parcel.Make(PackedPayload(packed, 160, 160), region, channels));
     return parcel.rows().size();
   };
-  // Twenty rows of blocks of luma, ten of each chroma.
+  // The picture has twenty rows of blocks of luma, and ten of each chroma.
   CHECK(rows(Region::Whole(160, 160), 3) == 40);
   CHECK(rows(Region::Whole(160, 160), 1) == 20);
   CHECK(rows(Part(0, 64, 160, 16, 160, 16), 1) == 2);

@@ -73,7 +73,7 @@ TEST_CASE("The threads of a device convert each number once, in either layout") 
 }
 
 TEST_CASE("Numbers of bfloat16 are the nearest ones, and halves round to even") {
-  // Worked out by hand: 8 bits of mantissa, including the hidden one.
+  // Worked out by hand, for 8 bits of mantissa, the hidden one included.
   const std::pair<float, std::uint16_t> known[] = {
       {0.F, 0x0000},          {-0.F, 0x8000},        {1.F, 0x3F80},
       {-2.F, 0xC000},         {1.00390625F, 0x3F80},  // 1 + 2^-8: halfway, to even

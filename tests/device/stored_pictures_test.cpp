@@ -182,6 +182,7 @@ TEST_CASE(
     Trainer trainer;
     LoaderOptions options = StoredOptions(trainer, images);
     options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
+    // Not stored: 10 progressive pictures, 5 without restart markers, and the faulty one.
     for (const OnFault on_fault : {OnFault::kSkip, OnFault::kSubstitute}) {
       options.integrity.on_fault = on_fault;
       CheckStored(dataset, options, 40 - 10 - 5 - 1);

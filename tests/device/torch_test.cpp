@@ -168,7 +168,7 @@ TEST_CASE(
   options.ring.hold = 0;
   Loader loader(WritePoints(folder), options);
   std::vector<at::Tensor> kept;
-  for (const Batch& batch : loader.Epoch(0)) {  // two slots, four batches
+  for (const Batch& batch : loader.Epoch(0)) {  // the ring has two slots, and four batches come
     kept.push_back(FieldTensor(batch, "wide"));
     kept.push_back(LabelTensor(batch, "pair"));
     kept.push_back(VariableTensor(batch, "points").values);

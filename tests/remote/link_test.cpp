@@ -74,8 +74,9 @@ TEST_CASE("The useful bytes in flight are a read per connection, at most two sec
   link.NoteReadSize(4 << 20);
   link.NoteFirstByte(100ms);
   play(10e6);
-  CHECK(link.useful_bytes(16) == Approx(20e6).epsilon(0.01));
+  CHECK(link.useful_bytes(16) == Approx(20e6).epsilon(0.01));  // two seconds of the link
   play(1e9);
+  // A read per connection, plus twice what the link transfers in the time to a first byte.
   CHECK(link.useful_bytes(16) == Approx(16.0 * (4 << 20) + 2e9 * 0.1).epsilon(0.01));
 }
 
@@ -96,7 +97,8 @@ TEST_CASE("A simulated store sends the next request before those under way have 
   using namespace std::chrono_literals;
   const test::TemporaryFolder folder;
   std::ofstream(folder / "object") << std::string(2'500'000, 'x');
-  // At 10 MB/s, twice the delay of 40 ms and 20 ms for a busy machine are 1 MB: two requests.
+  // Twice the delay of 40 ms, plus 20 ms for a busy machine, is the time in which 1 MB comes at
+  // 10 MB/s: two requests.
   SlowStore store(std::make_shared<LocalStore>(folder.path()), {40ms, 10'000'000, 0, 64});
   std::mutex mutex;
   std::condition_variable changed;

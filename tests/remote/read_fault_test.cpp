@@ -118,7 +118,8 @@ TEST_CASE("A server that sends a few bytes per second is asked again for the res
 TEST_CASE("A read without progress ends after the timeout with the latest error") {
   BucketServer server(
       [](const WebRequest&) -> std::optional<WebAnswer> { return S3ErrorAnswer(503, "SlowDown"); });
-  // Longer and longer, until this machine gets an answer in time, however busy it is.
+  // The timeout becomes longer and longer, until this machine gets an answer in time, however busy
+  // it is.
   for (std::chrono::milliseconds timeout(100);; timeout *= 4) {
     StoreSettings settings = TestSettings(server.Variables());
     settings.retries.timeout = timeout;
@@ -166,7 +167,8 @@ TEST_CASE("Only the first read waits for a failing server, and reads succeed whe
   });
   self = &server;
   server.Set("o", Pattern(1000));
-  // Longer and longer, until five failing reads fit into this time on a busy machine.
+  // The timeout becomes longer and longer, until five failing reads fit into this time on a busy
+  // machine.
   for (std::chrono::milliseconds timeout(500);; timeout *= 4) {
     REQUIRE(timeout < std::chrono::minutes(5));
     StoreSettings settings = TestSettings(server.Variables());

@@ -131,8 +131,8 @@ TEST_CASE("The more urgent ranges begin first") {
   for (const auto* readings : {&held, &later, &first})
     for (const Reading& reading : *readings)
       reading.Content();
-  // When the first "later" read begins, all "first" ones have begun. At most as many of them as
-  // there are connections have not yet reached the server.
+  // When the first "later" read begins, all "first" ones have begun. At most as many "first"
+  // ones as there are connections have not yet reached the server.
   std::size_t before = 0;
   for (const WebRequest& request : server.web().requests()) {
     if (request.path == "/bkt/later") break;

@@ -33,7 +33,7 @@ TEST_CASE("Credentials that do not expire are fetched once") {
 TEST_CASE("Credentials are renewed in the background before they expire") {
   std::atomic<int> fetched = 0;
   RenewedCredentials credentials([&] {
-    // The first live for two seconds, and are renewed when a fifth of that is left.
+    // The first live for two seconds, and are renewed when a fifth of this time is left.
     const bool first = fetched++ == 0;
     return Credentials{first ? "old" : "new", "S", "T",
                        system_clock::now() + (first ? seconds(2) : seconds(3600))};

@@ -37,7 +37,7 @@ class Wire {
   Wire& operator=(const Wire&) = delete;
 
   bool open() const { return open_; }
-  // Appends the bytes that come next. False once the client has closed the connection.
+  // Appends the bytes that come next. Returns false once the client has closed the connection.
   bool ReadMore(std::string& into) {
     char buffer[16384];
     const auto size = ssl_ != nullptr ? SSL_read(ssl_, buffer, sizeof buffer)
@@ -86,8 +86,8 @@ void ParseTarget(WebRequest& request) {
   }
 }
 
-// Reads the next request. `pending` keeps bytes that arrive after it. False if the connection ends
-// or the client does not speak HTTP.
+// Reads the next request. `pending` keeps bytes that arrive after it. Returns false if the
+// connection ends or the client does not speak HTTP.
 bool ReadRequest(Wire& wire, std::string& pending, WebRequest& request) {
   std::size_t end = 0;
   while ((end = pending.find("\r\n\r\n")) == std::string::npos) {
@@ -136,7 +136,7 @@ struct WebServer::State {
   void Accept();
   void Serve(int socket, std::uint64_t connection);
   bool Answer(Wire& wire, const WebRequest& request);
-  // False if the server is destroyed meanwhile.
+  // Returns false if the server is destroyed meanwhile.
   bool Wait(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex);
     return !changed.wait_for(lock, time, [&] { return stopping; });
@@ -246,7 +246,7 @@ void WebServer::State::Serve(int socket, std::uint64_t connection) {
       open = Answer(wire, request);
     }
   }
-  // ~WebServer() closes it, so that no other socket gets its number meanwhile.
+  // ~WebServer() closes the socket, so that no other socket gets its number meanwhile.
   shutdown(socket, SHUT_RDWR);
 }
 

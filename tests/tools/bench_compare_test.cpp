@@ -32,8 +32,8 @@ Outcome Compare(const TemporaryFolder& folder, const Words& options) {
   return Bench(words);
 }
 
-// Writes a script in place of the Python of a peer's environment. It prints what the other loader
-// would print.
+// Writes a script in place of the Python of a peer's environment. The script prints what the other
+// loader would print.
 void WritePeer(const std::filesystem::path& environment, const std::string& script) {
   const std::filesystem::path python = environment / "bin/python";
   std::filesystem::create_directories(python.parent_path());

@@ -10,8 +10,8 @@ namespace sluice::test {
 
 namespace {
 
-// Makes a folder of peers in which the script takes the place of FFCV's Python and prints what it
-// would print.
+// Makes a folder of peers in which the script takes the place of FFCV's Python and prints what
+// FFCV would print.
 void WritePeers(const std::filesystem::path& folder, const std::string& script) {
   WriteBytes(folder / "convert_ffcv.py", "");
   WriteBytes(folder / "ffcv" / "bin" / "python", "#!/bin/sh\n" + script);

@@ -69,7 +69,7 @@ TEST_CASE("options --epochs and --warm-up say how many epochs are played") {
   CHECK(answer["warm_up_epochs"].size() == 2);
 }
 
-TEST_CASE("option --step-ms holds each batch for that long") {
+TEST_CASE("option --step-ms holds each batch for so many milliseconds") {
   const Animals animals;
   const nlohmann::json answer = animals.EpochJson(
       {"--batch-size", "10", "--step-ms", "60.5", "--epochs", "1", "--warm-up", "0"});
@@ -247,6 +247,7 @@ TEST_CASE("option --pretend-decode delays each sample, and one in a hundred more
       {"--pretend-decode", "1000,200", "--epochs", "1", "--warm-up", "0", "--threads", "16"});
   CHECK(answer["pretend_decode_us"] == 1000);
   CHECK(answer["pretend_slow"] == 200);
+  // At least one sample is slow, and takes 200 times 1 ms.
   CHECK(answer["epochs"][0]["seconds"].get<double>() >= 0.2);
   CHECK(Bench({"epoch", animals.data(), "--pretend-decode", "1,2,3"}).exit_code == 2);
   CHECK(Bench({"epoch", animals.data(), "--pretend-decode", "5", "--floor"}).exit_code == 2);

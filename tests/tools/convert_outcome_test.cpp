@@ -87,7 +87,8 @@ TEST_CASE("the summary shows the numbers of the first classes, and counts the ot
   for (int c = 10; c < 60; ++c)
     WriteJpeg(folders / ("class" + std::to_string(c) + "/1.jpg"), MakePicture(16, 16));
   const Outcome outcome = folders.Convert();
-  // 9 bytes for the first class and 11 or 12 for each of the others, commas included: 140 at most.
+  // 9 bytes for the first class and 11 or 12 for each of the others, commas included.
+  // At most 140 bytes are shown, so 12 classes.
   CHECK_THAT(outcome.out, ContainsSubstring("  classes    0 class10, 1 class11, 2 class12, "));
   CHECK_THAT(outcome.out, ContainsSubstring("11 class21 and 38 more\n"));
 }

@@ -114,6 +114,7 @@ TEST_CASE("each dataset of a split is planned, made and finished separately") {
   }
   for (const std::string part : {"/train", "/val"}) {
     CHECK(folder.Part("0/1", "plan" + part).exit_code == 0);
+    // 0, or 3 if a source was left out.
     CHECK(Sluice({"finish", folder.At("plan" + part)}).exit_code % 3 == 0);
     CHECK(ContentsOf(folder.At("plan" + part)) == ContentsOf(folder.At("convert" + part)));
   }

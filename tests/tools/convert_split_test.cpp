@@ -114,8 +114,8 @@ TEST_CASE("a split by a column puts all rows of one value into one part") {
     values += here.size();
     const Dataset dataset = Dataset::Open(table.At(name));
     samples += dataset.size();
-    // Senders are not divided, so each end of a part is off by at most half of the largest sender,
-    // 9 pictures.
+    // Senders are not divided, so each end of a part is off by at most half of the largest sender's
+    // 9 pictures, and the size of the part by at most 9.
     CHECK(std::abs(static_cast<double>(dataset.size()) - 40 * share) <= 9);
     CHECK(dataset.schema().fields.size() == 2);  // the column is not a field
     CHECK(dataset.schema().fields[1].classes == std::vector<std::string>{"cat", "dog"});
@@ -366,7 +366,7 @@ TEST_CASE("files of several splits are recognised by their names or folders, and
   CHECK(outcome.exit_code == 0);
   CHECK(KeysOf(folder / "data/train") == std::set<std::string>{"cat/0", "owl/0"});
   CHECK(KeysOf(folder / "data/val") == std::set<std::string>{"cat/0", "dog/0"});
-  // One split's files are not several splits, and a file without a split is refused.
+  // Files of one split alone are refused, since there is nothing to separate.
   const Outcome one =
       Sluice({"convert", (folder / train).string(), (folder / "one").string(), "--split-folders"});
   CHECK(one.exit_code == 2);

@@ -112,8 +112,8 @@ void SealShard(const fs::path& folder, std::string shard) {
 }
 
 // The offsets of words in a shard's structures: its header and schema, the headers and tables of
-// its blocks, its directory and its tail. In steps of four bytes, because most numbers have four or
-// eight bytes.
+// its blocks, its directory and its tail. The offsets are four bytes apart, because most numbers
+// have four or eight bytes.
 std::vector<std::size_t> StructureOffsets(const std::string& shard) {
   const Bytes file = AsBytes(shard);
   std::vector<std::size_t> offsets;

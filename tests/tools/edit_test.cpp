@@ -94,7 +94,7 @@ void ChangeManifest(const std::string& dataset, Change change) {
 
 // Replaces a text in the dataset's manifest.
 void ReplaceInManifest(const std::string& dataset, const std::string& from, const std::string& to) {
-  constexpr std::size_t kIdEnd = 39;
+  constexpr std::size_t kIdEnd = 39;  // after {"id":" and 32 digits
   const std::string path = dataset + "/manifest.json";
   std::string rest = ContentOf(path).substr(kIdEnd);
   REQUIRE(rest.find(from) != std::string::npos);
@@ -202,9 +202,9 @@ TEST_CASE("a dataset shows the metadata that --meta gave it, and edits keep or c
   REQUIRE(Sluice(convert).exit_code == 0);
   REQUIRE(Sluice(convert).exit_code == 0);  // finds it finished
   using Meta = std::map<std::string, std::string>;
-  const Meta told = {{"license", "CC-BY-4.0"}, {"source", "https://example.org/?a=b"}};
-  CHECK(Dataset::Open(named).meta() == told);
-  CHECK(JsonOf(Sluice({"inspect", named, "--json"}))["meta"] == nlohmann::json(told));
+  const Meta given = {{"license", "CC-BY-4.0"}, {"source", "https://example.org/?a=b"}};
+  CHECK(Dataset::Open(named).meta() == given);
+  CHECK(JsonOf(Sluice({"inspect", named, "--json"}))["meta"] == nlohmann::json(given));
   CHECK_THAT(Sluice({"inspect", named}).out,
              ContainsSubstring("metadata\n  license                  CC-BY-4.0\n"));
   CHECK(JsonOf(Sluice({"inspect", a, "--json"}))["meta"] == nlohmann::json::object());
@@ -219,7 +219,7 @@ TEST_CASE("a dataset shows the metadata that --meta gave it, and edits keep or c
     if (words[0] == "merge") command.insert(command.end(), {"--duplicates", "keep"});
     std::filesystem::remove_all(out);
     REQUIRE(Sluice(command).exit_code == 0);
-    CHECK(Dataset::Open(out).meta() == told);
+    CHECK(Dataset::Open(out).meta() == given);
     std::filesystem::remove_all(out);
     command.insert(command.end(), {"--meta", "license=MIT", "--meta", "source=", "--meta", "x=y"});
     REQUIRE(Sluice(command).exit_code == 0);
@@ -230,7 +230,7 @@ TEST_CASE("a dataset shows the metadata that --meta gave it, and edits keep or c
   CHECK(Dataset::Open(named).size() == 4);
   CHECK(Dataset::Open(named).meta().at("version") == "2");
   REQUIRE(Sluice({"append", "--repack", named, "--meta", "version="}).exit_code == 0);
-  CHECK(Dataset::Open(named).meta() == told);
+  CHECK(Dataset::Open(named).meta() == given);
 
   const std::string other = folders.At("other");
   REQUIRE(Sluice({"convert", folders.At("more.src"), other, "--meta", "license=GPL"}).exit_code ==

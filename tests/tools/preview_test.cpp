@@ -92,7 +92,8 @@ TEST_CASE("preview makes a sheet of pictures, in the order of their classes") {
   CHECK(at(46, 10) == kColours[1]);
   CHECK(at(10, 28) == kColours[1]);
   CHECK(at(28, 28) == kColours[2]);
-  // A picture of 16x8 keeps its shape, in the middle of its cell: this is above it.
+  // A picture of 16x8 keeps its shape, in the middle of its cell: this point lies above the
+  // picture.
   CHECK(at(10, 4) == Rgb{24, 24, 24});
   CHECK(at(46, 28) == Rgb{24, 24, 24});  // there is no sixth picture
 }
@@ -109,7 +110,7 @@ TEST_CASE("preview draws masks, boxes and key points on the right picture") {
     schema.fields[f].role = Role::kBoxes;
   schema.fields[3].follows = schema.fields[4].follows = "image";
   schema.fields[4].role = Role::kLabel;
-  schema.fields[5].coordinates = "cxcywh-relative";  // and names no image
+  schema.fields[5].coordinates = "cxcywh-relative";  // and the field follows no image
   schema.fields[6].role = Role::kKeypoints;
   schema.fields[7].follows = "other";
   DatasetWriter writer(folder / "data", schema);

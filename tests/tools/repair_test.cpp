@@ -133,7 +133,7 @@ TEST_CASE("a shard without its end, its header or its table loses as few samples
     CHECK(lost > 0);
     CHECK(lost < animals.keys.size());
   }
-  SECTION("the end of a file, beginning in the middle of a payload of its only block") {
+  SECTION("the end of a file, from the middle of a payload in its only block") {
     const TemporaryFolder folder;
     WriteClasses(folder / "source", 3, 80, 60);
     const std::string data = (folder / "data").string();

@@ -82,7 +82,7 @@ Running::Running(const std::string& program, const Words& arguments, const RunOp
   for (const std::string& word : arguments)
     words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  // Ours come first: if a name occurs twice, getenv() returns the first.
+  // The variables of the options come first: if a name occurs twice, getenv() returns the first.
   std::vector<char*> environment;
   for (const std::string& variable : options.environment)
     environment.push_back(const_cast<char*>(variable.c_str()));

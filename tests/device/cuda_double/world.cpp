@@ -20,6 +20,7 @@ const CUctx_st* CurrentContext() {
                              : mine.pushed.back();
 }
 
+// World::mutex must be held for the functions of this namespace.
 namespace {
 
 // Whether a capture forbids this thread a call that the capture cannot contain. If so, the call

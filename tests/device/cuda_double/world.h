@@ -147,7 +147,8 @@ class InOrder {
   std::vector<void*> others_;
 };
 
-// Notes that the calling thread's context owns a handle, looks its owner up, and forgets it.
+// These functions note that the calling thread's context owns a handle, look up its owner, and
+// forget the handle.
 void Register(Handles& all, const void* handle, unsigned flags, int priority = 0);
 Owned OwnedOf(const Handles& all, const void* handle);
 int Unregister(Handles& all, const void* handle);  // returns the device it belonged to
