@@ -197,7 +197,8 @@ std::string Quoted(const std::string& word) {
   return quoted + "'";
 }
 
-// The command that makes a dataset of smaller pictures. It needs files.
+// The command that makes a dataset of smaller pictures. It converts files, since `sluice transcode`
+// does not resize.
 std::string SmallerCommand(const Advice& advice, const Form& form) {
   return Format(
       "sluice convert PICTURES DATASET %s (PICTURES: those that the dataset was made of, "

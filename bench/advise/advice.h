@@ -76,8 +76,8 @@ inline constexpr double kMargin = 1.15;
 Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resources& resources,
                     const Need& need);
 
-// Without a need, a form may be chosen for its size if its rate is at least this share of the
-// fastest form's.
+// Without a need, a form may be chosen for its few bytes if its rate is at least this share of the
+// rate of the fastest form of the same preference.
 inline constexpr double kNearlyAsFast = 0.75;
 
 // Chooses a form.
@@ -112,12 +112,12 @@ struct Advice {
   std::vector<std::string> warnings;
 };
 
-// Adds forecasts and a choice to the measurements. Forms that failed cannot be chosen. Throws
-// Error(kUnsupported) if all failed.
+// Adds forecasts and a choice to the measurements. A form whose trial failed cannot be chosen.
+// Throws Error(kUnsupported) if all trials failed.
 void Decide(Advice& advice);
 
-// The relative differences between the chosen form's constants and the rates measured on the
-// held-out part.
+// How far a form's constants, which were measured on the fitted part, are from the same figures
+// measured on the held-out part; as shares of the latter.
 struct HeldOutError {
   double bytes = 0, images_per_second = 0;
 };

@@ -173,8 +173,8 @@ std::string TextOf(const Advice& advice) {
   const Trial& chosen = advice.trials.forms[advice.chosen];
   const HeldOutError error = ErrorOf(chosen);
   about("check", Format("Measured on %llu pictures; for %llu others, this predicts bytes with an "
-                        "error of %+.1f%% and images/s with %+.1f%%. Measured with %s; only the "
-                        "disk's rate includes reading.",
+                        "error of %+.1f%% and images/s with %+.1f%%. The transform was %s, and the "
+                        "forms were played from memory; only the disk's rate includes reading.",
                         static_cast<unsigned long long>(advice.trials.fitted),
                         static_cast<unsigned long long>(advice.trials.held_out), 100 * error.bytes,
                         100 * error.images_per_second, advice.transform.c_str()));

@@ -38,8 +38,8 @@ struct StoredSize {
   std::optional<std::uint32_t> max_side, short_side;
 };
 
-// Scales the usual sizes 500 and 256, so that a crop of `side` has as much detail to take from as a
-// crop of 224 usually has.
+// Scales a usual size of pictures (500 or 256, for crops of 224) so that crops of `side` have the
+// same detail.
 std::uint32_t Scaled(std::uint32_t usual, std::uint32_t side) {
   return static_cast<std::uint32_t>(std::lround(usual * static_cast<double>(side) / 224));
 }
@@ -161,13 +161,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The bytes of a sample besides its payload: a row of the block's table, an entry in the directory,
-// and its key.
+// About the bytes of a sample besides its payload: a row of the block's table, an entry in the
+// directory, and its key.
 constexpr double kRowBytes = 96;
 constexpr std::size_t kQualityPictures = 12;
 // Transcoding converts up to this many samples twice: first as probes, to choose the size of blocks
-// (kProbes in writer/edit/transcode.cpp). Its time matters for a small sample, but not for a whole
-// dataset.
+// (kProbes in writer/edit/transcode.cpp). The probes take much of a small sample's time, but little
+// of a whole dataset's, so Make() counts them as images.
 constexpr std::uint64_t kTranscodeProbes = 64;
 constexpr std::uint64_t kBatch = 64;
 

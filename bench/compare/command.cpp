@@ -119,7 +119,7 @@ cli::Command AddCompareCommand(CLI::App& program) {
             for (const std::string& source : arguments->sources) {
               if (IsStoreUrl(source)) {
                 throw cli::UsageError(
-                    "all loaders read from this machine: bring the dataset with sluice copy URL "
+                    "all loaders read from this machine: fetch the dataset with sluice copy URL "
                     "DATASET");
               }
               shown += (shown.empty() ? "" : ", ") + cli::Printable(ShownPath(source));

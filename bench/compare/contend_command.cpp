@@ -64,7 +64,7 @@ using OnBatch = std::function<void(std::span<const std::uint64_t> numbers)>;
 using PlayEpoch = std::function<void(std::uint64_t epoch, const OnBatch& on_batch)>;
 
 void PlayAll(const PlayEpoch& play, double least_seconds) {
-  std::vector<bool> seen;  // by sample; costs little next to anything that is measured
+  std::vector<bool> seen;  // by sample, in the first measured epoch; takes little time
   Clock::time_point begun;
   for (std::uint64_t epoch = 0;; ++epoch) {
     std::uint64_t images = 0;
@@ -111,8 +111,9 @@ void GoToCard(LoaderOptions& options) {
   options.on_device.decode = DecodeOn::kDevice;
 }
 
-// Plays a dataset. `about` describes `transform`. A batch of small images takes less time to copy
-// than a thread takes to wake for the next one, so more batches of small images are decoded ahead.
+// Plays a dataset. `about` describes the form of its images and the loader's settings. A small
+// batch takes less time to copy than a thread takes to wake for the next one, so with the usual two
+// batches ahead the consumer would wait for threads to wake: more small batches are decoded ahead.
 void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::string& about,
                 bool to_card = false) {
   constexpr std::size_t kSmallBatch = std::size_t{1} << 20;

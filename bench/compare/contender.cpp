@@ -106,7 +106,7 @@ class Child {
   int code_ = 0;
 };
 
-// The last non-empty line of the log.
+// The last non-empty line of the log; at most 200 bytes of it.
 std::string LastLine(const std::filesystem::path& log) {
   std::ifstream file(log);
   std::string line, last;

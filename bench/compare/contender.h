@@ -19,7 +19,7 @@ struct Contender {
 
 // One process's run. Figures that it did not report stay 0.
 struct ContenderRun {
-  std::string error;                // empty: it did everything it was asked to do
+  std::string error;                // why it failed; empty: it did all that it was asked to do
   std::string missing;              // why it says that it cannot run on this machine
   std::string about;                // its version and settings
   double first_batch_seconds = 0;   // from the process's start
@@ -28,7 +28,7 @@ struct ContenderRun {
   std::uint64_t peak_bytes = 0;     // children included
   std::uint64_t images = 0;         // images in a measured epoch
   std::uint64_t distinct = 0;       // distinct samples in a measured epoch
-  double packed_seconds = 0;
+  double packed_seconds = 0;        // time to write its own format
 };
 
 // Runs `contender.command` with `arguments` and waits for its end. Its standard error goes to

@@ -114,8 +114,8 @@ namespace fs = std::filesystem;
 
 struct Peer {
   const char* name;
-  const char* environment;
-  bool packs;
+  const char* environment;  // folder in --peers with the Python that plays it
+  bool packs;               // as in Contender
 };
 constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},          {"sluice-python", "main", true},
                            {"dali", "main", false},         {"tfdata", "main", true},
@@ -475,7 +475,7 @@ std::vector<Contender> AllContenders(const CompareOptions& options, bool raw) {
 
 Comparison CompareLoaders(CompareOptions options, const StepHooks& hooks) {
   if (options.threads == 0) options.threads = AvailableCpus();
-  // The contenders run in other working folders.
+  // Absolute, because the lists of files and the contenders' command lines hold these paths.
   options.source = fs::absolute(options.source);
   options.work = fs::absolute(options.work);
   if (!options.peers.empty()) options.peers = fs::absolute(options.peers);

@@ -40,8 +40,9 @@ struct Compared {
   std::vector<ContenderRun> runs;  // one for each round
   std::optional<double> convert_seconds;
   std::uint64_t disk_bytes = 0;  // of the files that an epoch reads, each counted once
-  std::optional<double>
-      decibels;  // against the nearer of two references; see QualityOf() in measure.cpp
+  // Against the nearer of two references or, for raw images, the stored pixels; see QualityOf() and
+  // QualityOfMiddles() in measure.cpp.
+  std::optional<double> decibels;
   std::optional<double> ratio;  // median over rounds of sluice's images/s divided by this loader's
 
   std::vector<double> Rates() const;

@@ -78,7 +78,7 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
                             : "random-resized-crop to %u and flip",
              comparison.size);
   text += cli::Wrapped(
-              Format("%s, each repeated %s per epoch; %s; batches of %zu; %s; %s, with the order "
+              Format("%s, each played %s per epoch; %s; batches of %zu; %s; %s, with the order "
                      "rotating; at least %g s of whole epochs per turn, after one uncounted "
                      "warm-up epoch. The packing time starts from image files, for sluice from the "
                      "source. PSNR is %s",

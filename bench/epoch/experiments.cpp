@@ -321,7 +321,8 @@ ConvertSource PartOf(const std::filesystem::path& path, const Dataset& played,
     source.split.end = std::min(1.0, static_cast<double>(samples) / double(played.size()));
     return source;
   }
-  // The samples of a folder lie in a random order.
+  // PlaySource() gives a folder's samples the random order that a conversion would give them, so the
+  // first ones are a random choice.
   std::vector<std::string> paths;
   for (std::uint64_t i = 0; i < std::min(samples, played.size()); ++i)
     paths.push_back(played[i].key());
@@ -330,7 +331,8 @@ ConvertSource PartOf(const std::filesystem::path& path, const Dataset& played,
   return source;
 }
 
-// Plays epochs that take about half a second each, if the dataset plays at that rate.
+// The median rate of three epochs, each of about half a second if the dataset plays `rate` images a
+// second.
 double MedianRate(EpochOptions options, const Dataset& dataset, double rate,
                   const std::stop_token& stop) {
   constexpr double kSeconds = 0.5;
@@ -371,6 +373,7 @@ std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, dou
     of_part.loader.integrity.on_fault = OnFault::kSkip;  // as the conversion left samples out
     gain.played = MedianRate(of_part, Dataset::Open(PlaySource(part, play, stop), options.limits),
                              rate, stop);
+    // Four times the rate is a guess that only decides how long these epochs are.
     gain.converted = MedianRate(
         of_part, Dataset::Open(scratch.path() / "converted", options.limits, stop), 4 * rate, stop);
     return gain;

@@ -43,9 +43,10 @@ struct AcceleratorTrial {
 };
 
 struct AcceleratorSearch {
-  double wanted = 0;                     // required utilisation
-  std::vector<AcceleratorTrial> trials;  // in the order in which they ran; the first has no step
-  std::uint64_t fed = 0;                 // the largest number that was fed well enough
+  double wanted = 0;  // required utilisation
+  // In the order in which they ran. FindAccelerators() puts loading alone first (0 accelerators).
+  std::vector<AcceleratorTrial> trials;
+  std::uint64_t fed = 0;  // the largest number that was fed well enough
 };
 
 // The number of steps each trial measures.
@@ -96,8 +97,9 @@ struct PipelineCost {
   }
 };
 
-// For a run whose options have a step. Plays an epoch without the step, and up to 50 of its steps
-// without loading; each after a warm-up epoch (loading without one if epochs are cold).
+// For a run whose options have a step. Plays an epoch without the step, after a warm-up epoch
+// unless epochs are cold; and up to 50 steps without loading, after a warm-up epoch that makes
+// their batch.
 PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& run,
                                  const std::stop_token& stop);
 

@@ -41,13 +41,13 @@ class CopyLoop {
   std::vector<std::vector<std::byte>> batches_;
 };
 
-// The least time that a loader needs: a loop that only copies an epoch's raw images, or only
-// decodes its other images, in the loader's order, into a ring of batches as large as the loader's,
-// on as many threads.
+// The least time that a loader needs: a loop that only copies an epoch's images if all of them are
+// raw, and else only decodes them, in the loader's order, into a ring of batches as large as the
+// loader's, on as many threads.
 class Floor {
  public:
-  // Plays one epoch with a loader of its own, to get its order. Raw images are copied as they are
-  // stored, whatever the pipeline.
+  // Plays one epoch with a loader of its own, to get its order. If all images are raw, they are
+  // copied as they are stored, whatever the transform.
   Floor(const EpochOptions& options, unsigned threads);
 
   // The work of a round: "copies" or "decoding".

@@ -23,14 +23,14 @@ std::chrono::microseconds ParseDelay(std::string_view text);
 std::uint64_t ParseRate(std::string_view text);
 
 // Adds --store-delay, --store-rate and --store-errors. `link` stays empty if none of them is given;
-// it must outlive the program.
+// it must live until the command line is parsed.
 void AddStoreOptions(CLI::App& app, std::optional<SlowLink>& link);
 
 // Whether a dataset is read from an object store, simulated or not.
 bool IsRemote(const std::filesystem::path& dataset, const std::optional<SlowLink>& link);
 
-// Opens a dataset, through the simulated link if there is one. After a stop request, all that waits
-// for the dataset's server ends soon with an Error.
+// Opens a dataset, through the simulated link if there is one. After a stop request, every wait for
+// the dataset's server ends soon with an Error.
 Dataset OpenDataset(const std::filesystem::path& dataset, const ReadLimits& limits,
                     const std::optional<SlowLink>& link, const std::stop_token& stop);
 

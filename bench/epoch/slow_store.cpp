@@ -44,7 +44,8 @@ bool SlowStore::Fails() {
   return draw.Uniform() < link_.errors;
 }
 
-// Waits as long as a request and its repeats would take. For functions that then answer at once.
+// Waits as long as a request and its repeats would take to the first byte. For functions that then
+// let the store itself answer.
 void SlowStore::WaitDelay() {
   bool fails = false;
   do {
@@ -218,7 +219,8 @@ std::uint64_t SlowStore::UsefulBytesInFlight() const noexcept {
   constexpr double kMax = 512 << 20;
   const double rate =
       link_.bytes_per_second > 0 ? static_cast<double>(link_.bytes_per_second) : 1e9;
-  // The bytes under way, and as many that wait to follow them.
+  // Twice the bytes under way (as in EnoughOutstanding(), 2 * delay * rate), so that as many again
+  // wait to follow them.
   return static_cast<std::uint64_t>(
       std::clamp(4 * rate * std::chrono::duration<double>(link_.delay).count(), kLeast, kMax));
 }

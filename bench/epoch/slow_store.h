@@ -48,11 +48,13 @@ class SlowStore : public ObjectStore {
     std::size_t given = 0;           // bytes of `content` handed over so far
     std::optional<Error> error;
   };
-  // Starts requests that have a connection, and hands over the bytes that have arrived.
+  // The thread: starts requests while connections are free, and takes each request's next step when
+  // it is due.
   void Run();
   void Begin() REQUIRES(mutex_);
   std::uint64_t EnoughOutstanding() const noexcept;
   std::uint64_t Outstanding() const REQUIRES(mutex_);
+  // Fails the request (it is repeated later), fetches its content, or hands over the next piece.
   void Step(std::uint64_t ticket) REQUIRES(mutex_);
   void Fetch(std::uint64_t ticket) REQUIRES(mutex_);
   bool Fails() REQUIRES(mutex_);

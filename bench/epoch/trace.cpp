@@ -12,7 +12,7 @@ namespace {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// The events of one batch in a slot.
+// When one batch, in its slot, was planned, decoded, handed over and given back.
 struct SlotLife {
   const void* slot = nullptr;
   std::uint64_t batch = 0;

@@ -2,7 +2,7 @@
 //
 // A measurement has become worse if its median has worsened by more than a tolerance, and such a
 // difference would be unlikely by chance (the one-sided Mann-Whitney test, see statistics.h). If
-// only the first condition holds, there is no judgement: too few values, or too much noise.
+// only the first condition holds, the judgement is "unclear": too few values, or too much noise.
 #pragma once
 
 #include <functional>

@@ -187,12 +187,12 @@ DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
   const ScratchFolder scratch(folder);
   const std::filesystem::path path = scratch.path() / "pieces";
   std::vector<std::uint64_t> piece(kRandomPiece / sizeof(std::uint64_t));
-  std::mt19937_64 random(0);  // random, so that a file system cannot compress it
+  std::mt19937_64 random(0);  // random words, so that a file system cannot compress the file
   for (std::uint64_t& word : piece)
     word = random();
   std::ofstream file(path, std::ios::binary);
   for (std::size_t i = 0; i < kFilePieces && !stop.stop_requested(); ++i) {
-    piece[0] = i;
+    piece[0] = i;  // no two pieces are equal, so a file system cannot store them once
     file.write(reinterpret_cast<const char*>(piece.data()),
                static_cast<std::streamsize>(kRandomPiece));
   }

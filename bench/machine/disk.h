@@ -104,7 +104,7 @@ class ScratchFolder {
 // cannot be created or marked.
 void ClaimWorkFolder(const std::filesystem::path& folder);
 
-// Checks the value of --work for CLI11: empty if it can name a folder, else a sentence.
+// Checks the value of --work for CLI11. Returns "" unless the value is a URL, else a sentence.
 std::string CheckWorkFolder(const std::string& folder);
 
 }  // namespace sluice::bench

@@ -174,13 +174,13 @@ part() {
 keep() {
   tar -C "$out" -czf "$out.tar.gz.new" . && mv "$out.tar.gz.new" "$out.tar.gz"
 }
-# Like part, for a sluice-bench command, whose result it stores as JSON.
+# bench NAME LIMIT COMMAND...: like part, for a command of sluice-bench, whose result it stores as JSON.
 bench() {
-  of=$1 for=$2
+  bench_name=$1 bench_limit=$2
   shift 2
-  part "$of" "$for" sluice-bench "$@" --json-file "$out/parts/$of.json"
+  part "$bench_name" "$bench_limit" sluice-bench "$@" --json-file "$out/parts/$bench_name.json"
 }
-# Notes a part that is skipped because the machine lacks something.
+# skip NAME WHY: notes that a part is skipped.
 skip() { printf '%s\tskipped: %s\t0\n' "$1" "$2" | tee -a "$out/summary.tsv"; }
 
 # Prints the path of a tool of the toolkit: on the PATH, or in an installer's usual folder. Fails if there is none.
@@ -284,7 +284,7 @@ photos() {
   part convert_packed 60 sluice convert --image packed --quality keep "$work/photos" "$work/data/packed"
   part convert_raw 60 sluice convert --image raw --size 256 "$work/photos" "$work/data/raw"
 }
-# Forgets the outcome of parts whose output lay in an earlier run's work folder, which is gone.
+# forget PATTERN: removes the outcomes of these parts from the summary, so that a later run does them again.
 forget() {
   grep -v "^\($1\)	" "$out/summary.tsv" >"$work/summary" || true
   cp "$work/summary" "$out/summary.tsv"
@@ -502,6 +502,7 @@ run() {
   mkdir "$work/data" "$folder"
   unpack "$packed/programs.tar.zst" "$folder"
   libraries=$folder/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  # The output of these parts lay in an earlier run's work folder, which is gone.
   forget 'make_photos\|convert_.*\|cifar_.*\|build_train_cifar\|install_wheel'
   failed=0
   for stage in $chosen; do

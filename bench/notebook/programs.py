@@ -25,7 +25,7 @@ def arguments_of(doc, names, *, rounds, more=lambda parser: None):
 
 
 def dataset(arguments, name, options):
-    """Returns the dataset of the photos with these options; converts them if it does not exist."""
+    """Returns the dataset `name` of the photos; if there is none yet, converts the photos with these options."""
     made = arguments.folder / name
     if not (made / "manifest.json").exists():
         done = subprocess.run([arguments.build / "tools/sluice", "convert", arguments.photos, made, "--quiet", *options],

@@ -12,8 +12,9 @@ Prints a table of rates for each server, one of delays, and one of first batches
 
 Rates, in MB/s that came over the link, measured alternately: curl with --at-once transfers at a time over the ranges
 that an epoch requests (read from nginx's log); `sluice-bench io`, which only fetches; and `sluice-bench epoch`, whole
-epochs after the first. Blocks that an epoch finds in memory, where the epoch before left them, do not count. Then the
-epoch's rate as a share of curl's best, and of the rate at which it decodes from memory; the goal for either is 0.95.
+epochs after the first. Blocks that an epoch finds in memory, where the epoch before left them, do not count. Then
+come the epoch's rate as a share of curl's best, and of the rate at which it decodes from memory; the goal for either is
+0.95.
 curl drops what it gets and leaves the CPUs to the server. If there are few CPUs, the last lines therefore say which
 rate they allow: the number of CPUs, divided by the CPU seconds that curl and the server take for each fetched byte and
 that decoding from memory takes for each played byte. io should repeat 0 requests. With --link, nginx stands behind a link
@@ -21,9 +22,9 @@ of that rate: a network namespace of its own, whose packets leave through a toke
 
 Delay: the same epochs through a simulated link without and with 100 ms to the first byte; the goal is a loss below 5%.
 
-First batch: the time to it through a link of 100 MB/s and 50 ms, for several numbers of lanes, and the time that the
-process itself takes. Give it a dataset with several samples per block (--first): if a block has one sample, each row of
-a batch needs a block of its own, whatever the lanes.
+First batch: the time to it through a link of 100 MB/s and 50 ms, for several numbers of lanes, and the time to it from
+the local dataset, which the process takes in any case. Name a dataset with several samples per block (--first): if a
+block has one sample, each row of a batch needs a block of its own, whatever the lanes.
 """
 
 import argparse
@@ -120,7 +121,8 @@ class Nginx:
         time.sleep(0.2)
 
     def ranges(self):
-        """(file, first byte, last byte) of each range, once only: reading ahead continues into the next epoch."""
+        """(file, first byte, last byte) of each requested range, once: reading ahead continues into the next epoch, and
+        may request a range again for it."""
         found = {}
         for line in (self.folder / "access.log").read_text().splitlines():
             match = re.match(r"/data/(\S+) bytes=(\d+)-(\d+)$", line)

@@ -45,7 +45,8 @@ def say(text):
 
 
 def contend(arguments, environment, *words):
-    """Runs bench/peers/contend.py and returns the events that it prints, with the time to the event "first" added."""
+    """Runs bench/peers/contend.py and returns the events that it prints, each with the seconds since the start as "at".
+    Returns None if it fails."""
     begin, events = time.perf_counter(), []
     log = open(arguments.work / f"{words[0]}.log", "a", encoding="utf-8")
     process = subprocess.Popen([arguments.python, PEERS / "contend.py", *map(str, words)], stdout=subprocess.PIPE,

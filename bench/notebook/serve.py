@@ -22,7 +22,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def with_sluice():
-    # Steps as text give channels last; the JSON that a Loader writes says which.
+    # A pipeline given as steps puts channels last; its JSON has a member that says otherwise.
     pipeline = json.loads(sluice.Preprocess("short:256,center:224,normalize").pipeline)
     return sluice.Preprocess(json.dumps({**pipeline, "layout": "nchw"}), threads=1)
 

@@ -113,7 +113,8 @@ struct Worker {
   }
 };
 
-// The bytes of a payload that a region touches: its header, and the region's share of its rows.
+// The bytes of a payload that decoding a region reads: the header, and the rows that the region
+// touches.
 double BytesTouched(const DecodeItem& item) {
   packed::Header header;
   if (packed::ParseHeader(item.packed.bytes, header) != nullptr) return 0;

@@ -251,14 +251,15 @@ class Turns {
     }
     turns.about = run.about;
     turns.images_per_second.push_back(run.images_per_second);
-    turns.cpu_milliseconds.push_back(run.cpu_seconds_per_1000);  // seconds for 1000 images
+    // Seconds for 1000 images are as many milliseconds for one.
+    turns.cpu_milliseconds.push_back(run.cpu_seconds_per_1000);
     turns.bytes = fs::file_size(file);
   }
 
   void Finish() {
     const WriterTurns& sluice = measured_.writers[0];
     const WriterTurns& ffcv = measured_.writers[1];
-    // FFCV's first turn is in the first round, after sluice's.
+    // Each has one value for each round; FFCV has none from the round on in which it failed.
     std::vector<double> ratios;
     for (std::size_t round = 0;
          round < std::min(sluice.images_per_second.size(), ffcv.images_per_second.size());
@@ -275,8 +276,8 @@ class Turns {
   std::vector<LeftOut> left_out_;
 };
 
-// Converts the source in each round, and lets FFCV write the same pictures with as many workers, in
-// turns whose order changes with the round. Throws Interrupted, and Error.
+// In each round, converts the source and lets FFCV write the same pictures with as many workers.
+// Which of the two is first changes with the round. Throws Interrupted, and Error.
 ConvertMeasured MeasureConversion(ConvertBenchOptions options, const StepHooks& hooks) {
   if (options.convert.run.threads == 0) options.convert.run.threads = AvailableCpus();
   const WorkFolder folder(options.work);

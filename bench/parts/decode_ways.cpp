@@ -196,7 +196,7 @@ bool EntropyAlone(const kernels::SegmentJob& job) {
   return kernels::Chosen().decode_segment(entropy);
 }
 
-void FinishNothing(const kernels::SegmentJob& job, const kernels::BlockRun& run) {
+void FinishWithoutTransform(const kernels::SegmentJob& job, const kernels::BlockRun& run) {
   kernels::SegmentJob entropy = job;
   entropy.transform = false;
   kernels::Chosen().finish_blocks(entropy, run);
@@ -225,16 +225,17 @@ void NoColour(const std::uint8_t*, const std::uint8_t*, const std::uint8_t*, std
 // Our decoder up to a given stage.
 class UpTo : public DecodeVariant {
  public:
-  UpTo(const kernels::Kernels& set, bool packed, bool planes)
-      : set_(set), of_packed_(packed), planes_(planes) {}
+  // If `resample` is false, stops at the planes.
+  UpTo(const kernels::Kernels& set, bool packed, bool resample)
+      : set_(set), of_packed_(packed), resample_(resample) {}
 
   void Decode(const DecodeItem& item, std::uint8_t* rgb) override {
     if (of_packed_ && item.packed.codec == Codec::kPacked) {
       packed_.Decode(item.packed, 3, item.region);
-      if (planes_) Resample(packed_, item.region, rgb);
+      if (resample_) Resample(packed_, item.region, rgb);
     } else {
       jpeg_.Decode(item.payload.bytes, item.payload.width, item.payload.height, item.region);
-      if (planes_) Resample(jpeg_, item.region, rgb);
+      if (resample_) Resample(jpeg_, item.region, rgb);
     }
   }
 
@@ -248,7 +249,7 @@ class UpTo : public DecodeVariant {
   baseline::Decoder jpeg_{set_};
   packed::Decoder packed_{set_};
   PlanarResampler planar_{set_};
-  bool of_packed_, planes_;
+  bool of_packed_, resample_;
 };
 
 }  // namespace
@@ -256,8 +257,9 @@ class UpTo : public DecodeVariant {
 std::vector<NamedVariant> DecodeStages(bool packed) {
   kernels::Kernels set = kernels::Chosen();
   std::vector<NamedVariant> stages;
-  const auto add = [&](const char* name, const char* description, bool planes) {
-    stages.insert(stages.begin(), {name, description, std::make_unique<UpTo>(set, packed, planes)});
+  const auto add = [&](const char* name, const char* description, bool resample) {
+    stages.insert(stages.begin(),
+                  {name, description, std::make_unique<UpTo>(set, packed, resample)});
   };
   add("colour", "planes to RGB", true);
   set.to_rgb = NoColour;
@@ -270,7 +272,7 @@ std::vector<NamedVariant> DecodeStages(bool packed) {
   if (packed) {
     set.unpack_row = UnpackingAlone;
     set.decode_segment = EntropyAlone;
-    set.finish_blocks = FinishNothing;
+    set.finish_blocks = FinishWithoutTransform;
     add("unpacking", "masks, and values of 4 and more bits to bytes", false);
     set.unpack_row = NoRow;
     set.decode_segment = NoSegment;
@@ -278,7 +280,7 @@ std::vector<NamedVariant> DecodeStages(bool packed) {
     add("parse", "header and rows' places", false);
   } else {
     set.decode_segment = EntropyAlone;
-    set.finish_blocks = FinishNothing;
+    set.finish_blocks = FinishWithoutTransform;
     add("entropy", "Huffman decoding, skipping included", false);
     set.decode_segment = NoSegment;
     set.strands_pay = false;
@@ -320,7 +322,7 @@ std::vector<double> ReferencePixels(const DecodeItem& item) {
                          {0, 0, item.payload.width, item.payload.height, 1, 3}, part)) {
     throw Error(ErrorCode::kCorrupt, defect);
   }
-  // Rows first, since that leaves less work for the second pass.
+  // First in height, then in width: the first pass then leaves fewer rows for the second one.
   std::vector<double> lines(std::size_t{y.out} * x.bound_length * 3);
   for (std::uint32_t j = 0; j < y.out; ++j) {
     const std::vector<double> weights = WeightsOf(y, item.region.filter, j);

@@ -217,7 +217,7 @@ struct DownloadRates {
   std::vector<double> download;         // bytes a second, by round: in order, in large ranges
   std::vector<double> blocks;           // blocks in random order, as the loader fetches them
   std::uint64_t block_requests = 0;     // requests of one round of blocks; an epoch needs as many
-  std::uint64_t repeated_requests = 0;  // in total, because a request failed or was slow
+  std::uint64_t repeated_requests = 0;  // in all rounds: requests that failed or were slow
 };
 
 constexpr std::uint64_t kRange = std::uint64_t{8} << 20;

@@ -49,9 +49,9 @@ class Drawn {
   virtual std::uint64_t At(std::uint64_t position) = 0;
 };
 
-class OfLoader : public Drawn {
+class LoaderOrder : public Drawn {
  public:
-  OfLoader(const OrderTask& task, Shuffle shuffle, std::uint64_t epoch)
+  LoaderOrder(const OrderTask& task, Shuffle shuffle, std::uint64_t epoch)
       : order_(*task.shape, {shuffle, task.seed, task.lanes, 0, 0}, epoch) {}
   std::uint64_t At(std::uint64_t position) override {
     opened_.clear();
@@ -64,9 +64,9 @@ class OfLoader : public Drawn {
 };
 
 // The usual way: a shuffled list of all samples.
-class OfList : public Drawn {
+class ListOrder : public Drawn {
  public:
-  OfList(const OrderTask& task, std::uint64_t epoch) : samples_(task.shape->samples()) {
+  ListOrder(const OrderTask& task, std::uint64_t epoch) : samples_(task.shape->samples()) {
     std::iota(samples_.begin(), samples_.end(), std::uint64_t{0});
     std::mt19937_64 random(task.seed * 1'000'003 + epoch);
     std::shuffle(samples_.begin(), samples_.end(), random);
@@ -100,8 +100,9 @@ void MeasureEpoch(const OrderTask& task, const Make& make, std::uint64_t epoch,
   figures.memory_bytes = std::max(figures.memory_bytes, now > heap ? now - heap : 0);
 }
 
-// The mean over batches from all parts of the epoch. Lanes open their windows in step, so the
-// distance between two counted batches must not share a factor with the windows' lengths.
+// The mean number of classes in a batch, over batches from all parts of the epoch. A lane begins a
+// new window (ORDER.md) after a fixed number of blocks, so the order has a period. The distance
+// between two counted batches is odd, so that they do not all lie at the same place in this period.
 double DistinctClasses(const OrderTask& task, const ClassLayout& layout, Drawn& order) {
   const std::uint64_t samples = task.shape->samples();
   const std::uint64_t batch = std::min(task.batch, samples);
@@ -177,11 +178,12 @@ std::vector<OrderFigures> MeasureOrders(const OrderTask& task, const std::stop_t
     one.mode = NameOf(shuffle);
     figures.push_back(std::move(one));
     makes.push_back([&task, shuffle](std::uint64_t epoch) {
-      return std::make_unique<OfLoader>(task, shuffle, epoch);
+      return std::make_unique<LoaderOrder>(task, shuffle, epoch);
     });
   }
   figures.emplace_back().mode = "list";
-  makes.push_back([&task](std::uint64_t epoch) { return std::make_unique<OfList>(task, epoch); });
+  makes.push_back(
+      [&task](std::uint64_t epoch) { return std::make_unique<ListOrder>(task, epoch); });
 
   for (std::uint64_t round = 0; round < task.rounds; ++round) {
     for (std::size_t m = 0; m < makes.size(); ++m)

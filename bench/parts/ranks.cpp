@@ -43,7 +43,7 @@ struct RanksFigures {
   double first_batch_seconds = 0;        // to draw the first batch
   std::uint64_t memory_bytes = 0;        // of the order, once its rows are drawn
   std::uint64_t first_batch_bytes = 0;   // size of the blocks that the first batch opens
-  std::uint64_t rows = 0;                // rows of the epoch
+  std::uint64_t rows = 0;                // rows that a rank plays in the epoch
   std::uint64_t fewest = 0;              // the fewest samples that any of all ranks gets
   double read_least = 0, read_most = 0;  // blocks opened / (the dataset's blocks / ranks)
 };
@@ -90,9 +90,9 @@ void Draw(const RanksTask& task, unsigned rank, RanksFigures& figures,
   figures.memory_bytes = std::max(figures.memory_bytes, now > heap ? now - heap : 0);
   figures.rows = std::max(figures.rows, size.samples);
   figures.fewest = size.least;
-  const double whole =
+  const double extrapolation =
       static_cast<double>(size.samples) / static_cast<double>(std::max<std::uint64_t>(drawn, 1));
-  const double read = static_cast<double>(opened_blocks) * std::max(whole, 1.0) /
+  const double read = static_cast<double>(opened_blocks) * std::max(extrapolation, 1.0) /
                       (static_cast<double>(shape.blocks()) / task.ranks);
   figures.read_least = figures.read_least == 0 ? read : std::min(figures.read_least, read);
   figures.read_most = std::max(figures.read_most, read);

@@ -65,7 +65,8 @@ class StepRunner {
     rows_.resize(shape_.samples * shape_.sample_bytes());
   }
 
-  void Take(std::uint64_t position) {
+  // Writes the row of `position`. After the last row of a batch, mixes the batch.
+  void WriteRow(std::uint64_t position) {
     const auto decode = [&](const Region& region, const PixelTarget& target) {
       return decoder_.Decode(payload_, region, target);
     };
@@ -83,13 +84,13 @@ class StepRunner {
   // Nanoseconds per output pixel.
   double Measure(double seconds) {
     for (std::size_t i = 0; i < shape_.samples; ++i)
-      Take(i);  // untimed: allocates the buffers
+      WriteRow(i);  // untimed: allocates the buffers
     const double begin = ThreadCpuSeconds();
     std::uint64_t times = 0;
     double taken = 0;
     do {
       for (std::size_t i = 0; i < kBatch; ++i)
-        Take(times++);
+        WriteRow(times++);
       taken = ThreadCpuSeconds() - begin;
     } while (taken < seconds || taken <= 0);
     return 1e9 * taken / (double(times) * double(pixels_out_));

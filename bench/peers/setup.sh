@@ -69,7 +69,7 @@ environment ffcv
 if ! has ffcv ffcv 2>/dev/null; then
   # FFCV's extension is compiled against these.
   if ! pkg-config --exists opencv4 libturbojpeg; then
-    say "FFCV wants libopencv-dev, libturbojpeg0-dev and pkg-config: install them and run this again"
+    say "FFCV needs libopencv-dev, libturbojpeg0-dev and pkg-config: install them and run this again"
   else
     say "installing $here/requirements-ffcv.txt"
     install_all "$folder/ffcv" "$here/requirements-ffcv.txt"

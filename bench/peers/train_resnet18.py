@@ -138,6 +138,8 @@ def from_one_batch(arguments, device):
     return batches, dict
 
 
+# Each function returns `batches(steps)`, which yields (images, labels) for that many steps, and `figures()`, which
+# returns further members of the result ({} from dict).
 LOADERS = {
     "dataloader": from_dataloader,
     "sluice-host": lambda arguments, device: from_sluice(arguments, device, "host"),
