@@ -1,7 +1,8 @@
 // The sub-commands of sluice-bench, in the order of --help. The --help of each command describes
 // it.
 //
-// A new measurement of one part is a file in bench/parts/ and an entry here. It also goes into
+// A new measurement of one part is a file in bench/parts/ and an entry here. ("not" marks files
+// below that have the words for another reason.) It also goes into
 // these files, where
 // "["`](transforms|upload)["`]|" upload transforms|(bench |parts/)(transforms|upload)" shows how:
 //   bench/CMakeLists.txt

@@ -1,7 +1,7 @@
 // The sub-commands of sluice, in the order of --help. The --help of each command describes it.
 //
-// A new command is a file of its name and an entry here. It also goes into these files, where
-// "transcode" shows how:
+// A new command is a file of its name and an entry here. ("not" marks files below that have the
+// word for another reason.) It also goes into these files, where "transcode" shows how:
 //   tools/CMakeLists.txt
 //   tools/docs/json_examples.py           if it has --json; the site does not build without it
 //   writer/README.md                      "The tools around"

@@ -258,6 +258,8 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
     parts.push_back(std::move(part));
   }
   if (NamesClasses(arguments) && IsAnnotated(arguments)) return parts;
+  // Even if the user names the classes: a part that cannot be read then fails now, and not after
+  // the parts before it have been converted.
   const std::vector<std::vector<std::string>> found = ClassesOfEach(parts, threads, stop);
   if (NamesClasses(arguments)) return parts;
   if (IsAnnotated(arguments) || arguments.given.label.numbers) {

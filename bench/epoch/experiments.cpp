@@ -321,8 +321,8 @@ ConvertSource PartOf(const std::filesystem::path& path, const Dataset& played,
     source.split.end = std::min(1.0, static_cast<double>(samples) / double(played.size()));
     return source;
   }
-  // PlaySource() gives a folder's samples the random order that a conversion would give them, so the
-  // first ones are a random choice.
+  // PlaySource() gives a folder's samples the random order that a conversion would give them, so
+  // the first ones are a random choice.
   std::vector<std::string> paths;
   for (std::uint64_t i = 0; i < std::min(samples, played.size()); ++i)
     paths.push_back(played[i].key());
