@@ -272,7 +272,7 @@ def rates(arguments, servers, bench, dataset, work):
         print(f"  sluice-bench epoch         {spread([one.fetched for one in epochs])}   {reached / best:.3f} of curl's "
               f"best, {played / decoding:.3f} of decoding from memory; "
               f"{1000 * median([one.cpu_fetched for one in epochs]):.2f} CPU s/GB, the server's not counted")
-        print(f"  ... with what memory had   {played:8.0f}")
+        print(f"  ... and blocks in memory   {played:8.0f}")
         if isinstance(server, Nginx):  # (radosgw is several processes)
             bare_cpu = min(median(values) for values in curl_cpus.values())
             bound = os.cpu_count() / (bare_cpu + decoding_cpu * played / reached)

@@ -201,11 +201,11 @@ class UploadRun {
   double CopiesAlone(std::uint64_t batches) { return copies_->BytesPerSecond(batches); }
 
   double Uploads(std::uint64_t batches) {
-    const std::atomic<bool> wanted = false;
+    const std::atomic<bool> give_up = false;
     const UploadClock::time_point begin = UploadClock::now();
     for (std::uint64_t b = 0; b < batches; ++b) {
       Slot& slot = *slots_[b % kUploadPlaces];
-      slot.device->Reclaim(wanted);
+      slot.device->Reclaim(give_up);
       GiveToTrainer(slot);
     }
     driver_->Record(done_.get(), trainer_.get());
@@ -214,7 +214,7 @@ class UploadRun {
   }
 
   std::vector<UploadMoments> Timeline(std::size_t batches) {
-    const std::atomic<bool> wanted = false;
+    const std::atomic<bool> give_up = false;
     std::vector<UploadMoments> timeline;
     driver_->Record(done_.get(), trainer_.get());
     driver_->Synchronize(done_.get());
@@ -225,7 +225,7 @@ class UploadRun {
         timeline.push_back(MomentsOf(PlaceOf(slot)));
       }
       if (b >= batches) continue;
-      slot.device->Reclaim(wanted);
+      slot.device->Reclaim(give_up);
       GiveToTrainer(slot);
     }
     return timeline;
