@@ -77,10 +77,12 @@ struct SlotLayout {
   std::size_t bytes = 0;     // size of a slot
 
   // Bytes that a slot takes besides `bytes` and its variable fields. Of the 80 a row, Slot's
-  // vectors from `refs` to `blocks` take 73.
+  // vectors from `refs` to `blocks` take 73. An image has a size and an offset a row (SizedRows),
+  // and whether it is present.
   std::uint64_t bookkeeping_bytes() const noexcept {
-    const std::uint64_t shown = keeps_shown ? sizeof(VisiblePart) * images.size() : 0;
-    return (80 + shown) * batch_size;
+    const std::uint64_t an_image = sizeof(ImageSize) + sizeof(std::uint64_t) + 1;
+    const std::uint64_t shown = keeps_shown ? sizeof(VisiblePart) : 0;
+    return (80 + (an_image + shown) * images.size()) * batch_size;
   }
 
   // The picture's first view; there must be one.

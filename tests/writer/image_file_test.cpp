@@ -116,6 +116,7 @@ TEST_CASE("an upright baseline JPEG is not copied") {
 TEST_CASE("images of other kinds are served with the pixels that a conversion stores raw") {
   const Picture picture = MakePicture(75, 51);
   CheckServed("PNG", MakePng(picture), AsTheyAre());
+  CheckServed("a PNG that convert would shrink", MakePng(MakePicture(640, 300)), AsTheyAre());
   CheckServed("a PNG with transparent pixels",
               MakePng(2, 1, {1, 2, 3, 40, 5, 6, 7, 255}, {.color_type = 6}), AsTheyAre());
   CheckServed("a turned PNG", MakePng(2, 1, {1, 2, 3, 4, 5, 6}, {.orientation = 6}), AsTheyAre());

@@ -209,6 +209,7 @@ class FileReader {
     options_.form.keep = true;
     options_.form.image = ImageCodec::kRaw;
     options_.form.channels = channels;
+    options_.geometry.max_side.reset();
     options_.run.max_pixels = max_pixels;
   }
 

@@ -146,7 +146,7 @@ void RowFields::Refuse(const std::string& sentence) const {
 void RowFields::Require(const std::string& heading,
                         const std::vector<std::string>& headings) const {
   if (HasHeading(headings, heading)) return;
-  Refuse("has no column \"" + heading + "\"; it has: " + ListedHeadings(headings));
+  Refuse("has no column \"" + ToUtf8(heading) + "\"; it has: " + ListedHeadings(headings));
 }
 
 void RowFields::Add(const Column& column, const std::vector<std::string>& headings,

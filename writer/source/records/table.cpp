@@ -264,7 +264,7 @@ namespace {
 std::string PathColumn(const ConvertSource& source, const std::vector<std::string>& headings) {
   if (!source.rows.path_column.empty()) {
     if (HasHeading(headings, source.rows.path_column)) return source.rows.path_column;
-    Refuse(source, "has no column \"" + source.rows.path_column +
+    Refuse(source, "has no column \"" + ToUtf8(source.rows.path_column) +
                        "\"; it has: " + ListedHeadings(headings));
   }
   for (const char* usual : {"path", "file", "filename", "file_name", "image", "key"}) {
