@@ -211,7 +211,7 @@ void DecodeOnCard(const std::string& list, const std::string& folder, std::uint3
   const std::shared_ptr<DeviceDriver> driver = DeviceAccess::Open(options.device);
   const OwnStream stream(*driver);
   const std::size_t bytes = std::size_t{size} * size * 3;
-  const HostBuffer pixels = driver == nullptr ? HostBuffer(bytes) : PinnedBuffer(driver, bytes);
+  const HostBuffer pixels = PinnedBuffer(driver, bytes);
   const std::vector<std::uint64_t> numbers = NumbersOf(ItemsOf(list));
   options.order.samples = SampleList::Of(numbers);
   std::map<std::uint64_t, std::string> pictures;
