@@ -87,6 +87,10 @@ void AddDatasetOptions(CLI::App& app, EpochArguments& arguments) {
             "for a DATASET that is played without a conversion: keep the list of its samples in "
             "FILE. If FILE exists, the list is read from it, and the folder is not searched",
             [&arguments](const std::string& file) { arguments.options.index = file; });
+  AddOption(app, "--compile-to", "DATASET2",
+            "compile a DATASET that is played without a conversion into this folder meanwhile, as "
+            "sluice convert would, and play what is finished",
+            [&arguments](const std::string& folder) { arguments.options.compile_to = folder; });
   app.add_option_function<std::vector<std::string>>(
          "--with",
          [&arguments](const std::vector<std::string>& folders) {
@@ -264,8 +268,11 @@ void Complete(EpochArguments& arguments, const std::stop_token& stop) {
         "--floor needs the dataset on this machine: bring it with sluice copy URL DATASET");
   }
   const bool source = IsSource(options.dataset);
-  if (!options.index.empty() && !source && std::filesystem::exists(options.dataset)) {
-    throw cli::UsageError("--index is for a source that is played without a conversion, and " +
+  for (const auto& [name, given] : {std::pair("--index", !options.index.empty()),
+                                    std::pair("--compile-to", !options.compile_to.empty())}) {
+    if (!given || source || !std::filesystem::exists(options.dataset)) continue;
+    throw cli::UsageError(std::string(name) +
+                          " is for a source that is played without a conversion, and " +
                           ShownPath(options.dataset.string()) + " is a dataset");
   }
   if (source && (options.floor || options.cold || options.also_cold > 0 || options.link ||

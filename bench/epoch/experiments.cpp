@@ -342,6 +342,7 @@ double MedianRate(EpochOptions options, const Dataset& dataset, double rate,
   options.batches_per_step = 1;
   options.step = {};
   options.index.clear();
+  options.compile_to.clear();
   options.repeat = static_cast<std::uint64_t>(
       std::clamp(rate * kSeconds / static_cast<double>(dataset.size()), 1.0, 1e4));
   return Median(

@@ -164,6 +164,7 @@ Dataset PlayInPlace(const EpochOptions& options, const std::filesystem::path& so
                     const std::stop_token& stop) {
   PlayOptions play;
   play.index = options.index;
+  play.compile_to = options.compile_to;
   play.max_pixels = options.limits.max_pixels;
   play.on_warning = [](const std::string& text) {
     std::fprintf(stderr, "%s\n", cli::PrintableLines("warning: " + text).c_str());

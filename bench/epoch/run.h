@@ -75,6 +75,7 @@ SampleFunction Decoding(const PretendDecoding& pretended);
 struct EpochOptions {
   std::filesystem::path dataset;            // or a source, which is played without a conversion
   std::filesystem::path index;              // of the source (PlayOptions::index)
+  std::filesystem::path compile_to;         // of the source (PlayOptions::compile_to)
   std::vector<std::filesystem::path> with;  // further datasets, played with `dataset` as one
   std::vector<double> weights;              // of all these datasets; empty: no weights
   std::optional<SlowLink> link;             // if set, the dataset is read through this link

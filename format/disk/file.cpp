@@ -209,6 +209,25 @@ MappedFile::~MappedFile() {
   if (mapped_here_ && !bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
+void AdviseInSteps(Bytes mapped, std::size_t step,
+                   const std::function<void(void* start, std::size_t bytes)>& advise) {
+  // The machine's pages may be larger than the format's.
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::byte* const data =
+      mapped.data() - reinterpret_cast<std::uintptr_t>(mapped.data()) % page;
+  const auto bytes = static_cast<std::size_t>(mapped.data() + mapped.size() - data);
+  for (std::size_t done = 0; done < bytes; done += step)
+    advise(const_cast<std::byte*>(data + done), std::min(step, bytes - done));
+}
+
+void AskFor(Bytes mapped) {
+  // The kernel silently limits one call to the device's read-ahead; this is the smallest usual
+  // value.
+  constexpr std::size_t kAskBytes = std::size_t{128} << 10;
+  AdviseInSteps(mapped, kAskBytes,
+                [](void* start, std::size_t bytes) { madvise(start, bytes, MADV_WILLNEED); });
+}
+
 std::filesystem::path TemporaryName(const std::filesystem::path& path, const std::string& own) {
   std::string name = "." + path.filename().string();
   if (!own.empty()) name += "." + own;

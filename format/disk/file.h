@@ -119,6 +119,15 @@ class MappedFile {
   FileId id_;
 };
 
+// Calls advise(start, bytes), for madvise(), for one part of a mapping after the other, each of at
+// most `step` bytes. Begins with the whole page in which `mapped` begins, as madvise() needs.
+void AdviseInSteps(Bytes mapped, std::size_t step,
+                   const std::function<void(void* start, std::size_t bytes)>& advise);
+// Makes the kernel begin to read exactly these bytes of a mapping, and does not wait. On a page
+// fault, it would also read what lies around them, as far as the device's read-ahead reaches (8 MiB
+// on some machines).
+void AskFor(Bytes mapped);
+
 // Whether Commit() syncs the folder of a new file. A caller that makes many files can instead sync
 // the folder once, before anything refers to them; this halves the cost of a small file.
 enum class FolderSync { kNow, kByCaller };

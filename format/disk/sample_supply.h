@@ -61,7 +61,8 @@ class SampleSupply {
     double reading = 0;
     double making = 0;
     std::uint64_t samples = 0;
-    std::uint64_t bytes = 0;  // read
+    std::uint64_t bytes = 0;     // read
+    std::uint64_t compiled = 0;  // further samples, read from a dataset
   };
   virtual Work work() const noexcept = 0;
 };

@@ -183,35 +183,10 @@ constexpr int kPopulateRead = 22;
 // The kernel locks the process's memory map during a whole call; short calls let other threads
 // through.
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
-// The kernel silently limits one call to the device's read-ahead; this is the smallest usual value.
-constexpr std::size_t kAskBytes = std::size_t{128} << 10;
-
-// The beginning of the machine's page that holds `data`. madvise() needs it, and the machine's
-// pages may be larger than the format's.
-const std::byte* PageOf(const std::byte* data) noexcept {
-  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  return data - reinterpret_cast<std::uintptr_t>(data) % page;
-}
-
-template <class Advise>
-void InSteps(Bytes block, std::size_t step_bytes, Advise advise) {
-  const std::byte* const data = PageOf(block.data());
-  const auto bytes = static_cast<std::size_t>(block.data() + block.size() - data);
-  for (std::size_t done = 0; done < bytes; done += step_bytes)
-    advise(const_cast<std::byte*>(data + done), std::min(step_bytes, bytes - done));
-}
-
-// Makes the kernel begin to read exactly these bytes. On a page fault, it would also read blocks
-// around them that are not needed yet, as far as the device's read-ahead reaches (8 MiB on some
-// machines).
-void AskFor(Bytes block) {
-  InSteps(block, kAskBytes,
-          [](void* start, std::size_t bytes) { madvise(start, bytes, MADV_WILLNEED); });
-}
 
 void WaitFor(Bytes block) {
   static std::atomic<bool> can_populate{true};
-  InSteps(block, kStepBytes, [](void* start, std::size_t bytes) {
+  AdviseInSteps(block, kStepBytes, [](void* start, std::size_t bytes) {
     if (!can_populate.load(std::memory_order_relaxed)) return;
     if (madvise(start, bytes, kPopulateRead) != 0 && errno == EINVAL) {
       can_populate.store(false, std::memory_order_relaxed);

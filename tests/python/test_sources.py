@@ -230,6 +230,31 @@ def test_a_source_takes_the_options_of_convert(folder):
         sluice.Source(folder / "train", chanels=1)
 
 
+def test_a_source_is_compiled_while_it_plays(folder, tmp_path):
+    data = tmp_path / "data"
+    expected = crops(sluice.Source(folder / "train"))
+    source = sluice.Source(folder / "train", compile_to=data)
+    while not (data / "manifest.json").exists():
+        assert crops(source) == expected
+    assert crops(source) == expected
+    assert crops(sluice.Dataset(data)) == expected
+    with pytest.raises(sluice.Error, match="other options"):
+        sluice.Source(folder / "train", compile_to=data, channels=1)
+
+
+def test_a_compilation_that_fails_is_a_warning_of_pythons(folder, tmp_path):
+    data = tmp_path / "data"
+    sluice.convert(folder / "train", data, keep=True, max_side=None)
+    for name in ("manifest.json", "shard-00000.sluice"):
+        (data / name).unlink()
+    (data / "shard-00000.sluice").mkdir()
+    (data / "shard-00000.sluice" / "in the way").touch()
+    with pytest.warns(sluice.ConvertWarning, match="not compiled any further") as caught:
+        source = sluice.Source(folder / "train", compile_to=data)
+        while not caught:
+            crops(source)
+
+
 def test_an_index_keeps_the_list_of_a_source(folder, tmp_path):
     index = tmp_path / "index"
     first = sluice.Source(folder / "val", index=index)

@@ -23,6 +23,8 @@
 #include <sluice/play_source.h>
 
 #include "format/disk/file.h"
+#include "format/disk/manifest.h"
+#include "format/disk/sample_supply.h"
 #include "tests/catch.h"
 #include "tests/file_content.h"
 #include "tests/format/error_of.h"
@@ -604,6 +606,36 @@ TEST_CASE("Pictures in a bucket play without a conversion, in the same batches a
   const auto error = ErrorOf([&] { changed[*number].Payload(); });
   REQUIRE(error);
   CHECK_THAT(error->what(), ContainsSubstring("cats/2 +é.jpg") && ContainsSubstring("replaced"));
+}
+
+TEST_CASE("Pictures in a bucket are compiled while they are played") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures");
+  fs::remove(pictures / "dogs/broken.jpg");
+  std::atomic<int> requests = 0;
+  Bucket bucket([&](const WebRequest&) -> std::optional<WebAnswer> {
+    if (requests++ % 5 != 4) return std::nullopt;
+    return S3ErrorAnswer(503, "SlowDown");
+  });
+  bucket.Fill(pictures, "pictures/");
+  PlayOptions options;
+  options.shards.block_samples = 4;
+  const fs::path url = "s3://bkt/pictures";
+  const auto expected = EpochOf(Dataset::Open(PlaySource(url, options)));
+  options.compile_to = folder / "data";
+  {
+    const Dataset begun = Dataset::Open(PlaySource(url, options));  // stops at once
+  }
+  const std::shared_ptr<SampleSupply> supply = PlaySource(url, options);
+  while (supply->work().compiled == 0 || !fs::exists(folder / "data" / kManifestName))
+    REQUIRE((EpochOf(Dataset::Open(supply)) == expected));
+  REQUIRE((EpochOf(Dataset::Open(supply)) == expected));
+  ConvertOptions convert;
+  convert.form.keep = true;
+  convert.geometry.max_side.reset();
+  convert.shards = options.shards;
+  Convert(url, folder / "converted", convert);
+  RequireSameFiles(folder / "data", folder / "converted");
 }
 
 TEST_CASE("A loader that waits for a silent bucket stops soon") {

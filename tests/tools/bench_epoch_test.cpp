@@ -491,6 +491,25 @@ TEST_CASE("sluice-bench epoch plays a folder without a conversion, and also meas
   CHECK_THAT(text.out, ContainsSubstring("--quality keep --no-resize"));
 }
 
+TEST_CASE("sluice-bench epoch compiles a folder that it plays") {
+  const Animals animals;
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  const Words command = {"epoch", animals.source(), "--compile-to", data, "--batch-size", "8"};
+  for (bool finished = false; !finished;
+       finished = std::filesystem::exists(folder / "data" / "manifest.json")) {
+    const Outcome outcome = Bench(command);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+  }
+  const Outcome converted =
+      Sluice({"convert", animals.source(), data, "--quality", "keep", "--no-resize"});
+  INFO(converted.err);
+  CHECK(converted.exit_code == 0);  // it finds its own, finished
+  CHECK(Bench(command).exit_code == 0);
+  CHECK(Bench({"epoch", animals.data(), "--compile-to", data}).exit_code == 2);
+}
+
 TEST_CASE("for a folder, sluice-bench epoch refuses options that need a dataset, and vice versa") {
   const Animals animals;
   for (const char* const flag : {"--floor", "--cold"}) {

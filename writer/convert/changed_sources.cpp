@@ -100,47 +100,6 @@ bool AreSame(const EncodedSample& a, const EncodedSample& b) {
                     [](const FieldValue& x, const FieldValue& y) { return AreSame(x, y); });
 }
 
-// Finds the samples of a made shard by their planned positions.
-class MadeSamples {
- public:
-  MadeSamples(const ConversionInput& of, const std::filesystem::path& folder, const MadeShard& made)
-      : made_(made) {
-    for (const FinishedShard& part : made.parts) {
-      parts_.push_back(std::make_unique<const ShardFile>(folder / part.shard.file, of.schema,
-                                                         ShardExpectation::Of(part.shard)));
-    }
-  }
-
-  // Why the position was left out; null if it is a sample.
-  const std::string* LeftOut(std::uint64_t position) const {
-    const auto found = Find(position);
-    return found != made_.origin.left_out.end() && found->first == position ? &found->second
-                                                                            : nullptr;
-  }
-  // The sample; nullopt if the shard holds fewer samples than its record says.
-  std::optional<EncodedSample> Read(std::uint64_t first, std::uint64_t position) const {
-    const auto before = static_cast<std::uint64_t>(Find(position) - made_.origin.left_out.begin());
-    std::uint64_t index = position - first - before;
-    for (const auto& part : parts_) {
-      if (index < part->samples()) return CopySample(*part, index);
-      index -= part->samples();
-    }
-    return std::nullopt;
-  }
-
- private:
-  // The first entry of left_out at or after the position: left_out is in the order of the plan.
-  std::vector<std::pair<std::uint64_t, std::string>>::const_iterator Find(
-      std::uint64_t position) const {
-    return std::lower_bound(
-        made_.origin.left_out.begin(), made_.origin.left_out.end(), position,
-        [](const auto& left_out, std::uint64_t at) { return left_out.first < at; });
-  }
-
-  const MadeShard& made_;
-  std::vector<std::unique_ptr<const ShardFile>> parts_;
-};
-
 class Comparison {
  public:
   Comparison(const ConversionInput& of, const std::filesystem::path& folder,
@@ -155,16 +114,18 @@ class Comparison {
     encoders.reserve(threads);
     for (unsigned i = 0; i < threads && !suspects_.empty(); ++i)
       encoders.emplace_back(of_.sources, of_.options, of_.schema, header_bytes, reserve_bytes);
+    const auto schema = std::make_shared<const ShardSchema>(of_.schema);
     for (auto begin = suspects_.begin(); begin != suspects_.end();) {
       const std::uint64_t shard = *begin / of_.plan.shard_samples;
       const auto end = std::find_if(begin, suspects_.end(), [&](std::uint64_t position) {
         return position / of_.plan.shard_samples != shard;
       });
-      const MadeSamples samples(of_, folder_, *made_[shard]);
+      const std::optional<MadeFiles> files =
+          OpenMadeShard(of_.plan, schema, folder_, static_cast<std::uint32_t>(shard));
       std::vector<char> changed(static_cast<std::size_t>(end - begin));
       ParallelFor(threads, changed.size(), hooks_.stop, [&](unsigned worker, std::size_t i) {
         const std::uint64_t position = *(begin + static_cast<std::ptrdiff_t>(i));
-        changed[i] = HasChanged(encoders[worker], samples, shard, position) ? 1 : 0;
+        changed[i] = !files || HasChanged(encoders[worker], *files, position) ? 1 : 0;
         Report(++compared_);
       });
       if (hooks_.stop.stop_requested()) ThrowStopped();
@@ -209,16 +170,15 @@ class Comparison {
     });
   }
 
-  bool HasChanged(SampleEncoder& encoder, const MadeSamples& samples, std::uint64_t shard,
-                  std::uint64_t position) const {
+  bool HasChanged(SampleEncoder& encoder, const MadeFiles& files, std::uint64_t position) const {
     const Outcome now = encoder.Encode(of_.order[position]);
     if (now.unreadable) return false;
-    const std::string* const left_out = samples.LeftOut(position);
+    const std::string* const left_out = files.LeftOut(position);
     if (left_out != nullptr || !now.reason.empty())
       return left_out == nullptr || *left_out != now.reason;
-    const std::optional<EncodedSample> then =
-        samples.Read(shard * of_.plan.shard_samples, position);
-    return !then || !AreSame(now.sample, *then);
+    const std::uint64_t first = position / of_.plan.shard_samples * of_.plan.shard_samples;
+    const MadeFiles::Place then = files.Find(first, position);
+    return then.part == nullptr || !AreSame(now.sample, CopySample(*then.part, then.index));
   }
 
   void Report(std::uint64_t compared) {
@@ -262,6 +222,15 @@ std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std:
               });
   if (stop.stop_requested()) ThrowStopped();
   return SpecOf(*std::max_element(latest.begin(), latest.end()));
+}
+
+bool UnchangedSince(const std::timespec& time, const ConversionInput& of, std::uint32_t shard) {
+  const SourceTimes times(of.sources);
+  const std::uint64_t first = shard * of.plan.shard_samples;
+  for (std::uint64_t p = first; p < first + of.plan.SamplesOf(shard); ++p) {
+    if (times.Of(of.order[p]) > TimeOf(time)) return false;
+  }
+  return true;
 }
 
 ChangedSources FindChangedSources(const ConversionInput& of, const std::filesystem::path& folder,

@@ -257,29 +257,85 @@ MadeShard PlannedShardWriter::Finish() {
   return std::move(made_);
 }
 
-std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
+namespace {
+
+using Reason = std::pair<std::uint64_t, std::string>;
+
+// The first entry at or after the position: the list is in the order of the plan.
+std::vector<Reason>::const_iterator FirstFrom(const std::vector<Reason>& reasons,
+                                              std::uint64_t position) {
+  return std::lower_bound(reasons.begin(), reasons.end(), position,
+                          [](const Reason& one, std::uint64_t at) { return one.first < at; });
+}
+
+// What call() returns, or nothing if it finds a file that is missing, or that is not what the plan
+// writes under that name: then the shard must be made.
+template <class Call>
+auto UnlessMissing(const Call& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kIo || IsShortage(error)) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+const std::string* MadeFiles::LeftOut(std::uint64_t position) const {
+  const auto found = FirstFrom(origin.left_out, position);
+  return found != origin.left_out.end() && found->first == position ? &found->second : nullptr;
+}
+
+bool MadeFiles::IsTruncated(std::uint64_t position) const {
+  const auto found = FirstFrom(origin.truncated, position);
+  return found != origin.truncated.end() && found->first == position;
+}
+
+MadeFiles::Place MadeFiles::Find(std::uint64_t first, std::uint64_t position) const {
+  if (LeftOut(position) != nullptr) return {};
+  const auto before = FirstFrom(origin.left_out, position) - origin.left_out.begin();
+  std::uint64_t index = position - first - static_cast<std::uint64_t>(before);
+  for (const auto& part : parts) {
+    if (index < part->samples()) return {part.get(), index};
+    index -= part->samples();
+  }
+  return {};
+}
+
+std::optional<MadeFiles> OpenMadeShard(const Plan& plan,
+                                       const std::shared_ptr<const ShardSchema>& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard) {
-  MadeShard made;
-  for (std::uint32_t part = 0;; ++part) {
-    const std::string name = ShardFileName(shard, part);
-    try {
+  return UnlessMissing([&]() -> std::optional<MadeFiles> {
+    MadeFiles made;
+    for (std::uint32_t part = 0;; ++part) {
       ShardExpectation expect;
       expect.id = ShardId(Identity(plan), shard, part);
       expect.block_samples = plan.block_samples;
-      const ShardFile file(folder / name, schema, expect);
+      const std::filesystem::path path = folder / ShardFileName(shard, part);
+      const ShardFile& file = *made.parts.emplace_back(
+          std::make_unique<const ShardFile>(MappedFile(path), path.string(), schema, expect));
       std::optional<Origin> origin = OriginFromJson(AsText(file.Section(kSectionOrigin)));
       if (!origin || origin->shard != shard || origin->part != part) return std::nullopt;
-      made.parts.push_back(SurveyShard(file, name));
       if (!origin->last) continue;
       made.origin = std::move(*origin);
       return made;
-    } catch (const Error& error) {
-      // The file is missing, or is not what this plan writes under that name: the shard must be
-      // made.
-      if (error.code() == ErrorCode::kIo || IsShortage(error)) throw;
-      return std::nullopt;
     }
-  }
+  });
+}
+
+std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
+                                       const std::filesystem::path& folder, std::uint32_t shard) {
+  std::optional<MadeFiles> files =
+      OpenMadeShard(plan, std::make_shared<const ShardSchema>(schema), folder, shard);
+  if (!files) return std::nullopt;
+  return UnlessMissing([&]() -> std::optional<MadeShard> {
+    MadeShard made;
+    for (std::uint32_t part = 0; part < files->parts.size(); ++part)
+      made.parts.push_back(SurveyShard(*files->parts[part], ShardFileName(shard, part)));
+    made.origin = std::move(files->origin);
+    return made;
+  });
 }
 
 namespace {

@@ -7,12 +7,14 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "format/disk/bytes.h"
+#include "format/disk/shard.h"
 #include "writer/convert/plan.h"
 #include "writer/convert/sample_encoder.h"
 #include "writer/shard_writer.h"
@@ -94,6 +96,31 @@ class PlannedShardWriter {
   std::uint64_t finished_bytes_ = 0;
   std::optional<ShardWriter> part_;
 };
+
+// A planned shard's files, mapped, and its record: to read samples by their positions in the plan's
+// order.
+struct MadeFiles {
+  std::vector<std::unique_ptr<const ShardFile>> parts;
+  Origin origin;  // of the last part
+
+  // Why the position was left out; null if it is a sample.
+  const std::string* LeftOut(std::uint64_t position) const;
+  // Whether its file ends early, and yet gave a sample.
+  bool IsTruncated(std::uint64_t position) const;
+  // Where the sample of a position lies, in a shard whose first position is `first`. The part is
+  // null if the position was left out, or if there are fewer samples than the record says.
+  struct Place {
+    const ShardFile* part = nullptr;
+    std::uint64_t index = 0;  // in that file
+  };
+  Place Find(std::uint64_t first, std::uint64_t position) const;
+};
+
+// Opens the planned shard that an earlier run made. nullopt as for FindMadeShard(); does not look
+// into blocks.
+std::optional<MadeFiles> OpenMadeShard(const Plan& plan,
+                                       const std::shared_ptr<const ShardSchema>& schema,
+                                       const std::filesystem::path& folder, std::uint32_t shard);
 
 // The planned shard that an earlier run made. nullopt if the run did not finish it, or the file
 // with its name is damaged. Throws Error(kIo) if a file cannot be read.

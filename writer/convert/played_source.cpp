@@ -41,6 +41,7 @@
 #include "writer/convert/planned_shard.h"
 #include "writer/convert/probe.h"
 #include "writer/convert/sample_encoder.h"
+#include "writer/convert/source_compiler.h"
 #include "writer/source/images/image_kinds.h"
 #include "writer/source/images/jpeg.h"
 #include "writer/source/list/store_files.h"
@@ -366,6 +367,18 @@ class PlayedSource final : public SampleSupply {
     MakeManifest(std::move(images));
   }
 
+  // Begins to compile the source (PlayOptions::compile_to).
+  void Compile(const ConvertSource& source, const PlayOptions& options,
+               const std::stop_token& stop) {
+    compiler_.emplace(
+        input_,
+        SourceCompiler::Settings{.folder = options.compile_to,
+                                 .source = source,
+                                 .check_time = [this](std::size_t s) { CheckTime(s); },
+                                 .on_warning = options.on_warning},
+        stop);
+  }
+
   const Manifest& manifest() const noexcept override { return manifest_; }
   Id128 id() const noexcept override { return id_; }
   const std::filesystem::path& place() const noexcept override { return place_; }
@@ -387,7 +400,7 @@ class PlayedSource final : public SampleSupply {
       return 1e-9 * static_cast<double>(nanoseconds.load(std::memory_order_relaxed));
     };
     return {seconds(reading_), seconds(making_), made_.load(std::memory_order_relaxed),
-            bytes_.load(std::memory_order_relaxed)};
+            bytes_.load(std::memory_order_relaxed), compiled_.load(std::memory_order_relaxed)};
   }
 
  private:
@@ -410,6 +423,11 @@ class PlayedSource final : public SampleSupply {
     return input_.order.at(shard * input_.plan.shard_samples + sample);
   }
   Outcome Encode(std::size_t source, const std::atomic<bool>* give_up, bool with_image);
+  std::optional<EncodedSample> Compiled(std::uint32_t shard, std::uint64_t sample);
+  void NoteImage(std::size_t source, const EncodedSample& sample) {
+    if (!images_.empty())
+      images_[source].store(MadeImage(sample.fields[0]), std::memory_order_relaxed);
+  }
   std::vector<std::byte> BlockOf(std::uint32_t shard, std::uint64_t sample,
                                  const EncodedSample& encoded) const {
     return BuildBlock(input_.schema, layout_, ShardIdOf(input_.plan, shard, 0),
@@ -431,7 +449,8 @@ class PlayedSource final : public SampleSupply {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Maker>> idle_;           // guarded by mutex_
   std::atomic<std::uint64_t> reading_{0}, making_{0};  // nanoseconds
-  std::atomic<std::uint64_t> made_{0}, bytes_{0};
+  std::atomic<std::uint64_t> made_{0}, bytes_{0}, compiled_{0};
+  std::optional<SourceCompiler> compiler_;  // its thread uses the other members
 };
 
 void PlayedSource::MakeManifest(std::vector<ManifestImages> images) {
@@ -583,9 +602,28 @@ Outcome PlayedSource::Encode(std::size_t source, const std::atomic<bool>* give_u
   return outcome;
 }
 
+// The sample, if the source is compiled that far. Its time is not counted: it is that of a dataset.
+std::optional<EncodedSample> PlayedSource::Compiled(std::uint32_t shard, std::uint64_t sample) {
+  if (!compiler_) return std::nullopt;
+  std::optional<EncodedSample> found = compiler_->Find(shard, sample);
+  if (!found) return found;
+  std::uint64_t bytes = 0;
+  for (const FieldValue& value : found->fields)
+    bytes += value.bytes.size();
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  compiled_.fetch_add(1, std::memory_order_relaxed);
+  return found;
+}
+
 std::vector<std::byte> PlayedSource::Make(std::uint32_t shard, std::uint64_t sample,
                                           const std::atomic<bool>* give_up) {
   const std::size_t source = SourceAt(shard, sample);
+  if (const std::optional<EncodedSample> compiled = Compiled(shard, sample)) {
+    const Source& file = input_.sources.sources[source];
+    if (input_.sources.store != nullptr) input_.sources.store->Unexpect(file.key, file.bytes);
+    NoteImage(source, *compiled);
+    return BlockOf(shard, sample, *compiled);
+  }
   const std::uint64_t number = shard * input_.plan.shard_samples + sample;
   const auto named = [&](ErrorCode code, const std::string& sentence) {
     return Error(code, input_.sources.NameOf(source), "sample " + std::to_string(number), sentence);
@@ -598,8 +636,7 @@ std::vector<std::byte> PlayedSource::Make(std::uint32_t shard, std::uint64_t sam
   }
   if (!outcome.reason.empty())
     throw named(outcome.unreadable ? ErrorCode::kIo : ErrorCode::kCorrupt, outcome.reason);
-  if (!images_.empty())
-    images_[source].store(MadeImage(outcome.sample.fields[0]), std::memory_order_relaxed);
+  NoteImage(source, outcome.sample);
   return BlockOf(shard, sample, outcome.sample);
 }
 
@@ -616,10 +653,11 @@ std::optional<std::vector<std::byte>> PlayedSource::MakeWithoutImage(std::uint32
 
 void PlayedSource::Expect(std::uint32_t shard, std::uint32_t block) {
   const SourceList& list = input_.sources;
-  if (list.store == nullptr) return;
   const std::uint64_t begin = std::uint64_t{block} * input_.plan.block_samples;
   const std::uint64_t end =
       std::min(begin + input_.plan.block_samples, input_.plan.SamplesOf(shard));
+  if (compiler_ && compiler_->Expect(shard, begin, end)) return;
+  if (list.store == nullptr) return;
   for (std::uint64_t sample = begin; sample < end; ++sample) {
     const Source& source = list.sources[SourceAt(shard, sample)];
     list.store->Expect(source.key, source.bytes);
@@ -653,8 +691,12 @@ std::uint64_t PlayedSource::ListBytes() const noexcept {
   for (const Source& source : list.sources)
     bytes += sizeof(Source) + source.key.size() + source.sample_key.size();
   // Frames have the keys and columns once more.
-  return 2 * bytes + images_.size() * sizeof(std::uint64_t) +
-         (list.store != nullptr ? StoreFiles::kMaxAhead : 0);
+  bytes = 2 * bytes + images_.size() * sizeof(std::uint64_t) +
+          (list.store != nullptr ? StoreFiles::kMaxAhead : 0);
+  if (!compiler_) return bytes;
+  constexpr std::uint64_t kMaxWaiting = std::uint64_t{64} << 20;  // RunInOrder()
+  if (list.store != nullptr) bytes *= 2;                          // a list of its own
+  return bytes + kMaxWaiting + (1 + SourceCompiler::Threads()) * MakingBytes();
 }
 
 // --- Opening ------------------------------------------------------------------------------------
@@ -675,6 +717,15 @@ void Warn(const SourceList& list, const PlayOptions& options) {
 void Settle(const Probe& probe, ConversionInput& input) {
   SettlePlan(input.options, probe.mean_bytes, BuildShardHeader(input.schema, {}, 1).size(),
              input.plan);
+}
+
+std::shared_ptr<SampleSupply> Play(ConversionInput input, std::vector<ManifestImages> images,
+                                   const ConvertSource& source, const PlayOptions& options,
+                                   const std::stop_token& stop) {
+  Warn(input.sources, options);
+  auto played = std::make_shared<PlayedSource>(std::move(input), std::move(images));
+  if (!options.compile_to.empty()) played->Compile(source, options, stop);
+  return played;
 }
 
 std::shared_ptr<SampleSupply> FromIndex(const ConvertSource& source, const PlayOptions& options,
@@ -708,8 +759,7 @@ std::shared_ptr<SampleSupply> FromIndex(const ConvertSource& source, const PlayO
     std::vector<ManifestImages> images = ImagesFromJson(head.at("images"));
     if (images.size() != NoTotals(input.schema).images.size())
       refuse(ErrorCode::kCorrupt, "lacks the sizes of a field's images");
-    Warn(input.sources, options);
-    return std::make_shared<PlayedSource>(std::move(input), std::move(images));
+    return Play(std::move(input), std::move(images), source, options, stop);
   } catch (const json::exception&) {
     refuse(ErrorCode::kCorrupt, "is damaged");
     throw;
@@ -723,6 +773,7 @@ std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source, const Play
   const ConvertOptions convert = ConversionOf(options);
   CheckOptions(convert);
   CheckSource(source);
+  if (!options.compile_to.empty()) SourceCompiler::CheckFolder(source, options.compile_to);
   std::error_code ignored;
   if (!options.index.empty() && std::filesystem::exists(options.index, ignored))
     return FromIndex(source, options, stop);
@@ -747,8 +798,7 @@ std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source, const Play
                        {"images", ImagesToJson(images)}};
     WriteSourceIndex(options.index, head.dump(), input.sources);
   }
-  Warn(input.sources, options);
-  return std::make_shared<PlayedSource>(std::move(input), std::move(images));
+  return Play(std::move(input), std::move(images), source, options, stop);
 }
 
 std::shared_ptr<SampleSupply> PlaySource(const std::filesystem::path& place,

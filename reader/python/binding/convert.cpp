@@ -1,5 +1,10 @@
 // convert(): what `sluice convert` does. Its keywords are the options of all groups of
 // ConvertOptions, as convert_option_list.h declares them.
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
 #include <sluice/convert_option_list.h>
 #include <sluice/play_source.h>
 
@@ -228,6 +233,51 @@ struct PySource : Dataset {
   explicit PySource(Dataset dataset) : Dataset(std::move(dataset)) {}
 };
 
+// Issues the warnings of a source that is played: those until the source is made, when it is made,
+// and those of the thread that compiles it, soon after. That thread must not wait for the GIL,
+// because whoever has the GIL may wait for the thread's end.
+class PlayedWarnings {
+ public:
+  void Add(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    if (!issued_) return texts_.push_back(text);
+    if (!Py_IsInitialized()) return;
+    auto later = std::make_unique<std::string>(text);
+    if (Py_AddPendingCall(&IssueLater, later.get()) == 0) later.release();
+  }
+
+  // At the line that made the source.
+  void Issue() {
+    std::unique_lock lock(mutex_);
+    issued_ = true;
+    const std::vector<std::string> texts = std::move(texts_);
+    lock.unlock();
+    for (const std::string& text : texts)
+      Issue(text, 2);
+  }
+
+ private:
+  static void Issue(const std::string& text, int stack_level) {
+    const nb::object warn = nb::module_::import_("warnings").attr("warn");
+    warn(TextOf(InPythonsWords(text)), WarningType(), stack_level);
+  }
+  // Called by Python's main thread.
+  static int IssueLater(void* text) {
+    const std::unique_ptr<std::string> own(static_cast<std::string*>(text));
+    try {
+      Issue(*own, 1);
+      return 0;
+    } catch (nb::python_error& error) {
+      error.restore();  // the user has turned such warnings into errors
+      return -1;
+    }
+  }
+
+  std::mutex mutex_;
+  bool issued_ = false;             // guarded by mutex_
+  std::vector<std::string> texts_;  // guarded by mutex_
+};
+
 Dataset PlayHere(const SourceOrFolder& given, const ConvertOptions& convert, PlayOptions play,
                  const ReadLimits& limits) {
   const auto* const place = std::get_if<std::filesystem::path>(&given);
@@ -235,15 +285,13 @@ Dataset PlayHere(const SourceOrFolder& given, const ConvertOptions& convert, Pla
   play.geometry = convert.geometry;
   play.form = convert.form;
   play.shards = convert.shards;
-  const auto warnings = std::make_shared<std::vector<std::string>>();
-  play.on_warning = [warnings](const std::string& text) { warnings->push_back(text); };
+  const auto warnings = std::make_shared<PlayedWarnings>();
+  play.on_warning = [warnings](const std::string& text) { warnings->Add(text); };
   const std::stop_source stop;
   try {
     Dataset dataset = Interruptibly(
         true, [=] { return Dataset::Open(PlaySource(source, play, stop.get_token()), limits); });
-    const nb::object warn = nb::module_::import_("warnings").attr("warn");
-    for (const std::string& warning : *warnings)
-      warn(TextOf(InPythonsWords(warning)), WarningType(), 2);
+    warnings->Issue();
     return dataset;
   } catch (const nb::python_error&) {
     stop.request_stop();
@@ -261,9 +309,11 @@ void BindPlayed(nb::module_& module, const ConvertOptions& usual, const K&... ke
       "source: a folder, a table, an archive, a URL, or a ConvertSource. index: a file that keeps "
       "the list of samples. If it does not exist, it is written; if it does, the source is not "
       "searched, and a file of the source that has changed since is an error when it is played. "
-      "threads: how many threads list the source; 0 means one for each CPU. An image that cannot "
-      "be read is a fault of its sample (IntegrityOptions.on_fault). Warnings are issued as "
-      "ConvertWarning. Raises sluice.Error.\n\n"
+      "compile_to: a folder for the dataset of convert(), which a thread of low priority makes "
+      "while the source is played. Each shard is played as soon as it is finished, and the batches "
+      "stay the same; the next start with the same folder resumes. threads: how many threads list "
+      "the source; 0 means one for each CPU. An image that cannot be read is a fault of its sample "
+      "(IntegrityOptions.on_fault). Warnings are issued as ConvertWarning. Raises sluice.Error.\n\n"
       "The other options are those of convert(). By default images keep their sizes, and JPEGs "
       "their pixels; size is (width, height).\n" +
       KeywordLines(keywords...);
@@ -271,20 +321,22 @@ void BindPlayed(nb::module_& module, const ConvertOptions& usual, const K&... ke
   bound.def(
       "__init__",
       [usual, keywords...](PySource* self, const SourceOrFolder& source,
-                           const std::optional<std::filesystem::path>& index, unsigned threads,
+                           const std::optional<std::filesystem::path>& index,
+                           const std::optional<std::filesystem::path>& compile_to, unsigned threads,
                            std::uint64_t max_pixels, ValueOf<ConvertOptions, K>... values) {
         ConvertOptions options = usual;
         (keywords.set(options, std::move(values)), ...);
         PlayOptions play;
         play.index = index.value_or(std::filesystem::path());
+        play.compile_to = compile_to.value_or(std::filesystem::path());
         play.threads = threads;
         play.max_pixels = max_pixels;
         ReadLimits limits;
         limits.max_pixels = max_pixels;
         new (self) PySource(PlayHere(source, options, std::move(play), limits));
       },
-      "source"_a, nb::kw_only(), "index"_a = nb::none(), "threads"_a = 0,
-      "max_pixels"_a = PlayOptions().max_pixels, ArgumentOf(keywords, usual)...);
+      "source"_a, nb::kw_only(), "index"_a = nb::none(), "compile_to"_a = nb::none(),
+      "threads"_a = 0, "max_pixels"_a = PlayOptions().max_pixels, ArgumentOf(keywords, usual)...);
   RefusePickling(
       bound,
       "a Source cannot be pickled; make it in each process that plays it, with an index, "

@@ -9,7 +9,8 @@
 // keys, in the same order: see PlayOptions. It takes the same options, except those about shards
 // (LoaderOptions::storage = Direct or Locked, stage, on_device.images). What a conversion saves is
 // done again in each epoch: a file is opened for each sample, images are decoded whole where a
-// stored JPEG is decoded in part, and all that is not a JPEG is encoded first.
+// stored JPEG is decoded in part, and all that is not a JPEG is encoded first. With `compile_to`,
+// it is done once, while the source is played.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,17 @@ struct PlayOptions {
   // none.
   std::filesystem::path index = {};
 
-  // Called with what a user should know: sources that are left out, and the warnings of Convert().
+  // A folder to compile the source into while it is played: the dataset that Convert() makes of the
+  // same source and options, byte for byte. A thread makes it at the lowest priority (nice 19), one
+  // more thread for every eight CPUs encodes, and each shard is played as soon as it is finished.
+  // The batches stay the same. An unfinished dataset is resumed by the next call with the same
+  // source, options and folder, or by Convert(); a finished one is played. Several processes may
+  // have the same folder: one of them compiles. See "Compile while you train" in reader/README.md.
+  // Empty: none.
+  std::filesystem::path compile_to = {};
+
+  // Called with what a user should know: sources that are left out, and the warnings of Convert();
+  // later, by another thread, if the source cannot be compiled any further.
   std::function<void(const std::string&)> on_warning = {};
   // Called while the source is listed: how many images were looked at, and how many there are.
   std::function<void(std::uint64_t, std::uint64_t)> on_look = {};
@@ -59,7 +70,8 @@ struct PlayOptions {
 //
 // The dataset's id covers names, sizes, labels, other values and options, so a ResumePoint fits
 // only the same list. After a request on `stop`, calls that wait for an object store end soon.
-// Errors: as of Convert(); kExists if the index is of another source or of other options.
+// Errors: as of Convert(); kExists if the index is of another source or of other options, or if the
+// folder of `compile_to` has anything else than the beginning or the whole of this dataset.
 std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source,
                                          const PlayOptions& options = {},
                                          const std::stop_token& stop = {});

@@ -105,16 +105,8 @@ void StoreFiles::Read(const std::string& key, std::uint64_t bytes, std::vector<s
   std::shared_ptr<Fetch> fetch;
   {
     const std::unique_lock lock(shared_->mutex);
-    const auto found = ahead_.find(key);
-    if (found != ahead_.end() && found->second->bytes == bytes) {
-      fetch = std::move(found->second);
-      ahead_.erase(found);
-      ahead_bytes_ -= bytes;
-    } else {
-      fetch = Begin(key, bytes);
-      const auto expected = expected_of_.find(key);
-      if (expected != expected_of_.end() && --expected->second == 0) expected_of_.erase(expected);
-    }
+    fetch = TakeExpected(key, bytes);
+    if (fetch == nullptr) fetch = Begin(key, bytes);
     BeginExpected();
   }
   Await(*fetch, give_up);
@@ -138,6 +130,26 @@ void StoreFiles::Expect(const std::string& key, std::uint64_t bytes) {
   expected_.emplace_back(key, bytes);
   ++expected_of_[key];
   BeginExpected();
+}
+
+void StoreFiles::Unexpect(const std::string& key, std::uint64_t bytes) {
+  const std::unique_lock lock(shared_->mutex);
+  TakeExpected(key, bytes);
+  BeginExpected();
+}
+
+std::shared_ptr<StoreFiles::Fetch> StoreFiles::TakeExpected(const std::string& key,
+                                                            std::uint64_t bytes) {
+  const auto found = ahead_.find(key);
+  if (found != ahead_.end() && found->second->bytes == bytes) {
+    std::shared_ptr<Fetch> fetch = std::move(found->second);
+    ahead_.erase(found);
+    ahead_bytes_ -= bytes;
+    return fetch;
+  }
+  const auto expected = expected_of_.find(key);
+  if (expected != expected_of_.end() && --expected->second == 0) expected_of_.erase(expected);
+  return nullptr;
 }
 
 void StoreFiles::ForgetExpected() {

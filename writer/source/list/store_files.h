@@ -77,6 +77,8 @@ class StoreFiles {
   // Announces that Read() will be called for this object: fetches it when there is room. Does not
   // wait.
   void Expect(const std::string& key, std::uint64_t bytes);
+  // Read() will not be called for that object, which may be expected.
+  void Unexpect(const std::string& key, std::uint64_t bytes);
   // Cancels all Expect() so far.
   void ForgetExpected();
 
@@ -98,6 +100,8 @@ class StoreFiles {
 
   std::shared_ptr<Fetch> Begin(const std::string& key, std::uint64_t bytes);
   void BeginExpected();
+  // The object's fetch ahead; null if it was not begun. It is expected once less.
+  std::shared_ptr<Fetch> TakeExpected(const std::string& key, std::uint64_t bytes);
   void Await(const Fetch& fetch, const std::atomic<bool>* give_up = nullptr) const;
 
   const std::stop_token stop_;
