@@ -100,6 +100,19 @@ std::vector<Measurement> EpochMeasurements(const EpochsRun& run) {
   return {rates, cpu, utilisation, joules, memory, cold};
 }
 
+Json DurationsJson(const LoaderStats& stats) {
+  const auto one = [](const DurationHistogram& histogram) {
+    return Json{{"count", histogram.count},
+                {"seconds", histogram.seconds},
+                {"p50_seconds", histogram.p50_seconds()},
+                {"p95_seconds", histogram.p95_seconds()},
+                {"p99_seconds", histogram.p99_seconds()}};
+  };
+  return {{"batch_wait", one(stats.batch_waits)},
+          {"sample_decode", one(stats.sample_decodes)},
+          {"block_read", one(stats.block_reads)}};
+}
+
 Json StagesJson(const std::vector<Stage>& stages) {
   auto list = Json::array();
   for (const Stage& stage : stages) {
@@ -164,6 +177,7 @@ Json JsonOf(const EpochReport& report) {
        {"dataset_bytes", run.dataset_bytes},
        {"image", {{"height", run.height}, {"width", run.width}, {"channels", run.channels}}},
        {"batch_wait_percentiles", WaitQuantiles(run)},
+       {"durations", DurationsJson(run.stats)},
        {"stages", StagesJson(report.stages)},
        {"other_cpus", run.other_cpus},
        {"choices",

@@ -16,6 +16,8 @@
 #include <optional>
 #include <vector>
 
+#include <sluice/duration_histogram.h>
+
 #include "format/disk/bytes.h"
 #include "format/disk/file.h"
 #include "format/disk/manifest.h"
@@ -63,6 +65,7 @@ class SampleSupply {
     std::uint64_t samples = 0;
     std::uint64_t bytes = 0;     // read
     std::uint64_t compiled = 0;  // further samples, read from a dataset
+    DurationHistogram reads;     // of each sample's bytes
   };
   virtual Work work() const noexcept = 0;
 };

@@ -5,7 +5,6 @@
 
 #include "format/random.h"
 #include "reader/dataset/options_of.h"
-#include "reader/decoding/stage_clock.h"
 
 namespace sluice {
 
@@ -32,6 +31,8 @@ RowWorker::RowWorker(const BatchRecipe& recipe, const DecodingContext& context, 
 
 RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t end) {
   Outcome outcome;
+  row_seconds_.clear();
+  if (times_rows_) row_begun_ = Clock::now();
   const std::size_t step = plain_ ? PlainCopy::kMaxRows : end - begin;
   for (std::size_t row = begin; row < end; row += step)
     if (!WorkStep(slot, row, std::min(row + step, end), outcome)) break;
@@ -49,6 +50,10 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
     if (slot.abandoned.load(std::memory_order_relaxed)) return false;
     if (row + 1 < end) reader_.Prefetch(slot, row + 1);
     const RowVerdict verdict = MakeRow(slot, row);
+    if (times_rows_) {
+      const Clock::time_point now = Clock::now();
+      row_seconds_.push_back(SecondsBetween(std::exchange(row_begun_, now), now));
+    }
     // A row that was given up is not a fault.
     if (verdict.failed() && slot.abandoned.load(std::memory_order_relaxed)) return false;
     if (!verdict.failed() && !verdict.unverified) shared_.Put(slot, row);

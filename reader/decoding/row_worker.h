@@ -9,6 +9,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "reader/batch/batch_recipe.h"
 #include "reader/decoding/cached_rows.h"
@@ -16,6 +17,7 @@
 #include "reader/decoding/plain_copy.h"
 #include "reader/decoding/row_sharing.h"
 #include "reader/decoding/sample_reader.h"
+#include "reader/decoding/stage_clock.h"
 
 namespace sluice {
 
@@ -47,6 +49,12 @@ class RowWorker {
 
   // Bytes of memory that a worker's thread takes at most.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
+
+  // Whether Work() times each row from now on, for rows that take so long that this costs nothing.
+  // Rows that are copied are never timed one by one.
+  void TimeRows(bool each) noexcept { times_rows_ = each && !plain_; }
+  // The seconds that each row of the last Work() took, if it timed them; else empty.
+  std::span<const double> row_seconds() const noexcept { return row_seconds_; }
 
   // Counts of the payloads so far. Copied rows count in `bytes`, but not in the counts of pixels.
   SampleReader::Decoded decoded() const noexcept {
@@ -97,7 +105,10 @@ class RowWorker {
   FileCheck files_;
   MutableRows::Memory user_memory_;
   std::vector<std::uint8_t> mix_scratch_;
-  DecodingCosts costs_;  // of the rows of one Work()
+  DecodingCosts costs_;  // of the rows of one Work(), as the next is
+  std::vector<double> row_seconds_;
+  bool times_rows_ = false;
+  Clock::time_point row_begun_;  // if times_rows_
 };
 
 }  // namespace sluice

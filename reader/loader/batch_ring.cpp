@@ -293,8 +293,9 @@ std::shared_ptr<const Slot> BatchRing::Deliver(const std::shared_ptr<Handle>& ha
   ++held_;
   const auto ready =
       std::ranges::count_if(planned_, [](const Slot* s) { return s->done == s->rows; });
-  measures_.CountBatch(slot.size, 1 + static_cast<std::uint64_t>(ready));
-  if (measures_.TuneNowAndThen()) NotifyTuned();
+  const Clock::time_point now = Clock::now();
+  measures_.CountBatch(slot.size, 1 + static_cast<std::uint64_t>(ready), now);
+  if (measures_.TuneNowAndThen(now)) NotifyTuned();
   handle->Take(slot);
   std::shared_ptr<const Slot> batch(handle, &slot);
   if (options_.diagnostics.repeat_first_batch) repeated_ = batch;
@@ -316,7 +317,7 @@ bool BatchRing::EndsEmptyEpoch(const Slot& slot) {
 std::shared_ptr<const Slot> BatchRing::Repeat() {
   cursor_.Advance();
   cursor_.HandOver();
-  measures_.CountBatch(repeated_->size, measures_.tuning().prefetch);
+  measures_.CountBatch(repeated_->size, measures_.tuning().prefetch, Clock::now());
   return repeated_;
 }
 
@@ -386,9 +387,10 @@ void BatchRing::NoteBatches(std::uint64_t epoch, std::uint64_t batches) {
   cursor_.NoteBatches(epoch, batches);
 }
 
-void BatchRing::SetReadAheadBytes(std::uint64_t bytes) {
+void BatchRing::SetReadAhead(std::uint64_t bytes, const DurationHistogram& reads) {
   const MutexLock lock(mutex_);
   measures_.counters.read_ahead_bytes = bytes;
+  if (measures_.counters.block_reads.count != reads.count) measures_.counters.block_reads = reads;
 }
 
 void BatchRing::Lengthen() {
@@ -510,19 +512,19 @@ std::size_t BatchRing::RowsAtOnce() const {
   return std::max<std::size_t>(1, static_cast<std::size_t>(kRunSeconds / row_seconds_));
 }
 
-bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent,
+bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const RowWork& work,
                            RowWorker& worker) {
   Slot& slot = *rows.slot;
   const MutexLock lock(mutex_);
-  measures_.counters += spent;
+  const std::size_t count = rows.end - rows.begin;
+  measures_.CountRows(count, work, worker.row_seconds());
   measures_.costs += outcome.costs;
   slot.left_out += outcome.left_out;
   if (outcome.error && (!slot.error || outcome.failed_row < slot.error_row)) {
     slot.error = std::move(outcome.error);
     slot.error_row = outcome.failed_row;
   }
-  const std::size_t count = rows.end - rows.begin;
-  row_seconds_ += 0.1 * (spent.decode_seconds / double(count) - row_seconds_);
+  row_seconds_ += 0.1 * (work.seconds / double(count) - row_seconds_);
   if (slot.done + count == slot.rows && !slot.error &&
       !slot.abandoned.load(std::memory_order_relaxed) &&
       (slot.left_out > 0 || setup_.recipe.closes_batches)) {

@@ -106,7 +106,8 @@ class BatchRing {
   bool Publish(const Planned& planned);
   void Lengthen();
   void NoteBatches(std::uint64_t epoch, std::uint64_t batches);
-  void SetReadAheadBytes(std::uint64_t bytes);  // those read since the loader began
+  // The bytes read ahead, and the waits for each block, since the loader began.
+  void SetReadAhead(std::uint64_t bytes, const DurationHistogram& reads);
 
   // --- The decoder threads' side.
 
@@ -121,11 +122,11 @@ class BatchRing {
 
   // Waits for rows to decode. `thread` counts from 0. Returns nothing once the ring is stopped.
   std::optional<Rows> TakeRows(unsigned thread);
-  // Reports rows as done. `spent` is added to the counters. Returns true if these were the batch's
-  // last rows and the batch needs closing; the thread must then close it and call Closed(). If the
-  // calling thread uploads batches, it uses `worker`, its own RowWorker, to decode the pictures
-  // that the device could not decode.
-  bool FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent,
+  // Reports rows as done, and counts `work`. Returns true if these were the batch's last rows and
+  // the batch needs closing; the thread must then close it and call Closed(). `worker` is the
+  // calling thread's own RowWorker: it may have timed single rows, and if the thread uploads
+  // batches, it decodes the pictures that the device could not decode.
+  bool FinishRows(const Rows& rows, RowWorker::Outcome outcome, const RowWork& work,
                   RowWorker& worker);
   void Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker);
 

@@ -12,11 +12,27 @@ void LoaderMeasures::Start(Clock::time_point now) noexcept {
     clock->Start(now);
 }
 
-void LoaderMeasures::CountBatch(std::size_t samples, std::uint64_t ready) noexcept {
-  if (counters.batches == 0) counters.first_wait_seconds = consumer_waits.Seconds(Clock::now());
+void LoaderMeasures::CountBatch(std::size_t samples, std::uint64_t ready,
+                                Clock::time_point now) noexcept {
+  const double waits = consumer_waits.Seconds(now);
+  counters.batch_waits.Add(waits - std::exchange(counted_waits_, waits));
+  if (counters.batches == 0) counters.first_wait_seconds = waits;
   ++counters.batches;
   counters.samples += samples;
   ready_batches_ += ready;
+}
+
+void LoaderMeasures::CountRows(std::size_t rows, const RowWork& work,
+                               std::span<const double> timed) noexcept {
+  counters.decode_seconds += work.seconds;
+  counters.decode_cpu_seconds += work.cpu_seconds;
+  counters.decode_major_faults += work.major_faults;
+  counters.payload_bytes += work.payload_bytes;
+  counters.picture_pixels += work.picture_pixels;
+  counters.shown_pixels += work.shown_pixels;
+  for (const double seconds : timed)
+    counters.sample_decodes.Add(seconds);
+  if (timed.empty()) counters.sample_decodes.Add(work.seconds / static_cast<double>(rows), rows);
 }
 
 LoaderStats LoaderMeasures::Now() const {
@@ -39,22 +55,22 @@ LoaderStats LoaderMeasures::Now() const {
   return stats;
 }
 
-bool LoaderMeasures::TuneNowAndThen() {
+bool LoaderMeasures::TuneNowAndThen(Clock::time_point now) {
   // An interval is so long that single batches do not matter, and so short that the loader learns
   // within an epoch.
   constexpr double kInterval = 0.25;  // seconds
   constexpr std::uint64_t kBatches = 8;
   if ((tuning_.fixed() && share_.fixed()) || counters.batches < learned_.batches + kBatches ||
-      SecondsBetween(start_, Clock::now()) < learned_.seconds + kInterval) {
+      SecondsBetween(start_, now) < learned_.seconds + kInterval) {
     return false;
   }
-  const LoaderStats now = Now();
-  const LoaderStats interval = now.Since(learned_);
+  const LoaderStats stats = Now();
+  const LoaderStats interval = stats.Since(learned_);
   const bool moved = share_.Learn(interval, std::exchange(costs, {}));
   // The numbers of threads and slots are tuned only by intervals in which the device's share stood
   // still.
   const bool changes = !moved && Tune(interval);
-  learned_ = now;
+  learned_ = stats;
   return changes;
 }
 

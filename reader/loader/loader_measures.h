@@ -8,16 +8,20 @@
 // how:
 //   reader/include/sluice/loader_stats.h
 //   reader/loader/loader_stats.cpp
+//   reader/loader/metrics_text.cpp
 //   reader/python/binding/stats.cpp
+//   samples/guides/metrics.md
 //   tests/reader/loader_stats_test.cpp
 //   bench/epoch/run.h                     this and the rest if `epoch` is to print it
 //   bench/epoch/run.cpp
 //   bench/epoch/report.cpp
 //   bench/epoch/json.cpp
 //   bench/report/SCHEMA.md
-//   not reader/loader/loader_threads.h    measures it
+//   not reader/loader/loader_measures.cpp   counts it
 //   not reader/loader/self_tuning.cpp     uses it
 #pragma once
+
+#include <span>
 
 #include <sluice/loader_stats.h>
 
@@ -27,6 +31,16 @@
 
 namespace sluice {
 
+// A decoding thread's work on a run of rows.
+struct RowWork {
+  double seconds = 0;
+  double cpu_seconds = 0;  // sampled, as the next is
+  std::uint64_t major_faults = 0;
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t picture_pixels = 0;
+  std::uint64_t shown_pixels = 0;
+};
+
 class LoaderMeasures {
  public:
   LoaderMeasures(const SelfTuning& tuning, DecodeOn decode) : tuning_(tuning), share_(decode) {}
@@ -34,7 +48,9 @@ class LoaderMeasures {
   // Called when the first epoch begins; later calls do nothing.
   void Start(Clock::time_point now) noexcept;
   // The consumer got a batch. `ready` is the number of batches that were ready, this one included.
-  void CountBatch(std::size_t samples, std::uint64_t ready) noexcept;
+  void CountBatch(std::size_t samples, std::uint64_t ready, Clock::time_point now) noexcept;
+  // A thread has made a run of rows. `timed`: the seconds of each, if the thread timed them.
+  void CountRows(std::size_t rows, const RowWork& work, std::span<const double> timed) noexcept;
 
   LoaderStats Now() const;
   const Tuning& tuning() const noexcept { return tuning_.now(); }
@@ -44,7 +60,7 @@ class LoaderMeasures {
   bool Tune(const LoaderStats& interval) { return tuning_.Learn(interval); }
   // Learns from the time since it last learned, if that was long enough. Returns whether the tuning
   // changed.
-  bool TuneNowAndThen();
+  bool TuneNowAndThen(Clock::time_point now);
 
   LoaderStats counters;  // only those that threads add to; Now() fills in the others
   DecodingCosts costs;   // since the loader last learned
@@ -58,6 +74,7 @@ class LoaderMeasures {
   bool started_ = false;
   Clock::time_point start_;
   std::uint64_t ready_batches_ = 0;  // summed over batches
+  double counted_waits_ = 0;         // of consumer_waits: in the histogram
   LoaderStats learned_;              // the figures when tuning_ last learned
 };
 

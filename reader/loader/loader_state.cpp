@@ -8,6 +8,9 @@
 // figures.
 #include "reader/loader/loader_state.h"
 
+#include <sluice/metrics.h>
+#include <sluice/shown_path.h>
+
 #include "reader/dataset/options_of.h"
 #include "reader/loader/checked_options.h"
 #include "reader/loader/loader_setup.h"
@@ -105,10 +108,25 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   }
   try {
     StartThreads();
+    Publish();
   } catch (...) {
     Stop();
     throw;
   }
+}
+
+void LoaderState::Publish() {
+  const BatchRecipe& recipe = setup_.recipe;
+  const DiagnosticsOptions& diagnostics = recipe.options.diagnostics;
+  if (diagnostics.metrics == nullptr) return;
+  const DatasetFacts& facts = *recipe.dataset.facts;
+  std::string dataset = facts.parts.empty() ? ShownPath(facts.folder.string()) : "";
+  for (const MixedDataset& part : facts.parts) {
+    if (!dataset.empty()) dataset += " + ";
+    dataset += ShownPath(part.dataset->facts->folder.string());
+  }
+  published_ = diagnostics.metrics->Add({{"dataset", dataset}, {"loader", diagnostics.name}},
+                                        [this] { return Stats(); });
 }
 
 // Where a thread knows what fails for lack of memory, it handles the lack itself. The handler here
@@ -179,6 +197,7 @@ void LoaderState::Stop() {
   if (ring_ == nullptr || !ring_->Stop()) return;
   for (std::thread& thread : threads_)
     thread.join();
+  published_.reset();  // after the threads, so that the last figures are published
   if (filler_ != nullptr) filler_->Stop();
   if (stage_ != nullptr) stage_->Close();
 }
@@ -223,6 +242,8 @@ LoaderStats LoaderState::Stats() {
     const SampleSupply::Work work = supply->work();
     stats.file_read_seconds = work.reading - made_before_.reading;
     stats.file_make_seconds = work.making - made_before_.making;
+    stats.block_reads = work.reads;
+    stats.block_reads -= made_before_.reads;
   }
   if (store_ != nullptr) stats.taken_rows = store_->taken();
   if (cache_ != nullptr) {

@@ -63,6 +63,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
 
  private:
   void StartThreads();
+  void Publish();
   DecodingContext Context();
   void StartThread(std::function<void()> run);
 
@@ -82,6 +83,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::unique_ptr<BlockSource> source_;  // used by the planner only
   std::unique_ptr<RowMaker> rows_;
   std::vector<std::thread> threads_;  // planner first
+  std::shared_ptr<void> published_;   // LoaderOptions::diagnostics.metrics calls Stats()
 };
 
 }  // namespace sluice

@@ -12,9 +12,9 @@ void DecoderThread::Run() {
 }
 
 void DecoderThread::Decode(const BatchRing::Rows& rows) {
-  LoaderStats spent;
-  RowWorker::Outcome outcome = Work(rows, spent);
-  if (!ring_.FinishRows(rows, std::move(outcome), spent, worker_)) return;
+  RowWork work;
+  RowWorker::Outcome outcome = Work(rows, work);
+  if (!ring_.FinishRows(rows, std::move(outcome), work, worker_)) return;
   std::optional<Error> error;
   try {
     error = worker_.Close(*rows.slot);
@@ -24,7 +24,7 @@ void DecoderThread::Decode(const BatchRing::Rows& rows) {
   ring_.Closed(rows, std::move(error), worker_);
 }
 
-RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats& spent) {
+RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& work) {
   const Clock::time_point begin = Clock::now();
   const SampleReader::Decoded before = worker_.decoded();
   RowWorker::Outcome outcome;
@@ -36,12 +36,15 @@ RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats&
   }
   const Clock::time_point end = Clock::now();
   usage_.Sample(end);
-  usage_.MoveTo(spent);
-  spent.decode_seconds = SecondsBetween(begin, end);
+  usage_.MoveTo(work);
+  work.seconds = SecondsBetween(begin, end);
   const SampleReader::Decoded after = worker_.decoded();
-  spent.payload_bytes = after.bytes - before.bytes;
-  spent.picture_pixels = after.picture_pixels - before.picture_pixels;
-  spent.shown_pixels = after.shown_pixels - before.shown_pixels;
+  work.payload_bytes = after.bytes - before.bytes;
+  work.picture_pixels = after.picture_pixels - before.picture_pixels;
+  work.shown_pixels = after.shown_pixels - before.shown_pixels;
+  // Reading the clock takes some 25 ns: a thousandth of such a row.
+  constexpr double kTimedRow = 30e-6;  // seconds
+  worker_.TimeRows(work.seconds > kTimedRow * double(rows.end - rows.begin));
   if (trace_ != nullptr) {
     trace_->Add(SlotEvent(TraceEvent::Kind::kDecode, number_ + 1, rows, begin, end));
   }
@@ -74,7 +77,7 @@ void PlannerThread::Run() {
 
 void PlannerThread::Forget() {
   planner_.Cancel();
-  ring_.SetReadAheadBytes(source_.bytes_read());
+  ring_.SetReadAhead(source_.bytes_read(), source_.reads());
   for (const InHand& batch : in_hand_)
     ring_.GiveBack(*batch.planned.slot);
   in_hand_.clear();
@@ -116,7 +119,7 @@ void PlannerThread::AwaitFirst() {
   } catch (const std::bad_alloc&) {
     slot.error = OutOfMemory();
   }
-  ring_.SetReadAheadBytes(source_.bytes_read());
+  ring_.SetReadAhead(source_.bytes_read(), source_.reads());
   std::optional<TraceEvent> event;
   const std::shared_ptr<LoaderTrace>& trace = setup_.recipe.options.diagnostics.trace;
   if (trace != nullptr) {

@@ -105,9 +105,9 @@ class ThreadUsage {
     major_faults_ = static_cast<std::uint64_t>(usage.ru_majflt);
   }
   // Adds the use since the last call.
-  void MoveTo(LoaderStats& stats) noexcept {
-    stats.decode_cpu_seconds += cpu_seconds_ - moved_cpu_seconds_;
-    stats.decode_major_faults += major_faults_ - moved_major_faults_;
+  void MoveTo(RowWork& work) noexcept {
+    work.cpu_seconds += cpu_seconds_ - moved_cpu_seconds_;
+    work.major_faults += major_faults_ - moved_major_faults_;
     moved_cpu_seconds_ = cpu_seconds_;
     moved_major_faults_ = major_faults_;
   }
@@ -140,7 +140,7 @@ class DecoderThread {
   void Decode(const BatchRing::Rows& rows);
 
  private:
-  RowWorker::Outcome Work(const BatchRing::Rows& rows, LoaderStats& spent);
+  RowWorker::Outcome Work(const BatchRing::Rows& rows, RowWork& work);
 
   const unsigned number_;
   LoaderTrace* const trace_;  // may be null

@@ -1,6 +1,7 @@
 #include "reader/reading/block_source.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "format/disk/sample_supply.h"
 #include "reader/dataset/options_of.h"
@@ -48,6 +49,21 @@ std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
     ranges.push_back(run);
   }
   return ranges;
+}
+
+void BlockSource::Await(std::uint64_t count) {
+  using Clock = std::chrono::steady_clock;
+  if (finished_ >= count) return;
+  Clock::time_point begun = Clock::now();
+  while (finished_ < count && !GivesUp()) {
+    const std::uint64_t before = finished_;
+    AwaitSome();
+    if (finished_ == before) continue;
+    const Clock::time_point now = Clock::now();
+    reads_.Add(std::chrono::duration<double>(now - begun).count());
+    reads_.Add(0, finished_ - before - 1);  // these were there by then
+    begun = now;
+  }
 }
 
 std::unique_ptr<BlockSource> MakeBlockSource(const BlockSource::Wanted& wanted,

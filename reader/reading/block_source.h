@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 
+#include <sluice/duration_histogram.h>
 #include <sluice/loader_options.h>
 
 #include "reader/dataset/dataset_state.h"
@@ -55,7 +56,7 @@ class BlockSource {
   virtual void CloseAll() = 0;
   // Returns when the first `count` blocks ever opened have been read, or early if the give-up flag
   // is set.
-  virtual void Await(std::uint64_t count) = 0;
+  void Await(std::uint64_t count);
   // Forgets blocks that were opened and are not read yet.
   virtual void Cancel() = 0;
 
@@ -73,12 +74,17 @@ class BlockSource {
   // Whether another batch may be planned without waiting.
   bool HasRoom() const noexcept { return begun_ == opened_ && bytes_in_flight_ < depth_bytes_; }
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
+  // How long Await() waited for each block.
+  const DurationHistogram& reads() const noexcept { return reads_; }
 
   // The bytes that may be in flight.
   std::uint64_t depth_bytes() const noexcept { return depth_bytes_; }
   virtual void SetDepth(std::uint64_t bytes) noexcept { depth_bytes_ = bytes; }
 
  protected:
+  // Await()'s step: begins reads, and finishes the first of the blocks that are being read or waits
+  // for a part of them.
+  virtual void AwaitSome() = 0;
   explicit BlockSource(const Wanted& wanted)
       : dataset_(wanted.dataset),
         choice_(wanted.choice),
@@ -104,6 +110,7 @@ class BlockSource {
   std::uint64_t bytes_read_ = 0;
 
  private:
+  DurationHistogram reads_;
   // Enough for the queues of fast disks.
   std::uint64_t depth_bytes_ = std::uint64_t{16} << 20;
 };

@@ -291,11 +291,9 @@ void MappedBlocks::Suggest(std::uint64_t block) {
   if (behind_) behind_->Expect(block);
 }
 
-void MappedBlocks::Await(std::uint64_t count) {
-  while (finished_ < count && !GivesUp()) {
-    Begin();
-    if (!in_flight_.empty()) FinishFront();
-  }
+void MappedBlocks::AwaitSome() {
+  Begin();
+  if (!in_flight_.empty()) FinishFront();
 }
 
 void MappedBlocks::FinishFront() {

@@ -97,7 +97,6 @@ class MappedBlocks : public BlockSource {
   bool UsesRows() const noexcept override { return behind_.has_value(); }
   void EndBatch() override;
   void CloseAll() override;
-  void Await(std::uint64_t count) override;
   void Cancel() override;
   bool holds_blocks() const noexcept override { return false; }
   bool MayTakeSuggestions() const noexcept override;
@@ -105,6 +104,7 @@ class MappedBlocks : public BlockSource {
   void Suggest(std::uint64_t block) override;
 
  private:
+  void AwaitSome() override;
   // A wanted part of a block. `there` says whether the part was in this process's page tables
   // already. If the dataset fits into memory, most parts that an earlier epoch has read are there.
   struct Part {

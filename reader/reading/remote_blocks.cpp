@@ -176,11 +176,9 @@ bool RemoteBlocks::Start(Pending& pending) {
   return true;
 }
 
-void RemoteBlocks::Await(std::uint64_t count) {
-  while (finished_ < count && !GivesUp()) {
-    Begin();
-    if (next_ > 0) FinishFront();
-  }
+void RemoteBlocks::AwaitSome() {
+  Begin();
+  if (next_ > 0) FinishFront();
 }
 
 void RemoteBlocks::FinishFront() {

@@ -53,7 +53,6 @@ class RemoteBlocks : public BlockSource {
   std::shared_ptr<const HeldBlock> Use(std::uint64_t block) override;
   void EndBatch() override;
   void CloseAll() override { open_.Clear(); }
-  void Await(std::uint64_t count) override;
   void Cancel() override;
   void SetDepth(std::uint64_t bytes) noexcept override;
   bool holds_blocks() const noexcept override { return true; }
@@ -66,6 +65,7 @@ class RemoteBlocks : public BlockSource {
                                                 const ShardUse& shard, std::uint32_t block);
 
  private:
+  void AwaitSome() override;
   // A block that was opened, and has not been read yet.
   struct Pending {
     std::uint64_t number = 0;

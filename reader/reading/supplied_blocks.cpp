@@ -11,8 +11,8 @@ void SuppliedBlocks::Open(std::uint64_t block, std::uint64_t /*rows*/) {
   supply_.Expect(first.shard, first.block);
 }
 
-void SuppliedBlocks::Await(std::uint64_t count) {
-  finished_ = count;
+void SuppliedBlocks::AwaitSome() {
+  finished_ = opened_;
   bytes_read_ = supply_.work().bytes - read_before_;
 }
 

@@ -23,7 +23,6 @@ class SuppliedBlocks : public BlockSource {
   bool UsesRows() const noexcept override { return false; }
   void EndBatch() override {}
   void CloseAll() override {}
-  void Await(std::uint64_t count) override;
   void Cancel() override;
   bool holds_blocks() const noexcept override { return true; }
 
@@ -34,6 +33,7 @@ class SuppliedBlocks : public BlockSource {
                                                const std::atomic<bool>* give_up);
 
  private:
+  void AwaitSome() override;
   SampleSupply& supply_;
   const std::uint64_t read_before_;  // bytes, by others and before this object was made
 };

@@ -67,6 +67,7 @@ OPTIONS = {
                                "Stage", "SharedRows", "RingOptions", "OutputOptions", "BoxRule", "IntegrityOptions",
                                "OnDevice", "DiagnosticsOptions", "Column", "RowOptions", "LabelFiles", "LabelOptions", "SplitPart",
                                "AnnotationParts", "OutputSize")},
+    "MetricsOptions": "Metrics",
 }
 
 
@@ -139,7 +140,8 @@ def test_memory_has_every_member_of_loader_memory(raw):
 
 def test_every_enumerator_exists():
     strings = {"ErrorCode", "DType", "FieldKind", "Role", "PixelType", "Codec", "ElementType"}
-    without = {"Duplicates", "Changes", "NumberForm"}  # of merging; of how options are declared
+    # Of merging; of how options are declared; of Metrics, which chooses by the request.
+    without = {"Duplicates", "Changes", "NumberForm", "MetricsFormat"}
     kinds = [sluice.ConvertSource.Kind, sluice.TraceEvent.Kind]
     for name, body in ENUMS:
         names = re.findall(r"\bk([A-Z0-9]\w*)", body)

@@ -71,7 +71,7 @@ def test_every_keyword_of_a_step_or_group_is_an_attribute():
         if issubclass(one, enum.Enum):  # enumerations have a signature since Python 3.12
             continue
         if one.__reduce__ is object.__reduce__:
-            assert name in ("NativeFunction", "LoaderTrace"), name
+            assert name in ("NativeFunction", "LoaderTrace", "Metrics"), name
             continue
         made += 1
         assert set(one.__signature__.parameters) <= set(dir(one)), name
@@ -191,6 +191,7 @@ class Given:
         self.objects = {
             "Sample": dataset[3], "Dataset": dataset, "Batch": batch, "Array": batch["image"], "Ragged": batch["boxes"],
             "Loader": self.loader, "Epoch": epoch, "Field": dataset.fields[1], "LoaderStats": self.loader.stats(),
+            "DurationHistogram": self.loader.stats().batch_waits,
             "LoaderTrace": self.loader_trace(), "TraceEvent": self.event(), "SampleFault": self.loader.faults()[0],
             "ConvertSource": source, "Mixture": sluice.Mixture([raw, raw]), "NativeFunction": sluice.NativeFunction(8),
             "SampleList": sluice.SampleList.of([1, 2]), "Stage": sluice.Stage("/nvme", 100), "Error": sluice.Error("x"),

@@ -198,6 +198,7 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   more.decode_wait_seconds = 12;
   more.decode_cpu_seconds = 13;
   more.decode_major_faults = 14;
+  more.batch_waits.Add(0.5, 3);
   more.upload_bytes = 15;
   more.device_pictures = 28;
   more.device_decode_seconds = 29;
@@ -238,6 +239,8 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   CHECK(total.decode_cpu_seconds == 113);
   CHECK(total.Since(earlier).decode_cpu_seconds == 13);
   CHECK(total.decode_major_faults == 114);
+  CHECK(total.batch_waits.count == 3);
+  CHECK(total.Since(more).batch_waits.seconds == 0);
   CHECK(total.Since(earlier).decode_major_faults == 14);
   CHECK(total.upload_bytes == 115);
   CHECK(total.Since(earlier).upload_bytes == 15);

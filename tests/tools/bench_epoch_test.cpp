@@ -162,6 +162,12 @@ TEST_CASE("a result has the schema, the machine, and each measurement with all i
   for (std::size_t i = 0; i < 4; ++i)
     CHECK(rates["values"][i] == answer["epochs"][i]["images_per_second"]);
   CHECK(answer["batch_wait_percentiles"].size() == 101);
+  std::uint64_t batches = 0;
+  for (const auto& epoch : answer["epochs"])
+    batches += epoch["batches"].get<std::uint64_t>();
+  CHECK(answer["durations"]["batch_wait"]["count"] == batches);
+  CHECK(answer["durations"]["sample_decode"]["count"] > 0);
+  CHECK(answer["durations"]["block_read"]["p99_seconds"] >= 0);
   CHECK(answer["stages"].size() == 3);
   const nlohmann::json& decode = answer["stages"][1];
   CHECK(decode["images"] == 4 * 30);

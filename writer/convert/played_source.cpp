@@ -399,8 +399,12 @@ class PlayedSource final : public SampleSupply {
     const auto seconds = [](const std::atomic<std::uint64_t>& nanoseconds) {
       return 1e-9 * static_cast<double>(nanoseconds.load(std::memory_order_relaxed));
     };
-    return {seconds(reading_), seconds(making_), made_.load(std::memory_order_relaxed),
-            bytes_.load(std::memory_order_relaxed), compiled_.load(std::memory_order_relaxed)};
+    return {seconds(reading_),
+            seconds(making_),
+            made_.load(std::memory_order_relaxed),
+            bytes_.load(std::memory_order_relaxed),
+            compiled_.load(std::memory_order_relaxed),
+            Reads()};
   }
 
  private:
@@ -435,6 +439,10 @@ class PlayedSource final : public SampleSupply {
                       {&encoded, 1});
   }
   void CheckTime(std::size_t source) const;
+  DurationHistogram Reads() const {
+    const std::lock_guard lock(mutex_);
+    return reads_;
+  }
 
   const ConversionInput input_;
   const RowLayout layout_;
@@ -446,8 +454,9 @@ class PlayedSource final : public SampleSupply {
   // Empty if other values need the image's file.
   std::vector<std::atomic<std::uint64_t>> images_;
 
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Maker>> idle_;           // guarded by mutex_
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Maker>> idle_;  // guarded by mutex_, as the next is
+  DurationHistogram reads_;
   std::atomic<std::uint64_t> reading_{0}, making_{0};  // nanoseconds
   std::atomic<std::uint64_t> made_{0}, bytes_{0}, compiled_{0};
   std::optional<SourceCompiler> compiler_;  // its thread uses the other members
@@ -598,6 +607,7 @@ Outcome PlayedSource::Encode(std::size_t source, const std::atomic<bool>* give_u
   made_.fetch_add(1, std::memory_order_relaxed);
   if (with_image) bytes_.fetch_add(input_.sources.sources[source].bytes, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
+  if (with_image) reads_.Add(std::chrono::duration<double>(maker->read - start).count());
   idle_.push_back(std::move(maker));
   return outcome;
 }

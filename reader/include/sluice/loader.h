@@ -21,6 +21,7 @@
 #include <sluice/loader_options.h>
 #include <sluice/loader_stats.h>
 #include <sluice/loader_trace.h>
+#include <sluice/metrics.h>
 #include <sluice/mixture.h>
 #include <sluice/sample_fault.h>
 

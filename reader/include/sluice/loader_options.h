@@ -33,6 +33,7 @@
 namespace sluice {
 
 class LoaderTrace;
+class Metrics;
 
 // LoaderOptions::order. Every member changes the order.
 struct OrderOptions {
@@ -328,6 +329,12 @@ struct DiagnosticsOptions {
   // To measure a training alone: every batch of every epoch is the first one, handed over again at
   // no cost. Its epoch(), index() and size do not change.
   bool repeat_first_batch = false;
+  // Publishes LoaderStats for dashboards, in a file or at an address: see metrics.h. Several
+  // loaders may share it. Labels: "dataset" (its path or URL), "loader" and "rank".
+  std::shared_ptr<Metrics> metrics = {};
+  // The label "loader". If two loaders that share `metrics` have the same name and dataset, the
+  // later one gets NAME-2.
+  std::string name = "loader";
 };
 
 // The options of a Loader. The everyday ones come first, the rest are in groups.

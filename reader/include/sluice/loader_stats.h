@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include <sluice/duration_histogram.h>
 #include <sluice/rank.h>
 
 namespace sluice {
@@ -76,7 +77,18 @@ struct LoaderStats {
   double first_wait_seconds = 0;     // of that: for the first batch of all
   double consumer_seconds = 0;       // the consumer had its batch: training
   double ready_batches = 0;          // mean number ready when the consumer asked for one
-  std::uint64_t prefetch = 0;        // batches decoded ahead, as set or as chosen
+  // How long single waits and samples took; quantiles in seconds. The consumer's wait for each
+  // batch: 0 if it was ready.
+  DurationHistogram batch_waits;
+  // Making each sample's row: its checksum, decoding, steps and sample_function. Rows that take
+  // less than 30 us are not timed one by one: each counts with the mean of the rows that its thread
+  // made in one go.
+  DurationHistogram sample_decodes;
+  // The planning thread's wait for each block to be in memory: short if the block was there, or
+  // was read ahead in time. Nothing is counted for Shuffle::kRandom in files. Of a source that is
+  // played without a conversion: reading each sample's file, as file_read_seconds.
+  DurationHistogram block_reads;
+  std::uint64_t prefetch = 0;  // batches decoded ahead, as set or as chosen
   // The settings that the loader uses, as set or as chosen, and how often it has changed them.
   unsigned threads = 1;     // without those that rest; 0: the thread that asks for batches decodes
   double device_share = 0;  // of all pictures, 0 to 1: offered to the device to decode

@@ -12,6 +12,7 @@
 #include <sluice/dataset.h>
 #include <sluice/device.h>
 #include <sluice/dlpack.h>
+#include <sluice/duration_histogram.h>
 #include <sluice/error.h>
 #include <sluice/geometric_transform.h>
 #include <sluice/image.h>
@@ -20,6 +21,7 @@
 #include <sluice/loader_options.h>
 #include <sluice/loader_stats.h>
 #include <sluice/loader_trace.h>
+#include <sluice/metrics.h>
 #include <sluice/mixture.h>
 #include <sluice/order.h>
 #include <sluice/pad.h>

@@ -1,11 +1,78 @@
 // A loader's measurements of itself: figures, faults, memory, and the record of its threads.
 #include <chrono>
+#include <cstdio>
+
+#include <sluice/metrics.h>
 
 #include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
 
 namespace {
+
+void BindHistogram(nb::module_& module) {
+  nb::class_<DurationHistogram>(module, "DurationHistogram",
+                                "How often something took how long, in seconds")
+      .def_ro("count", &DurationHistogram::count, "How many were counted")
+      .def_ro("seconds", &DurationHistogram::seconds, "Their sum")
+      .def_prop_ro("p50_seconds",
+                   [](const DurationHistogram& histogram) { return histogram.p50_seconds(); })
+      .def_prop_ro("p95_seconds",
+                   [](const DurationHistogram& histogram) { return histogram.p95_seconds(); })
+      .def_prop_ro("p99_seconds",
+                   [](const DurationHistogram& histogram) { return histogram.p99_seconds(); })
+      .def("quantile_seconds", &DurationHistogram::QuantileSeconds, "q"_a,
+           "The duration that the share q of all did not exceed, wrong by at most a quarter; 0 if "
+           "nothing was counted")
+      .def(
+          "buckets",
+          [](const DurationHistogram& histogram) {
+            std::vector<std::pair<double, std::uint64_t>> buckets;
+            for (std::size_t i = 0; i < DurationHistogram::kBuckets; ++i)
+              buckets.emplace_back(DurationHistogram::EndSeconds(i), histogram.counts[i]);
+            return buckets;
+          },
+          "For each bucket, its end in seconds and how many it has")
+      .def("__repr__", [](const DurationHistogram& histogram) {
+        std::array<char, 128> text{};
+        std::snprintf(text.data(), text.size(), "%llu: p50 %.3g s, p95 %.3g s, p99 %.3g s",
+                      static_cast<unsigned long long>(histogram.count), histogram.p50_seconds(),
+                      histogram.p95_seconds(), histogram.p99_seconds());
+        return std::string(text.data());
+      });
+}
+
+void BindMetrics(nb::module_& module) {
+  nb::class_<Metrics>(module, "Metrics",
+                      "Publishes the figures of the loaders made with DiagnosticsOptions(metrics=) "
+                      "for dashboards, by a thread of its own. `where` is a file (\"x.prom\", for "
+                      "node_exporter), \"127.0.0.1:9464\", \"localhost:9464\", \"[::1]:9464\" or "
+                      "\"unix:/path\" (for Prometheus), or \"\": then only text() gives them. "
+                      "`every`: how often a file is written, in seconds. `beyond_loopback` allows "
+                      "an address that other machines reach")
+      .def(
+          "__init__",
+          [](Metrics* self, const std::filesystem::path& where, double every,
+             bool beyond_loopback) {
+            if (!(every >= 0.01 && every <= 86400)) {
+              throw Error(ErrorCode::kInvalidArgument,
+                          "every is a number of seconds, 0.01 to 86400");
+            }
+            const std::chrono::duration<double> seconds(every);
+            new (self) Metrics(where.string(),
+                               {.every = std::chrono::ceil<std::chrono::milliseconds>(seconds),
+                                .beyond_loopback = beyond_loopback});
+          },
+          "where"_a = "", nb::kw_only(), "every"_a = 10.0, "beyond_loopback"_a = false)
+      .def(
+          "text", [](const Metrics& metrics) { return metrics.Text(); },
+          nb::call_guard<nb::gil_scoped_release>(),
+          "The figures of all these loaders, as OpenMetrics text")
+      .def_prop_ro("address", &Metrics::address,
+                   "`where`, with the port that the system chose if it was 0")
+      .def_prop_ro("last_error", &Metrics::last_error,
+                   "Why the file could not be written last time; empty if it was written");
+}
 
 void BindFigures(nb::module_& module) {
   Words<Bound>(module, "Bound", "The bottleneck of a training, as far as the loader can see")
@@ -61,6 +128,11 @@ void BindFigures(nb::module_& module) {
       .def_ro("first_wait_seconds", &LoaderStats::first_wait_seconds)
       .def_ro("consumer_seconds", &LoaderStats::consumer_seconds)
       .def_ro("ready_batches", &LoaderStats::ready_batches)
+      .def_ro("batch_waits", &LoaderStats::batch_waits, "The consumer's wait for each batch")
+      .def_ro("sample_decodes", &LoaderStats::sample_decodes,
+              "Making each sample's row: checksum, decoding, steps, sample_function")
+      .def_ro("block_reads", &LoaderStats::block_reads,
+              "The planning thread's wait for each block to be in memory")
       .def_ro("prefetch", &LoaderStats::prefetch)
       .def_ro("threads", &LoaderStats::threads)
       .def_ro("device_share", &LoaderStats::device_share)
@@ -75,6 +147,13 @@ void BindFigures(nb::module_& module) {
       .def_ro("epoch_samples", &LoaderStats::epoch_samples)
       .def_ro("epoch_samples_of_all", &LoaderStats::epoch_samples_of_all)
       .def("since", &LoaderStats::Since, "earlier"_a, "The difference to an earlier snapshot")
+      .def(
+          "open_metrics",
+          [](const LoaderStats& stats, const MetricLabels& labels) {
+            return OpenMetricsText(stats, labels);
+          },
+          "labels"_a = MetricLabels(),
+          "These figures as OpenMetrics text, with labels by name; \"rank\" is added")
       .def_prop_ro("bound", [](const LoaderStats& stats) { return stats.bound(); })
       .def_prop_ro("verdict", verdict,
                    "What holds the training back, with figures and what to change")
@@ -146,6 +225,8 @@ NamedNumbers MemoryOf(const LoaderMemory& memory) {
 }
 
 void BindStats(nb::module_& module) {
+  BindHistogram(module);
+  BindMetrics(module);
   BindFigures(module);
   BindFaults(module);
   BindTrace(module);

@@ -345,12 +345,10 @@ void DirectBlocks::Continue(Pending& pending) {
   if (pending.done && pending.failed) pending.held->Forget();
 }
 
-void DirectBlocks::Await(std::uint64_t count) {
-  while (finished_ < count && !GivesUp()) {
-    Begin();
-    if (reads_in_flight_ > 0 && !pending_.front().done) FinishRead();
-    Pop();
-  }
+void DirectBlocks::AwaitSome() {
+  Begin();
+  if (reads_in_flight_ > 0 && !pending_.front().done) FinishRead();
+  Pop();
 }
 
 void DirectBlocks::Pop() {

@@ -106,11 +106,11 @@ class DirectBlocks : public BlockSource {
   std::shared_ptr<const HeldBlock> Use(std::uint64_t block) override;
   void EndBatch() override { Begin(); }
   void CloseAll() override { open_.Clear(); }
-  void Await(std::uint64_t count) override;
   void Cancel() override;
   bool holds_blocks() const noexcept override { return true; }
 
  private:
+  void AwaitSome() override;
   // A block that was opened, and has not been read yet.
   struct Pending {
     std::uint64_t number = 0;
