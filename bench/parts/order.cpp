@@ -215,10 +215,12 @@ constexpr const char* kOrderDescription =
     "After the loader's own orders comes a shuffled list of all samples, to compare with. Made-up "
     "datasets have 1000 classes, once permuted (as sluice convert stores samples) and once sorted "
     "by class.\n\n"
-    "With --ranks, order instead deals epochs to that many ranks, by lanes and by shards. It shows "
-    "the time and memory that a rank's order takes, what its first batch opens (as after a resume "
-    "with a different number of ranks), its rows, and what it reads, as a multiple of its share of "
-    "the dataset. Each figure is the largest of four ranks; for reading, it is the range.\n";
+    "With --ranks, order instead deals epochs to that many ranks, by lanes and by shards. Of four "
+    "of "
+    "them it shows how long a rank's order takes to set up, its memory, how many blocks its first "
+    "batch opens (as after a resume with a different number of ranks), how many rows it gets, and "
+    "how much it reads, as a multiple of its share of the dataset. It prints the largest figure of "
+    "the four; for reading, the smallest and the largest.\n";
 
 constexpr const char* kOrderExamples =
     "\n"
@@ -350,8 +352,9 @@ void ReportOrders(const OrderArguments& arguments, const std::vector<SizeFigures
   }
   part.text = table.Text();
   part.AddNote(Format(
-      "batches have %llu samples, and epochs %u lanes; figures are medians of %llu epochs on "
-      "one thread; the first size is that of the dataset, the others are made up",
+      "batches have %llu samples, and epochs %u lanes; times are medians of %llu epochs on one "
+      "thread, memory is the largest; the first size is that of the dataset, the others are made "
+      "up",
       static_cast<unsigned long long>(arguments.batch_size), arguments.lanes,
       static_cast<unsigned long long>(arguments.rounds)));
   part.members["sizes"] = std::move(list);

@@ -183,10 +183,10 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
               std::to_string(start.shard_ranks));
   if (point.list != start.list) {
     RefuseResume(
-        "was saved with another list of samples (LoaderOptions::order.samples, or batches composed "
-        "by order.batches, or another mixture: weights, length, shares, and with shares of each "
-        "batch its batch_size and world size); use the same, or leave resume_from empty to start "
-        "anew");
+        "was saved with other samples: with another LoaderOptions::order.samples or order.batches, "
+        "or with another mixture (its weights, length or shares; with shares of each batch, also "
+        "batch_size and world_size must be the same). Use the same, or leave resume_from empty to "
+        "start anew");
   }
   if (point.position % global_batch != 0) {
     RefuseResume(

@@ -201,7 +201,8 @@ TEST_CASE(
   CHECK(ManifestRefusal(Seal(text))->code() == ErrorCode::kUnsupported);
 }
 
-TEST_CASE("a member \"shards\" that is not the dataset's own is kept like other unknown members") {
+TEST_CASE(
+    "a \"shards\" inside another member stays there, and a member with an empty name is kept") {
   const std::string made = R"("made":{"by":"hand","shards":[1,2]},"":[3,4],)";
   Id128 id;
   const Manifest manifest =

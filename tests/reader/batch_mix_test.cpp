@@ -75,7 +75,8 @@ TEST_CASE("With an alpha close to 0, a share is 0 or 1") {
   CHECK(ones == Approx(200).margin(60));
 }
 
-TEST_CASE("A cut lies inside the image and covers its share unless an edge cuts it off") {
+TEST_CASE(
+    "A cut lies inside the image and covers all but the image's share unless an edge cuts it off") {
   for (std::uint64_t i = 0; i < 2000; ++i) {
     RandomStream draws = StreamOf(i);
     const CutRectangle cut = DrawCut(0.75, 40, 20, draws);
