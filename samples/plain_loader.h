@@ -87,7 +87,8 @@ class PlainDecoder {
   std::size_t height() const noexcept { return height_; }
 
   // Resizes the part of the picture to side x side pixels, first in height, then in width. The
-  // triangle filter spans an output pixel to either side, but never less than an input pixel.
+  // triangle filter reaches to either side by the width of an output pixel, but at least by that of
+  // an input pixel.
   void Resize(const PlainCrop& crop, std::size_t side, bool flip, std::uint8_t* out) {
     MakeWeights(crop.width, side, across_);
     MakeWeights(crop.height, side, down_);
@@ -179,8 +180,9 @@ class PlainDecoder {
   std::vector<float> lines_;
 };
 
-// torchvision's rule: 8% to 100% of the area, aspect ratio 3/4 to 4/3. If ten attempts do not fit
-// into the picture, the largest part in its middle that has such a ratio.
+// Draws a crop by torchvision's rule: 8% to 100% of the area, aspect ratio 3/4 to 4/3. If ten
+// attempts do not fit into the picture, returns the largest part in its middle that has such a
+// ratio.
 inline PlainCrop DrawCrop(std::size_t width, std::size_t height, std::mt19937_64& random) {
   std::uniform_real_distribution<double> area(0.08, 1), ratio(std::log(3.0 / 4), std::log(4.0 / 3));
   for (int attempt = 0; attempt < 10; ++attempt) {
@@ -249,6 +251,7 @@ class PlainLoader {
     std::vector<std::uint8_t> pixels;
     std::size_t left = 0;  // rows not decoded yet
   };
+  // Ends the worker threads: leaves them no file to take, and no reason to wait for room.
   struct Ender {
     PlainLoader& loader;
     ~Ender() {
@@ -334,6 +337,6 @@ class PlainLoader {
   std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t consumed_ = 0;  // number of batches
+  std::size_t consumed_ = 0;  // batches that the consumer has finished with
   std::exception_ptr failure_;
 };

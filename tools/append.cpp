@@ -48,7 +48,8 @@ struct AppendArguments {
   EditOutput output;
 };
 
-// nullopt after an interruption, which a message on standard error has reported.
+// Converts the source and adds its samples. Returns nullopt after an interruption, which a message
+// on standard error has reported.
 std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::string& dataset) {
   const std::string name = NameOf(arguments.source);
   const cli::Interrupt interrupt;
@@ -89,7 +90,8 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   return summary;
 }
 
-// False after an interruption, which a message on standard error has reported.
+// Writes all samples in a new order. Returns false after an interruption, which a message on
+// standard error has reported.
 bool RunRepack(const AppendArguments& arguments, const std::string& dataset, EditSummary& made) {
   const bool done = RunEdit(
       arguments.output, "repacking", "repacking " + cli::Printable(dataset),

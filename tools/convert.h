@@ -53,8 +53,8 @@ PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, 
 // URL.
 void CreatePartsFolder(const std::string& folder);
 
-// Pictures that several parts of one conversion share. A test on them would test on training
-// images.
+// Pictures that several parts of one conversion share: for each, the files that hold it. A test on
+// them would test on training images.
 using SharedImages = std::vector<std::vector<SharedImage>>;
 
 // Looks for pictures shared by parts that were, or will be, converted into `folder`. Unless it is a

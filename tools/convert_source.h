@@ -16,10 +16,10 @@ namespace sluice {
 
 struct SourceArguments {
   std::vector<std::string> places;  // SOURCE ... DATASET
-  std::string table;
+  std::string table;                // a file; empty: none
   std::string paths;                // a file, or "-"
   std::vector<std::string> fields;  // as --field takes them
-  std::string classes;              // a file
+  std::string classes;              // a file of their names
   // Holds the members that command-line flags set directly; MakeSource() copies them to the source.
   // label_files.path is empty if no label files are given.
   ConvertSource given{std::filesystem::path()};

@@ -1,4 +1,5 @@
-// Shared by the commands that make datasets from datasets: progress, signals, the summary.
+// Shared by commands that go through a whole dataset: progress, signals, common options and, for
+// those that make a dataset from datasets, the summary.
 #pragma once
 
 #include <functional>
@@ -22,6 +23,7 @@ struct EditOutput {
   std::map<std::string, std::string> meta;
 };
 
+// Adds --json and --quiet.
 void AddOutputOptions(CLI::App& app, EditOutput& output);
 
 // Adds --meta, which may be given several times.

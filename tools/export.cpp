@@ -204,7 +204,7 @@ class Export {
     WriteClasses();
   }
 
-  // The table's column "path" is the path of the first image.
+  // The first row of the table. Its column "path" has the path of the first image field's file.
   std::string Headings() const {
     const std::vector<std::string> headings = ExportHeadings(dataset_.schema());
     std::string row = "path,key";
@@ -253,6 +253,8 @@ class Export {
       const Field& field = dataset_.schema().fields[f];
       if (field.role != Role::kLabel || field.classes.empty()) continue;
       const std::string text = ClassesText(field.classes);
+      // classes.txt has the classes of the label or, if there is none, of the first field with
+      // classes.
       if (f == label || (first && label == Schema::kNone)) {
         WriteNew(folder_ / "classes.txt", text);
       }
@@ -333,7 +335,7 @@ class Export {
     return Write(of, f, ending, file.data(), file.size(), bytes);
   }
 
-  // Returns the path for the table.
+  // Writes a file of field `f`, and adds its size to `bytes`. Returns its path for the table.
   std::string Write(const Exporting& of, std::size_t f, const std::string& ending,
                     const char* content, std::size_t size, std::uint64_t& bytes) const {
     const std::filesystem::path relative =

@@ -243,6 +243,7 @@ class NumberChooser {
     return contenders;
   }
 
+  // Makes the sample the keeper of its name, if its claim is better than the present keeper's.
   void Claim(std::uint64_t index) {
     const fs::path path = PathOf(index);
     const Hash name = HashOf(WithoutEnding(path));
@@ -252,6 +253,7 @@ class NumberChooser {
     if (wanted.by_ending || !wanted.keeper) wanted.keeper = index;
   }
 
+  // Gives the sample a number, unless it is the keeper of its name.
   void Number(std::uint64_t index) {
     const std::string name = WithoutEnding(PathOf(index));
     Wanted& wanted = wanted_[HashOf(name)];
@@ -261,6 +263,7 @@ class NumberChooser {
     numbers_.emplace(index, wanted.next++);
   }
 
+  // Reserves a name with a number. Returns false if a sample or a folder has that name.
   bool Take(Hash name) {
     return !std::binary_search(names_.begin(), names_.end(), name) && folders_.count(name) == 0 &&
            numbered_.insert(name).second;
@@ -268,7 +271,7 @@ class NumberChooser {
 
   const ExportSamples& samples_;
   std::vector<Hash> names_;           // the hashes of all samples' names, sorted
-  std::unordered_set<Hash> folders_;  // of folders such as "a.jpg", without the ending
+  std::unordered_set<Hash> folders_;  // of folders' names such as "a.jpg", without the ending
   std::unordered_map<Hash, Wanted> wanted_;
   std::unordered_set<Hash> numbered_;  // names with a number that are in use
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;

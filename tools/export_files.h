@@ -68,8 +68,8 @@ struct ExportSamples {
 // all its files have it. Names that differ only in the case of A to Z count as the same, as on many
 // file systems. If several samples have the same name, one of them gets it: the first whose first
 // file is written with the same ending as its key (a JPEG with the key "0.jpg"), or, if there is
-// none, the first of all. The others get "-1", "-2", ... at the end of the name. So does a sample
-// whose file would lie where a folder must be.
+// none, the first of all. The others get "-1", "-2", ... at the end of the name. A sample whose
+// file would lie where a folder must be also gets a number.
 //
 // Keeps some tens of bytes for each sample with a number; during construction, eight for every
 // sample.

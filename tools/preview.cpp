@@ -51,9 +51,9 @@ struct PreviewPicture {
 };
 
 struct Preview {
-  std::vector<PreviewPicture> pictures;  // by label, then by number
+  std::vector<PreviewPicture> pictures;  // by label, then by index
   std::uint64_t probed = 0;  // samples that were examined, spread evenly over the dataset
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;  // width and height of their images
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;  // width and height of each image
 };
 
 struct PreviewOptions {
@@ -187,7 +187,7 @@ Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
 using cli::CountText;
 using cli::Format;
 
-constexpr std::size_t kMaxClasses = 60;
+constexpr std::size_t kMaxClasses = 60;  // with a bar each; further ones are counted together
 
 constexpr const char* kStyle =
     "body{font:14px/1.4 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;"

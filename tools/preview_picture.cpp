@@ -23,9 +23,9 @@ namespace sluice {
 
 namespace {
 
-constexpr std::uint32_t kMargin = 2;
-constexpr std::uint8_t kMarginValue = 24;
-constexpr std::uint8_t kEmptyValue = 64;
+constexpr std::uint32_t kMargin = 2;       // pixels between the cells of a sheet
+constexpr std::uint8_t kMarginValue = 24;  // the grey of the margin
+constexpr std::uint8_t kEmptyValue = 64;   // the grey of a cell without a picture
 constexpr int kQuality = 85;
 
 // Reads a pixel as RGB; a grey value becomes all three.
@@ -138,7 +138,7 @@ std::string JpegInBase64(const Image& picture) {
 
 namespace {
 
-constexpr std::size_t kMaxDrawn = 1000;
+constexpr std::size_t kMaxDrawn = 1000;  // boxes or points of a field
 
 using Colour = std::array<std::uint8_t, 3>;
 
@@ -171,7 +171,7 @@ std::int64_t Placed(double place, double scale, std::uint32_t side) {
 }
 
 // Whether coordinates are fractions of the image's sides (else pixels). The rest of the text goes
-// to `form`. nullopt: the text names no known coordinates.
+// to `form`. Returns nullopt if the text names no known coordinates.
 std::optional<bool> Relative(std::string_view text, std::string_view& form) {
   for (const std::string_view unit : {"relative", "pixels"}) {
     if (!text.ends_with(unit)) continue;
@@ -292,8 +292,8 @@ class Drawing {
   void DrawBox(const std::array<double, 4>& box, bool relative, const Colour& colour) {
     const std::int64_t left = X(box[0], relative);
     const std::int64_t top = Y(box[1], relative);
-    // A box ends before its right and bottom coordinates, so its last pixels are one less. So a box
-    // that reaches the image's edge keeps its line there.
+    // A box ends before its right and bottom coordinates, so its last pixels are one less. This
+    // way, a box that reaches the image's edge keeps its line there.
     const std::int64_t right = std::max(left, X(box[2], relative) - 1);
     const std::int64_t bottom = std::max(top, Y(box[3], relative) - 1);
     for (std::int64_t x = left; x <= right; ++x) {

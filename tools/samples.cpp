@@ -13,7 +13,7 @@ namespace sluice {
 
 ReadableSamples::ReadableSamples(const Dataset& dataset, const std::stop_token& stop) {
   ShardFaults faults = dataset.LookAtShards(stop);
-  if (stop.stop_requested()) {  // which may have caused faults
+  if (stop.stop_requested()) {  // the stop may have caused faults
     throw Error(ErrorCode::kState, dataset.path().string(), "stopped before a sample was read");
   }
   left_out_ = faults.samples;
@@ -60,9 +60,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A float as the double that prints with the fewest digits. The exact value of a float prints with
-// more digits than tell it apart: 0.8244330286979675 instead of 0.824433. (The JSON library prints
-// numbers as doubles.)
+// Returns the double that prints with the fewest digits that identify the float. The exact value of
+// a float prints with more digits than it takes to tell it from other floats: 0.8244330286979675
+// instead of 0.824433. (The JSON library prints numbers as doubles.)
 double Shortest(float value) {
   char text[32];
   const auto [end, error] = std::to_chars(std::begin(text), std::end(text), value);

@@ -82,7 +82,7 @@ void AddPixels(const Image& image, Sums& sums) {
   sums.pixels += pixels;
   for (std::uint8_t c = 0; c < image.channels; ++c) {
     std::uint64_t sum = 0;
-    std::uint64_t squares = 0;  // does not overflow: at most 2^28 pixels, each below 2^32
+    std::uint64_t squares = 0;  // does not overflow: at most 2^28 squares, each below 2^32
     Value least = values[c], most = values[c];
     for (std::size_t i = 0; i < pixels; ++i) {
       const std::uint64_t value = values[i * image.channels + c];
@@ -104,10 +104,10 @@ struct Found {
   Sums sums;
   unsigned channels = 0;
   bool mixed = false;  // images differ in their number of channels, so they have no common mean
-  double full = 255;   // the greatest possible value
+  double full = 255;   // the greatest possible value of a pixel
   std::vector<std::uint32_t> widths, heights;
   std::set<std::uint64_t> left_out;  // samples whose image cannot be read
-  Json fields;                       // of --json
+  Json fields;                       // the member "fields" of --json
 };
 
 // Whether the error is the fault of one sample, so that the other samples can still be counted.
@@ -313,11 +313,13 @@ class FieldCounting {
   double least_ = std::numeric_limits<double>::infinity(), most_ = -least_;
   std::int64_t least_integer_ = INT64_MAX, most_integer_ = INT64_MIN;  // of integers
   bool has_vocabulary_;
+  // The vocabulary: how often each number or text occurs.
   std::map<std::int64_t, std::uint64_t> numbers_;
   std::map<std::string, std::uint64_t> texts_;
 };
 
-// All fields besides images, by one thread. `left_out`: samples not to count.
+// Computes the figures of all fields besides images, on one thread. `left_out`: samples not to
+// count.
 Json FieldsJson(const Dataset& dataset, const std::set<std::uint64_t>& left_out,
                 ReadableSamples& samples, const std::stop_token& stop) {
   std::vector<FieldCounting> fields;

@@ -33,7 +33,8 @@ double LinkRate(const FormConstants& form, const StoreLink& link, double share) 
                    : form.all_threads_per_second;
 }
 
-// The rate that one of `machines` can deliver. `in_memory`: its part of the dataset is in memory.
+// The images per second that one machine can deliver without an object store. `in_memory`: its part
+// of the dataset is in memory; otherwise its disk is read.
 double SteadyRate(const FormConstants& form, const Resources& resources, bool in_memory) {
   const double decoding = form.all_threads_per_second;
   if (in_memory || form.bytes_per_image <= 0) return decoding;
@@ -138,8 +139,8 @@ std::size_t ChooseForm(const std::vector<FormConstants>& forms,
   const bool any_fits = std::any_of(forecasts.begin(), forecasts.end(),
                                     [](const Forecast& f) { return f.fits_disk; });
   const auto allowed = [&](std::size_t i) { return forecasts[i].fits_disk || !any_fits; };
-  // Finds the best form that `takes` accepts, by `better(a, b)`. Returns forms.size() if it accepts
-  // none.
+  // Finds the best of the allowed forms that `takes` accepts. `better(a, b)`: whether form a is
+  // better than form b. Returns forms.size() if `takes` accepts none.
   const auto best = [&](const auto& takes, const auto& better) {
     std::size_t found = forms.size();
     for (std::size_t i = 0; i < forms.size(); ++i) {

@@ -20,7 +20,7 @@ struct StoreLink {
   double bytes_per_second = 0;
   double delay_seconds = 0;       // from a request to its first byte
   std::uint64_t cache_bytes = 0;  // on each machine's disk (LoaderOptions::stage); 0: none
-  double price_of_1000 = 0;       // requests, in any currency
+  double price_of_1000 = 0;       // the price of 1000 requests, in any currency
 };
 
 struct Resources {
@@ -28,7 +28,7 @@ struct Resources {
   std::uint64_t memory_bytes = 0;  // free memory, including the page cache
   std::uint64_t disk_free_bytes = 0;
   double disk_bytes_per_second = 0;
-  std::optional<StoreLink> link;  // if set, the disk is not read
+  std::optional<StoreLink> link;  // if set, machines read over it, not from their disks
 };
 
 // The rate that the trainer needs. 0 images a second: as many as possible.
@@ -48,8 +48,8 @@ const char* NameOf(Bound bound) noexcept;
 struct Forecast {
   std::uint64_t dataset_bytes = 0;
   bool fits_disk = false;
-  bool in_memory = false;        // each machine's part fits: later epochs read nothing
-  double images_per_second = 0;  // that each machine could deliver, epoch after epoch
+  bool in_memory = false;        // each machine's part fits its memory: later epochs read nothing
+  double images_per_second = 0;  // rate that each machine could deliver in later epochs
   double epoch_seconds = 0;      // of a later epoch on `machines`, at the trainer's pace
   double first_epoch_seconds = 0;
   double convert_seconds = 0;
@@ -102,7 +102,7 @@ struct Advice {
   SourceFacts facts;
   Resources resources;
   DiskRate disk;                        // measured by reading large pieces
-  std::optional<DiskRate> small_files;  // the source's own files, if they are small
+  std::optional<DiskRate> small_files;  // of reading the source's own files, if they are small
   std::vector<std::string> gpus;        // their names
   Need need;
   std::string transform;
@@ -117,7 +117,7 @@ struct Advice {
 void Decide(Advice& advice);
 
 // How far a form's constants, which were measured on the fitted part, are from the same figures
-// measured on the held-out part; as shares of the latter.
+// measured on the held-out part; as shares of the held-out figures.
 struct HeldOutError {
   double bytes = 0, images_per_second = 0;
 };

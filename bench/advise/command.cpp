@@ -121,7 +121,8 @@ Resources ResourcesHere(const AdviseArguments& arguments, const DiskRate& disk) 
   resources.threads = arguments.trial.threads;
   resources.memory_bytes = AvailableMemory();
   resources.disk_bytes_per_second = disk.bytes_per_second;
-  // The disk that the dataset is for, as far as it is known.
+  // The free space is that of the disk that the dataset is for: the scratch folder's disk if one is
+  // given, else the source's.
   const std::string& scratch = arguments.trial.scratch.native();
   struct statvfs file_system {};
   if (statvfs((scratch.empty() ? arguments.source : scratch).c_str(), &file_system) == 0)

@@ -49,8 +49,8 @@ class Sizes {
   std::vector<std::uint32_t> widths_, heights_;
 };
 
-// Lists every file below the root that a conversion would read. The classes are the top folders
-// that hold such files.
+// Lists the files below the root that a conversion would read, at most `limits.files` of them. The
+// classes are the top folders that hold such files.
 std::vector<std::string> ListFiles(const fs::path& root, const LookLimits& limits,
                                    SourceFacts& facts, const std::stop_token& stop) {
   FolderTree tree =

@@ -16,7 +16,8 @@ struct SourceFacts {
   std::uint64_t images = 0;  // in a folder: files that seem to be images, estimated from the sample
   std::uint64_t files = 0;   // in a folder: files listed
   bool listed_all = true;    // false: there are more files than were listed
-  // Of all images. In a folder: estimated from the sample's mean; in a dataset: of their payloads.
+  // The size of all images. In a folder: of their files, estimated from the sample's mean. In a
+  // dataset: of their payloads.
   std::uint64_t bytes = 0;
   std::uint64_t classes = 0;                   // 0: none
   std::uint64_t looked_at = 0;                 // size of the sample: images and other files

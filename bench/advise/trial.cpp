@@ -161,10 +161,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// About the bytes of a sample besides its payload: a row of the block's table, an entry in the
-// directory, and its key.
+// Roughly the bytes that a sample takes besides its payload: a row of the block's table, an entry
+// in the directory, and its key.
 constexpr double kRowBytes = 96;
-constexpr std::size_t kQualityPictures = 12;
+constexpr std::size_t kQualityPictures = 12;  // pictures whose quality is measured, at most
 // Transcoding converts up to this many samples twice: first as probes, to choose the size of blocks
 // (kProbes in writer/edit/transcode.cpp). The probes take much of a small sample's time, but little
 // of a whole dataset's, so Make() counts them as images.
@@ -413,7 +413,7 @@ class TrialRun {
   ScratchFolder scratch_;
   Part fit_, held_;
   PayloadDecoder decoder_;
-  std::map<std::string, std::vector<double>> reference_;  // by key
+  std::map<std::string, std::vector<double>> reference_;  // pixels from MakeReference(), by key
   std::uint64_t steps_ = 0, steps_done_ = 0;
 };
 

@@ -21,7 +21,8 @@ namespace sluice::bench {
 struct Form {
   std::string name;     // "packed 500 q90": for a table
   std::string options;  // of `sluice convert` or `sluice transcode`, as typed
-  // For a folder, and for a dataset's pictures if geometry.max_side is set.
+  // How to make the form from a folder. For a dataset: used only if geometry.max_side is set, to
+  // convert its pictures; otherwise the dataset is transcoded to convert.form.image.
   ConvertOptions convert;
   bool as_it_is = false;         // whether this is the dataset itself, unchanged
   std::uint32_t preference = 0;  // rank of the size and quality; 0: the most wanted
@@ -43,7 +44,7 @@ std::vector<Form> FormsFor(const SourceFacts& facts, std::uint32_t side,
 struct FormConstants {
   double bytes_per_image = 0;         // in a dataset: payload, table row, key
   double one_thread_per_second = 0;   // images, through the whole loader, from memory
-  double all_threads_per_second = 0;  // the same on `Resources::threads`
+  double all_threads_per_second = 0;  // the same on FormTrialOptions::threads
   double converted_per_second = 0;    // images, on all threads; 0: there is nothing to convert
   std::uint32_t preference = 0;       // rank of the size and quality; 0: the most wanted
 };
@@ -62,7 +63,7 @@ struct Trial {
   Form form;
   FormConstants constants;            // from two thirds of the sample
   double held_bytes_per_image = 0;    // measured on the last third
-  double held_images_per_second = 0;  // the same, on all threads
+  double held_images_per_second = 0;  // also on the last third, on all threads
   // Mean PSNR of pictures shrunk to a square of `side`, against their sources; 99: identical. Empty
   // if the sample has no 8-bit picture to compare with.
   std::optional<double> decibels;

@@ -12,7 +12,7 @@ namespace sluice::bench {
 
 struct Contender {
   std::string name;
-  std::vector<std::string> command;  // program, and the arguments before the action
+  std::vector<std::string> command;  // program, and arguments before the action ("play", ...)
   bool packs = false;   // whether the pictures are first packed into a format of its own
   std::string missing;  // why it cannot run here; empty: it can
 };
@@ -24,8 +24,8 @@ struct ContenderRun {
   std::string about;                // its version and settings
   double first_batch_seconds = 0;   // from the process's start
   double images_per_second = 0;     // over all measured epochs together
-  double cpu_seconds_per_1000 = 0;  // in these epochs; children included
-  std::uint64_t peak_bytes = 0;     // children included
+  double cpu_seconds_per_1000 = 0;  // CPU time in these epochs; children included
+  std::uint64_t peak_bytes = 0;     // memory; children included
   std::uint64_t images = 0;         // images in a measured epoch
   std::uint64_t distinct = 0;       // distinct samples in a measured epoch
   double packed_seconds = 0;        // time to write its own format
@@ -37,8 +37,8 @@ ContenderRun RunContender(const Contender& contender, const std::vector<std::str
                           const std::filesystem::path& log, std::chrono::seconds limit,
                           const std::stop_token& stop);
 
-// Collects the figures from the lines printed so far; `cpu_seconds` is the process tree's at that
-// moment. For RunContender and its test.
+// Collects the figures from the lines that a process prints. Take() gets each line with the time
+// and the process tree's CPU time at which it came. For RunContender and its test.
 class ContenderLines {
  public:
   void Take(const std::string& line, double seconds_since_start, double cpu_seconds);

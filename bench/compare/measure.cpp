@@ -86,8 +86,8 @@ double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbe
   return best;
 }
 
-// Like QualityOf(), for loaders of raw images, which return the middle `size` x `size` pixels. 99
-// if they equal the stored pixels.
+// Like QualityOf(), for loaders of raw images, which return the middle `size` x `size` pixels.
+// Returns 99 if they equal the stored pixels.
 double QualityOfMiddles(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
                         std::uint32_t size, const std::filesystem::path& pixels) {
   const std::size_t each = std::size_t{size} * size * 3;
@@ -386,8 +386,8 @@ class Runner {
   const StepHooks& hooks_;
   Comparison comparison_;
   fs::path dataset_path_, list_;
-  std::vector<std::uint64_t> quality_;  // pictures
-  std::uint64_t file_bytes_ = 0;
+  std::vector<std::uint64_t> quality_;  // indices of the pictures whose quality is measured
+  std::uint64_t file_bytes_ = 0;        // of all images as files
   std::optional<double> convert_seconds_;
   std::uint64_t steps_ = 0, steps_done_ = 0;
 };

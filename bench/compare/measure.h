@@ -1,4 +1,4 @@
-// The same pictures through several loaders, one after another in each round.
+// Plays the same pictures through several loaders, one after another in each round.
 //
 // The source is converted once, and the dataset's JPEGs are written out as files, so that every
 // loader starts from the same bytes and packs them into its own format. (A dataset of raw images is
@@ -24,14 +24,14 @@ struct CompareOptions {
   std::filesystem::path work = "sluice-compare";  // see ClaimWorkFolder()
   std::filesystem::path peers;    // the folder that bench/peers/setup.sh made; empty: none
   std::vector<std::string> only;  // empty: all
-  unsigned threads = 0;
+  unsigned threads = 0;           // of each loader; 0: one for each CPU
   std::size_t batch_size = 64;
   std::uint32_t size = 224;  // if raw images are smaller, their size
   std::uint64_t repeat = 1;  // times each picture comes in an epoch
   std::uint64_t rounds = 3;
   double seconds = 10;                // of measured epochs in each process, at least
-  std::uint64_t limit_seconds = 600;  // for a process
-  std::uint64_t quality_images = 32;  // 0: none
+  std::uint64_t limit_seconds = 600;  // after which a process is killed
+  std::uint64_t quality_images = 32;  // pictures whose quality is measured; 0: none
 };
 
 struct Compared {
@@ -40,8 +40,9 @@ struct Compared {
   std::vector<ContenderRun> runs;  // one for each round
   std::optional<double> convert_seconds;
   std::uint64_t disk_bytes = 0;  // of the files that an epoch reads, each counted once
-  // Against the nearer of two references or, for raw images, the stored pixels; see QualityOf() and
-  // QualityOfMiddles() in measure.cpp.
+  // The mean PSNR of the pixels that this loader delivers: for JPEGs, against references that
+  // are resized with two filters, the higher PSNR of the two; for raw images, against the stored
+  // pixels. See QualityOf() and QualityOfMiddles() in measure.cpp.
   std::optional<double> decibels;
   std::optional<double> ratio;  // median over rounds of sluice's images/s divided by this loader's
 
@@ -51,14 +52,15 @@ struct Compared {
 struct Comparison {
   std::vector<Compared> loaders;  // sluice first
   std::uint64_t pictures = 0;     // distinct
-  bool raw = false;
-  std::uint32_t size = 0;  // side of the crops
+  bool raw = false;               // whether the dataset holds raw images
+  std::uint32_t size = 0;         // side of the crops
   unsigned threads = 0;
-  double other_cpus = 0;
+  double other_cpus = 0;  // CPUs that other processes kept busy meanwhile, on average
   std::vector<std::string> warnings;
 };
 
-// All loaders for JPEGs or, if `raw`, for raw images. A loader that cannot run here has the reason.
+// All loaders for JPEGs or, if `raw`, for raw images. If a loader cannot run here, its `missing`
+// says why.
 std::vector<Contender> AllContenders(const CompareOptions& options, bool raw);
 // Throws cli::UsageError if `options.only` names an unknown loader.
 void CheckNames(const CompareOptions& options);

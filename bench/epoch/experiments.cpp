@@ -206,6 +206,7 @@ std::vector<double> MeasureStops(const EpochOptions& options, std::uint64_t load
 
 namespace {
 
+// How much PartsOfDecoding() measures.
 constexpr std::uint64_t kImages = 60;
 constexpr std::uint64_t kRounds = 3;
 
@@ -224,7 +225,7 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
                                        const std::stop_token& stop) {
   try {
     const Dataset dataset = Dataset::Open(options.dataset, options.limits, stop);
-    // If the dataset has both forms, measure the form of its first picture.
+    // If the dataset has both JPEGs and packed images, measure the form of its first picture.
     const bool packed = dataset.size() > 0 && dataset[0].Payload().codec == Codec::kPacked;
     std::vector<DecodeItem> items =
         ChooseDecodeItems(dataset, options.loader.transform, kImages, options.loader.seed, packed);
@@ -371,7 +372,7 @@ std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, dou
     PlayOptions play;
     play.max_pixels = options.limits.max_pixels;
     EpochOptions of_part = options;
-    of_part.loader.integrity.on_fault = OnFault::kSkip;  // as the conversion left samples out
+    of_part.loader.integrity.on_fault = OnFault::kSkip;  // as in the conversion
     gain.played = MedianRate(of_part, Dataset::Open(PlaySource(part, play, stop), options.limits),
                              rate, stop);
     // Four times the rate is a guess that only decides how long these epochs are.

@@ -38,7 +38,7 @@ const Profile& ProfileNamed(std::string_view name);
 
 struct AcceleratorTrial {
   std::uint64_t accelerators = 0;
-  double utilisation = 0;
+  double utilisation = 0;  // the share of the time in which they computed
   double images_per_second = 0;
 };
 
@@ -54,7 +54,7 @@ inline constexpr std::uint64_t kTrialSteps = 25;
 
 // Searches for the largest number of accelerators that passes, beginning with an estimate (which
 // may be 0): in growing strides until one number has passed and one has failed, then by bisection.
-// `trial` plays one number.
+// `trial` plays with the given number of accelerators.
 AcceleratorSearch SearchAccelerators(
     double wanted, std::uint64_t estimate,
     const std::function<AcceleratorTrial(std::uint64_t accelerators)>& trial);
@@ -74,7 +74,7 @@ struct ThreadPoint {
 
 struct ThreadCurve {
   std::vector<ThreadPoint> points;
-  SerialShare fit;    // over points of at most `cpus` threads; needs at least two
+  SerialShare fit;    // over the points of at most `cpus` threads, if these are two or more
   unsigned cpus = 0;  // more threads than this cannot be faster
 };
 
@@ -135,7 +135,7 @@ std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
 // How much faster a source plays once it is converted.
 struct ConversionGain {
   std::uint64_t samples = 0;  // that were converted and measured
-  // Images a second of these samples, as they lie in the source and converted.
+  // Images a second of these samples: played from the source, and played once converted.
   double played = 0, converted = 0;
 };
 

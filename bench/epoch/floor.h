@@ -27,8 +27,8 @@ class CopyLoop {
  private:
   struct Item {
     std::uint64_t number = 0;
-    const std::byte* first = nullptr;  // first byte of the part to copy
-    std::size_t stride = 0, row_bytes = 0;
+    const std::byte* first = nullptr;       // first byte of the part to copy
+    std::size_t stride = 0, row_bytes = 0;  // bytes from row to row, and bytes to copy of a row
   };
   void Copy(unsigned thread, std::size_t begin, std::size_t end);
 
@@ -37,7 +37,7 @@ class CopyLoop {
   std::vector<std::uint64_t> order_;
   std::uint32_t side_;
   std::size_t batch_size_, image_bytes_ = 0;
-  // Each thread alternates between two batches, as in a loader's ring.
+  // By thread: memory for two batches, between which the thread alternates, as in a loader's ring.
   std::vector<std::vector<std::byte>> batches_;
 };
 

@@ -433,7 +433,7 @@ class EpochRunner {
   std::optional<Dataset> opened_;
   EpochsRun run_;
   std::optional<Loader> loader_;
-  LoaderStats counted_;  // of loader_, at the end of the previous epoch
+  LoaderStats counted_;  // statistics of loader_ at the end of the previous epoch
   GpuMeter gpu_{BusIdOf(options_.loader.device)};
 };
 

@@ -86,7 +86,7 @@ struct EpochOptions {
   std::uint64_t also_cold = 0;     // played after them, each as `cold` says
   std::uint64_t repeat = 1;        // times each sample comes in an epoch
   std::uint64_t most_batches = 0;  // an epoch ends after this many batches; 0: no limit
-  TrainingStep step;               // for all batches of one step
+  TrainingStep step;               // taken once for `batches_per_step` batches
   PretendDecoding pretend;
   std::uint64_t batches_per_step = 1;  // one for each pretend accelerator
   // Each epoch gets a new loader, after the dataset has been dropped from the page cache. (An old
@@ -161,13 +161,13 @@ struct EpochFigures {
   std::optional<double> joules;           // energy that the machine's processors used
   std::optional<GpuUse> gpu;              // use of the loader's device
   std::uint64_t peak_bytes = 0;           // of the process, up to the epoch's end
-  std::uint64_t anonymous_bytes = 0;      // at the epoch's end
+  std::uint64_t anonymous_bytes = 0;      // of the process, at the epoch's end
   std::uint64_t left_in_cache_bytes = 0;  // cold: could not be dropped from the page cache before
   std::vector<double> batch_waits;        // seconds from asking for a batch to having it
 };
 
-// Calls f(group, member) for each loader option that is a flag of `epoch` as declared, and a member
-// of its results.
+// Calls f(group, member) for each loader option whose declaration alone makes it a flag of `epoch`
+// and a member of its results.
 template <class Loader, class F>
 void ForEachSetting(Loader& loader, F&& f) {
   f(loader, &LoaderOptions::batch_size);
@@ -198,8 +198,8 @@ struct EpochsRun {
   std::vector<EpochFigures> epochs;  // warm-up epochs first, cold epochs last
   double first_batch_seconds = 0;    // from the process's start
   unsigned threads = 0;
-  std::size_t slot_bytes = 0;                       // the loader's ring of batches
-  LoaderMemory memory;                              // the bound that the loader states
+  std::size_t slot_bytes = 0;                       // of the loader's ring of batches
+  LoaderMemory memory;                              // at most, as the loader states it
   std::size_t height = 0, width = 0, channels = 0;  // of the images in a batch
   std::uint64_t samples = 0;
   std::uint64_t dataset_bytes = 0;

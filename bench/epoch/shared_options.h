@@ -1,5 +1,6 @@
-// Options that several commands share: a simulated object store in front of a dataset, and
-// transforms as text.
+// What several commands need for their options: the options of a simulated object store in front of
+// a dataset, the parser of --sizes, and the text of --help about transforms (each command declares
+// its own --transform).
 #pragma once
 
 #include <filesystem>

@@ -11,6 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// The size of the pieces in which a request's content comes over the link.
 constexpr std::size_t kLinkPieceBytes = std::size_t{64} << 10;
 // The pause before a failed request is sent again.
 constexpr std::chrono::milliseconds kBeforeRepeat{5};

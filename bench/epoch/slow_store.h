@@ -69,10 +69,11 @@ class SlowStore : public ObjectStore {
   std::map<std::uint64_t, Request> requests_ GUARDED_BY(mutex_);  // under way, by ticket
   std::map<std::pair<std::uint64_t, std::uint64_t>, RangeRead> waiting_
       GUARDED_BY(mutex_);                                      // by urgency and ticket
-  std::multimap<Time, std::uint64_t> due_ GUARDED_BY(mutex_);  // tickets
-  std::uint64_t serving_ GUARDED_BY(mutex_) = 0;               // 0: none
+  std::multimap<Time, std::uint64_t> due_ GUARDED_BY(mutex_);  // tickets, by next step
+  std::uint64_t serving_ GUARDED_BY(mutex_) = 0;               // ticket in Step(); 0: none
+  // When the link will have carried all pieces that were begun.
   Time link_free_ GUARDED_BY(mutex_) = std::chrono::steady_clock::now();
-  std::uint64_t draws_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t draws_ GUARDED_BY(mutex_) = 0;  // calls of Fails()
   Counts counts_ GUARDED_BY(mutex_);
   std::thread thread_;
 };

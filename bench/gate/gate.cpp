@@ -27,8 +27,9 @@ GateLine JudgeOne(const Measurement& before, const Measurement& after, const Gat
   return line;
 }
 
-// A JSON pointer into a result, and the commands that have it as a setting (" epoch order "; empty:
-// all commands). A setting that neither result has does not differ.
+// A JSON pointer into a result, and the commands of which it is a setting: their names, each
+// between spaces (" epoch order "); empty: all commands. A setting that neither result has does not
+// differ.
 struct Setting {
   const char* place;
   const char* commands = "";
@@ -146,7 +147,8 @@ std::vector<std::string> DifferencesThatMatter(const nlohmann::ordered_json& bef
     if (commands.empty() || commands.find(command) != std::string_view::npos)
       compare(setting.place);
   }
-  // Options set most of the settings above: name a difference only once.
+  // Most of the settings above come from options. So if a setting differs, an option that differs
+  // would often name the same difference again. Compare the options only if no setting differs.
   if (differences.empty()) AddOptionsThatDiffer(before, after, may_differ, differences);
   return differences;
 }

@@ -36,8 +36,8 @@ std::vector<GateLine> Judge(const std::vector<Measurement>& before,
 // Whether an option ("--epochs") may have different values in results that are compared.
 using MayDiffer = std::function<bool(const std::string& option)>;
 
-// The differences between two results' settings and machines that make a comparison meaningless:
-// "threads: 2 and 4".
+// The differences between two results' settings and machines that make a comparison meaningless,
+// each as text such as "threads: 2 and 4".
 std::vector<std::string> DifferencesThatMatter(const nlohmann::ordered_json& before,
                                                const nlohmann::ordered_json& after,
                                                const MayDiffer& may_differ);

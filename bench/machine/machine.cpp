@@ -109,7 +109,8 @@ LoadWatch::LoadWatch()
 
 double LoadWatch::OtherCpus() const {
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-  // The kernel counts in ticks of 10 ms.
+  // The kernel counts in ticks of 10 ms, so a time shorter than this many seconds gives no useful
+  // figure.
   constexpr double kLongEnough = 0.2;
   if (passed.count() < kLongEnough) return 0;
   const double others = BusyNow() - busy_ - (CpuSecondsWithChildren() - own_);

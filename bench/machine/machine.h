@@ -1,5 +1,5 @@
-// The machine of a measurement, its other load meanwhile, and the resources that this process and
-// its descendants have used so far, as the kernel counts them.
+// The machine of a measurement, the load of other processes meanwhile, and the resources that this
+// process and its descendants have used so far, as the kernel counts them.
 #pragma once
 
 #include <chrono>
@@ -35,6 +35,7 @@ class LoadWatch {
   double OtherCpus() const;
 
  private:
+  // CPU seconds at construction: of all processes; of this one and its ended children.
   double busy_ = 0;
   double own_ = 0;
   std::chrono::steady_clock::time_point begin_;

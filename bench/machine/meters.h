@@ -25,9 +25,9 @@ class EnergyMeter {
 
  private:
   struct Package {
-    std::filesystem::path counter;
-    std::uint64_t range = 0;  // the counter wraps at this value; microjoules
-    std::uint64_t last = 0;
+    std::filesystem::path counter;  // the counter's file; it counts microjoules
+    std::uint64_t range = 0;        // the counter wraps at this value
+    std::uint64_t last = 0;         // the counter at the last call
   };
   std::vector<Package> packages_;
 };

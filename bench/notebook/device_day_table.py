@@ -28,7 +28,7 @@ class Found:
                 self.read(folder)
                 continue
             with tempfile.TemporaryDirectory() as unpacked, tarfile.open(folder) as archive:
-                # Debian 12's Python, 3.11.2, has no filters.
+                # The tarfile of Debian 12's Python (3.11.2) has no filters for extraction.
                 safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
                 archive.extractall(unpacked, **safely)
                 self.read(pathlib.Path(unpacked))
@@ -103,6 +103,8 @@ def state(found):
         print("\nFailed, skipped or cut off: " + "; ".join(others) + ".")
 
 
+# The median seconds of a batch's conversion, which begins when the batch has been copied and the batch before it has
+# been converted.
 def conversion_seconds(timeline):
     free, taken = 0.0, []
     for batch in timeline:

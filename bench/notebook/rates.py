@@ -22,9 +22,9 @@ of that rate: a network namespace of its own, whose packets leave through a toke
 
 Delay: the same epochs through a simulated link without and with 100 ms to the first byte; the goal is a loss below 5%.
 
-First batch: the time to it through a link of 100 MB/s and 50 ms, for several numbers of lanes, and the time to it from
-the local dataset, which the process takes in any case. Name a dataset with several samples per block (--first): if a
-block has one sample, each row of a batch needs a block of its own, whatever the lanes.
+First batch: the time to it through a link of 100 MB/s and 50 ms, for several numbers of lanes, and from the local
+dataset, where it is the time that the process takes in any case. Name a dataset with several samples per block
+(--first): if a block has one sample, each row of a batch needs a block of its own, whatever the lanes.
 """
 
 import argparse

@@ -4,11 +4,11 @@
     bench/notebook/sharing.py BUILD PHOTOS FOLDER
     bench/notebook/sharing.py BUILD PHOTOS FOLDER --trainings 4 --rounds 5
 
-BUILD is a release build with sluice and sluice-bench, and PHOTOS a folder of pictures. In each round, --trainings
-processes of `sluice-bench epoch` play the same epochs at once, first each for itself, then with --share. A row has the
-median over the rounds of the rate of all processes together (all images over the time until the last process is done),
-and the ratio of that rate to the one without sharing. On a machine with more CPUs than trainings, the ratio says less:
-there each training has CPUs of its own.
+BUILD is a release build with sluice and sluice-bench, and PHOTOS a folder of pictures. The datasets made of them stay
+in FOLDER. In each round, --trainings processes of `sluice-bench epoch` play the same epochs at once, first each for
+itself, then with --share. A row has the median over the rounds of the rate of all processes together (all images over
+the time until the last process is done), and the ratio of that rate to the one without sharing. On a machine with more
+CPUs than trainings, the ratio says less: there each training has CPUs of its own.
 """
 import collections
 import statistics

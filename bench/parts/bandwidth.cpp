@@ -132,6 +132,7 @@ double BytesTouched(const DecodeItem& item) {
   return bytes;
 }
 
+// One round with point.threads threads: plain copies, then images from memory, then from a cache.
 void MeasureRound(const BandwidthOptions& options, const Arena& arena,
                   const std::vector<const DecodeItem*>& items, std::vector<Worker>& workers,
                   std::vector<std::vector<std::byte>>& copies, BandwidthPoint& point) {

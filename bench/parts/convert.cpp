@@ -62,8 +62,8 @@ struct ConvertBenchOptions {
   std::filesystem::path peers;  // the folder that bench/peers/setup.sh made; empty: none
   ConvertOptions convert;
   std::uint64_t rounds = 5;
-  std::uint64_t stage_images = 200;
-  std::uint64_t limit_seconds = 600;  // for a child process
+  std::uint64_t stage_images = 200;   // images to measure the stages with
+  std::uint64_t limit_seconds = 600;  // after which a child process is killed
 };
 
 // The turns of one writer.
@@ -79,7 +79,7 @@ struct WriterTurns {
 struct ConvertMeasured {
   std::vector<WriterTurns> writers;  // sluice, then ffcv
   std::uint64_t images = 0;          // images that a turn converts
-  std::uint64_t left_out = 0;        // by sluice
+  std::uint64_t left_out = 0;        // sources that sluice left out
   unsigned threads = 0;
   ConvertStages stages;
   double ratio = 0;  // median over rounds of sluice's images/s divided by ffcv's; 0: no ffcv

@@ -206,7 +206,7 @@ double RatioToFirst(const DecodeFigures& first, const DecodeFigures& figures) {
   return Median(ratios);
 }
 
-// Average bytes of a stored picture in each form.
+// The average bytes of a picture in each form.
 struct FormBytes {
   explicit FormBytes(const std::vector<DecodeItem>& items) {
     for (const DecodeItem& item : items) {

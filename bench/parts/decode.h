@@ -56,14 +56,14 @@ std::vector<NamedVariant> DecodeStages(bool packed);
 // Interleaved RGB.
 std::vector<double> ReferencePixels(const DecodeItem& item);
 
-// Decibels against a reference of the same length; 99 if nothing differs.
+// The PSNR of `pixels` in decibels, against a reference of the same length; 99 if nothing differs.
 double PeakSignalToNoise(const std::vector<double>& reference,
                          const std::vector<std::uint8_t>& pixels);
 
 struct DecodeFigures {
   std::string name, description;
   std::vector<double> milliseconds;  // per picture; one value for each round
-  double decibels = 0;               // 0: not measured
+  double decibels = 0;               // PSNR; 0: not measured
 };
 
 // Chooses every k-th JPEG of the dataset, up to `count`, each with the region that the transform
@@ -91,8 +91,8 @@ std::vector<double> AddedByStage(const std::vector<DecodeFigures>& stages);
 struct BandwidthPoint {
   unsigned threads = 1;
   std::vector<double> copy;           // of memory: bytes a second
-  std::vector<double> images;         // per second, packed, from memory
-  std::vector<double> cached_images;  // per second, packed, from a cache
+  std::vector<double> images;         // packed images decoded per second, from memory
+  std::vector<double> cached_images;  // the same from a cache
 };
 
 struct BandwidthFigures {

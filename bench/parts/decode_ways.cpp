@@ -109,7 +109,7 @@ class LibjpegPlanes : public DecodeVariant {
   PlanarResampler planar_{kernels::Chosen()};
 };
 
-// Our decoder. If `resample` is false, stops at the planes.
+// Our decoder of JPEGs. If `resample` is false, stops at the planes.
 class Own : public DecodeVariant {
  public:
   Own(const kernels::Kernels& set, bool resample)
@@ -132,7 +132,7 @@ class Own : public DecodeVariant {
   bool resample_;
 };
 
-// Our decoder of packed images.
+// Our decoder of packed images. Decodes a picture that has no packed form as a JPEG.
 class Packed : public DecodeVariant {
  public:
   explicit Packed(const kernels::Kernels& set) : decoder_(set), planar_(set), jpeg_(set, true) {}
@@ -291,7 +291,8 @@ std::vector<NamedVariant> DecodeStages(bool packed) {
 
 namespace {
 
-// The filter's weights, by definition, of the input pixels in the bound for output pixel i.
+// The weights that the filter, by definition, gives the input pixels of the span's bound for output
+// pixel i.
 std::vector<double> WeightsOf(const Span& span, Filter filter, std::uint32_t i) {
   const double scale = span.length / span.out;
   const double reach = std::max(1.0, scale);

@@ -49,7 +49,7 @@ struct ReadRates {
   std::uint64_t bytes = 0;   // size of all files
   std::vector<double> disk;  // bytes a second, by round: in order, past the page cache
   std::vector<double>
-      direct_blocks;  // blocks in random order, as LoaderOptions::storage = Direct does
+      direct_blocks;  // blocks in random order, read as with LoaderOptions::storage = Direct
   std::vector<double> cold_blocks;        // blocks in random order, from an empty cache
   std::vector<double> warm_blocks;        // the same, from the page cache
   std::uint64_t left_in_cache_bytes = 0;  // bytes that could not be dropped before a cold round

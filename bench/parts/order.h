@@ -28,7 +28,7 @@ struct OrderTask {
   std::uint64_t rounds = 3;
   std::uint64_t batch = 1024;  // samples in a batch; its distinct classes are counted
   std::vector<ClassLayout> layouts;
-  std::uint64_t most_ranked = 20'000'000;  // above: no correlation, to save memory
+  std::uint64_t most_ranked = 20'000'000;  // with more samples: no correlation, to save memory
 };
 
 struct OrderFigures {
@@ -66,7 +66,7 @@ struct RanksStudy {
   std::vector<std::uint64_t> samples;  // sizes of the made-up shapes
   std::vector<unsigned> ranks;
   std::uint64_t seed = 0;
-  std::uint32_t lanes = 192;  // at least; ranks read whole lanes
+  std::uint32_t lanes = 192;  // at least; rounded up, so that ranks read whole lanes
   std::uint64_t batch = 256;  // batch size of each rank
 };
 // Draws first epochs to find what a rank must set up, hold and read. Adds a table and the member

@@ -31,7 +31,7 @@ struct RanksTask {
   unsigned ranks = 1;
   bool by_shards = false;  // whole shards are dealt, not lanes
   std::uint64_t seed = 0;
-  std::uint32_t lanes = 192;            // at least; ranks read whole lanes
+  std::uint32_t lanes = 192;            // at least; rounded up, so that ranks read whole lanes
   std::uint64_t batch = 256;            // batch size of each rank
   std::uint64_t most_rows = 5'000'000;  // drawn per examined rank; beyond, reads are extrapolated
 };
@@ -98,7 +98,8 @@ void Draw(const RanksTask& task, unsigned rank, RanksFigures& figures,
   figures.read_most = std::max(figures.read_most, read);
 }
 
-// Throws cli::UsageError if the dataset cannot be dealt like this, Interrupted.
+// Draws the first epoch of a few of the ranks. Throws cli::UsageError if the dataset cannot be
+// dealt to so many ranks; Interrupted.
 RanksFigures SimulateRanks(const RanksTask& task, const std::stop_token& stop) {
   RanksFigures figures;
   const std::uint64_t each = task.by_shards ? 1 : task.ranks;

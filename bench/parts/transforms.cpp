@@ -126,7 +126,7 @@ class StepRunner {
   std::size_t pixels_out_ = 0;
   ImageBatch shape_;  // sizes and type of the rows
   std::vector<std::uint8_t> rows_;
-  std::vector<std::uint8_t> saved_;
+  std::vector<std::uint8_t> saved_;  // memory for MixBatch()
   PayloadDecoder decoder_;
   RowWriter writer_;
 };

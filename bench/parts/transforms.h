@@ -20,7 +20,7 @@ struct StepCost {
 // a batch. Random numbers are drawn again each time, as in an epoch. Each round goes over all steps
 // in turn, for about `seconds_each` per step. A step must set a fixed size or leave the size
 // unchanged. Steps that mix a batch come last, and mix every 16 rows. Throws cli::UsageError for
-// steps that change labels; Interrupted.
+// a step that only changes labels, or that follows a step that mixes a batch; Interrupted.
 std::vector<StepCost> MeasureSteps(const std::vector<std::string>& steps, std::uint32_t side,
                                    std::uint64_t rounds, double seconds_each,
                                    const std::stop_token& stop);

@@ -240,7 +240,7 @@ class UploadRun {
 
   static DeviceSlot& PlaceOf(const Slot& slot) { return static_cast<DeviceSlot&>(*slot.device); }
 
-  // The times since done_ of a batch that has reached the device.
+  // The times of a batch that has reached the device, counted from the event done_.
   UploadMoments MomentsOf(const DeviceSlot& place) const {
     const auto since = [&](const OwnTimedEvent& event) {
       return driver_->SecondsBetween(done_.get(), event.get());

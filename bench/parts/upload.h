@@ -45,7 +45,7 @@ struct UploadRates {
   std::optional<GpuUse> gpu;            // over all rounds, if NVML reports it
 };
 
-// The share of the time spent on converting batches in which another batch was being copied. 0
+// Of the time in which batches were converted, the share in which another batch was being copied. 0
 // without conversions. Conversions run in order, each after its own copy.
 double ShareBesideCopies(const std::vector<UploadMoments>& timeline);
 

@@ -57,7 +57,8 @@ std::string Number(double value) {
   return value >= 1000 ? Format("%.0f", value) : Format("%.3g", value);
 }
 
-// The colour of `kind`: its place in `kinds`, in order of appearance; pages have eight colours.
+// The number of the colour of `kind`: its place in `kinds`, to which a new kind is appended. A page
+// has eight colours; a ninth kind gets the first one again.
 std::size_t ColourOf(std::vector<std::string>& kinds, const std::string& kind) {
   const auto found = std::find(kinds.begin(), kinds.end(), kind);
   if (found != kinds.end()) return static_cast<std::size_t>(found - kinds.begin()) % 8;
@@ -120,7 +121,7 @@ std::string BarPlot(const std::string& unit, const std::vector<Bar>& bars) {
 
 namespace {
 
-// Lines with x and y from 0 on.
+// A plot of lines; both axes begin at 0.
 std::string LinePlot(const std::string& x_title, const std::string& y_title,
                      const std::vector<Line>& lines) {
   constexpr double kHeight = 300, kLeft = 70, kRight = 20, kTop = 30, kBottom = 44;
@@ -376,7 +377,7 @@ std::string DeviceTable(const Json& result) {
                                  {"over all the time", 1e-9 * bytes / seconds, 0, 0, "", true}});
 }
 
-// The ten batches around the middle.
+// A plot of the trace during ten batches around the middle of the epoch.
 std::string Timeline(const std::vector<TraceBar>& bars) {
   if (bars.empty()) return "";
   std::uint64_t last = 0;

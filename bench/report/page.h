@@ -10,7 +10,7 @@
 
 namespace sluice::bench {
 
-// A bar in a drawing of one epoch, in seconds from the first event.
+// A bar in a drawing of one epoch. `begin` and `end` are in seconds from the first event.
 struct TraceBar {
   std::string lane;  // "read ahead", "worker 1", "consumer", "slot 2"
   std::string name;  // "decode", "wait", "train", "decoding", "ready", "held"
@@ -26,8 +26,8 @@ std::string PageOf(const nlohmann::ordered_json& result, const std::vector<Trace
 struct Bar {
   std::string label;
   double value = 0, least = 0, most = 0;  // a whisker reaches from least to most if they differ
-  std::string note;                       // after the value
-  bool own = false;                       // stands out
+  std::string note;                       // text after the value
+  bool own = false;                       // drawn in colour; other bars are grey
 };
 // Horizontal bars from 0 on, one below the other, each with its value in words.
 std::string BarPlot(const std::string& unit, const std::vector<Bar>& bars);

@@ -108,8 +108,8 @@ class TextTable {
  private:
   std::string Lines(std::size_t begin) const;
 
-  std::size_t shown_ = 0;  // lines that NewLines() has given
-  std::vector<bool> left_;
+  std::size_t shown_ = 0;   // lines that NewLines() has given
+  std::vector<bool> left_;  // whether the column is aligned left
   std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> rows_;  // the headings first
 };

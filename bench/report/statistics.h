@@ -17,8 +17,8 @@ struct Spread {
 };
 Spread SpreadOf(const std::vector<double>& values);
 
-// The probability that values from one distribution have `after` this far above `before`, or
-// farther.
+// The probability that `after` lies as far above `before` as it does, or farther, if all values
+// come from one distribution.
 //
 // Uses the exact one-sided Mann-Whitney test if that is cheap (up to 20 values on each side, ties
 // counted half), else its normal approximation. 1 if one side has no values.

@@ -19,8 +19,8 @@
 
 namespace sluice::cli {
 
-// `value` stands for the value in --help, such as "N". `take` gets the text and throws UsageError
-// or Error(kInvalidArgument) if it is wrong.
+// Adds an option. `value` stands for the value in --help, such as "N". `take` gets the text and
+// throws UsageError or Error(kInvalidArgument) if it is wrong.
 template <class Take>
 CLI::Option* AddOption(CLI::App& app, const std::string& name, const std::string& value,
                        const std::string& description, Take take) {
@@ -54,7 +54,8 @@ struct ValueOf<std::optional<Value>> {
   using type = Value;
 };
 
-// Adds --threads. If it is not given, `threads` stays 0, which means one thread for each CPU.
+// Adds --threads. If it is not given, `threads` keeps its value, which must mean one thread for
+// each CPU: 0, or the number of CPUs.
 inline CLI::Option* AddThreads(CLI::App& app, unsigned& threads,
                                const std::string& what = "threads to use") {
   return AddOption(app, "--threads", "N", what + " (default: one for each CPU)",

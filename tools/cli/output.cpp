@@ -200,7 +200,7 @@ void WriteInto(int file, std::string_view text, const std::filesystem::path& pat
 }
 
 // Creates a file in the folder of `target`, under a new name, which it stores in `name`. Returns
-// its descriptor; below 0: errno says why not.
+// its descriptor or, if it cannot be created, a negative number; errno then has the reason.
 int NewFileBeside(const std::filesystem::path& target, std::filesystem::path& name) {
   for (int number = 0;; ++number) {
     name = target.parent_path() / ("." + target.filename().string() + "." +

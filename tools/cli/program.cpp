@@ -274,7 +274,7 @@ std::string ValuesOf(CLI::Option& option) {
   return value == "FILE" || option.get_positional() ? ":files\n" : "";
 }
 
-// The candidates for the last of `words`, which follow the program's name.
+// The candidates for the last of `words`. (`words` does not have the program's name.)
 std::string Candidates(CLI::App& program, const std::vector<std::string>& words) {
   std::string lines;
   if (words.size() < 2) {

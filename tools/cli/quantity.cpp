@@ -40,14 +40,15 @@ std::string LowerCase(std::string_view text) {
   return lower;
 }
 
-// Decimal digits with an optional fraction; no sign, no exponent. False for any other text.
+// Reads decimal digits with an optional fraction, without a sign or an exponent. Returns false for
+// any other text.
 bool ReadDecimal(std::string_view text, double& value) {
   if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// A number and one of the units. False for any other text, or beyond 2^53.
+// Reads a number and one of the units. Returns false for any other text, or beyond 2^53.
 template <std::size_t count>
 bool ReadWithUnit(std::string_view text, const std::array<Unit, count>& units,
                   std::uint64_t& value) {

@@ -94,8 +94,8 @@ class Progress {
   ProgressStyle style_;
   ProgressFigures figures_;
   bool begun_ = false;
-  std::uint64_t first_done_ = 0;  // the count at the activity's first Update(): an earlier run's
-  Clock::time_point first_;       // when that was
+  std::uint64_t first_done_ = 0;  // images done at the activity's first Update()
+  Clock::time_point first_;       // the time of that Update()
   Clock::time_point last_drawn_;
   bool on_screen_ = false;
 };

@@ -29,7 +29,7 @@ FILLED_BY = {"p": "probability", "padding_mode": "border", "num_ops": "operation
              "sharpness_factor": "factor", "std": "deviation", "kernel_size": "kernel"}
 
 
-# These come first on their page.
+# The names that come first on their page, in this order.
 FIRST = ("Loader", "Epoch", "Batch", "convert", "ConvertSource", "ConvertSummary", "Writer", "Dataset", "Sample",
          "LoaderStats", "MutableSample", "MutableBatch")
 
@@ -136,7 +136,7 @@ class Reference:
                 if member.is_class or not self.text(member, full)[0]:
                     self.look_for_missing(member, full)
 
-    # As Markdown.
+    # The functions from here on return texts in Markdown.
 
     def prose(self, text, of_cpp):
         if of_cpp:
