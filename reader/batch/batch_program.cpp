@@ -100,8 +100,8 @@ void BatchProgram::Add(const OneHot& op, const DatasetFacts& dataset, const Fiel
 
 void BatchProgram::AddMix(MixStep step, std::vector<MixStep>& mixes) const {
   if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
-  // Each step has a random stream of its own, from its kDraws and the number of earlier steps of
-  // its type.
+  // Each step draws from a random stream of its own. The low eight bits of the stream's number are
+  // the kDraws of the step's type; the others count the earlier steps of that type in this stage.
   const auto same = [&step](const MixStep& other) { return (other.stream & 255) == step.stream; };
   const auto uses = std::ranges::count_if(mixes, same);
   step.stream = static_cast<std::uint16_t>(uses << 8 | step.stream);

@@ -24,7 +24,7 @@ class BatchProgram {
 
   // The field that OneHot adds to batches.
   const std::optional<Field>& target() const noexcept { return target_; }
-  bool mixes() const noexcept { return mixes_any_; }  // in some epoch
+  bool mixes() const noexcept { return mixes_any_; }  // whether some epoch mixes
 
   // Finds the program's fields in the layout of batches. Must be called before SetTarget() and
   // Mix().

@@ -16,9 +16,10 @@ namespace sluice {
 
 namespace {
 
-// The most batches that the loader may choose to decode ahead. The longest ring pays only where
-// some samples take far longer than others. It is ruled out if a batch takes memory outside of its
-// slot: for variable-length or bytes fields, or for blocks that it reads from.
+// The most batches that the loader may choose to decode ahead: as many as fit into kMaxBytes, but
+// at least kLongPrefetch. The longest ring (kLongestPrefetch) pays only where some samples take far
+// longer than others. It is ruled out if a batch takes memory outside of its slot: for
+// variable-length or bytes fields, or for blocks that it reads from.
 std::size_t MaxPrefetch(const BatchRecipe& recipe) {
   constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
   const bool takes_more = !recipe.layout.variables.empty() ||
@@ -98,7 +99,7 @@ std::uint64_t BatchRecipe::MaxVariableBytes() const {
     std::uint64_t max = dataset.facts->limits.bytes(field.field);
     if (!found.empty())
       max = std::min(max, found[ValuesIndexOf(manifest.schema.fields, field.field)].max_bytes);
-    row += 2 * max + kRowBytes;
+    row += 2 * max + kRowBytes;  // twice: stored for the row, then joined to other rows
   }
   return options.batch_size * row;
 }

@@ -58,8 +58,9 @@ struct BatchRecipe {
   BatchRecipe(const BatchRecipe&) = delete;
   BatchRecipe& operator=(const BatchRecipe&) = delete;
 
-  // Whether rows have left every core's own cache before they are read again: if a batch is that
-  // large, no sample_function reads its rows at once, and they are not moved to be padded.
+  // Whether rows have left every core's own cache before they are read again. That is so if three
+  // things hold: the batch is larger than such a cache, no sample_function reads a row as soon as
+  // it is made, and rows are not moved to be padded.
   bool RowsLeaveCaches() const noexcept;
   // The most bytes that a batch's bytes fields and variable-length fields take. If the manifest
   // lacks the values' sizes, this reads the table of every block.
@@ -76,7 +77,8 @@ struct BatchRecipe {
   BatchProgram program;
   SlotLayout layout;
   Followers followers;
-  // Whether every batch needs more work after its rows are done.
+  // Whether every batch needs more work after its rows are done: Close(), mixing, the user's
+  // batch_function.
   bool closes_batches;
 };
 

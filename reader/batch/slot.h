@@ -62,8 +62,8 @@ struct Slot {
   std::unique_ptr<DeviceBatch> device;  // null: the batch is delivered on the host
 
   // The batch. The planner writes which samples the rows have, and workers fill the rows. (A worker
-  // also changes the sample and the flag of a row whose sample is faulty, and the worker that
-  // closes the batch its size.) Once the batch is delivered, these members are only read.
+  // also changes the sample and the flag of a row whose sample is faulty; the worker that closes
+  // the batch also changes its size.) Once the batch is delivered, these members are only read.
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;
   std::size_t rows = 0;  // rows planned; some may be left out
@@ -87,7 +87,7 @@ struct Slot {
   // Progress, guarded by BatchRing's mutex.
   std::size_t handed_out = 0;  // rows given to workers
   std::size_t done = 0;        // rows that workers have finished
-  std::size_t in_hand = 0;     // workers that are busy with the slot, and its upload until it ends
+  std::size_t in_hand = 0;     // busy workers; its upload counts as one more until that ends
   // Rows that count as done only once the slot is uploaded.
   std::size_t to_upload = 0;  // they wait for the upload to begin
   std::size_t uploading = 0;  // their upload has begun

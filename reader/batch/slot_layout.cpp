@@ -431,7 +431,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> LackingOf(const DatasetFact
   return lacking;
 }
 
-// False if the type cannot hold the value.
+// Sets all elements to the value. Returns false if the type cannot hold it.
 bool Fill(DType type, std::int64_t value, std::vector<std::byte>& elements) {
   return WithElementType(type, [&](auto element) {
     element = static_cast<decltype(element)>(value);

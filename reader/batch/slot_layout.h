@@ -33,7 +33,7 @@ struct SlotLayout {
         if (sample >= first && sample < end) return false;
       return true;
     }
-    // The row of a sample in `lacking`; empty if every dataset has the field.
+    // What the row of a sample in `lacking` holds; empty if every dataset has the field.
     std::vector<std::byte> absent = {};
   };
 
@@ -60,7 +60,7 @@ struct SlotLayout {
     std::string name;
     bool bytes = false;
     DType dtype = DType::kUint8;
-    std::size_t entry = 1;  // elements
+    std::size_t entry = 1;  // elements in an entry
     std::size_t entry_bytes = 1;
     std::vector<std::uint32_t> shape;  // shape of an entry
   };

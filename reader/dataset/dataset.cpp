@@ -3,9 +3,9 @@
 // A Sample finds its shard and block by arithmetic, and reads nothing until a field is asked for.
 // Its bytes lie in a mapping, or in a block that was fetched from an object store. Spans point into
 // these, so the sample keeps the mapping or the block alive. (A sample of a source that is played
-// lies in memory of its own.) A file can be cut or lose pages at any moment; the lost bytes then
-// read as zeros. Hence Guarded(), which reads first, and then asks whether anything that it read
-// was lost.
+// lies in memory of its own.) A file can be cut or lose pages at any moment; a thread with a
+// ReadGuard then reads the lost bytes as zeros. Hence Guarded(), which reads first, and then asks
+// whether anything that it read was lost.
 #include <algorithm>
 #include <cstring>
 #include <new>

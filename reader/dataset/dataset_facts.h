@@ -55,7 +55,7 @@ class ValueLimits {
   ReadLimits limits_;
   bool values_known_;
   std::vector<ManifestImages> images_;  // by field
-  std::vector<ManifestValues> values_;
+  std::vector<ManifestValues> values_;  // by field
 };
 
 // A dataset of a mixture, as the mixture sees it.
@@ -70,10 +70,10 @@ struct MixedDataset {
 
 // How the datasets of a mixture with weights are played.
 struct MixtureRule {
-  std::vector<double> weights;
+  std::vector<double> weights;  // of the datasets, in the mixture's order
   MixtureShares shares = MixtureShares::kOfSamples;
   MixtureLength length = MixtureLength::kFirst;
-  std::uint64_t samples = 0;
+  std::uint64_t samples = 0;  // in an epoch, for MixtureLength::kSamples
 };
 
 struct DatasetFacts {

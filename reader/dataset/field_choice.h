@@ -39,8 +39,9 @@ struct FieldChoice {
   FieldChoice WithoutImage() const;
 
   // Throws Error(kInvalidArgument) for names that the dataset lacks, for a transform without an
-  // image, and if `output.fields` leaves out an image that a chosen field follows: a mask (unless
-  // it is itself the image), or boxes or key points that the transform moves.
+  // image, and if `output.fields` leaves out an image that a chosen field needs. An image field,
+  // such as a mask, needs the image that it follows, unless it is itself Batch::image(); boxes and
+  // key points need theirs if there is a transform.
   static FieldChoice Of(const DatasetFacts& dataset, const LoaderOptions& options);
 };
 

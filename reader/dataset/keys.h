@@ -56,7 +56,7 @@ class KeyCache {
 
 // Finds samples by key, for Dataset::Find(). The first call reads all keys, and keeps a hash of
 // each with the sample's number. Shards whose keys cannot be read are left out; a call that does
-// not find its key in the other shards tries them again. Thread-safe.
+// not find its key in the other shards tries to read the left-out ones again. Thread-safe.
 class KeyIndex {
  public:
   // The first sample with that key among the shards that can be read. Throws Error if none of them

@@ -130,7 +130,7 @@ void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
   }
 }
 
-// The rule of a mixture with weights, whose values MixturePlan checks; empty without weights.
+// The rule of a mixture with weights; empty without weights. MixturePlan checks the rule's values.
 std::optional<MixtureRule> RuleOf(const Mixture& mixture) {
   const auto weighted = [](const Mixture::Part& part) { return part.weight != 0; };
   if (std::ranges::none_of(mixture.parts, weighted)) {

@@ -42,7 +42,7 @@ inline Behind BehindOf(const LoaderOptions& options) noexcept {
   const auto* const mapped = std::get_if<Mapped>(&options.storage);
   return mapped != nullptr ? mapped->behind : Behind::kKeep;
 }
-// Empty if the loader chooses.
+// How many bytes of blocks to read ahead; empty if the loader chooses.
 inline std::optional<std::uint64_t> ReadAheadBytesOf(const LoaderOptions& options) noexcept {
   if (const auto* const mapped = std::get_if<Mapped>(&options.storage)) {
     return mapped->read_ahead_bytes;

@@ -33,6 +33,7 @@ DealOptions DealOptionsOf(const LoaderOptions& options) {
 
 namespace {
 
+// The window of a single dataset: the only one, or one of a mixture with weights.
 OpenWindow WindowOfOne(const DatasetShape& shape, const LoaderOptions& options) {
   OpenWindow window{shape.blocks(), shape.samples()};
   if (options.order.shuffle == Shuffle::kSequential) {
@@ -82,8 +83,8 @@ std::uint64_t RingWindowBytes(const DatasetShape& shape, const LoaderOptions& op
 
 namespace {
 
-// The bytes of the plan, of the permutations of columns and tail, and of each dataset's orders:
-// there is one for each pass through the dataset that some column has not finished.
+// The bytes of the plan, of the permutations of columns and tail, and of each dataset's orders. A
+// dataset has one order for each pass through it that some column has not finished.
 std::uint64_t OrderBytesOfMixture(const MixturePlan& plan, const LoaderOptions& options) {
   LoaderOptions alone = options;
   alone.order.samples = {};

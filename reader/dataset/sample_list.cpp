@@ -32,7 +32,7 @@ enum ListKind : std::uint64_t { kFixedList = 1, kWeightedList, kBalancedList, kM
 // A digest of the kind of list, its numbers, and lists of numbers.
 class ListDigest {
  public:
-  // A ListKind comes first.
+  // The first number is a ListKind.
   explicit ListDigest(std::initializer_list<std::uint64_t> numbers) { Add(std::vector(numbers)); }
   ListDigest& Add(const std::vector<std::uint64_t>& numbers) {
     words_.push_back(numbers.size());

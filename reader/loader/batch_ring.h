@@ -76,7 +76,7 @@ class BatchRing {
   struct Planned {
     Slot* slot = nullptr;
     BatchNumber number;
-    std::uint64_t stream = 0;
+    std::uint64_t stream = 0;  // the stream of batches that it belongs to (StreamCursor::stream())
   };
   struct Turn {
     enum class Task {
@@ -216,7 +216,7 @@ class BatchRing {
   std::vector<Slot*> uploads_ GUARDED_BY(mutex_);   // begun and not ended, in order of delivery
   std::size_t held_ GUARDED_BY(mutex_) = 0;         // slots that the consumer has
   bool may_grow_ GUARDED_BY(mutex_) = true;         // there was memory for the last slot added
-  // The stream whose capture the planner is waiting for.
+  // The trainer's device stream whose capture the planner is waiting for.
   std::optional<TrainerStream> captured_ GUARDED_BY(mutex_);
   // The first batch, for LoaderOptions::diagnostics.repeat_first_batch.
   std::shared_ptr<const Slot> repeated_ GUARDED_BY(mutex_);

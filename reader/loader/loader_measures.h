@@ -34,7 +34,7 @@ namespace sluice {
 // A decoding thread's work on a run of rows.
 struct RowWork {
   double seconds = 0;
-  double cpu_seconds = 0;  // sampled, as the next is
+  double cpu_seconds = 0;  // this and the next: as far as the kernel was asked (ThreadUsage)
   std::uint64_t major_faults = 0;
   std::uint64_t payload_bytes = 0;
   std::uint64_t picture_pixels = 0;
@@ -63,7 +63,7 @@ class LoaderMeasures {
   bool TuneNowAndThen(Clock::time_point now);
 
   LoaderStats counters;  // only those that threads add to; Now() fills in the others
-  DecodingCosts costs;   // since the loader last learned
+  DecodingCosts costs;   // since TuneNowAndThen() last learned
   WaitClock planner_waits;
   WaitClock worker_waits;
   WaitClock consumer_waits;
@@ -74,8 +74,8 @@ class LoaderMeasures {
   bool started_ = false;
   Clock::time_point start_;
   std::uint64_t ready_batches_ = 0;  // summed over batches
-  double counted_waits_ = 0;         // of consumer_waits: in the histogram
-  LoaderStats learned_;              // the figures when tuning_ last learned
+  double counted_waits_ = 0;         // seconds of consumer_waits that the histogram has already
+  LoaderStats learned_;              // the figures when TuneNowAndThen() last learned
 };
 
 // Ends a wait, if one has begun, when it goes out of scope.

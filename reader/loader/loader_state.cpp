@@ -204,7 +204,7 @@ void LoaderState::Stop() {
 
 std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
   const EpochSize size = SizeOf(epoch);
-  // Each epoch deals shards again, so one may have no batches.
+  // Each epoch deals shards again, so an epoch may have no batches although others have some.
   CheckEpoch(setup_.recipe.dataset, setup_.recipe.options, epoch, size);
   faults_.Begin(epoch);
   return ring_->BeginRange(epoch, size);

@@ -69,16 +69,16 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
 
   const LoaderSetup setup_;
   FaultLog faults_;
-  SampleSupply::Work made_before_;       // a played source's work before this loader was made
-  std::unique_ptr<DecodedCache> cache_;  // LoaderOptions::keep
-  std::unique_ptr<RowStore> store_;      // LoaderOptions::share
-  std::unique_ptr<ShardStage> stage_;    // LoaderOptions::stage
-  std::unique_ptr<DirectFiles> direct_;  // LoaderOptions::storage = Direct
-  ComparedPayloads compared_;
+  SampleSupply::Work made_before_;             // a played source's work before this loader was made
+  std::unique_ptr<DecodedCache> cache_;        // LoaderOptions::keep
+  std::unique_ptr<RowStore> store_;            // LoaderOptions::share
+  std::unique_ptr<ShardStage> stage_;          // LoaderOptions::stage
+  std::unique_ptr<DirectFiles> direct_;        // LoaderOptions::storage = Direct
+  ComparedPayloads compared_;                  // the payloads whose checksum has matched
   std::unique_ptr<DeviceCache> device_cache_;  // OnDevice::images
-  std::unique_ptr<DeviceCacheFiller> filler_;
-  std::unique_ptr<PinnedSlots> pinned_;  // LoaderOptions::ring.pinned
-  std::unique_ptr<Uploader> uploader_;   // null: batches stay on the host
+  std::unique_ptr<DeviceCacheFiller> filler_;  // puts pictures into device_cache_
+  std::unique_ptr<PinnedSlots> pinned_;        // LoaderOptions::ring.pinned
+  std::unique_ptr<Uploader> uploader_;         // null: batches stay on the host
   std::unique_ptr<BatchRing> ring_;
   std::unique_ptr<BlockSource> source_;  // used by the planner only
   std::unique_ptr<RowMaker> rows_;

@@ -30,7 +30,7 @@ RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& wor
   RowWorker::Outcome outcome;
   try {
     outcome = worker_.Work(*rows.slot, rows.begin, rows.end);
-  } catch (const std::bad_alloc&) {  // also if noting a row's fault needs too much
+  } catch (const std::bad_alloc&) {  // also if there is no memory to note a fault
     outcome.failed_row = rows.begin;
     outcome.error = OutOfMemory();
   }
@@ -42,7 +42,8 @@ RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& wor
   work.payload_bytes = after.bytes - before.bytes;
   work.picture_pixels = after.picture_pixels - before.picture_pixels;
   work.shown_pixels = after.shown_pixels - before.shown_pixels;
-  // Reading the clock takes some 25 ns: a thousandth of such a row.
+  // Further rows are timed one by one only if these took longer than kTimedRow each. Reading the
+  // clock takes some 25 ns, a thousandth of that.
   constexpr double kTimedRow = 30e-6;  // seconds
   worker_.TimeRows(work.seconds > kTimedRow * double(rows.end - rows.begin));
   if (trace_ != nullptr) {

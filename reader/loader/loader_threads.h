@@ -104,7 +104,7 @@ class ThreadUsage {
     cpu_seconds_ = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
     major_faults_ = static_cast<std::uint64_t>(usage.ru_majflt);
   }
-  // Adds the use since the last call.
+  // Adds to `work` what the thread has used since the last call, as far as the kernel was asked.
   void MoveTo(RowWork& work) noexcept {
     work.cpu_seconds += cpu_seconds_ - moved_cpu_seconds_;
     work.major_faults += major_faults_ - moved_major_faults_;
@@ -133,7 +133,7 @@ class DecoderThread {
         trace_(setup.recipe.options.diagnostics.trace.get()),
         ring_(ring),
         worker_(setup.recipe, context, faults) {}
-  // Once, on the thread that decodes. Throws Error.
+  // Call it once, on the thread that decodes. Throws Error.
   void SetUp() { worker_.SetUp(number_); }
   // Returns once the ring is stopped.
   void Run();
@@ -182,7 +182,7 @@ class PlannerThread {
   struct InHand {
     BatchRing::Planned planned;
     std::uint64_t blocks = 0;  // for BlockSource::Await()
-    Clock::time_point since;
+    Clock::time_point since;   // when planning began, if there is a trace
   };
   void Plan(const BatchRing::Turn& turn);
   std::uint64_t BatchesOf(std::uint64_t epoch) const;

@@ -49,7 +49,7 @@ namespace {
 
 }  // namespace
 
-// Ends waits of a thread.
+// Lets one thread end the waits of another.
 class StopSignal {
  public:
   StopSignal() : event_(eventfd(0, EFD_CLOEXEC)) {
@@ -85,7 +85,7 @@ namespace {
 // --- A client of the socket.
 
 constexpr std::size_t kMaxRequest = 8192;    // bytes
-constexpr std::chrono::seconds kMaxTime{2};  // to send a request; to take an answer
+constexpr std::chrono::seconds kMaxTime{2};  // for a client to send, and again to take the answer
 constexpr std::string_view kEndOfHeaders = "\r\n\r\n";
 
 // The request up to the end of its headers; shorter if the client stops sending, is too slow or
@@ -131,7 +131,7 @@ std::string AnswerTo(const std::string& request, const Text& text) {
                                                : "431 Request Header Fields Too Large");
   }
   const std::string_view line = std::string_view(request).substr(0, request.find("\r\n"));
-  const std::size_t method = std::min(line.find(' '), line.size());  // their ends
+  const std::size_t method = std::min(line.find(' '), line.size());  // where each of them ends
   const std::size_t target = std::min(line.find(' ', method + 1), line.size());
   if (!line.substr(target).starts_with(" HTTP/1.")) return refuse("400 Bad Request");
   if (line.substr(0, method) != "GET") return refuse("405 Method Not Allowed");
@@ -199,12 +199,12 @@ FileHandle ListenAtPort(const std::string& where, bool beyond_loopback, std::str
            "127.0.0.1, or set MetricsOptions::beyond_loopback if the network is trusted");
   }
   FileHandle listener = Listening(where, address->ai_family, address->ai_addr, address->ai_addrlen);
-  sockaddr_in6 bound{};  // the larger of the two
+  sockaddr_in6 bound{};  // for IPv4 as well, whose address is smaller
   socklen_t bytes = sizeof bound;
   if (getsockname(listener.get(), reinterpret_cast<sockaddr*>(&bound), &bytes) != 0)
     Fail(where, "cannot find the socket's port", errno);
   shown = (is_v6 ? "[" + host + "]" : host) + ":" +
-          std::to_string(ntohs(bound.sin6_port));  // at the same place in both
+          std::to_string(ntohs(bound.sin6_port));  // at the same place for IPv4
   return listener;
 }
 
@@ -371,7 +371,7 @@ class Metrics::State {
     while (stop_.Wait(listener_.get(), POLLIN, std::nullopt)) {
       const FileHandle client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!client) {
-        // The client is gone, or there is no descriptor for it: then do not try again at once.
+        // The client is gone. Or there is no descriptor for it: this waits before it tries again.
         if (errno != EAGAIN && errno != ECONNABORTED)
           stop_.Wait(-1, 0, Clock::now() + std::chrono::milliseconds(100));
         continue;

@@ -24,7 +24,7 @@ enum class Kind { kCounter, kGauge };
 using Member =
     std::variant<std::uint64_t LoaderStats::*, unsigned LoaderStats::*, double LoaderStats::*>;
 
-// A family whose loaders have one value each. If it has a unit, its name ends in it.
+// A family with one value for each loader. If the values have a unit, the family's name ends in it.
 struct Family {
   const char* name;
   Kind kind;
@@ -189,7 +189,8 @@ class Text {
     }
   }
 
-  // Of the histogram's buckets, only those at the ends of octaves: the others are for quantiles.
+  // Writes only those of the histogram's buckets that end an octave. The finer ones are for the
+  // quantiles that DurationHistogram gives.
   void Add(const HistogramFamily& family) {
     const std::string name = NameOf(family.name);
     Describe(name, "histogram", family.help);

@@ -35,7 +35,8 @@ struct Found {
   std::uint64_t draw_position = 0;
 };
 
-// Walks through the positions of one rank's order.
+// Walks through the order's positions until the sample comes. If whole shards are dealt, each rank
+// has an order of its own: this is the one of options.ranks.rank.
 std::optional<Found> FindIn(const DatasetShape& shape, const LoaderOptions& options,
                             std::uint64_t sample, std::uint64_t number) {
   const Deal deal(shape, DealOptionsOf(options));

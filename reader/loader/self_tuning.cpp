@@ -46,16 +46,16 @@ bool IsHeldUp(const LoaderStats& interval) {
          interval.read_seconds <= interval.read_wait_seconds;
 }
 
-// Whether one thread less could do the work of that many.
+// Whether `threads` - 1 threads could do the work of `threads`.
 bool CanSpareOne(const LoaderStats& interval, unsigned threads) {
   const double all = interval.decode_seconds + interval.decode_wait_seconds;
   const double busy = all > 0 ? interval.decode_seconds / all : 1;
   return busy * threads <= kBusy * (threads - 1);
 }
 
-// Whether fewer threads might play faster: these want more CPUs than there are, wait for each
-// other, or do so little for a sample that they are in each other's way. Shrink() takes away
-// threads that are idle because the trainer is slow.
+// Whether fewer threads might play faster: the present ones want more CPUs than there are, wait for
+// each other, or do so little for a sample that they are in each other's way. (Threads that are
+// idle because the trainer is slow are the business of Shrink().)
 bool MayBeTooMany(const LoaderStats& interval, unsigned threads) {
   switch (interval.bound()) {
     case Bound::kTrainer: return !CanSpareOne(interval, threads) && IsCrowded(interval);

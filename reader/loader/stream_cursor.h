@@ -79,8 +79,8 @@ class StreamCursor {
   bool BeginRange(std::uint64_t epoch, const EpochSize& size);
 
   bool begun() const noexcept { return range_ > 0; }
-  std::uint64_t range() const noexcept { return range_; }         // the ranges begun so far
-  std::uint64_t stream() const noexcept { return stream_; }       // the streams begun so far
+  std::uint64_t range() const noexcept { return range_; }         // how many ranges have begun
+  std::uint64_t stream() const noexcept { return stream_; }       // how many streams have begun
   const EpochSize& range_size() const noexcept { return size_; }  // of the range's epoch
 
   // The planner's side. HasMore() says whether the next epoch to plan has batches.
@@ -115,12 +115,12 @@ class StreamCursor {
   EpochSize size_;
   BatchNumber to_plan_;
   BatchNumber next_;  // to deliver
-  BatchNumber done_;  // after the last batch handed over
+  BatchNumber done_;  // the one after the last batch handed over
   struct SizedEpoch {
     std::uint64_t epoch = 0;
     std::uint64_t batches = 0;
   };
-  std::deque<SizedEpoch> sized_;  // noted last; one is enough unless Options::epochs_differ
+  std::deque<SizedEpoch> sized_;  // the latest notes; one suffices unless Options::epochs_differ
 };
 
 }  // namespace sluice

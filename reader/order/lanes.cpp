@@ -67,7 +67,7 @@ void LaneOrder::DealShortBlocks(StopFlag give_up) {
   const std::uint64_t full = shape_.max_block_samples();
   struct Dealt {
     std::uint64_t permuted;  // the block's place in the permuted sequence
-    std::uint64_t missing;
+    std::uint64_t missing;   // samples that this block alone lacks, unlike ShortBlock::missing
   };
   std::vector<Dealt> short_blocks;
   // The place of each block in the permuted sequence. Permutation::Inverse() takes O(n) for a

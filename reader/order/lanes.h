@@ -137,6 +137,7 @@ class LaneOrder {
   void Announce(std::uint64_t lane, std::uint64_t place, std::vector<std::uint64_t>& opened);
   void NoteFollowing(std::uint64_t lane);
   void DropOpened();  // removes windows at the front of following_ that have opened
+  // The place in the lane at which that window begins.
   std::uint64_t FirstPlace(std::uint64_t lane, std::uint64_t window) const noexcept;
   std::uint64_t BlockAt(std::uint64_t lane, std::uint64_t place) const noexcept {
     const std::vector<DealtBlock>& dealt = lanes_[lane].dealt;

@@ -43,7 +43,7 @@ struct MixtureParameters {
 // With a fixed share of each batch, there is no word: the rows of a rank's batch are dealt to the
 // datasets instead.
 //
-// ../ORDER.md specifies both.
+// ../ORDER.md specifies both kinds of plan.
 class MixturePlan {
  public:
   // `shapes` are those of the datasets, each of which must have a sample. Throws

@@ -48,7 +48,7 @@ DatasetShape ShapeOf(const DatasetShape& whole, const ShardPart& part) {
   return DatasetShape(std::move(shards));
 }
 
-// One shard of one block for each block that has samples of the sorted list.
+// The shape of a sorted list: one shard of one block for each block that has samples of the list.
 DatasetShape ShapeOf(const DatasetShape& whole, const ListPart& part, StopFlag give_up) {
   std::vector<DatasetShape::Shard> blocks;
   std::uint64_t last = ~std::uint64_t{0};

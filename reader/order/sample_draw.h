@@ -63,7 +63,7 @@ std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std:
 // The batches of an epoch, one after another.
 struct EpochBatches {
   std::vector<std::uint64_t> samples;
-  std::vector<std::uint64_t> begins;  // where each batch begins in `samples`, and the last one ends
+  std::vector<std::uint64_t> begins;  // where each batch begins in `samples`; then the total
   std::uint64_t count() const noexcept { return begins.size() - 1; }
   std::uint64_t size(std::uint64_t batch) const noexcept {
     return begins[batch + 1] - begins[batch];

@@ -59,7 +59,8 @@ AffineMap AffineAbout(std::uint32_t width, std::uint32_t height,
   const double shear_sine = PortableSin(shear_y), shear_cosine = PortableCos(shear_y);
   const double tangent_x = PortableSin(shear_x) / PortableCos(shear_x);
   const double sine = PortableSin(rotation), cosine = PortableCos(rotation);
-  // The rotation without the vertical shear, divided by the shear's cosine.
+  // The cosine (a) and the sine (c) of the angle (rotation - shear_y), each divided by the cosine
+  // of shear_y, as in torchvision's matrix.
   const double a = (cosine * shear_cosine + sine * shear_sine) / shear_cosine;
   const double c = (sine * shear_cosine - cosine * shear_sine) / shear_cosine;
   AffineMap map{scale * a, scale * (-a * tangent_x - sine),   0,
@@ -98,8 +99,9 @@ void Framing::SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) 
   frame_.region.fill = fill;
 }
 
-// A warp W runs after the region's flips. A flip D that follows it is moved before it: D W = (D W
-// D') D, where D' is the inverse of D, which for a flip is D itself.
+// A warp W runs after the region's flips. So a flip D that follows the warp becomes one of the
+// region's flips, and the warp changes: D W = (D W D') D, where D' is the inverse of D, which for a
+// flip is D itself.
 void Framing::Mirror(bool across) noexcept {
   Region& region = frame_.region;
   bool& flip = across != region.transpose ? region.flip : region.flip_y;

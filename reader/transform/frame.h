@@ -91,7 +91,7 @@ struct GeometricStep : AnyStep {
   static constexpr bool kTurns = false;  // only mirrors and turns; such a step can follow any other
   static constexpr bool kSwapsSides = false;  // may swap width and height, so these must be equal
   static constexpr bool kWarps = false;       // adds a second pass; a pipeline can have one
-  // Whether it may add a border to pictures of size `from`, if that is known.
+  // Whether the step may add a border to a picture of that size; nullopt: the size is unknown.
   static bool MayPad(const auto&, const std::optional<PictureExtent>&) { return false; }
 
  protected:

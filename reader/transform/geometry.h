@@ -36,7 +36,7 @@ class Geometry {
   const std::string& swapping_step() const noexcept { return swapping_step_; }
   // The name of a step that adds a second pass. Empty if there is no such step.
   const std::string& warping_step() const noexcept { return warping_step_; }
-  bool empty() const noexcept;  // in all stages
+  bool empty() const noexcept;  // whether no stage has a step
   const Pipeline& steps(std::size_t stage) const noexcept { return stages_[stage].pipeline; }
 
   // Steps may change with the epoch: the number of stages, and the stage of an epoch.
@@ -59,7 +59,7 @@ class Geometry {
   std::string swapping_step_, warping_step_;
 };
 
-// The seed of all draws of an epoch. Each view of a sample has its own.
+// The seed of all draws of an epoch. Each view has a seed of its own.
 std::uint64_t DrawSeed(std::uint64_t seed, std::uint64_t epoch, std::uint16_t view = 0) noexcept;
 
 // The effects that any step may have on the frame, as declared (GeometricStep in frame.h). All are

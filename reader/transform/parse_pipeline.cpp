@@ -46,7 +46,7 @@ struct StepForm {
 
   std::string_view name;
   std::vector<Place> places;
-  std::vector<std::size_t> complete;  // the counts of places with which the step is complete
+  std::vector<std::size_t> complete;  // how many numbers may be typed for the step to be complete
 };
 
 // Collects the words that may follow the numbers: "[:area]". Sets each number to its maximum, so

@@ -65,7 +65,7 @@ SLUICE_ON_DEVICE inline std::uint32_t WordOf(const PixelOp* op, std::uint32_t wo
 SLUICE_ON_DEVICE inline std::uint64_t Word64Of(const PixelOp* op, std::uint32_t word) noexcept {
   return std::uint64_t{WordOf(op, word + 1)} << 32 | WordOf(op, word);
 }
-// A kBlur's weight for tap `tap` of op->number.
+// The weight of tap number `tap` of a kBlur, which has op->number taps.
 SLUICE_ON_DEVICE inline std::uint32_t WeightOf(const PixelOp* op, std::uint32_t tap) noexcept {
   const std::uint32_t back = op->number - 1 - tap;
   return WordOf(op, tap < back ? tap : back);

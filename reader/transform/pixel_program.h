@@ -44,7 +44,7 @@ class PixelProgram {
   explicit PixelProgram(const Pipeline& pipeline, DevicePart part = DevicePart::kNone)
       : PixelProgram(StagesOf(pipeline), part) {}
 
-  std::size_t stages() const noexcept { return stages_.size(); }  // by epoch, as Geometry's
+  std::size_t stages() const noexcept { return stages_.size(); }  // the same as Geometry's
   // Whether no stage has Normalize or a step that changes pixels.
   bool empty() const noexcept;
   // Whether the host has nothing to do: pixels may then be decoded straight into a batch.
@@ -100,7 +100,7 @@ class PixelProgram {
     std::size_t steps_here = 0;
   };
   Stage StageOf(const Pipeline& pipeline);
-  void LeaveSteps(Stage& stage);  // leaves as many of the last steps as fit to the device
+  void LeaveSteps(Stage& stage);  // leaves to the device as many of the last steps as fit
 
   DevicePart part_;
   std::vector<Stage> stages_;

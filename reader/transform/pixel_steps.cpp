@@ -68,7 +68,7 @@ void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
 
 namespace {
 
-// Calls `change(values)` for each run of values of the rectangle.
+// Calls `change` for each row of the rectangle, with a pointer to the row's first value.
 template <class Change>
 void ChangeRectangle(const PixelOp& op, const Pixels& pixels, const Change& change) {
   for (std::size_t y = op.top; y < std::size_t{op.top} + op.height; ++y)

@@ -20,7 +20,7 @@ struct StepScratch {
   std::vector<std::uint32_t> weights;
   Blur blur;
   Sharpness sharpness;
-  std::vector<std::uint8_t> before;
+  std::vector<std::uint8_t> before;  // the picture as it was before a warp
 };
 
 // Runs operations of pixel_op.h on a picture, in place: in order, up to a kEnd or `count` of them.

@@ -52,7 +52,8 @@ class RowWriter {
   }
 
  private:
-  // The memory that steps work in: the row itself, if it has the layout they need.
+  // The memory that steps work in: the row itself, if it has the layout and the type that they
+  // need.
   Pixels PixelsFor(const Frame& frame, const PixelProgram& program, const PixelTarget& row);
   // Memory for the picture before its warp, of the same size.
   Pixels Unwarped(const Pixels& pixels);

@@ -46,7 +46,7 @@ std::string StepName(const Transform& step);
 // Where the step runs: "fused with decoding".
 const char* HowItRuns(const Transform& step);
 
-// A step with a width and a height, which its result has.
+// A step with the members width and height: the size of its result.
 template <class Step>
 concept FixesExtent = requires(Step& op) {
   op.width;

@@ -170,7 +170,7 @@ struct Slot;  // private
 class Batch {
  public:
   std::size_t size() const noexcept;     // samples
-  std::size_t valid() const noexcept;    // size() minus the last rows, which only fill up the batch
+  std::size_t valid() const noexcept;    // size() without the rows that only fill up the batch
   std::uint64_t epoch() const noexcept;  // the epoch that the batch belongs to
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
 

@@ -40,8 +40,8 @@ struct OneHot {
   OneHot& with_smoothing(double value) { return smoothing = value, *this; }
 };
 
-// lambda x sample + (1 - lambda) x its partner, with lambda drawn from Beta(alpha, alpha) (Zhang et
-// al. 2018). Needs OneHot before it.
+// Makes of each sample: lambda x the sample + (1 - lambda) x its partner, the sample before it in
+// the batch. Lambda is drawn from Beta(alpha, alpha) (Zhang et al. 2018). Needs OneHot before it.
 struct MixUp {
   double alpha = 0.2;      // > 0, at most 100
   double probability = 1;  // that a batch is mixed

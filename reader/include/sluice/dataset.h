@@ -24,15 +24,18 @@ class BlockView;      // private
 class ShardFile;      // private
 class SampleSupply;   // what PlaySource() returns (<sluice/play_source.h>)
 
-// Limits on the values that are read, as a protection against untrusted datasets. A value larger
-// than the manifest says is never read; these limits also hold if the manifest itself claims large
-// values. They are checked before memory is allocated, here and in a Loader. Reading a larger value
-// throws Error(kLimit); in a Loader, it is a fault.
+// Limits on the values that are read, as a protection against untrusted datasets, whose manifests
+// may claim large values, too. A value must keep to what the manifest says of its field, and to the
+// limit here. Both are checked before memory is allocated for the value: in a Loader, in
+// Sample::Decode(), and when a value is decompressed. A value larger than the manifest says is
+// Error(kCorrupt); one that the manifest allows, but not the limit, is Error(kLimit). In a Loader,
+// either is a fault.
 struct ReadLimits {
   // Pixels of a decoded image; the default is that of `sluice convert`.
   std::uint64_t max_pixels = 178'000'000;
-  // Bytes of a value in a bytes or variable-length field, decompressed. 0: the size that the
-  // manifest gives for the field's largest value, or 64 MiB if it gives none.
+  // Bytes of a value in a bytes or variable-length field, decompressed; more than 1 GiB counts as 1
+  // GiB. 0: only the manifest's figure for the field's largest value limits a value, and at most 1
+  // GiB; or 64 MiB, if the manifest gives no figure.
   std::uint64_t max_value_bytes = 0;
   friend bool operator==(const ReadLimits&, const ReadLimits&) = default;
 };
@@ -90,7 +93,7 @@ class Sample {
   std::uint32_t shard_ = 0;
   std::uint32_t block_ = 0;                                     // within the shard
   std::uint32_t row_ = 0;                                       // within the block
-  mutable std::shared_ptr<const ShardFile> file_;               // if the dataset does not keep it
+  mutable std::shared_ptr<const ShardFile> file_;               // null if all shards stay mapped
   mutable std::shared_ptr<const void> block_held_;              // of a dataset in an object store
   mutable std::shared_ptr<const std::vector<std::byte>> made_;  // of a source that is played
   struct Inflated {
@@ -161,9 +164,10 @@ class Dataset {
   // The number of the sample with that key (Sample::key()), the first if several have it; empty if
   // none has. The first call reads the keys of all samples, so it maps all shards and takes time in
   // proportion to the dataset. The Dataset and its copies then keep 16 bytes a sample (up to 48
-  // while the call reads); Error(kLimit) if there is not that much memory. A further call
-  // decompresses one chunk of up to 4096 keys, unless it is the chunk last read from its shard
-  // (kept for up to 64 shards).
+  // while the call reads); Error(kLimit) if there is not that much memory. A further call needs the
+  // chunk of keys (up to 4096) that has the one it finds. It decompresses that chunk, unless the
+  // Dataset still has it: for each of the last 64 shards, it keeps the chunk decompressed last, 4
+  // MiB of chunks in all.
   //
   // Shards that are missing or whose keys cannot be read are passed over: the sample found need not
   // be the first with that key, which may lie in such a shard. If no sample is found, each call

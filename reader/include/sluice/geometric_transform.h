@@ -84,8 +84,9 @@ struct CenterResizedCrop {
 };
 
 // Adds a border of `padding` pixels to the image, and cuts width x height out of it at a random
-// place. If the image with its border is too small, the border is widened, split at random between
-// both ends. With Border::kReflect, twice the padding must be less than `width` and `height`.
+// place. If the image with its border is too small, the border is widened; what is added is split
+// at random between both ends. With Border::kReflect, twice the padding must be less than `width`
+// and `height`.
 struct RandomCrop {
   std::uint32_t width = 32, height = 32;  // pixels
   std::uint32_t padding = 0;              // pixels

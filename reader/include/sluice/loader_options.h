@@ -80,7 +80,9 @@ struct RankOptions {
 enum class Behind {
   kKeep,   // it stays mapped; the kernel takes its pages back when it needs them
   kUnmap,  // it no longer counts as this process's memory, but stays in the page cache
-  kDrop,   // it leaves the page cache, too: for datasets larger than memory, next to other work
+  // It leaves the page cache, too. For datasets larger than memory on a machine that does other
+  // work as well: their pages would push everything else out of the page cache.
+  kDrop,
 };
 
 // Shards are mapped, and read through the page cache. (A dataset at a URL is always Mapped: its

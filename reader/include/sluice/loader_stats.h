@@ -51,16 +51,16 @@ struct LoaderStats {
 
   // Each stage's time at work, and waiting for the stage before or after it.
   double read_seconds = 0;         // ordering and reading ahead: one thread
-  double read_wait_seconds = 0;    // ... while every batch of the ring was in use
+  double read_wait_seconds = 0;    // that thread waiting while every slot of the ring was in use
   double decode_seconds = 0;       // summed over the decoding threads
-  double decode_wait_seconds = 0;  // ... waiting; also summed
-  double decode_cpu_seconds = 0;   // the part of decode_seconds spent on a CPU; sampled
+  double decode_wait_seconds = 0;  // decoding threads waiting; also summed
+  double decode_cpu_seconds = 0;   // the part of decode_seconds on a CPU; updated every 50 ms
   // A source that is played without a conversion (PlaySource()): the parts of decode_seconds in
   // which files were read, and in which samples were made of them. Both include the work for other
   // loaders that play this Dataset at the same time.
   double file_read_seconds = 0;
   double file_make_seconds = 0;  // making samples of the files, and the rows' payloads
-  // Page faults in which decoding threads waited for storage; sampled.
+  // Page faults in which decoding threads waited for storage; updated every 50 ms.
   std::uint64_t decode_major_faults = 0;
   std::uint64_t upload_bytes = 0;     // LoaderOptions::device: bytes copied to it
   std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded
@@ -74,8 +74,8 @@ struct LoaderStats {
   double upload_seconds = 0;
   double upload_wait_seconds = 0;    // the planning thread waited for a slot's copy to finish
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
-  double first_wait_seconds = 0;     // of that: for the first batch of all
-  double consumer_seconds = 0;       // the consumer had its batch: training
+  double first_wait_seconds = 0;     // the part of that for the very first batch
+  double consumer_seconds = 0;       // the consumer had its batch, and trained
   double ready_batches = 0;          // mean number ready when the consumer asked for one
   // How long single waits and samples took; quantiles in seconds. The consumer's wait for each
   // batch: 0 if it was ready.

@@ -32,9 +32,9 @@
 namespace sluice {
 
 // A function that reads an image file: ImageFileReader() makes one. One thread at a time calls it.
-// Its result must stay valid until the next call, as long as the file's bytes are. An exception
-// that it throws must derive from std::exception; it becomes the error of the row (kUnsupported,
-// unless it is an Error).
+// Its result must stay valid until the next call, if the file's bytes stay valid so long. An
+// exception that it throws must derive from std::exception; it becomes the error of the row
+// (kUnsupported, unless it is an Error).
 using ImageReader = std::function<ImagePayload(std::span<const std::byte> file)>;
 
 // Makes an ImageReader, for images of that many channels and at most that many pixels.
@@ -60,8 +60,9 @@ struct RowFault {
 };
 
 // Makes rows. Any number of threads may call it at once. It keeps the memory that its calls work
-// in. So a call allocates nothing if earlier calls had images as large, and as many of them ran at
-// the same time; and if its images are raw pixels, packed, or baseline JPEGs without Exif or XMP.
+// in. So a call allocates nothing if three things hold: earlier calls had images as large; as many
+// calls have run at the same time before; and its images are raw pixels, packed, or baseline JPEGs
+// without Exif or XMP.
 class Preprocess {
  public:
   // `pipeline`: the JSON of Loader::PipelineText(); or a pipeline as ParsePipeline() reads it,

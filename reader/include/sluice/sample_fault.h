@@ -14,7 +14,7 @@ struct SampleFault {
   std::string key;            // empty if it cannot be read either
   std::string reason;         // a sentence
   std::uint64_t epoch = 0;    // the epoch in which the fault was found first
-  std::uint64_t times = 0;    // how often the loader met it; for a shard, in all of its samples
+  std::uint64_t times = 0;    // how often the loader met it; for a shard, summed over its samples
 };
 
 }  // namespace sluice

@@ -90,10 +90,10 @@ class MutableRows {
   // picture, else 0. The map shows the result of all geometric steps together. It follows the rule
   // for masks (nearest pixel), so it is 1 wherever a mask has LoaderOptions::output.mask_fill.
   // Pixels that Border::kReflect mirrors count as outside; so do all pixels of an image that the
-  // sample lacks. In a batch function, the map is that of before MixUp and CutMix. Throws
-  // Error(kInvalidArgument) for a map of the wrong size, for an image that went through RandAugment
-  // or TrivialAugmentWide, which move pixels on their own, and for several rows of images that
-  // differ in size.
+  // sample lacks. In a batch function, the map shows images as they were before MixUp and CutMix.
+  // Throws Error(kInvalidArgument) for a map of the wrong size, for an image that went through
+  // RandAugment or TrivialAugmentWide, which move pixels on their own, and for several rows of
+  // images that differ in size.
   void WriteBorder(std::span<std::uint8_t> map, std::string_view field = {}) const;
 
   // Keeps the memory of the spans alive as long as the result lives. It is for language bindings:

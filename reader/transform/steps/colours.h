@@ -118,7 +118,9 @@ struct StepOf<GaussianBlur> : PixelStep {
       weights[i] = static_cast<std::uint32_t>(at(i) / sum * 65536 + 0.5);
       rest -= i < middle ? 2 * weights[i] : weights[i];
     }
-    weights[middle] += rest;  // modulo 2^32: `rest` may be negative
+    // If the weights sum to more than 65536, `rest` has wrapped around, and this addition does,
+    // too.
+    weights[middle] += rest;
     PixelOp blur = OpOf(PixelOpKind::kBlur);
     blur.number = step.kernel;
     ops.Add(blur);
