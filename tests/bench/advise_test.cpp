@@ -197,6 +197,8 @@ TEST_CASE("advice on a dataset of large pictures says what smaller ones save") {
   advice.resources.memory_bytes = 1'000'000'000'000;
   advice.resources.disk_free_bytes = 1'000'000'000'000;
   advice.resources.disk_bytes_per_second = 1e12;
+  // Measured constants: the form of smaller pictures takes 50 kB per image and gives 4000 images
+  // per second on all threads, the others 4 MB and 200.
   for (const Form& form : FormsFor(advice.facts, 224, {90})) {
     Trial trial;
     trial.form = form;

@@ -119,7 +119,7 @@ TEST_CASE(
   CHECK(half.requests == 1000);
   CHECK(half.epoch_seconds == Approx(16));
   CHECK(half.first_epoch_seconds == Approx(20));
-  // Two machines have a link and a cache each.
+  // Two machines have a link and a cache each. Together, the caches hold the whole dataset.
   const Forecast two = ForecastOf(form, kImages, resources, NeedOf(800));
   CHECK(two.machines == 2);
   CHECK(two.requests == 0);
@@ -137,6 +137,7 @@ TEST_CASE("rates for other counts of threads follow Amdahl's law through the two
   CHECK(RateOnThreads(form, 1, 1) == Approx(250));
 }
 
+// The last form is the smallest and fastest, but its size is less preferred than the others'.
 TEST_CASE("without a need, the smallest form that is nearly as fast as the fastest is chosen") {
   const std::vector<FormConstants> forms = {FormOf(100, 400), FormOf(150, 900), FormOf(900, 1000),
                                             FormOf(50, 5000, 1)};

@@ -9,7 +9,8 @@
 namespace sluice::bench {
 namespace {
 
-// ChanceOfHigher() by counting: tries every choice of the pooled values that may be `after`.
+// What ChanceOfHigher() must return, found by counting: tries every way to choose as many of all
+// the values as `after` has, and returns the share of choices that are at least as high as `after`.
 double ByCounting(const std::vector<double>& before, const std::vector<double>& after) {
   std::vector<double> pool = before;
   pool.insert(pool.end(), after.begin(), after.end());
@@ -79,8 +80,9 @@ TEST_CASE("for many values, the probability comes from the normal distribution")
     before.push_back(2 * i);
     after.push_back(2 * i + 1);  // above i + 1 values of `before`
   }
-  // In 30 * 31 / 2 = 465 of 900 pairs the later value is higher. The standard deviation of that
-  // number is sqrt(900 * 61 / 12) = 67.64.
+  // In 30 * 31 / 2 = 465 of 900 pairs the value of `after` is higher. Without a change, that number
+  // is 450 on average, with a standard deviation of sqrt(900 * 61 / 12) = 67.64. It is a whole
+  // number, so the normal distribution is taken from half a step below it (0.5).
   CHECK(ChanceOfHigher(before, after) ==
         Approx(0.5 * std::erfc((465 - 0.5 - 450) / std::sqrt(900 * 61 / 12.0) / std::sqrt(2.0))));
 }

@@ -163,7 +163,7 @@ TEST_CASE(
     return view.GetImage(layout, 0, 0, image, checksum);
   };
   CHECK(defect_of(0, 320, 8) == nullptr);
-  CHECK(defect_of(0, 4096, 8) != nullptr);  // offset: 5 bytes after the block
+  CHECK(defect_of(0, 4096, 8) != nullptr);  // offset: the payload would begin after the block
   CHECK(defect_of(0, UINT64_MAX, 8) != nullptr);
   CHECK(defect_of(16, 0xFFFFFFFF, 4) != nullptr);  // size
   CHECK(defect_of(22, 1, 2) != nullptr);           // flags

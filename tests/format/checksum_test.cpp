@@ -1,3 +1,4 @@
+// The format's checksums of 64 bits and digests of 128 bits.
 #include "format/disk/checksum.h"
 
 #include "tests/catch.h"

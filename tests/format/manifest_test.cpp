@@ -20,7 +20,7 @@ constexpr const char* kImages =
     R"({"channels":[3,3],"height":[1,2],"max_payload_bytes":9,"payload_bytes":10,)"
     R"("pixel_type":"uint8","present":2,"width":[3,4]})";
 
-// The offset of the text after the id, which the id is the digest of.
+// Where the text begins whose digest is the id: right after the id's 32 digits.
 constexpr std::size_t kRestAt = 39;
 
 // Returns the manifest that has `rest` after its id. The id is put before it as FORMAT.md says, not
@@ -121,6 +121,7 @@ TEST_CASE("a dataset may have no samples") {
 TEST_CASE("the id is the digest of everything after it") {
   const std::string text = TextWith();
   CHECK_FALSE(ManifestRefusal(text).has_value());
+  // Changes the id's first or last digit, or a byte after the id.
   for (const std::size_t at :
        {std::size_t{7}, std::size_t{38}, text.find("\"n\"") + 1, text.size() - 3}) {
     std::string damaged = text;
@@ -148,7 +149,7 @@ TEST_CASE("a text that is not a manifest is refused") {
 TEST_CASE("a manifest of another version is unsupported, even if its digest is wrong") {
   std::string text = TextWith("\"version\":1", "\"version\":2");
   CHECK(ManifestRefusal(text)->code() == ErrorCode::kUnsupported);
-  text[8] = text[8] == '1' ? '2' : '1';
+  text[8] = text[8] == '1' ? '2' : '1';  // a digit of the id
   const auto error = ManifestRefusal(text);
   CHECK(error->code() == ErrorCode::kUnsupported);
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("version 2"));
@@ -203,6 +204,8 @@ TEST_CASE(
 
 TEST_CASE(
     "a \"shards\" inside another member stays there, and a member with an empty name is kept") {
+  // JSON allows an empty name. A reader that took it for "no name yet" would lose the member, or
+  // would take its list for the list of shards.
   const std::string made = R"("made":{"by":"hand","shards":[1,2]},"":[3,4],)";
   Id128 id;
   const Manifest manifest =

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""What every command writes can be read from FORMAT.md alone: read_every_command.py SLUICE MAKE_PHOTOS [EMULATOR...]
+"""Tests that what every command writes can be read from FORMAT.md alone.
+
+Run as: read_every_command.py SLUICE MAKE_PHOTOS [EMULATOR...], where EMULATOR is the command that runs programs of
+another processor.
 
 Reads each dataset with read_from_spec.py, which has none of the project's code, and compares the number of its samples.
 """

@@ -53,7 +53,7 @@ def zero(data, what):
 # --- zstd ---
 
 def stored_blocks(frame):
-    """The content of a single-segment frame whose blocks are not compressed, or None."""
+    """The content of a single-segment frame whose blocks are stored or repeat one byte; None for other frames."""
     descriptor = frame[4]
     if descriptor & 0x2F != 0x20:  # single segment, no checksum, no dictionary
         return None

@@ -140,7 +140,7 @@ TEST_CASE("If more pages are lost than can be recorded, all pages count as lost"
   LostPages lost;
   alignas(4096) static std::byte memory[4096 * 2];
   const auto first = reinterpret_cast<std::uintptr_t>(memory);
-  for (int i = 0; i < 256; ++i)
+  for (int i = 0; i < 256; ++i)  // LostPages::kCapacity
     lost.Add(first);
   REQUIRE((lost.Touch(Bytes(memory).first(1)) && !lost.Touch(Bytes(memory).subspan(4096))));
   lost.Add(first);
@@ -150,6 +150,7 @@ TEST_CASE("If more pages are lost than can be recorded, all pages count as lost"
 TEST_CASE("Without a guard, a SIGBUS goes to the handler installed before ours") {
   const test::TemporaryFolder folder;
   const std::filesystem::path path = WritePages(folder);
+  // Our handler has SA_SIGINFO. An earlier test of this process may have installed it already.
   struct sigaction now {};
   sigaction(SIGBUS, nullptr, &now);
   const bool ours_is_new = (now.sa_flags & SA_SIGINFO) == 0;

@@ -89,7 +89,7 @@ TEST_CASE("every block of a shard is whole and in its place") {
     for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
       const BlockView block = shard.Block(b);
       CHECK(block.VerifyPlacement(shard.schema(), shard.layout()) == nullptr);
-      CHECK(shard.Block(b).count() == block.count());  // already verified
+      CHECK(shard.Block(b).count() == block.count());  // a second time: the block is now verified
       samples += block.count();
     }
     CHECK(samples == built.entry.samples);
@@ -250,6 +250,7 @@ TEST_CASE("a block in the place of another block is refused") {
 
 TEST_CASE("a truncated file is refused wherever it was cut") {
   const std::vector<std::byte>& whole = Varied().shards[0].bytes;
+  // Cuts at each whole page, and one byte after it.
   for (std::size_t size = 0; size < whole.size(); size += size % 4096 == 0 ? 1 : 4095) {
     const auto error = ShardRefusal(
         {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}, Varied().schema);

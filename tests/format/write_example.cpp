@@ -21,7 +21,7 @@ std::string InOtherWords(const sluice::Manifest& manifest) {
   for (std::size_t at = text.find(role); at != std::string::npos; at = text.find(role, at))
     text.replace(at, role.size(), ",\"unit\":\"mm\"");
   constexpr std::size_t kId = 7,
-                        kRest = 39;  // offsets of the id's digits and of the text that they digest
+                        kRest = 39;  // where the id's digits begin, and the text they are made from
   const std::string rest = text.substr(kRest);
   return text.substr(0, kId) + sluice::ToHex(sluice::Hash128(sluice::AsBytes(rest))) + rest;
 }

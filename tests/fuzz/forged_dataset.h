@@ -19,17 +19,17 @@
 
 namespace sluice::fuzz {
 
-// Parts of the dataset that changes may leave in disagreement: without the bit, the part is
-// corrected after the changes.
+// What the changes may leave in disagreement with what. Without the bit, it is corrected after the
+// changes.
 enum Disagreement : std::uint8_t {
-  kShardLines = 1,     // the manifest's counts and ids of shards (not sizes and digests)
+  kShardLines = 1,     // the manifest's counts and ids of shards, with the shards
   kTotals = 2,         // the manifest's sums over images and values, with the samples
-  kCounts = 4,         // the directory's counts and sizes with the blocks' headers
-  kIds = 8,            // the ids in the shard's structures, with its header's
+  kCounts = 4,         // the directory's counts and sizes, with the blocks' headers
+  kIds = 8,            // the ids in the shard's other structures, with the id in its header
   kSums = 16,          // the manifest's numbers of samples and blocks, with each other
-  kShardSchemas = 32,  // the shards' schemas with the manifest's
-  kNoValues = 64,      // nothing: the manifest has no `values`
-  kUnsealed = 128,     // the shards' checksums
+  kShardSchemas = 32,  // the shards' schemas, with the manifest's
+  kNoValues = 64,      // no disagreement: the manifest lacks its `values`, as older ones do
+  kUnsealed = 128,     // the shards' checksums, with the bytes
 };
 
 enum Place : std::uint8_t {
@@ -48,13 +48,14 @@ enum Place : std::uint8_t {
   kDirectory,
   kTail,
   // A file.
-  kSize,
-  kMissing,    // `which` 255: the manifest
-  kExchanged,  // the two shards' files
+  kSize,       // a shard's file is cut off or extended
+  kMissing,    // a shard's file is missing; `which` 255: the manifest
+  kExchanged,  // the two shards' files have each other's names
   // A value or a member of JSON.
   kSchema,
   kManifest,
   kShardLine,  // of the manifest's list of shards
+  // The number of places.
   kPlaces,
 };
 
@@ -72,7 +73,7 @@ std::uint64_t NumberFor(const Change& change, std::uint64_t old);
 // Replaces one word of `bytes` by NumberFor(change, word).
 void ChangeWord(std::span<std::byte> bytes, const Change& change);
 
-// Functions that change a shard's bytes, and correct what depends on them.
+// Functions that change a shard's bytes, and correct what depends on the changed bytes.
 
 // The bytes of the structure that a change (kHeader to kTail) applies to. `sound` is the shard
 // before all changes, by which the structure is located.
@@ -95,7 +96,7 @@ inline constexpr std::uint8_t kForms = 6;
 Schema SchemaOf(std::uint8_t form);
 std::vector<EncodedSample> SamplesOf(std::uint8_t form);
 
-// Makes a change of kElements to kKey. `other`: a sample to copy from.
+// Makes a change whose place is one of kElements to kKey. `other`: a sample to copy from.
 void ChangeSample(EncodedSample& sample, const EncodedSample& other, const Change& change);
 
 // Writes the dataset into `folder`, which must be empty. Returns the number in the input by which

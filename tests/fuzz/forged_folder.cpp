@@ -16,11 +16,12 @@ namespace sluice::fuzz {
 
 namespace {
 
+// Bounds of time and memory for one input. A reader may need 1 GiB for a single value: the format
+// allows that size if the manifest states it.
 constexpr unsigned kSeconds = 60;
-// The format allows a value of 1 GiB if the manifest states it.
 constexpr std::size_t kBytes = std::size_t{1280} << 20;
 
-std::size_t times_taken = 0;
+std::size_t times_taken = 0;  // see TimesTaken()
 
 // A folder in which syncing a file costs nothing.
 std::filesystem::path MemoryFolder() {

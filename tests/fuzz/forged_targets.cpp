@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t kSamplesRead = 24;  // of each dataset, which has 10 before changes
 
+// Calls `ask`, which may throw an Error. The next question is asked all the same.
 template <class Ask>
 void AskFor(Ask ask) {
   try {

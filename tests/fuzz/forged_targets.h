@@ -9,7 +9,8 @@
 
 namespace sluice::fuzz {
 
-// dataset, loader, verify, repair, subset, merge, transcode, append, repack.
+// Targets that use the dataset through the library: dataset, loader, verify, repair, subset, merge,
+// transcode, append, repack.
 std::span<const Target> ForgedTargets();
 
 // The commands that only read the dataset, run as from a command line: inspect, stats, preview,

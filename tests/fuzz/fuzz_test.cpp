@@ -166,7 +166,7 @@ TEST_CASE("forged datasets are exported or refused") {
   RunAll(TargetNamed("export"));
 }
 
-// Without this check, a reader of datasets that refused everything would pass.
+// Without this check, a reader that refuses every dataset would pass the tests above.
 TEST_CASE("Each target of forged datasets accepts sound ones, and some mutations") {
   for (const std::span<const Target> targets : {ForgedTargets(), CommandTargets()}) {
     for (const Target& target : targets) {
@@ -191,7 +191,7 @@ TEST_CASE("Each target of forged datasets accepts sound ones, and some mutations
   }
 }
 
-// Without this check, a decoder that refused everything would pass.
+// Without this check and the next one, a decoder that refuses everything would pass.
 TEST_CASE(
     "All seeds of the packed target are compared with their JPEGs, and so are some mutations") {
   const std::vector<Input> seeds = PackedSeeds();

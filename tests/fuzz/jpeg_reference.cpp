@@ -99,8 +99,9 @@ bool SamplesAreDefined(const std::int16_t* coefficients, const std::uint16_t* qu
     }
     return true;
   }
-  // No sum inside of the transform exceeds 8 * sqrt(2) times `sum`. Samples wrap at 512 on either
-  // side of the middle, and are at most a quarter of `sum`.
+  // Samples are at most a quarter of `sum`, and plain code wraps them at 512 on either side of the
+  // middle: with 2000 it does not. Sums inside of the transform are at most 8 * sqrt(2) times
+  // `sum`, and vector code keeps them in 16 bits: with 2800 they are below 32,768.
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < kBlockSize; ++i)
     sum += std::abs(coefficients[i] * quant[i]);

@@ -99,7 +99,7 @@ Planes Decode(const Picture& picture, const Region& region) {
   return planes;
 }
 
-// The offset of the marker after the first scan, or of the file's end without such a marker.
+// The offset of the marker after the first scan. If there is none, the file's size.
 std::size_t ScanEnd(Bytes file) {
   baseline::Header header;
   Promise(baseline::ParseHeader(file, header), "a header that was read can be read again");
@@ -111,8 +111,8 @@ std::size_t ScanEnd(Bytes file) {
   return file.size();
 }
 
-// The file without anything after its first scan. Samples come from this part, and so libjpeg's
-// coefficients must, too.
+// The file without anything after its first scan. Our decoder takes samples from this part only, so
+// libjpeg's coefficients must come from it, too.
 Input UpToScanEnd(Bytes file) {
   const Bytes kept = file.first(ScanEnd(file));
   Input cut(kept.begin(), kept.end());
@@ -214,7 +214,7 @@ void PromisePart(const Planes& part, const Planes& whole) {
 
 void CompareParts(const Picture& picture, const Planes& whole) {
   RandomStream random(Hash64(picture.file), static_cast<Purpose>(0xF23), 0);
-  std::array<Planes, 4> smaller;  // by log2 of the reduction
+  std::array<Planes, 4> smaller;  // the whole picture, by log2 of its reduction
   smaller[0] = whole;
   for (int i = 0; i < 3; ++i) {
     auto log2 = static_cast<std::uint32_t>(random.Below(8));

@@ -1,5 +1,5 @@
-// libFuzzer's entry for one target, whose name is compiled in. If the first argument is an empty
-// folder, it first gets the target's seeds.
+// libFuzzer's entry for one target, whose name is compiled in. If the first argument that is not an
+// option names an empty folder, the target's seeds are written into it first.
 #include <filesystem>
 #include <fstream>
 #include <string>

@@ -88,6 +88,7 @@ struct Box {
 void FindBoxes(const Input& file, std::size_t begin, std::size_t end,
                const std::vector<std::size_t>& around, std::vector<Box>& boxes) {
   static constexpr std::string_view kHoldBoxes = "iprp ipco moov trak mdia minf stbl dinf jp2h ";
+  // Boxes that have 4 bytes of version and flags before the boxes inside.
   static constexpr std::string_view kAfterVersion = "meta iref ";
   while (end - begin >= kHeadBytes && boxes.size() < 200) {
     const std::size_t size = BigAt(file, begin) == 0 ? end - begin : BigAt(file, begin);
@@ -105,8 +106,8 @@ void FindBoxes(const Input& file, std::size_t begin, std::size_t end,
   }
 }
 
-// Moves the places of items after bytes before `at` were added or removed: adds `by`, the change of
-// the size, to each number in 'iloc' that may be the place of an item after `at`.
+// Corrects the places of items for a change of the file's size before `at`: adds `by`, that change,
+// to each number in 'iloc' that may be the place of an item after `at`.
 void MoveItems(Input& file, const Box& iloc, std::size_t at, std::size_t by) {
   for (std::size_t i = iloc.begin + kHeadBytes; i + 4 <= iloc.end; ++i) {
     const std::uint32_t place = BigAt(file, i);

@@ -4,8 +4,9 @@
 // Promises:
 //   - Every set of kernels takes or refuses the same payloads and regions and gives the same
 //     samples, whether its scratch memory is used or fresh.
-//   - A device's functions refuse every payload that the kernels refuse, and others only if they
-//     break a rule of the packed form. For the rest they give the same samples.
+//   - A device's functions refuse every payload that the kernels refuse, and another payload only
+//   if
+//     it breaks a rule of the packed form. From the other payloads they get the same samples.
 //   - A payload that keeps all rules is decoded, and its coefficients can be packed in no other
 //     way. A JPEG with the same coefficients gives the same samples of each region.
 #include <sluice/error.h>

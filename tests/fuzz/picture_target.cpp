@@ -8,7 +8,8 @@ namespace sluice::fuzz {
 
 // Runs the source target within bounds of memory and time.
 void RunPicture(Bytes input) {
-  // For pictures of up to a million pixels: a few copies with 16 bytes per pixel.
+  // RunSource() refuses pictures of more than 2^20 pixels. With 16 bytes per pixel, 32 copies of
+  // such a picture fit.
   constexpr std::size_t kMaxHeapBytes = std::size_t{512} << 20;
   constexpr unsigned kMaxSeconds = 60;
   const MemoryBound memory(kMaxHeapBytes);

@@ -45,7 +45,7 @@ void ResealRecords(std::span<std::byte> file) {
   }
 }
 
-// A protobuf field of bytes: a tag, a length of two bytes, the content.
+// A protobuf field of bytes: a tag, the length (here always in two bytes), and the content.
 Input Part(char tag, Bytes content) {
   Input part = {std::byte(tag), std::byte((content.size() & 127) | 128),
                 std::byte(content.size() >> 7)};

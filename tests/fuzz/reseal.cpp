@@ -28,7 +28,8 @@ void ResealHeader(std::span<std::byte> file) {
   ResealHead(file.first(sizeof(header)));
 }
 
-// The layout of a shard's rows; `layout` is empty if the shard's schema cannot be read.
+// The layout of a shard's rows, and the numbers of the fields that have payloads. `layout` is empty
+// if the shard's schema cannot be read.
 struct Rows {
   std::optional<RowLayout> layout;
   std::vector<std::size_t> payload_fields;

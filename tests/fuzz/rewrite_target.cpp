@@ -18,7 +18,7 @@ namespace {
 
 struct Rewritten {
   bool read = false;
-  bool has_codes = true;
+  bool has_codes = true;  // whether each DC coefficient is possible for 8-bit samples
   Id128 coefficients;
   Input file;
   friend bool operator==(const Rewritten&, const Rewritten&) = default;
@@ -48,7 +48,7 @@ Rewritten RewriteBy(baseline::BlockReader& reader, const kernels::Kernels& set, 
 // The sampling factors of a single component mean nothing. libjpeg keeps them; a parsed header has
 // 1 and 1 instead, and conversions do not rewrite files with other factors.
 void ForgetLoneFactors(Input& file) {
-  constexpr std::size_t kFrame = 89;  // after its start, JFIF's segment and one table of steps
+  constexpr std::size_t kFrame = 89;  // the frame's marker: after SOI, JFIF, and one table of steps
   if (file.size() > kFrame + 11 && file[kFrame + 1] == std::byte{0xC0} &&
       file[kFrame + 9] == std::byte{1}) {
     file[kFrame + 11] = std::byte{0x11};

@@ -61,7 +61,7 @@ bool IsCutShort(const Outcome& outcome) {
   return outcome.reason.find("cut short") != std::string::npos;
 }
 
-// Whether a file ends early must not depend on the form in which it is stored.
+// Promises that the same files count as cut short, whatever the form in which they are stored.
 void PromiseOneJudgement(const SourceList& sources, ConvertOptions options, const Schema& schema) {
   options.form.truncated = Truncated::kRefuse;
   options.form.icc = IccProfiles::kDrop;
@@ -176,7 +176,7 @@ std::vector<Input> OtherKinds() {
 }  // namespace
 
 std::vector<Input> SourceSeeds() {
-  // 4 x 2 pixels of 8-bit RGB, and 3 x 3 of a palette with transparency.
+  // 4 x 2 pixels of 8-bit RGB.
   static constexpr char kRgbPng[] =
       "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x04\0\0\0\x02\x08\x02\0\0\0\xf0\xca\xea\x34"
       "\0\0\0\x25IDAT\x78\x01\x01\x1a\0\xe5\xff\0\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c"

@@ -1,4 +1,4 @@
-"""Checks which folders include which: layers.py ROOT
+"""Checks which folders include which. Run as: layers.py ROOT
 
 Prints every #include that violates the layers, as FILE:LINE, and fails if there is one. The layers
 are those of CONTRIBUTING.md ("Where things are") and, inside reader/, of reader/README.md: a folder
@@ -33,7 +33,8 @@ REMOTE = "format/remote/"
 PYTHON = "reader/python"
 # Inside reader/, lowest first: each may include itself and those before it.
 READER = ["order", "transform", "dataset", "reading", "batch", "decoding", "device", "upload", "loader"]
-# The same inside these folders. "" stands for the files of the folder itself, except the headers named here.
+# The parts of these folders, lowest first, with the same rule. "" stands for the files that lie directly in the folder,
+# except the headers named here.
 ROOMS = {
     "writer/source": ["images", "list", "records", "labels", ""],
     "format/remote": ["object_store.h", "remote_manifest.h", "http", "credentials", "server", "cache", ""],
@@ -63,13 +64,14 @@ def top_of(path):
 
 
 def layer(path):
-    """The number of the layer of a file of reader/, or None for a file in no layer (a public header)."""
+    """The index in READER of the layer that a file lies in, or None if it lies in no layer (a public header)."""
     parts = pathlib.PurePath(path).parts
     return READER.index(parts[1]) if len(parts) > 2 and parts[1] in READER else None
 
 
 def room(path):
-    """The folder of ROOMS that a file lies in, and the number of its room there, or None for an unknown one."""
+    """(A folder of ROOMS, the index of the file's part in its list; None for a part that is not in the list), or None if
+    the file lies in none of these folders."""
     for folder, rooms in ROOMS.items():
         if path.startswith(folder + "/"):
             inside = path.removeprefix(folder + "/")

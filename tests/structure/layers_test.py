@@ -1,4 +1,4 @@
-"""layers.py finds the faults that it should find: layers_test.py"""
+"""Tests that layers.py finds the faults it should. Run as: layers_test.py"""
 
 import pathlib
 import tempfile

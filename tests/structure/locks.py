@@ -1,4 +1,4 @@
-"""Lets clang find accesses to guarded data without the mutex: locks.py CLANG ROOT
+"""Lets clang find accesses to guarded data without the mutex. Run as: locks.py CLANG ROOT
 
 Compiles every source of reader/ and format/remote/ that includes format/mutex.h, itself or through a header, with
 -Wthread-safety as an error (except the sources of CUDA and of builds without liburing). Before that, a class that

@@ -1,4 +1,4 @@
-"""Checks the notes in headers that say where else a new thing goes: places.py ROOT [HEADER NAME]
+"""Checks the notes in headers that say where else a new thing goes. Run as: places.py ROOT [HEADER NAME]
 
 Such a note reads
 

@@ -1,4 +1,4 @@
-"""places.py finds the faults that it should find: places_test.py"""
+"""Tests that places.py finds the faults it should. Run as: places_test.py"""
 
 import pathlib
 import tempfile

@@ -290,7 +290,7 @@ TEST_CASE(
   CHECK(convert("set", "set").skipped.empty());
   CHECK(folder.Data().Keys() == Strings{"JPEGImages/a.jpg"});
   add("names/a.xml", label("a.jpg"));
-  add("names/b.xml", label("a.jpg"));  // a copy of a.xml, which still names a.jpg
+  add("names/b.xml", label("a.jpg"));  // as a copy of a.xml would be: it still names a.jpg
   const ConvertSummary summary = convert("names", "named");
   REQUIRE(summary.skipped.size() == 1);
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("correct one of the two"));

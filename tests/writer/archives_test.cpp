@@ -40,6 +40,7 @@ std::string Member(const std::string& name, const std::string& content, char typ
   return header + content + padding;
 }
 
+// The end-of-archive mark: two blocks of zeros.
 const std::string kEnd(1024, '\0');
 
 std::string Jpeg(std::uint64_t seed = 1) {
@@ -298,6 +299,7 @@ TEST_CASE("a hard link in an archive is the file that it links to, under another
   std::string archive = Member("a.jpg", Jpeg(1)) + Member("a.cls", "cat") +
                         Member("b.jpg", "", '1', "a.jpg") + Member("b.cls", "", '1', "a.cls") +
                         Member("c.cls", "owl") + Member("c.jpg", "", '1', "elsewhere.jpg");
+  // A member of type L holds the long name of the next one, and one of type K its long link target.
   const std::string target = std::string(150, 'd') + "/e.jpg";  // too long for the header
   archive += Member("././@LongLink", target + '\0', 'L') + Member("d", Jpeg(2)) +
              Member(std::string(150, 'd').substr(0, 90) + ".cls", "owl");

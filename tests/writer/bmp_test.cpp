@@ -9,6 +9,7 @@ namespace {
 struct Bmp {
   std::int32_t width = 0, height = 0;
   unsigned bits = 24;
+  // 0: as they are; 1 and 2: run lengths of 8 and 4 bits; 3: with masks.
   unsigned coding = 0;
   std::uint32_t header = 40;
   std::vector<std::uint32_t> masks = {};    // after a header of 40 bytes, inside a longer one

@@ -55,7 +55,7 @@ TEST_CASE("boxes are moved by padding") {
 
 TEST_CASE("boxes turn with every orientation") {
   ConvertOptions options;
-  // Its right edge is 70 from the image's right edge, its bottom 10 from the image's bottom.
+  // The box's right edge is 70 from the image's right edge, its bottom 10 from the image's bottom.
   const std::vector<double> box = {10, 20, 30, 50};
   CHECK(Fitted(box, options, 1) == Corners{10, 20, 30, 50});
   CHECK(Fitted(box, options, 2) == Corners{70, 20, 90, 50});

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All pictures have the same size.
+// A picture of one value. The files of all values have the same size.
 FileBytes Ppm(std::uint8_t value) {
   const std::string text =
       "P6 200 160 255\n" + std::string(std::size_t{200} * 160 * 3, static_cast<char>(value));

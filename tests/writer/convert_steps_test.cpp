@@ -162,7 +162,8 @@ TEST_CASE("a damaged or forged list of sources is refused") {
   const fs::path data = folder / "data";
   PlanConversion(source, data, FiveShards());
   const std::string content = ContentOf(data / "plan-sources.bin");
-  // The list has one frame: a head of three numbers, then zstd data. A head of zeros ends the list.
+  // After kBegin bytes, the list has one frame: a head of three numbers, then zstd data. A head of
+  // zeros ends the list.
   constexpr std::size_t kBegin = 16;
   constexpr std::size_t kHead = 24;
   std::vector<std::byte> plain(LoadAt<std::uint64_t>(AsBytes(content), kBegin));

@@ -109,7 +109,7 @@ TEST_CASE("every kind of field is read back as it was set") {
   CHECK(data.manifest.images[0].present == 1);
   CHECK(data.manifest.images[0].payload_bytes == jpeg.size());
   CHECK(data.manifest.images[1].pixel_type == 1);
-  // Of "boxes" and of "caption".
+  // The counts of "boxes" and of "caption": values, bytes, most bytes.
   CHECK(data.manifest.values == std::vector<ManifestValues>{{1, 16, 16}, {1, 5, 5}});
 }
 
@@ -367,7 +367,8 @@ TEST_CASE("a JPEG with an Exif orientation is stored upright, without loss for w
   };
   for (std::uint16_t orientation = 2; orientation <= 8; ++orientation) {
     INFO(orientation);
-    // Whole blocks of 16 pixels, and a picture that must be encoded anew.
+    // A picture of whole blocks of 16 pixels, which is turned without loss, and one of cut-off
+    // blocks, which must be encoded anew.
     for (const auto& [width, height] : {std::pair{64U, 48U}, std::pair{61U, 43U}}) {
       const Picture expected =
           upright(DecodeJpeg(MakeJpeg(MakePicture(width, height))), orientation);

@@ -111,7 +111,7 @@ TEST_CASE("transparent pixels of a GIF, and those outside its first frame, show 
 }
 
 TEST_CASE("a GIF's canvas around a small opaque frame is transparent, as in browsers") {
-  // Its header names a background colour, index 1; browsers ignore it.
+  // The file's header names index 1 as the background colour. Browsers ignore that, too.
   FileBytes file = WriteGif(2, 2, kPalette, {{.left = 1, .width = 1, .height = 1, .indices = {3}}});
   file[11] = std::byte{1};
   ConvertOptions options = AsTheyAre();

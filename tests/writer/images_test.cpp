@@ -118,7 +118,7 @@ TEST_CASE("an invalid orientation, or broken Exif data, turns nothing") {
   const FileBytes plain = MakeJpeg(MakePicture(20, 10));
   CHECK(ConvertOne(WithOrientation(plain, 9)).picture.width == 20);
   FileBytes broken = WithOrientation(plain, 6);
-  for (std::size_t i = 14; i < 20; ++i)
+  for (std::size_t i = 14; i < 20; ++i)  // the rest of the Exif data's header, after "II"
     broken[i] = std::byte{0xFF};
   CHECK(Difference(ConvertOne(broken).picture, DecodeJpeg(plain)) == 0);
 }
@@ -289,6 +289,7 @@ TEST_CASE("a PNG's damaged chunks are passed over, unless its pixels depend on t
     file.insert(file.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin(), bytes.end());
     return ConvertOne(file);
   };
+  // The signature and the chunk IHDR take 33 bytes, the chunk IEND takes 12.
   const std::size_t after_header = 33;
   const std::size_t before_end = plain.size() - 12;
   const std::string upside_down("MM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0\3\0\0\0\0\0\0", 26);

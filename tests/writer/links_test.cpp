@@ -25,6 +25,8 @@ struct LinkedImages : LabelledImages {
     fs::create_symlink(to, place);
   }
   // Checks that a conversion takes only a.jpg, and with `follow_links` all three images.
+  // `left_out`: the paths that it reports as links. `out_of`: the folder that its warning says they
+  // lead out of.
   void CheckFollowsOnlyIfAsked(ConvertSource source, const Strings& left_out,
                                const std::string& out_of) const {
     const ConvertSummary summary = Convert(source);

@@ -52,6 +52,8 @@ struct Transparent {
   }
 }
 
+// Checks the reasons for leaving out copies of the file: cut short; cut short and followed by
+// zeros; cut off after 33 bytes; damaged from there on; with more pixels than allowed.
 [[maybe_unused]] void CheckRefusals(const FileBytes& file, const std::string& name) {
   INFO(name);
   const std::string cut_short = "broken " + name + ": it is cut short";
@@ -114,6 +116,7 @@ TEST_CASE("an AVIF's own rotation and mirroring turn it once, and Exif does not 
   const Picture upright = MakePicture(12, 7);
   // Exif with orientation 6: phones write it in addition to the rotation.
   const std::string exif("II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0", 26);
+  // By angle, then by mirroring (none, 0, 1): the Exif orientation that has the same effect.
   const int orientations[4][3] = {{1, 4, 2}, {8, 5, 7}, {3, 2, 4}, {6, 7, 5}};
   for (int angle = 0; angle < 4; ++angle) {
     for (int mirror = -1; mirror < 2; ++mirror) {
@@ -347,6 +350,7 @@ TEST_CASE("a JPEG 2000 that lacks a tile is broken, even if the tiles after it a
 
 TEST_CASE("a JPEG 2000 whose headers ask for excessive memory is refused with what they ask for") {
   const FileBytes whole = Jp2With(MakePicture(16, 16), 8, true, 1);
+  // The reason after changes of the file. Each is an offset, a number of bytes, and their value.
   const auto with = [&](std::initializer_list<std::array<std::size_t, 3>> changes) {
     FileBytes file = whole;
     for (const auto& [at, size, value] : changes) {

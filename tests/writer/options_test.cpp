@@ -30,6 +30,7 @@ StoredField ConvertImage(const Picture& picture, const ConvertOptions& options) 
 // Facts from a JPEG's header.
 struct Header {
   std::uint16_t luma_step = 0;  // the first quantisation step
+  // The sampling factors of luma, and the number of components.
   int luma_width = 0, luma_height = 0, components = 0;
   unsigned restart_interval = 0;
   bool progressive = false;

@@ -503,7 +503,7 @@ TEST_CASE("finished shards take no memory for the classes that they do not have"
   CHECK(Convert(source, folder / "data", options).class_counts == summary.class_counts);
   options.shards.shard_bytes = 128'000'000;
   CHECK(Convert(source, folder / "one", options, hooks).shards == 1);
-  if (kSanitized) return;  // mallinfo2() counts nothing
+  if (kSanitized) return;  // mallinfo2() does not count a sanitizer's allocations
   // A number for each class and shard would take 9.6 MB.
   CHECK(of_many < allocated + 4'000'000);
 }

@@ -85,7 +85,8 @@ namespace {
 // The image types; kRunLength is added to one of the others.
 constexpr int kColourMapped = 1, kTrueColour = 2, kGreyscale = 3, kRunLength = 8;
 
-// The descriptor: the side on which rows begin, and the number of bits of opacity.
+// Bits of the descriptor: the side on which rows begin, and whether the first row is at the top.
+// Its lowest four bits are the number of bits of opacity.
 constexpr int kFromRight = 0x10, kFromTop = 0x20;
 
 struct TgaHeader {

@@ -172,6 +172,7 @@ int FromLight(double light) {
   return static_cast<int>(std::lround(255 * value));
 }
 
+// sRGB's white point and primaries.
 const cmsCIExyY kWhite = {0.3127, 0.3290, 1};
 const cmsCIExyY kRed = {0.64, 0.33, 1};
 const cmsCIExyY kGreen = {0.30, 0.60, 1};

@@ -66,7 +66,8 @@ TEST_CASE("a JPEG whose coefficients have no codes at the new steps is stored by
   const std::byte table[] = {std::byte{0xFF}, std::byte{0xDB}};
   const auto at = std::search(file.begin(), file.end(), std::begin(table), std::end(table));
   REQUIRE(at != file.end());
-  std::fill(at + 5, at + 5 + 64, std::byte{255});  // far beyond black and white
+  // With steps of 255, the old coefficients stand for values far beyond black and white.
+  std::fill(at + 5, at + 5 + 64, std::byte{255});
   ConvertOptions options;
   options.form.quality = 100;
   const StoredSample sample = StoreOne(file, options);

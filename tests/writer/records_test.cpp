@@ -88,6 +88,8 @@ std::string RecordIo(const std::string& data) {
   return text;
 }
 
+// A record of MXNet's images: the number of labels (0 if there is one), the label (0 if there are
+// several), the id, a second id; then the labels if there are several; then the image file.
 std::string ImageRecord(const std::vector<float>& labels, std::uint64_t id,
                         const std::string& image) {
   std::string head = labels.size() == 1 ? Little(0, 4) + Little(labels[0])
@@ -246,6 +248,8 @@ TEST_CASE("a RecordIO record without an image is left out, and the next one deci
 }
 
 TEST_CASE("RecordIO's detection labels become boxes and classes") {
+  // Labels: 4 numbers of a head (its length, the length of an object, the picture's size), then two
+  // objects of 5 numbers: the class, and the corners as fractions.
   const RecordFolder folder;
   folder.Convert(folder.Source(
       ImageRecord({4, 5, 40, 30, 2, 0.25F, 0.5F, 0.75F, 1, 0, 0, 0, 0.5F, 0.5F}, 0, JpegOf(1))));

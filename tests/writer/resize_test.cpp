@@ -119,8 +119,9 @@ Picture ToYcc(Picture picture) {
 }
 
 // The smallest PSNR of the planes Y, Cb and Cr that the fitter makes for an encoder with halved
-// chroma. `upright` is the file's picture, turned upright. The reference averages chroma (Overlap)
-// where it gets fewer samples than the file has, and uses the triangle filter otherwise.
+// chroma. `upright`: the file's picture, turned upright. `subsampled`: whether the file has halved
+// chroma. The reference averages chroma (Overlap) if the planes have fewer samples of it than the
+// file, and uses the triangle filter otherwise.
 double Ycc420PsnrOf(const FileBytes& file, const Picture& upright, const FittedGeometry& geometry,
                     bool subsampled = true) {
   const sluice::Picture got = FitFile(file, geometry, 3, true);

@@ -48,7 +48,7 @@ TEST_CASE("compressed runs cover the same pixels as in pycocotools") {
 }
 
 TEST_CASE("damaged runs are refused") {
-  // Cut short, outside the alphabet, too long a number, and a negative run.
+  // Cut short; before the alphabet; too long a number; after the alphabet; a negative run.
   for (const char* text : {"V", "!", "oooooooooo1", "\x7f", "O"}) {
     CAPTURE(text);
     const auto error = ErrorOf([&] { DecodeRuns(text); });

@@ -40,7 +40,9 @@ struct Numbered {
   }
 };
 
-// The keys of the first `count` samples of a textbook Fisher-Yates shuffle of the list, in order.
+// The keys of the samples that a textbook Fisher-Yates shuffle of the list puts into its first
+// `count` places, in the order of their numbers. `stream`: 0, or for a choice per class the class
+// plus 1.
 std::vector<std::string> Drawn(std::vector<std::uint64_t> list, std::size_t count,
                                std::uint64_t seed, std::uint64_t stream) {
   RandomStream random(seed, Purpose::kSubset, stream);

@@ -95,7 +95,7 @@ TEST_CASE("greys of a TIFF in L*a*b* stay grey") {
 
 TEST_CASE("TIFFs of RGB keep their pixels in either byte order, in strips, tiles or planes") {
   const Picture picture = MakePicture(21, 17);
-  for (const char* mode : {"wl", "wb", "w8"}) {
+  for (const char* mode : {"wl", "wb", "w8"}) {  // little-endian, big-endian, BigTIFF
     INFO(mode);
     CHECK(Difference(ConvertOne(WriteTiff({Rgb(picture)}, mode)).picture, picture) == 0);
   }
@@ -175,7 +175,7 @@ TEST_CASE("grey TIFFs of 1, 8 and 16 bits use the whole range") {
     expected.push_back(static_cast<std::uint8_t>(std::lround(value / 257.0)));
   }
   CHECK(grey(deep) == expected);
-  // Three equal values for RGB.
+  // Stored as RGB, a grey has three equal values.
   CHECK(ConvertOne(WriteTiff({Page{.width = 1,
                                    .height = 1,
                                    .samples = 1,

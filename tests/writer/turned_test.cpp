@@ -82,6 +82,7 @@ class DrawnImages : public TemporaryFolder {
                     "<xmax>50</xmax><ymax>20</ymax></bndbox></object></annotation>");
     return ConvertSource::Annotated(AnnotationFormat::kVoc, path() / "voc", images);
   }
+  // `turned`: the mask is as wide as the upright image is high, and as high as that is wide.
   ConvertSource Masks(bool turned = false) const {
     Picture mask = {width_, height_, 1, std::vector<std::uint8_t>(std::size_t{width_} * height_)};
     if (turned) std::swap(mask.width, mask.height);

@@ -44,7 +44,7 @@ content = bytearray(path.read_bytes())
 table = struct.unpack_from("<Q", content, 16)[0]
 end = max(p + s for _, p, s in struct.iter_unpack("<QQQ", content[table:]))
 struct.pack_into("<Q", content, 16, end)
-# The first page begins at 2 MiB, after zeros. Moves the payloads to the end of the samples' entries.
+# The first page begins at 2 MiB, after zeros. Moves the payloads to `begin`, where the samples' entries end.
 fields = struct.unpack_from("<H", content, 2)[0]
 row = 96  # bytes of a sample's entry
 begin = 24 + fields * 1041 + count * row
