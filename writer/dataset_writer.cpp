@@ -25,7 +25,7 @@ namespace sluice {
 struct SampleBuilder::State {
   std::shared_ptr<const Schema> schema;
   EncodedSample sample;
-  std::vector<bool> set;
+  std::vector<bool> set;     // by field: whether it has a value
   std::vector<bool> turned;  // by field: whether its picture was turned upright
 
   // The field of that name and kind, which is then marked as set. Throws Error(kInvalidArgument).

@@ -19,6 +19,7 @@
 
 namespace sluice {
 
+// What a manifest says of a shard: its entry, and its share of the manifest's totals.
 struct FinishedShard : SampleTotals {
   ManifestShard shard;
 };

@@ -26,8 +26,8 @@ void SetPlanTime(const std::filesystem::path& folder, const std::timespec& when)
 // Returns the plan's time for sources whose contents have not been read yet.
 std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std::stop_token& stop);
 
-// Whether none of the sources of a planned shard changed after that time, a plan's: then a shard of
-// the plan has the samples of the sources as they are.
+// Whether none of the sources of a planned shard changed after `time`, the time of a plan. If so, a
+// shard of that plan has the samples that the sources give now.
 bool UnchangedSince(const std::timespec& time, const ConversionInput& of, std::uint32_t shard);
 
 struct ChangedSources {

@@ -4,7 +4,7 @@
 // Samples are encoded on many threads and consumed in the plan's order on one (RunInOrder), which
 // writes one planned shard after another. So the bytes do not depend on the number of threads. The
 // summary's numbers for a shard come from the shard's own record (Origin), whether it was made now
-// or by an earlier run.
+// or by an earlier run; only `shrunk` and `reencoded` count this run's shards alone.
 #include "writer/convert/conversion.h"
 
 #include <algorithm>

@@ -294,6 +294,8 @@ ConversionStatus StatusOfConversion(const std::filesystem::path& dataset,
   ConversionStatus status;
   status.finished = std::filesystem::exists(dataset / kManifestName);
   std::vector<bool> there(outline.plan.shards());
+  // The speed is that of all shards after the first: `first` and `last` are the modification times
+  // of the oldest and the newest shard, `first_samples` the samples of the oldest.
   std::optional<std::time_t> first;
   std::time_t last = 0;
   std::uint64_t first_samples = 0;

@@ -327,9 +327,11 @@ namespace {
 constexpr std::string_view kMagic = "sluice-plan-src1";
 constexpr std::string_view kIndexMagic = "sluice-index-01\n";
 static_assert(kIndexMagic.size() == kMagic.size());
-// About how many bytes a frame holds before compression; a larger value makes a larger frame.
+// A frame is written once it holds this many bytes before compression. A single text or blob is not
+// split, so the frame of a longer one is larger.
 constexpr std::size_t kFrameBytes = std::size_t{1} << 20;
-constexpr std::size_t kMaxPlain = std::size_t{1} << 30;  // the most that a reader accepts
+// The most bytes of a frame's or page's content that a reader accepts.
+constexpr std::size_t kMaxPlain = std::size_t{1} << 30;
 
 // SourceList::upright in the file. The first two values have the meaning they had when kAsStored
 // was the default, so that plans from that time can still be read.
@@ -346,7 +348,7 @@ std::string Absolute(const std::filesystem::path& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-// Writes the file in frames of about 1 MiB of content.
+// Writes the file in frames (kFrameBytes).
 class PlannedSourcesWriter {
  public:
   PlannedSourcesWriter(const std::filesystem::path& path, std::string_view magic) : file_(path) {
@@ -502,9 +504,9 @@ class PlannedSourcesReader {
   const std::filesystem::path path_;
   const bool is_index_;
   const FileHandle file_;
-  std::uint64_t offset_ = 0;
-  std::vector<std::byte> plain_;
-  std::size_t at_ = 0;
+  std::uint64_t offset_ = 0;      // of the next frame in the file
+  std::vector<std::byte> plain_;  // content of the frames that were read and are still needed
+  std::size_t at_ = 0;            // where the next value begins in plain_
 };
 
 // The Pass functions describe the format for both directions: `file` is a PlannedSourcesWriter or a
@@ -542,7 +544,8 @@ void TakeFields(PlannedSourcesReader& in, const std::string& file, SourceList& l
     SourceField& taken = list.fields.emplace_back();
     taken.field = std::move(field);
     PassField(in, taken);
-    if (taken.feed == Feed::kLabel) taken.field.classes.clear();  // SourceList::classes
+    // The classes of this field are in SourceList::classes, which the file has as well.
+    if (taken.feed == Feed::kLabel) taken.field.classes.clear();
   }
 }
 

@@ -26,8 +26,8 @@ struct Plan {
   bool drawn_upright = true;
   std::string values_drawn_otherwise;
   std::uint64_t samples = 0;
-  // The planned number for each shard; the last may have fewer. A shard gets fewer samples if
-  // sources are left out, and is split if samples turn out larger.
+  // The number of samples planned for each shard; for the last it may be lower. A shard gets fewer
+  // if sources are left out, and is split if samples turn out larger.
   std::uint64_t shard_samples = 0;
   std::uint32_t block_samples = 0;
 
@@ -54,8 +54,8 @@ inline constexpr std::uint64_t kMaxPlannedSamples = 65'536;
 // Makes the plan, except for its samples per shard and per block.
 Plan BeginPlan(const SourceList& sources, const ConvertOptions& options);
 
-// Sets the samples per shard and per block. `mean_bytes`: of a sample in a shard; `header_bytes`:
-// of a shard's header.
+// Sets the samples per shard and per block. `mean_bytes`: the mean size of a sample in a shard;
+// `header_bytes`: the size of a shard's header.
 void SettlePlan(const ConvertOptions& options, std::uint64_t mean_bytes, std::uint64_t header_bytes,
                 Plan& plan);
 

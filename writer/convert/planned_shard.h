@@ -132,7 +132,8 @@ std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
 std::optional<MadeShard> FindDoneShard(const Plan& plan, const Schema& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard);
 
-// Whether a file has the name of this planned shard, whatever it holds.
+// Whether there is a file with the name of this planned shard, or of the note in its place
+// (LeaveEmptyShard), whatever the file holds.
 bool IsShardNamed(const std::filesystem::path& folder, std::uint32_t shard);
 
 // Writes a note that this shard is done and has no file, for other processes that work on the same

@@ -73,8 +73,8 @@ std::int64_t WrittenAt(const std::filesystem::path& file) {
   return info.st_mtim.tv_sec * kSecond + info.st_mtim.tv_nsec;
 }
 
-// The latest time of the files that the source's sample is made of, for files that are a sample's
-// own; 0 for others.
+// The latest time of the files that the source's sample is made of; 0 if the sources lie in
+// archives or in an object store.
 std::int64_t TimeOf(const SourceList& list, std::size_t source) {
   if (!list.archives.empty() || list.store != nullptr) return 0;
   std::int64_t last = WrittenAt(list.root / list.sources[source].key);
@@ -91,7 +91,7 @@ std::int64_t TimeOf(const SourceList& list, std::size_t source) {
 // The size of an upright picture.
 struct UprightSize {
   std::uint32_t width = 0, height = 0;  // 0: unknown
-  bool may_be_turned = false;           // it may have this height as its width
+  bool may_be_turned = false;           // width and height may still have to be exchanged
 };
 
 // The size according to the beginning of an image file, or to a whole file. Throws if that part
@@ -99,7 +99,8 @@ struct UprightSize {
 UprightSize SizeIn(Bytes start, bool whole) {
   const Sniffed sniffed = Sniff(start);
   if (!WhyNotConverted(sniffed).empty()) return {};
-  // PNG and WebP may have their Exif after the pixels, and PNG's is not read before these.
+  // A PNG or WebP may have its Exif or XMP, and so its orientation, after the pixels. The source of
+  // a PNG reads them only in Decode(), which is not called here.
   const std::string_view text = AsText(start);
   const bool says_more = text.find("eXIf") != text.npos || text.find("adobe.xmp") != text.npos;
   const bool late = sniffed.kind == ImageKind::kPng    ? says_more || !whole
@@ -348,7 +349,7 @@ void SetMadeImage(std::uint64_t made, FieldValue& image) {
   image.codec = static_cast<Codec>(made & 0xFF);
 }
 
-// Whether all other values come from the list, whatever the image is.
+// Whether no value but the image itself depends on the image, as boxes, key points and masks do.
 bool OnlyImageIsRead(const SourceList& list) {
   return std::all_of(list.fields.begin(), list.fields.end(), [](const SourceField& field) {
     return field.feed == Feed::kImage || field.feed == Feed::kLabel ||
@@ -455,7 +456,8 @@ class PlayedSource final : public SampleSupply {
   std::vector<std::atomic<std::uint64_t>> images_;
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Maker>> idle_;  // guarded by mutex_, as the next is
+  // mutex_ guards these two.
+  std::vector<std::unique_ptr<Maker>> idle_;
   DurationHistogram reads_;
   std::atomic<std::uint64_t> reading_{0}, making_{0};  // nanoseconds
   std::atomic<std::uint64_t> made_{0}, bytes_{0}, compiled_{0};
@@ -501,7 +503,8 @@ void PlayedSource::MakeManifest(std::vector<ManifestImages> images) {
   ManifestToJson(manifest_, id_);
 }
 
-// The file lies in memory. Its blocks are holes, which take none.
+// The frame is a file in memory (memfd). In the place of its blocks it has holes, which take no
+// memory.
 MappedFile PlayedSource::Frame(std::uint32_t shard) const {
   const SourceList& list = input_.sources;
   const std::uint64_t samples = input_.plan.SamplesOf(shard);
@@ -704,8 +707,8 @@ std::uint64_t PlayedSource::ListBytes() const noexcept {
   bytes = 2 * bytes + images_.size() * sizeof(std::uint64_t) +
           (list.store != nullptr ? StoreFiles::kMaxAhead : 0);
   if (!compiler_) return bytes;
-  constexpr std::uint64_t kMaxWaiting = std::uint64_t{64} << 20;  // RunInOrder()
-  if (list.store != nullptr) bytes *= 2;                          // a list of its own
+  constexpr std::uint64_t kMaxWaiting = std::uint64_t{64} << 20;  // finished results: RunInOrder()
+  if (list.store != nullptr) bytes *= 2;  // the compiler then has a list of its own
   return bytes + kMaxWaiting + (1 + SourceCompiler::Threads()) * MakingBytes();
 }
 

@@ -1,6 +1,6 @@
 // Warnings are about sources that can be converted but are probably not what the user meant:
 // classes of very different sizes, small images, annotations that were drawn on turned images, a
-// dataset larger than its sources.
+// dataset larger than its sources, and the like.
 //
 // Duplicates are found by size first: only files of the same size are read and compared, by a
 // 128-bit checksum.
@@ -268,6 +268,7 @@ class DuplicateSearch {
     return lists_[one.list]->sources[one.source].bytes;
   }
 
+  // Whether sources with one size, or one content, are a group to be reported.
   bool Counts(Group::const_iterator begin, Group::const_iterator end) const {
     return end - begin > 1 && (!across_ || IsOfSeveralLists(begin, end));
   }

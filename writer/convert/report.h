@@ -19,8 +19,9 @@ void AddGrowth(const ConvertOptions& options, ConvertSummary& summary);
 // "a.jpg, b.jpg and c.jpg"
 std::string ExamplesText(const SomeImages& images);
 
-// Adds warnings to `summary.warnings` about its class counts, small images, annotations of turned
-// images, and duplicates. `all`: the summary covers all samples, not only the first few.
+// Adds warnings to `summary.warnings` about class counts, classes whose names look alike, small
+// images, annotations of turned images, dim images, images that end early, and duplicates. `all`:
+// the summary covers all samples, not only the first few.
 void AddSuspicions(const SourceList& sources, const ConvertOptions& options, bool all,
                    ConvertSummary& summary);
 

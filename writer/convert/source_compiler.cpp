@@ -25,7 +25,7 @@ namespace sluice {
 namespace {
 
 // Each open shard takes a mapping, of which a process may have 65,530 by default; a reader takes as
-// many for the frames. The shards after these are made from their files in each epoch.
+// many for the frames. The samples of further shards are made from the source in each epoch.
 constexpr std::size_t kMaxOpen = 16'384;
 
 // Waits that long, or until a stop is requested.
@@ -131,7 +131,8 @@ void SourceCompiler::Run(const std::stop_token& stop) {
        ". Once the cause is removed, the next start resumes the compilation");
 }
 
-// Returns false if there is nothing to do any more.
+// Waits until no other process has the folder, and takes it. Returns false if nothing is left to
+// do.
 bool SourceCompiler::Claim(const std::stop_token& stop) {
   using std::chrono::milliseconds;
   constexpr milliseconds kShortest{250}, kLongest{16'000};
@@ -245,7 +246,9 @@ std::optional<EncodedSample> SourceCompiler::Find(std::uint32_t shard, std::uint
   if (files == nullptr) return std::nullopt;
   const std::uint64_t first = shard * input_.plan.shard_samples;
   const auto [part, index] = files->Find(first, first + sample);
-  // A file that ends early is taken as it is, if it is a JPEG, and then is a fault.
+  // A sample whose file ends early (IsTruncated) is made from its source instead: played from
+  // there, a JPEG that ends early is taken as it is, and then is a fault. The compilation must not
+  // change that.
   if (part == nullptr || files->IsTruncated(first + sample)) return std::nullopt;
   try {
     return CopyValues(*part, index);

@@ -9,8 +9,9 @@
 // A shard is only read if it was made of the files that were listed. An earlier run may have made
 // it, or another process that plays the same source (only one of them compiles; the others look for
 // its shards). So the times of the shard's files are compared with the list, and with the time of
-// the plan (changed_sources.h). This is done once, on this thread. A shard that fails this test, or
-// that turns out to be damaged, is not read: its samples are made as if it did not exist.
+// the plan (changed_sources.h). This is done once, on the compiler's thread. A shard that fails
+// this test, or that turns out to be damaged, is not read: its samples are made as if it did not
+// exist.
 #pragma once
 
 #include <functional>
@@ -44,8 +45,8 @@ class SourceCompiler {
     std::function<void(const std::string&)> on_warning;
   };
 
-  // Throws Error(kInvalidArgument, kExists) if no source may be compiled into that folder, whatever
-  // the source has. For before it is listed.
+  // Throws Error(kInvalidArgument, kExists) if the source may not be compiled into that folder,
+  // whatever samples it has. Call it before the source is listed.
   static void CheckFolder(const ConvertSource& source, const std::filesystem::path& folder);
 
   // Begins to compile. `input`, with its plan settled, must outlive the compiler. Throws

@@ -113,8 +113,8 @@ ShardIds IdsOf(const Manifest& manifest) {
   return ids;
 }
 
-// The manifest from before the repack that made this one; nullopt if no repack did, or if that
-// manifest is gone.
+// The manifest from before the repack that made this one; nullopt if no repack made this one, or if
+// the earlier manifest is gone.
 std::optional<Manifest> BeforeRepack(const std::filesystem::path& folder,
                                      const Manifest& manifest) {
   if (NestsDeeperThan(manifest.made, kMaxJsonDepth)) return std::nullopt;
@@ -159,6 +159,7 @@ bool HasAll(const std::filesystem::path& folder, const Manifest& manifest, const
   return false;
 }
 
+// Whether the dataset has a shard with the id of an added one. If so, `file` is that shard's name.
 bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file) {
   const ShardIds ids = IdsOf(added);
   const auto there =

@@ -119,10 +119,10 @@ class NewManifest {
   std::filesystem::path folder_;
   Id128 old_id_;
   Manifest manifest_;
-  std::set<std::string> used_;  // shard names in all manifests of the folder
-  std::uint32_t next_ = 0;
-  std::vector<std::string> taken_;
-  bool old_is_kept_ = false;  // this object has made a copy of the old manifest
+  std::set<std::string> used_;      // shard names in all manifests of the folder
+  std::uint32_t next_ = 0;          // the number of the next name that FreeName() tries
+  std::vector<std::string> taken_;  // names of the shards that TakeAll() has added
+  bool old_is_kept_ = false;        // this object has made a copy of the old manifest
   bool finished_ = false;
   std::optional<DirectBuffer> direct_;
 };

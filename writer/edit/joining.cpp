@@ -79,8 +79,8 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
              "\" in this one) differs");
     }
     if (!mapped) continue;
-    std::unordered_map<std::string, std::int64_t>
-        numbers;  // of a name that occurs twice, the first
+    // The number of each name; if a name occurs twice, its first.
+    std::unordered_map<std::string, std::int64_t> numbers;
     for (std::size_t c = 0; c < ours.classes.size(); ++c)
       numbers.emplace(ours.classes[c], c);
     bool identity = true;
@@ -132,12 +132,13 @@ bool IsIdentity(const LabelMaps& maps) noexcept {
 
 namespace {
 
-// A sample of one of the datasets; `at` counts through all of them.
+// A sample's key. `at`: the sample's number, counted through all datasets in their order.
 struct Entry {
-  Id128 key;
+  Id128 key;  // its hash
   std::uint64_t at = 0;
 };
 
+// A sample whose key several datasets have, with the hash of its content.
 struct Candidate {
   Id128 key;
   Id128 content;
@@ -209,10 +210,11 @@ class Search {
     return candidates;
   }
 
-  // Sets the candidates' contents; candidates must be sorted by `at`, since shards are opened once.
+  // Sets the candidates' contents. Candidates must be sorted by `at`, so that each shard is opened
+  // once.
   void FillContents(std::vector<Candidate>& candidates) const {
     auto next = candidates.begin();
-    std::uint64_t first = 0;  // of the shard, in all datasets
+    std::uint64_t first = 0;  // `at` of the shard's first sample
     for (std::size_t d = 0; d < datasets_.size(); ++d) {
       const std::vector<ManifestShard>& shards = datasets_[d].manifest.shards;
       for (std::size_t s = 0; s < shards.size() && !stopped(); ++s) {
@@ -255,8 +257,8 @@ class Search {
     return Hash128(content);
   }
 
-  // Sets `value` to a field's elements, or to its payload's entry in the table; for labels that
-  // must be mapped, to the payload itself.
+  // Sets `value` to a field's elements, or to its payload's entry in the table; if the field is in
+  // mapped_, to the payload itself.
   Defect DescribeField(const BlockView& block, std::uint32_t row, std::size_t f,
                        FieldValue& value) const {
     value.codec = Codec::kRaw;
@@ -283,6 +285,9 @@ class Search {
     return nullptr;
   }
 
+  // Of samples with one key and one content, those in later datasets than the first such sample are
+  // `again`. The candidates are sorted by key, content and `at`; `same_key` walks through those
+  // with one key, and `same` is the first that has the same content as the one at `same_key`.
   SharedSamples Account(const std::vector<Candidate>& candidates) const {
     SharedSamples shared;
     shared.again.resize(datasets_.size());
@@ -328,8 +333,10 @@ class Search {
   const Schema& schema_;
   RowLayout layout_;
   const std::stop_token& stop_;
-  std::vector<std::uint64_t> ends_;  // of the datasets
-  std::vector<bool> mapped_;         // fields whose class numbers change in some dataset
+  std::vector<std::uint64_t> ends_;  // where each dataset ends, as Entry::at counts
+  // By field: whether its list of classes differs from the merged one in some dataset. Its values
+  // are then compared by content, even if no number changes.
+  std::vector<bool> mapped_;
 };
 
 }  // namespace

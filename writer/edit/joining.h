@@ -41,10 +41,11 @@ struct SharedSamples {
   std::size_t dataset = 0;      // of that sample
 };
 
-// Finds samples that several datasets have. Two samples have the same content if their entries in
-// the blocks' tables are equal: the elements of array fields; the size, codec and checksum of
-// payloads; the shape of images. Payloads are read only for labels that must be mapped. Takes a few
-// dozen bytes of memory for each sample. `maps` map the classes of `datasets` to those of `schema`.
+// Finds samples that several datasets have, with the same key and the same content. Two samples
+// have the same content if their entries in the blocks' tables are equal: the elements of array
+// fields; the size, codec and checksum of payloads; the shape of images. Payloads are read only for
+// labels whose classes differ from the merged ones in some dataset. Takes a few dozen bytes of
+// memory for each sample. `maps` map the classes of `datasets` to those of `schema`.
 SharedSamples FindSharedSamples(const std::vector<StoredDataset>& datasets,
                                 const std::vector<LabelMaps>& maps, const Schema& schema,
                                 const std::stop_token& stop);

@@ -105,9 +105,9 @@ class SampleReader {
  private:
   const StoredDataset& dataset_;
   const KeyFile& keys_;
-  std::vector<std::uint64_t> ends_;
+  std::vector<std::uint64_t> ends_;  // of each shard: the number of its last sample, plus 1
   std::vector<std::optional<ShardFile>> shards_;
-  std::deque<std::size_t> open_;
+  std::deque<std::size_t> open_;  // the shards that are open, the first opened at the front
 };
 
 // A Fisher-Yates shuffle, from the end. It has a random stream of its own, or it could repeat the

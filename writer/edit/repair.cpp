@@ -1,11 +1,12 @@
-// `sluice repair`: a new dataset of every sample of a damaged one whose values are all whole.
+// `sluice repair`: makes a new dataset of a damaged one's samples, without those that have a
+// damaged value. If only the manifest is missing, it can also be written anew in place (InPlace).
 //
 // A shard that is sound is linked. From a damaged one, SalvageShard() takes what it can: it looks
-// for blocks at each page of the file, with or without header, directory and tail
-// (format/FORMAT.md, "Rebuilding what was lost"). Keys come from the shard's section of keys, as
-// far as that can be read (SalvagedKeys). Lost samples are listed one by one, as long as the list
-// takes no more memory than the shard itself (LossList). Work and memory are in proportion to the
-// file's size, whatever its content claims.
+// for blocks at each page of the file, even if the file's header, directory or tail is damaged or
+// missing (format/FORMAT.md, "Rebuilding what was lost"). Keys come from the shard's section of
+// keys, as far as that can be read (SalvagedKeys). Lost samples are listed one by one, as long as
+// the list takes no more memory than the shard itself (LossList). Work and memory are in proportion
+// to the file's size, whatever its content claims.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -129,7 +130,7 @@ void LossList::AddRun(std::uint64_t first, std::uint64_t end, const char* why) {
 struct Salvage {
   Id128 id;                         // of the shard, from its blocks
   std::uint32_t block_samples = 0;  // in each block
-  std::uint64_t taken = 0;
+  std::uint64_t taken = 0;          // samples passed on so far
 };
 
 struct FoundBlock {
@@ -154,8 +155,8 @@ bool CanFollow(const BlockHeader& header, const RowLayout& layout, const FoundBl
           header.first_sample >= last->header.first_sample + last->header.count);
 }
 
-// Finds the blocks of the shard that the first block belongs to, in order. The file may end inside
-// the last one.
+// Finds the blocks of one shard in order: of the shard to which the first block in the file
+// belongs. The file may end inside the last block.
 std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
   std::vector<FoundBlock> blocks;
   for (std::uint64_t at = 0; at < file.size(); at += kPageBytes) {
@@ -180,6 +181,7 @@ std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
   return blocks;
 }
 
+// The number of samples in each block but the last: block N begins at sample N times this number.
 std::uint32_t BlockSamplesOf(const std::vector<FoundBlock>& blocks) {
   for (const FoundBlock& block : blocks) {
     if (block.header.number > 0) {
@@ -190,10 +192,11 @@ std::uint32_t BlockSamplesOf(const std::vector<FoundBlock>& blocks) {
   return blocks.empty() ? 1 : blocks[0].header.count;
 }
 
-// The section of keys; empty if it is missing. It begins at the end of the last block and states
-// its own length.
+// The section of keys, which begins at the end of the last block; empty if it is missing. Its
+// length follows from the sizes in its entries.
 Bytes KeysAt(Bytes file, std::uint64_t offset) {
-  // The section's head takes 8 bytes, and so does each frame's entry: its size and its content's.
+  // The section's head takes 8 bytes. So does the entry of each frame: the frame's size, and the
+  // size of its content.
   constexpr std::uint64_t kFrame = 8;
   if (offset + kFrame > file.size()) return {};
   const Bytes rest = file.subspan(offset);
@@ -212,11 +215,11 @@ std::uint64_t PayloadBytesOf(const EncodedSample& sample) noexcept {
   return bytes;
 }
 
-// Looks for blocks at each page of the file, with or without header, directory and tail
-// (format/FORMAT.md, "Rebuilding what was lost"), and passes on their whole samples in order. Keys
-// that cannot be read become NAME#NUMBER. Lost samples are added to `lost`; `planned` is the number
-// of samples the shard should have, if known. Work and memory are in proportion to the file's size,
-// whatever its content claims.
+// Looks for blocks at each page of the file, even if the file's header, directory or tail is
+// damaged or missing (format/FORMAT.md, "Rebuilding what was lost"), and passes on their whole
+// samples in order. Keys that cannot be read become NAME#NUMBER. Lost samples are added to `lost`;
+// `planned` is the number of samples the shard should have, if known. Work and memory are in
+// proportion to the file's size, whatever its content claims.
 Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Schema& schema,
                      std::optional<std::uint64_t> planned,
                      const std::function<void(const Salvage&, EncodedSample&&)>& take,
@@ -264,6 +267,7 @@ Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Sc
       ++salvage.taken;
       take(salvage, std::move(sample));
     }
+    // Adds nothing unless `break` ended the loop: otherwise `next` is `end` already.
     losses.Add(next, end, "the payloads of its block overlap");
     next = end;
   }

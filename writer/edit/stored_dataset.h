@@ -43,7 +43,7 @@ void RequireShards(const StoredDataset& dataset, const std::stop_token& stop);
 void RequireWhole(const ShardFile& shard, const std::stop_token& stop = {});
 
 // Copies a row of a block as it is stored, and compares its payloads with their checksums. The key
-// is left empty. A defect concerns a single value.
+// is left empty. Returns what is wrong with the first damaged value, or nullptr.
 Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,
                std::uint32_t row, EncodedSample& sample);
 

@@ -19,8 +19,9 @@ namespace sluice {
 
 namespace {
 
-// Draws `count` of the numbers below `size`, or all if there are no more. Sorted. A Fisher-Yates
-// shuffle that stores only the places it has changed.
+// Draws `count` of the numbers below `size`, or all if there are no more; they come sorted. A
+// Fisher-Yates shuffle that stores only the places it has changed. `stream`: the number of the
+// random stream, so that draws with one seed are independent.
 std::vector<std::uint64_t> DrawOf(std::uint64_t size, std::uint64_t count, std::uint64_t seed,
                                   std::uint64_t stream) {
   std::vector<std::uint64_t> drawn;
@@ -119,9 +120,9 @@ class Candidates {
   const StoredDataset& dataset_;
   std::vector<std::uint64_t> numbers_;  // empty: all samples
   bool by_class_ = false;
-  std::size_t field_ = Schema::kNone;
-  std::size_t column_ = 0;
-  std::vector<bool> wanted_;  // for each class
+  std::size_t field_ = Schema::kNone;  // the field of classes; set if by_class_ is
+  std::size_t column_ = 0;             // its column in the shards' directories
+  std::vector<bool> wanted_;           // for each class
 };
 
 // The samples of the wanted classes; at most `per_class` of each class, at random.

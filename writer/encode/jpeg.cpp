@@ -85,6 +85,8 @@ class RgbLines {
   }
 
  private:
+  // The line of Cb (c = 1) or Cr (c = 2). `half`: 0, or 1 for the second of two lines that are
+  // halved to one.
   std::uint8_t* Chroma(std::uint32_t c, std::uint32_t half) {
     return chroma_.data() + (2 * (c - 1) + half) * stride_;
   }
@@ -121,7 +123,7 @@ class RgbLines {
   const kernels::Kernels& set_;
   const std::uint32_t shrink_;  // 2 if chroma is halved, otherwise 1
   const std::size_t stride_;
-  std::vector<std::uint8_t> colours_, chroma_;
+  std::vector<std::uint8_t> colours_, chroma_;  // a line's R, G and B; the lines of Chroma()
 };
 
 void RequireSides(const Picture& picture) {

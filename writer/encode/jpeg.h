@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-inline constexpr std::uint32_t kMaxJpegSide = 65'500;  // libjpeg's
+inline constexpr std::uint32_t kMaxJpegSide = 65'500;  // libjpeg's limit
 
 // The header of the file that EncodeJpeg() makes of such a picture, with its derived sizes set.
 baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
@@ -72,8 +72,8 @@ class JpegRecoder {
 
   baseline::Recoder recoder_{kernels::Chosen()};
   baseline::Header header_;
-  std::vector<std::int16_t> rows_;  // rows of MCUs
-  bool packs_ = false;              // if so, the blocks are in packed_
+  std::vector<std::int16_t> rows_;  // the coefficients, one row of MCUs after another
+  bool packs_ = false;              // the coefficients are in packed_ instead
   packed::Coefficients packed_;
 };
 

@@ -185,7 +185,7 @@ Picture GreyToRgb(const Picture& grey) {
 
 namespace {
 
-// After a larger picture, the decoder's memory is freed: no later picture may need as much.
+// After a larger picture, the decoder's memory is freed: perhaps no later picture needs as much.
 constexpr std::uint64_t kKeptPixels = 16'000'000;
 
 std::uint64_t PixelsOf(const JpegSource& source) noexcept {

@@ -92,7 +92,8 @@ struct ConversionStatus {
   std::uint64_t writing = 0;       // files that grew in the last minute
   std::uint64_t abandoned = 0;     // unfinished files that did not: their process is gone, or stuck
   std::vector<std::uint64_t> missing;  // planned shards that are not there
-  // From the first shard's time to the last one's; nullopt before there are two.
+  // The samples of the shards that are there, without the oldest one's, divided by the time between
+  // the oldest and the newest shard; nullopt before there are two.
   std::optional<double> samples_per_second;
 };
 

@@ -58,8 +58,8 @@ class BmpSource : public PixelSource {
   std::uint32_t bits_ = 0;            // of each pixel
   std::uint32_t coding_ = kPlain;
   bool top_down_ = false;
-  std::uint32_t palette_used_ = 0;
-  std::uint32_t image_bytes_ = 0;  // bytes of all pixels; 0 if the header does not say
+  std::uint32_t palette_used_ = 0;  // colours in the palette; 0: as many as bits_ can number
+  std::uint32_t image_bytes_ = 0;   // bytes of all pixels; 0 if the header does not say
   std::size_t pixels_at_ = 0;
   std::array<BitField, 4> fields_;  // red, green, blue, opacity
   std::array<std::array<std::uint8_t, 3>, 256> palette_{};

@@ -20,7 +20,8 @@ namespace sluice {
 
 struct JpegFile {
   Bytes bytes;  // ends with an end-of-image marker
-  // Whether that marker was in the file. If not, scans may be missing without any other sign.
+  // Whether the file had that marker, or another one that can only follow a whole picture. If not,
+  // scans may be missing without any other sign.
   bool ended = true;
 };
 

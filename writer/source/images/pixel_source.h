@@ -65,8 +65,8 @@ inline Bytes WithoutManyZeros(Bytes file) noexcept {
 }
 
 // The constructor reads the file's header and allocates no memory for pixels. Decodes one picture;
-// not thread-safe; the file must outlive it. Every function throws an Error whose sentence() says
-// what is wrong with the file, without naming it.
+// not thread-safe. The file must outlive the source. Every function throws an Error whose
+// sentence() says what is wrong with the file, without naming it.
 class PixelSource {
  public:
   virtual ~PixelSource() = default;
@@ -95,7 +95,7 @@ class PixelSource {
 
   // The pixels as stored, with PictureChannels() channels. Call it once.
   virtual Picture Decode(const ColorRules& rules) = 0;
-  // Valid after Decode().
+  // Valid after Decode(); of all kinds but PNG, also before.
   Orientation orientation() const noexcept { return orientation_; }
   // Whether the file's values have more than 8 bits. Valid after Decode().
   bool deep() const noexcept { return deep_; }

@@ -61,7 +61,7 @@ class PngFile {
   std::vector<Bytes> Cut(Bytes file, bool with_profile);
 
   const char* what_;
-  Bytes xmp_;  // a chunk
+  Bytes xmp_;  // the whole chunk of the text that holds XMP; empty: there is none
   bool has_profile_ = false;
 };
 
@@ -159,6 +159,8 @@ bool DescribesOtherColours(const PngChunk& chunk) noexcept {
 std::vector<Bytes> PngFile::Cut(Bytes file, bool with_profile) {
   std::vector<Bytes> runs;
   std::size_t begin = 0;
+  // What was seen so far: pixels; an sRGB chunk; a gAMA or cHRM (`other`) or a cICP that describes
+  // other colours than sRGB's.
   bool pixels = false, srgb = false, other = false, cicp = false;
   for (std::size_t at = kSignatureBytes; const auto chunk = PngChunkAt(file, at);) {
     const std::size_t end = at + chunk->whole.size();
@@ -269,7 +271,7 @@ class PngSource : public PixelSource {
   void FindOrientation();
 
   PngFile png_;
-  std::optional<std::string> xmp_;
+  std::optional<std::string> xmp_;  // PngFile::Xmp(); nullopt until it was called
   std::uint8_t bit_depth_ = 0;
   std::uint8_t color_type_ = 0;
   bool interlaced_ = false;

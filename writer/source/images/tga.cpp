@@ -38,11 +38,11 @@ class TgaSource : public PixelSource {
   Bytes file_;
   unsigned depth_ = 0;         // bits per pixel
   unsigned opacity_bits_ = 0;  // of a pixel, or of a colour in the palette
-  bool runs_ = false;
+  bool runs_ = false;          // pixels are stored as run lengths
   bool top_down_ = false;
   bool right_to_left_ = false;
   bool indexed_ = false;
-  std::size_t first_index_ = 0;
+  std::size_t first_index_ = 0;  // the index that means palette_[0]
   std::vector<Rgba> palette_;
   std::size_t pixels_at_ = 0;
 };

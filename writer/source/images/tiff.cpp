@@ -233,15 +233,17 @@ class TiffSampleReader {
 
   TIFF* file_;
   std::uint32_t width_ = 0, height_ = 0;
+  // Bits of a value; values of a pixel; how many of these, the first ones, are colours or inks; the
+  // sample format.
   std::uint32_t bits_ = 0, samples_ = 0, colours_ = 0, format_ = 0;
   std::uint32_t opacity_ = 0;  // index of the opacity sample; 0: opaque
   bool premultiplied_ = false;
-  bool planes_ = false;
+  bool planes_ = false;  // each value of a pixel lies in a plane of its own
   bool inks_ = false;
-  bool inverted_ = false;
-  bool palette_ = false;  // of 16 bits
-  std::array<const std::uint16_t*, 3> map_{};
-  std::size_t row_bits_ = 0;  // of a pixel, or of its value in a plane
+  bool inverted_ = false;                      // 0 is white
+  bool palette_ = false;                       // values are indices of 16 bits into map_
+  std::array<const std::uint16_t*, 3> map_{};  // the palette's reds, greens and blues
+  std::size_t row_bits_ = 0;                   // of a pixel, or of its value in a plane
   std::uint32_t piece_width_ = 0, piece_height_ = 0;
   std::vector<std::uint8_t> piece_;
   double least_ = 0, most_ = 0;  // of floating-point values
@@ -262,7 +264,7 @@ bool IsForSamples(tiff* file) noexcept {
   const bool coloured = photometric == PHOTOMETRIC_RGB || HasInks(file);
   if (floats) return (bits == 16 || bits == 32 || bits == 64) && (grey || coloured);
   if (photometric == PHOTOMETRIC_PALETTE) return bits == 16;
-  if (TagOf(file, TIFFTAG_COMPRESSION) == COMPRESSION_JPEG) return false;  // 12 bits
+  if (TagOf(file, TIFFTAG_COMPRESSION) == COMPRESSION_JPEG) return false;  // 12 bits: DecodeRgba()
   const bool packed = bits == 6 || (bits >= 9 && bits <= 15) || bits == 24;
   if (coloured && (bits == 2 || bits == 4)) return true;
   return (packed || bits == 16 || bits == 32) && (grey || coloured);

@@ -91,8 +91,8 @@ struct YoloNames {
   std::vector<std::string> classes;  // empty: not given
   std::vector<std::string> numbers;  // the classes' numbers as their names, if `classes` is empty
   std::size_t counted = 0;           // "nc" of a .yaml; 0: not given
-  std::size_t points = 0;
-  std::size_t point_numbers = 3;  // of each: x, y, visibility
+  std::size_t points = 0;            // key points of each object
+  std::size_t point_numbers = 3;     // numbers of each point: x, y, visibility; 2: only x, y
 };
 // Reads the members `names` (a list or a map by number, in a line or in several), `nc` and
 // `kpt_shape` of a YAML text, and ignores all others. Throws Error(kCorrupt). Declared here for

@@ -130,9 +130,9 @@ class ElementEvents : public nlohmann::json_sax<json> {
   const std::stop_token& stop_;
   const Visit& visit_;
   unsigned depth_ = 0;
-  bool in_list_ = false;
-  std::string list_;
-  json element_;
+  bool in_list_ = false;     // the current member of the object at the top is a list
+  std::string list_;         // the name of that member
+  json element_;             // the current element of that list
   std::vector<json*> open_;  // from the element to the innermost value that is still open
   json* member_ = nullptr;   // the member of the innermost object that is being read
 };
@@ -507,7 +507,7 @@ class CocoFile {
 
   const ConvertSource& source_;
   Annotations read_;
-  std::map<Id, std::size_t> images_;
+  std::map<Id, std::size_t> images_;  // index in read_.images
   std::map<Id, Category> categories_;
   std::vector<Waiting> waiting_;
   std::map<std::size_t, std::string> faulty_;  // index of the image, and the first reason

@@ -110,8 +110,8 @@ class OutlineWalk {
 
   std::uint32_t width_, height_;
   std::uint64_t steps_ = 0;
-  bool walked_ = false;
-  std::int64_t x_ = 0, y_ = 0;
+  bool walked_ = false;         // a point was visited
+  std::int64_t x_ = 0, y_ = 0;  // that point, the last one
   std::vector<std::uint64_t> changes_;
 };
 

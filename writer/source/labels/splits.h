@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// A folder directly below the source, which holds images.
+// A folder that holds images, directly below the source.
 struct TopFolder {
   std::string name;
   bool nested = false;  // some of its images lie in folders of its own

@@ -155,7 +155,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
     if (stop.stop_requested()) ThrowStopped();
     if (!file.key.ends_with(".xml")) {
       if (one_tree || IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
-        continue;  // images next to their labels; lists of training samples
+        continue;  // an image next to its labels; in a tree such as VOC's, also lists of samples
       read.broken.push_back({file.key, "is among the label files, but is not an .xml"});
       continue;
     }

@@ -74,7 +74,8 @@ class ClassNames {
   void JudgeOddNames(const NamesOrigin& origin, std::vector<std::string>& warnings) const;
   void JudgeOrder(const NamesOrigin& origin, std::vector<std::string>& warnings) const;
 
-  bool fixed_;
+  bool fixed_;  // the names were given (`wanted`)
+  // The number that Add() gives to each name.
   std::map<std::string, std::int32_t, std::less<>> added_;
   std::vector<std::int32_t> numbers_;  // by the number that Add() gave
   std::vector<std::string> names_;

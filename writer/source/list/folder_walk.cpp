@@ -141,8 +141,8 @@ class FolderWalk {
   // The links to folders that were followed. Each is followed once: if folders hold several links
   // to folders that hold several links, and so on, the number of paths is exponential.
   std::set<FolderId> followed_;
-  std::uint64_t links_out_ = 0;
-  std::string link_out_;  // the first
+  std::uint64_t links_out_ = 0;  // links that lead out of the root and were not followed
+  std::string link_out_;         // the key of the first of them
 };
 
 }  // namespace

@@ -86,9 +86,9 @@ class LinksOut {
 
   std::filesystem::path folder_;
   std::filesystem::path inside_;         // the folder without links; empty: links are followed
-  std::map<std::string, bool> folders_;  // below it, and whether they lie outside
-  std::uint64_t count_ = 0;
-  std::string first_;
+  std::map<std::string, bool> folders_;  // folders of files, and whether they lie outside
+  std::uint64_t count_ = 0;              // files that were listed as passed over
+  std::string first_;                    // the first of them
 };
 
 // The folders that a key names, from the top: "a/b/c.jpg" has "a" and "a/b".

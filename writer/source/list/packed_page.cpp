@@ -120,8 +120,9 @@ bool SnappyDecompress(Bytes compressed, std::span<std::byte> content) noexcept {
 
 namespace {
 
-// Joins the parts of a split RecordIO record. The first part's head is left out, so its length is
-// not stored: it ends at the first head.
+// Joins the parts of a split RecordIO record. `stored` begins after the first part's head, so the
+// first part's length is not known: the part ends at the next head. RecordIO splits a record where
+// its content holds the magic number, which it leaves out there; so one is put between two parts.
 bool Join(Bytes stored, std::span<std::byte> content) noexcept {
   std::size_t made = 0;
   const auto put = [&](Bytes bytes) {

@@ -14,7 +14,7 @@
 namespace sluice {
 
 enum class PageCodec : std::uint8_t {
-  kNone = 0,  // these three by Parquet's numbers
+  kNone = 0,  // this and the next two have Parquet's numbers
   kSnappy = 1,
   kZstd = 6,
   kChecked = 100,  // a TFRecord: the bytes, then their masked CRC-32C

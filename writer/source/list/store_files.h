@@ -100,7 +100,8 @@ class StoreFiles {
 
   std::shared_ptr<Fetch> Begin(const std::string& key, std::uint64_t bytes);
   void BeginExpected();
-  // The object's fetch ahead; null if it was not begun. It is expected once less.
+  // Takes the fetch ahead of an object; null if none was begun. The object is then expected once
+  // less.
   std::shared_ptr<Fetch> TakeExpected(const std::string& key, std::uint64_t bytes);
   void Await(const Fetch& fetch, const std::atomic<bool>* give_up = nullptr) const;
 

@@ -407,7 +407,7 @@ class BetonRows final : public ImageRows {
   FileHandle file_;
   std::vector<BetonField> fields_;
   const BetonField* image_field_ = nullptr;
-  std::set<std::string> numbers_wanted_;
+  std::set<std::string> numbers_wanted_;  // the headings of ReadNumbersOf()
   BetonPayloads payloads_;
 
   std::uint64_t rows_ = 0, row_bytes_ = 0;
@@ -415,8 +415,8 @@ class BetonRows final : public ImageRows {
   std::uint64_t data_begin_ = 0, data_end_ = 0;  // of the payloads
   std::uint64_t table_rows_ = 1;                 // rows to read at once
   std::vector<std::byte> table_;
-  Bytes current_;
-  std::string trouble_;
+  Bytes current_;        // the current row
+  std::string trouble_;  // why it has no image, if it has none
 };
 
 }  // namespace

@@ -134,7 +134,7 @@ class ImageRowList {
   const std::stop_token& stop_;
   SourceList list_;
   RowFields fields_;
-  std::vector<std::string> used_;
+  std::vector<std::string> used_;  // headings of the columns that are read, in every file
 };
 
 }  // namespace

@@ -309,7 +309,7 @@ void ParquetColumn::TakePage(const PageHead& head, std::uint64_t offset) {
 // levels that precede the values.
 void ParquetColumn::TakeValues(const PageHead& head, std::uint64_t offset, std::uint64_t stored,
                                std::uint64_t plain, bool compressed, std::uint64_t levels) {
-  const bool loaded = compressed && levels > 0;  // TakePage() has loaded it, to read the levels
+  const bool loaded = compressed && levels > 0;  // TakePage() has loaded the page for its levels
   in_dictionary_ = head.type != kDictionaryPage &&
                    (head.encoding == kPlainDictionary || head.encoding == kRleDictionary);
   const bool plain_values = head.type == kDictionaryPage || head.encoding == kPlain;

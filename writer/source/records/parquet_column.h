@@ -46,9 +46,9 @@ class ParquetColumn {
     std::size_t at_ = 0;
     std::uint64_t left_ = 0;  // numbers left in the current run
     bool packed_ = false;
-    std::uint32_t repeated_ = 0;
-    std::uint64_t bit_ = 0;  // position in a packed run
-    std::size_t end_ = 0;    // end of a packed run's bytes
+    std::uint32_t repeated_ = 0;  // the number of a run that is not packed
+    std::uint64_t bit_ = 0;       // position in a packed run
+    std::size_t end_ = 0;         // end of a packed run's bytes
   };
 
   struct PageHead {
@@ -56,8 +56,9 @@ class ParquetColumn {
     std::int64_t plain_bytes = 0, stored_bytes = 0;
     std::int64_t values = 0;
     std::int64_t encoding = -1;
-    std::int64_t defined_bytes = 0, list_bytes = 0;  // in pages of version 2
-    bool compressed = true;                          // in pages of version 2
+    // Only in pages of version 2: the sizes of the levels, and whether the values are compressed.
+    std::int64_t defined_bytes = 0, list_bytes = 0;
+    bool compressed = true;
   };
 
   [[noreturn]] void Fail(const std::string& sentence) const;
@@ -76,8 +77,8 @@ class ParquetColumn {
   struct Plain {
     Bytes memory;
     std::uint64_t file_offset = 0;  // of values that are not in memory; else 0
-    std::uint64_t bytes = 0;
-    std::uint64_t at = 0;
+    std::uint64_t bytes = 0;        // of all values
+    std::uint64_t at = 0;           // of the next value, counted from the first
     std::uint64_t archive = 0;      // Extent::archive of located values
     std::uint64_t extent_base = 0;  // offset of the first value in that archive or page
     std::uint64_t bit = 0;          // of the next truth value
@@ -92,8 +93,9 @@ class ParquetColumn {
   std::uint64_t at_;  // of the next page's head
   std::uint64_t values_seen_ = 0;
   std::uint64_t page_left_ = 0;  // values left in the page, including nulls
+  // The current page, decompressed. It is not loaded if its values are located in the file itself.
   std::vector<std::byte> page_;
-  std::vector<std::byte> levels_;
+  std::vector<std::byte> levels_;  // what list_levels_ and defined_levels_ decode
   Runs list_levels_, defined_levels_, indices_;
   bool in_dictionary_ = false;  // the page's values are indices into the dictionary
   bool in_runs_ = false;        // the page has truth values, encoded as runs

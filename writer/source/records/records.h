@@ -68,8 +68,8 @@ SourceList ReadArchives(const ConvertSource& source, unsigned threads, const std
 // Errors: those of parquet_file.h, parquet_column.h and image_rows.h.
 SourceList ReadParquet(const ConvertSource& source, const std::stop_token& stop);
 
-// TFRecord files that hold tf.train.Example messages, and MXNet's RecordIO files. These two
-// functions say, by a file's first bytes (at least 12), whether it is one.
+// Whether a file is a TFRecord file (which must hold tf.train.Example messages), or MXNet's
+// RecordIO, by its first bytes (at least 12).
 bool IsTfRecord(Bytes start) noexcept;
 bool IsRecordIo(Bytes start) noexcept;
 

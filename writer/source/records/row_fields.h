@@ -112,7 +112,7 @@ class RowFields {
   nlohmann::json CellOf(const UsedColumn& used, const Cells& row) const;
   // Throws if the column's field must have a value in every row.
   void RequireOptional(const UsedColumn& used) const;
-  // The file that messages about the whole table name.
+  // The file to name in messages about the whole table.
   std::filesystem::path Place() const;
   void CheckBoxClasses(const Values& values, std::size_t boxes) const;
   std::uint64_t SplitValueOf(const Cells& row) const;

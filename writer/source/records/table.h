@@ -66,11 +66,11 @@ class TableReader : public Cells {
   [[noreturn]] void Fail(const std::string& sentence) const;
   [[noreturn]] void FailRow(const std::string& sentence) const;
 
-  std::string name_;    // for messages
-  char separator_ = 0;  // 0: JSON lines
-  std::vector<std::byte> content_;
-  std::string_view rest_;
-  std::uint64_t line_ = 1;  // of the text still to be read
+  std::string name_;                // for messages
+  char separator_ = 0;              // 0: JSON lines
+  std::vector<std::byte> content_;  // the whole text
+  std::string_view rest_;           // the part of it still to be read
+  std::uint64_t line_ = 1;          // of the text still to be read
   std::uint64_t row_line_ = 0;
   std::stop_token stop_;
   std::vector<std::string> headings_;

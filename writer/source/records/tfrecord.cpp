@@ -338,8 +338,8 @@ class TfRows final : public ImageRows {
   FileHandle file_;
   mutable Window window_;
   std::uint64_t bytes_;
-  std::uint64_t at_ = 0;
-  std::uint64_t record_ = 0, record_bytes_ = 0;
+  std::uint64_t at_ = 0;                         // where the next record begins in the file
+  std::uint64_t record_ = 0, record_bytes_ = 0;  // the current record's content: offset and size
   std::map<std::string, Feature> features_;
   std::string image_feature_;
 };
