@@ -13,7 +13,7 @@ using namespace sluice::test;
 
 namespace {
 
-constexpr std::uint32_t kWidth = 20'000, kHeight = 10'000;
+constexpr std::uint32_t kHugeWidth = 20'000, kHugeHeight = 10'000;
 
 // A wave in each channel, and grain, which makes the file as large as a photo's.
 std::uint8_t PixelAt(std::uint32_t x, std::uint32_t y, std::uint32_t c) {
@@ -33,17 +33,17 @@ std::vector<std::byte> LargeJpeg() {
   unsigned char* memory = nullptr;
   unsigned long size = 0;
   jpeg_mem_dest(&object, &memory, &size);
-  object.image_width = kWidth;
-  object.image_height = kHeight;
+  object.image_width = kHugeWidth;
+  object.image_height = kHugeHeight;
   object.input_components = 3;
   object.in_color_space = JCS_RGB;
   jpeg_set_defaults(&object);
   jpeg_set_quality(&object, 90, TRUE);
   object.restart_in_rows = 1;  // as `sluice convert` stores JPEGs
   jpeg_start_compress(&object, TRUE);
-  std::vector<std::uint8_t> row(std::size_t{kWidth} * 3);
-  for (std::uint32_t y = 0; y < kHeight; ++y) {
-    for (std::uint32_t x = 0; x < kWidth; ++x) {
+  std::vector<std::uint8_t> row(std::size_t{kHugeWidth} * 3);
+  for (std::uint32_t y = 0; y < kHugeHeight; ++y) {
+    for (std::uint32_t x = 0; x < kHugeWidth; ++x) {
       for (std::uint32_t c = 0; c < 3; ++c)
         row[std::size_t{x} * 3 + c] = PixelAt(x, y, c);
     }
@@ -75,7 +75,7 @@ double DifferenceAt(const ImageBatch& image, std::uint32_t left, std::uint32_t t
 TEST_CASE("Crops of a picture of 200 megapixels take little memory in addition to its file",
           "[no-tsan]") {
   constexpr std::uint64_t kCrops = 16;
-  const ReadLimits all{.max_pixels = std::uint64_t{kWidth} * kHeight};
+  const ReadLimits all{.max_pixels = std::uint64_t{kHugeWidth} * kHugeHeight};
   constexpr std::uint64_t kOwn = 24 << 20;  // planes, rows, tables, stacks
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "large";
@@ -126,7 +126,7 @@ TEST_CASE("Crops of a picture of 200 megapixels take little memory in addition t
   for (const Batch& batch : loader.Epoch(0)) {
     // JPEG blurs the grain, which has 16 levels, so the difference is not 0. That the crop comes
     // from the right place is shown by the larger difference from a place 200 pixels away.
-    CHECK(DifferenceAt(batch.image(), (kWidth - 512) / 2, (kHeight - 512) / 2) < 8);
-    CHECK(DifferenceAt(batch.image(), (kWidth - 512) / 2 + 200, (kHeight - 512) / 2) > 8);
+    CHECK(DifferenceAt(batch.image(), (kHugeWidth - 512) / 2, (kHugeHeight - 512) / 2) < 8);
+    CHECK(DifferenceAt(batch.image(), (kHugeWidth - 512) / 2 + 200, (kHugeHeight - 512) / 2) > 8);
   }
 }
