@@ -21,7 +21,7 @@ struct Followers {
   // A field of numbers: one of the layout's arrays, or of its variables.
   struct Numbers {
     bool variable = false;
-    std::size_t index = 0;
+    std::size_t index = 0;   // in SlotLayout::variables or, if not `variable`, in arrays
     std::size_t leader = 0;  // the image's field
     bool doubles = false;    // float64, else float32
     Coordinates coordinates;
@@ -39,8 +39,8 @@ struct Followers {
 
   // Throws Error(kInvalidArgument) for fields that cannot be moved: integers, or coordinates
   // unknown to this build. Also for boxes, key points and masks if a step moves the pixels of their
-  // image without them, or if samples of a batch are mixed. Empty if the geometric steps of `view`
-  // do nothing.
+  // image without them, or if samples of a batch are mixed. The result is empty if the geometric
+  // steps of `view` do nothing.
   static Followers Of(const DatasetFacts& dataset, const FieldChoice& choice,
                       const SlotLayout& layout, const ViewProgram& view, bool mixes);
 };

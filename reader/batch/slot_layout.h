@@ -33,7 +33,7 @@ struct SlotLayout {
         if (sample >= first && sample < end) return false;
       return true;
     }
-    // What the row of a sample in `lacking` holds; empty if every dataset has the field.
+    // The value in the row of a sample in `lacking`; empty if every dataset has the field.
     std::vector<std::byte> absent = {};
   };
 
@@ -42,12 +42,12 @@ struct SlotLayout {
     std::size_t field = 0;
     std::size_t view = 0;  // the view whose steps it goes through; 0 for another image field
     std::string name;
-    std::size_t leader = Schema::kNone;  // the field whose region it shows: itself, if it leads
+    std::size_t leader = Schema::kNone;  // the image that it follows; `field` if it follows none
     bool nearest = false;                // a mask: its pixels are never mixed
     std::uint16_t fill = 0;              // a mask's value in a border of one colour
     bool moves = false;  // RandAugment or TrivialAugmentWide moves pixels, so its border is unknown
     PixelType pixels = PixelType::kUint8;  // as stored
-    ImageBatch image;                      // of a full batch, of the largest size; no `data`
+    ImageBatch image;                      // a full batch of the largest size; `data` is null
     // One for each stage (Geometry::stages()). Unless image_sizes is kEqual, `extents` are the
     // largest width and height of a row, and `least` the smallest.
     std::vector<Geometry::Extent> extents, least;

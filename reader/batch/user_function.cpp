@@ -1,4 +1,4 @@
-// The two views that the user's functions get of a slot: MutableSample is one row, which nobody
+// The two objects by which the user's functions see a slot: MutableSample is one row, which nobody
 // else touches meanwhile; MutableBatch is all rows, once they are done. Both change the slot's
 // memory in place.
 #include <algorithm>
@@ -68,7 +68,8 @@ std::size_t MutableRows::PictureOf(std::string_view field) const {
       "out");
 }
 
-// A single row's image has its own size, because its batch is not padded yet.
+// A single row's image has its own size: a sample's batch is not padded yet, and a batch of one row
+// is padded to the size of that row.
 ImageBatch MutableRows::ImageOf(std::size_t picture) const {
   if (count_ == 1) return RowOf(slot_, picture, first_);
   ImageBatch image = slot_.images[picture].image;

@@ -81,7 +81,8 @@ Schema JoinedSchema(const std::vector<MixedDataset>& datasets) {
   return joined;
 }
 
-// The parts of a dataset's manifest that are summed up, by the fields of the joined schema.
+// The figures of a dataset's manifest that the mixture sums up, as a manifest with the joined
+// schema.
 Manifest InSchema(const Manifest& own, const Schema& joined) {
   Manifest manifest;
   manifest.schema = joined;

@@ -1,4 +1,4 @@
-// Asks the order for the batch's samples, notes them in the slot, and has the blocks that the order
+// Asks the order for a batch's samples, notes them in a slot, and has the blocks that the order
 // announces read ahead. An epoch is usually planned batch after batch; any other batch begins the
 // epoch's order again at its place.
 #include "reader/loader/batch_planner.h"

@@ -491,6 +491,7 @@ Slot& BatchRing::SlotFor(std::size_t node) {
 
 BatchRing::Rows BatchRing::HandOut(std::size_t node) {
   Slot& slot = SlotFor(node);
+  // If there is a batch for each thread, a thread may take all rows of one.
   const bool one_each = planned_.size() - handing_out_ >= measures_.tuning().threads;
   const std::size_t most = setup_.whole_batches && one_each ? slot.rows : RowsAtOnce();
   const Rows rows{&slot, slot.handed_out, std::min(slot.handed_out + most, slot.rows)};

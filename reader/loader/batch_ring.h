@@ -156,7 +156,7 @@ class BatchRing {
   bool ConsumerHasRows() const REQUIRES(mutex_) { return decode_here_ && HasRows(); }
   void Abandon() REQUIRES(mutex_);
   bool MayPlan(bool some_in_hand) REQUIRES(mutex_);
-  bool IsShort() const REQUIRES(mutex_);
+  bool IsShort() const REQUIRES(mutex_);  // whether to add a slot, since the tuning asks for more
   bool FrontIsDone() const REQUIRES(mutex_) {
     return !planned_.empty() && planned_.front()->done == planned_.front()->rows;
   }
@@ -172,8 +172,12 @@ class BatchRing {
   std::shared_ptr<const Slot> Deliver(const std::shared_ptr<Handle>& handle) REQUIRES(mutex_);
   std::shared_ptr<const Slot> Repeat() REQUIRES(mutex_);
   [[noreturn]] void Fail(Slot& slot, const Error& error) REQUIRES(mutex_);
+  // Whether the slot's batch is the last of an epoch, and all batches of that epoch were empty.
   bool EndsEmptyEpoch(const Slot& slot) REQUIRES(mutex_);
+  // Counts rows as done. But if they are the last of a batch for a device, has the batch uploaded,
+  // and they count once that has ended.
   void Complete(Slot& slot, std::size_t rows, RowWorker& worker) REQUIRES(mutex_);
+  // Counts rows as done. If the slot was abandoned, and nobody works on it any more, frees it.
   void CountDone(Slot& slot, std::size_t rows) REQUIRES(mutex_);
   // Uploads batches whose rows are done, in the order of delivery: a batch's copy may have to wait
   // until the trainer no longer uses its slot's device memory, and the copies of earlier batches

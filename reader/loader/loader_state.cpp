@@ -24,7 +24,8 @@ namespace sluice {
 namespace {
 
 // The cache for LoaderOptions::keep, or null. Neither masks nor 16-bit images are kept as pictures:
-// masks are not resampled, and 16-bit images are stored raw.
+// a kept picture is resampled, as masks must not be, and 16-bit images are stored raw, so that
+// keeping them saves no decoding.
 std::unique_ptr<DecodedCache> MakeCache(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   const bool pictures = !layout.images.empty() && !layout.picture().nearest &&

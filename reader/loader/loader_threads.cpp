@@ -30,7 +30,7 @@ RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& wor
   RowWorker::Outcome outcome;
   try {
     outcome = worker_.Work(*rows.slot, rows.begin, rows.end);
-  } catch (const std::bad_alloc&) {  // also if there is no memory to note a fault
+  } catch (const std::bad_alloc&) {  // also if noting a fault needs too much memory
     outcome.failed_row = rows.begin;
     outcome.error = OutOfMemory();
   }

@@ -94,9 +94,9 @@ class MixturePlan {
   const MixtureParameters parameters_;
   std::vector<Part> parts_;
   std::uint64_t positions_ = 0;
-  std::vector<std::uint16_t> parts_of_word_;
-  std::vector<std::uint32_t> before_;
-  std::vector<std::uint16_t> turns_in_;
+  std::vector<std::uint16_t> parts_of_word_;  // by place of the word: Turn::part
+  std::vector<std::uint32_t> before_;         // by place of the word: Turn::before
+  std::vector<std::uint16_t> turns_in_;       // by number of places, then by part: TurnsIn()
 };
 
 // Divides `total` in proportion to the weights. The units left after rounding down go to the shares

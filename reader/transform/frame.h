@@ -27,7 +27,8 @@ struct PictureExtent {
 // The result of a pipeline's geometric steps: which part of a picture a sample shows, and how.
 struct Frame {
   Region region;  // decoded and resampled in one pass
-  // A second pass: the map of the region's target, in pixels, to a grid of the same size.
+  // Whether there is a second pass. It maps the region's target, in pixels, to a grid of the same
+  // size, by `warp`.
   bool warped = false;
   AffineMap warp;
   std::array<std::uint8_t, 3> warp_fill = {0, 0, 0};

@@ -150,7 +150,7 @@ class Loader {
   // Throws it for masks, 16-bit images and images that differ in size, too.
   std::string PipelineText(std::uint64_t epoch = 0) const;
 
-  // Where the stream stands: after the last batch handed over; or at the start of the epoch, if
+  // Where the consumer stands: after the last batch handed over; or at the start of the epoch, if
   // Epoch() was called since; or, at first, at LoaderOptions::resume_from. A batch that threw an
   // Error counts as not played until a later one is handed over. At the end of an epoch, the point
   // is the start of the next epoch. Any thread may call this.

@@ -35,8 +35,8 @@ struct LabelledStats {
 };
 
 // The figures of all these loaders. Their labels must differ. Throws Error(kInvalidArgument) if a
-// label's name is not allowed ("le" is not, nor one that begins with "__"). A byte of a value that
-// is not UTF-8 becomes "?".
+// label's name is not allowed ("le" is not, nor one that begins with "__"). In a label's value, a
+// byte that is not valid UTF-8 becomes "?".
 std::string MetricsText(std::span<const LabelledStats> loaders,
                         MetricsFormat format = MetricsFormat::kOpenMetrics);
 // The figures of one loader.

@@ -8,7 +8,7 @@
 // begins again, in a new order, when all of its samples have come: an epoch continues with the
 // samples that the epochs before it have left.
 //
-// Fields are matched by name. A field of that name must be the same in each dataset that has it;
+// Fields are matched by name. Fields of one name must be the same in all datasets that have them;
 // only the class names may differ, if one list begins with the whole of the other. Where a dataset
 // lacks a field, its samples have no value in it: Batch::Has() is false. Texts and other bytes are
 // empty then. For all other fields, the options must say what such samples hold, or the mixture is

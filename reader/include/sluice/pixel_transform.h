@@ -133,7 +133,7 @@ struct RandAugment {
   unsigned magnitude = 9;   // below `bins`
   unsigned bins = 31;       // 2 to 1000
   bool bilinear = false;    // interpolates moved pixels; false takes the nearest one
-  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour that moves leave behind, by channel
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour of gaps left by moves, by channel
   double probability = 1;                        // of being applied, 0 to 1
   RandAugment() = default;
   explicit RandAugment(unsigned num_ops, unsigned magnitude_ = 9, unsigned num_magnitude_bins = 31)
@@ -148,7 +148,7 @@ struct RandAugment {
 struct TrivialAugmentWide {
   unsigned bins = 31;     // 2 to 1000
   bool bilinear = false;  // interpolates moved pixels; false takes the nearest one
-  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour that moves leave behind, by channel
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour of gaps left by moves, by channel
   double probability = 1;                        // of being applied, 0 to 1
   TrivialAugmentWide() = default;
   explicit TrivialAugmentWide(unsigned num_magnitude_bins) : bins(num_magnitude_bins) {}

@@ -25,7 +25,7 @@ struct ResumePoint {
   // All that the order depends on. A Loader refuses a point if its own order differs in any of
   // these.
   std::string dataset;                          // the dataset's id: 32 hexadecimal digits
-  std::uint32_t order_version = kOrderVersion;  // of reader/ORDER.md
+  std::uint32_t order_version = kOrderVersion;  // the version of the order in reader/ORDER.md
   Shuffle shuffle = Shuffle::kQuasiRandom;      // LoaderOptions::order.shuffle
   std::uint64_t seed = 0;                       // LoaderOptions::seed
   std::uint64_t lanes = 0;                      // kQuasiRandom; else 0
@@ -43,7 +43,7 @@ struct ResumePoint {
   std::uint64_t position = 0;
   // The version of the way in which several views of a picture get their pixels (kViewsVersion). A
   // loader that resumes makes views as the version of its point says. 1 without views, and in
-  // points that a Sluice before version 2 of the views saved.
+  // points saved by a Sluice that knew no other version.
   std::uint32_t views_version = 1;
 
   // One line of printable ASCII without quotation marks, with a check value at its end.
