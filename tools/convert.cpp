@@ -216,8 +216,8 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
   if (options.form.channels == 2) throw UsageError("--channels: 3 (RGB) or 1 (grey)");
 }
 
-// Converts one part, or with `sluice plan` plans it. nullopt after an interruption, which a message
-// has reported.
+// Converts one part, or with `sluice plan` plans it. Returns nullopt after an interruption, which a
+// message has reported.
 std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, const ConvertPart& part,
                                          const cli::Interrupt& interrupt) {
   std::string dataset = arguments.source.places.back();

@@ -176,7 +176,7 @@ void ShareClasses(std::vector<ConvertPart>& parts,
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (classes[i] == all || classes[i].empty()) continue;
     parts[i].source.label.classes = all;
-    parts[i].source.label.numbers = false;  // the classes are the names of the label numbers
+    parts[i].source.label.numbers = false;  // given classes exclude it, and these are the numbers
   }
 }
 

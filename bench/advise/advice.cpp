@@ -26,7 +26,8 @@ double MissingShare(std::uint64_t bytes, const StoreLink& link, std::uint64_t ma
   return part > 0 ? std::max(0.0, 1 - static_cast<double>(link.cache_bytes) / part) : 0;
 }
 
-// The rate that one machine can deliver if it fetches this share of the bytes of its images.
+// The images per second that one machine can deliver over the link if it must fetch `share` of the
+// bytes of its images.
 double LinkRate(const FormConstants& form, const StoreLink& link, double share) {
   const double bytes = form.bytes_per_image * share;
   return bytes > 0 ? std::min(form.all_threads_per_second, link.bytes_per_second / bytes)

@@ -93,7 +93,8 @@ inline constexpr double kNearlyAsFast = 0.75;
 std::size_t ChooseForm(const std::vector<FormConstants>& forms,
                        const std::vector<Forecast>& forecasts, const Need& need);
 
-// Images a second on `threads` threads: Amdahl's law through the two measured points.
+// Images a second on `threads` threads, by Amdahl's law through the two measured rates: those of
+// one thread and of `measured_threads`.
 double RateOnThreads(const FormConstants& form, unsigned measured_threads, double threads);
 
 // The findings and the advice of `sluice-bench advise`: as text and as JSON.

@@ -36,8 +36,8 @@ struct SourceFacts {
 };
 
 struct LookLimits {
-  std::uint64_t files = 5'000'000;  // to list
-  std::uint64_t look_at = 400;      // to read
+  std::uint64_t files = 5'000'000;  // files to list, at most
+  std::uint64_t look_at = 400;      // files or samples to examine, at most
   bool follow_links = false;        // as ConvertSource::follow_links
 };
 

@@ -59,12 +59,12 @@ void Say(const nlohmann::ordered_json& event) {
                 "\n");
 }
 
-// The body of an epoch: calls `on_batch` with the sample numbers of each batch.
+// A PlayEpoch plays one epoch, and calls `on_batch` with the sample numbers of each batch.
 using OnBatch = std::function<void(std::span<const std::uint64_t> numbers)>;
 using PlayEpoch = std::function<void(std::uint64_t epoch, const OnBatch& on_batch)>;
 
 void PlayAll(const PlayEpoch& play, double least_seconds) {
-  std::vector<bool> seen;  // by sample, in the first measured epoch; takes little time
+  std::vector<bool> seen;  // which samples came in the first measured epoch
   Clock::time_point begun;
   for (std::uint64_t epoch = 0;; ++epoch) {
     std::uint64_t images = 0;

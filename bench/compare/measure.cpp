@@ -404,7 +404,7 @@ std::vector<double> Compared::Rates() const {
 
 namespace {
 
-// A loader of this program's own, which `sluice-bench contend` plays.
+// A loader of this program's own. `sluice-bench contend` plays it under the name `played`.
 Contender OwnContender(const std::string& name, const std::string& played) {
   return {name, {fs::read_symlink("/proc/self/exe").string(), "contend", "--", played}, false, ""};
 }

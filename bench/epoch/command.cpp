@@ -68,7 +68,7 @@ struct EpochArguments {
   ResultOptions output;
   std::string trace_file;
   std::string dataset;
-  std::optional<Dataset> opened;  // for the first loader
+  std::optional<Dataset> opened;  // the dataset, which Complete() has opened, for the first loader
   std::optional<Pipeline> transform;
   std::string transform_text;
 };

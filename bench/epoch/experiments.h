@@ -127,8 +127,9 @@ struct Stage {
 // The loader's stages over the measured epochs (when cold: over the last epoch). The parts of
 // decoding are measured afterwards, by decoding some of the dataset's JPEGs or packed images on one
 // thread; the rest of the stage's time becomes the last part. Images that our decoder does not
-// handle give no parts. If batches go to a device, the copies are a stage; if the device decodes
-// images, that is another one.
+// handle give no parts. (If a source is played without a conversion, the loader itself has counted
+// the parts: reading files, making samples of them, and decoding.) If batches go to a device, the
+// copies are a stage; if the device decodes images, that is another one.
 std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
                             const std::stop_token& stop);
 

@@ -17,7 +17,7 @@ namespace {
 
 using cli::Format;
 
-// 0 if `b` is not positive.
+// a / b, or 0 if `b` is not positive.
 double Ratio(double a, double b) {
   return b > 0 ? a / b : 0;
 }

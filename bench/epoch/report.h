@@ -26,8 +26,8 @@ struct EpochReport {
   std::optional<ConversionGain> conversion;  // for a source that is played without one
 };
 
-// Warnings about a run that is too short to tell much, or about a machine that was busy with other
-// work.
+// Warnings about a run that is too short to tell much, about epochs that differ much, and about a
+// machine that was busy with other work.
 std::vector<std::string> WarningsOf(const EpochOptions& options, const EpochsRun& run);
 
 // The table of epochs. Prints each epoch's row to standard output as the epoch ends.
@@ -51,7 +51,7 @@ nlohmann::ordered_json JsonOf(const ThreadCurve& curve, const EpochOptions& opti
                               const std::string& transform,
                               const std::vector<std::string>& warnings);
 
-// The table of trials with more and more accelerators. Returns each trial's row as text.
+// The table of the trials of --find-accelerators. Row() adds a trial, and returns its row as text.
 class AcceleratorTable {
  public:
   explicit AcceleratorTable(double wanted);

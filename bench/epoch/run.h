@@ -34,7 +34,7 @@ struct DeviceUse {
   std::uint64_t images = 0;   // samples times views
   bool asked_to_decode = false;
   std::uint64_t decoded_images = 0;  // by the device, including batches decoded ahead
-  double decode_seconds = 0;         // on these images, by the device's clock
+  double decode_seconds = 0;         // spent on these images, by the device's clock
   std::uint64_t uploaded_bytes = 0;
   double upload_seconds = 0;          // of the copies, by the device's clock
   std::optional<double> bare_copies;  // bytes a second; BareCopyRate()
@@ -147,7 +147,7 @@ struct EpochFigures {
   std::uint64_t batches = 0;
   std::uint64_t steps = 0;
   std::uint64_t bytes_read = 0;        // size of the payloads that were decoded
-  double wait_seconds = 0;             // the consumer waited for a batch
+  double wait_seconds = 0;             // in which the consumer waited for a batch
   std::uint64_t read_ahead_bytes = 0;  // size of the blocks made resident before they were decoded
   std::uint64_t fetched_bytes = 0;     // part of read_ahead_bytes: from an object store
   std::uint64_t decode_major_faults = 0;  // pages that decoding threads had to wait for
@@ -162,7 +162,7 @@ struct EpochFigures {
   std::optional<GpuUse> gpu;              // use of the loader's device
   std::uint64_t peak_bytes = 0;           // of the process, up to the epoch's end
   std::uint64_t anonymous_bytes = 0;      // of the process, at the epoch's end
-  std::uint64_t left_in_cache_bytes = 0;  // cold: could not be dropped from the page cache before
+  std::uint64_t left_in_cache_bytes = 0;  // when cold: not dropped from the page cache before
   std::vector<double> batch_waits;        // seconds from asking for a batch to having it
 };
 
@@ -227,6 +227,7 @@ struct ConsumerSpan {
 };
 
 struct EpochHooks {
+  // Called after each batch: `images` of the epoch's `images_in_all` have come.
   std::function<void(std::uint64_t epoch, std::uint64_t images, std::uint64_t images_in_all)>
       on_batch;
   std::function<void(const EpochFigures&)> on_epoch;

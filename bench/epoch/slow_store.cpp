@@ -116,9 +116,9 @@ std::uint64_t SlowStore::Outstanding() const {
   return bytes;
 }
 
-// Starts requests as RangeReads does. A request is sent before earlier ones have ended, so that the
-// link is not idle during the time to its first byte. No more are sent than fill the link, since
-// further ones would delay more urgent requests.
+// Starts requests as RangeReads (format/remote/server/) does for a real store. A request is sent
+// before earlier ones have ended, so that the link is not idle during the time to its first byte.
+// No more are sent than fill the link, since further ones would delay more urgent requests.
 void SlowStore::Begin() {
   while (!waiting_.empty() && requests_.size() < link_.connections &&
          (requests_.empty() || Outstanding() < EnoughOutstanding())) {

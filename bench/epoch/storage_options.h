@@ -31,7 +31,7 @@ void AddStorageOptions(CLI::App& app, StorageArguments& arguments);
 void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset, LoaderOptions& loader);
 
 // A line such as "shards read past the page cache; 640 pictures kept decoded, 310 MB"; empty if all
-// options have their defaults.
+// options have their defaults and nothing was fetched from an object store.
 std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats);
 
 // Adds members for options that do not have their defaults.

@@ -14,7 +14,7 @@
 namespace sluice::bench {
 
 struct GateRule {
-  double tolerance = 0.05;  // as a share of the baseline's median
+  double tolerance = 0.05;  // how much worse a median may be, as a share of the baseline's
   double chance = 0.05;     // the accepted probability of a false alarm
 };
 

@@ -91,8 +91,8 @@ std::vector<std::string> GpuNames(const std::filesystem::path& folder) {
 }
 
 double BusySeconds(const std::string& proc_stat, double ticks_per_second) {
-  // cpu user nice system idle iowait irq softirq steal guest guest_nice; guest time is included in
-  // user.
+  // The first line's fields: cpu user nice system idle iowait irq softirq steal guest guest_nice.
+  // Guest time is included in user.
   std::istringstream fields(proc_stat);
   std::string name;
   fields >> name;

@@ -10,7 +10,7 @@ form play one after another in each round; a row has the median of a program's r
 first program.
 
 A mixture's datasets together have the pictures of the whole dataset, so its epochs are as long. The first program is
-"plain" if the images of a batch have the same size. In the form "mixed" they have not: there the first program is "own
+"plain" if the images of a batch have the same size. In the form "mixed" they do not: there the first program is "own
 sizes" (--image-sizes own), and "padded" decodes the same pixels. In "raw64" and "jpeg256", "own sizes" and "padded"
 deliver the same pixels as "plain", and show what these modes cost. (A special loop copies raw images of one size; with
 "own sizes" or "padded" it is not used.)

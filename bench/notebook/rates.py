@@ -16,9 +16,10 @@ epochs after the first. Blocks that an epoch finds in memory, where the epoch be
 come the epoch's rate as a share of curl's best, and of the rate at which it decodes from memory; the goal for either is
 0.95.
 curl drops what it gets and leaves the CPUs to the server. If there are few CPUs, the last lines therefore say which
-rate they allow: the number of CPUs, divided by the CPU seconds that curl and the server take for each fetched byte and
-that decoding from memory takes for each played byte. io should repeat 0 requests. With --link, nginx stands behind a link
-of that rate: a network namespace of its own, whose packets leave through a token bucket (tc-tbf; needs root, ip, tc).
+rate they allow: the number of CPUs, divided by the sum of two times per fetched byte: the CPU seconds that curl and the
+server take for it, and those that decoding from memory takes for what is played meanwhile. io should repeat 0 requests.
+With --link, nginx stands behind a link of that rate: a network namespace of its own, whose packets leave through a token
+bucket (tc-tbf; needs root, ip, tc).
 
 Delay: the same epochs through a simulated link without and with 100 ms to the first byte; the goal is a loss below 5%.
 

@@ -96,7 +96,7 @@ struct BandwidthPoint {
 };
 
 struct BandwidthFigures {
-  std::uint64_t arena_bytes = 0;       // the packed images are spread over it
+  std::uint64_t arena_bytes = 0;       // size of the memory that the packed images are spread over
   double read_bytes_per_image = 0;     // of the payload: the rows that the region touches
   double written_bytes_per_image = 0;  // pixels
   std::vector<BandwidthPoint> points;
@@ -108,7 +108,7 @@ struct BandwidthOptions {
   unsigned threads = 1;
   std::uint64_t rounds = 7;
   std::uint64_t arena_bytes = 0;  // 0: four times the last-level cache, 256 MiB to 1 GiB
-  std::uint64_t copy_bytes = std::uint64_t{256} << 20;  // by each thread in a round
+  std::uint64_t copy_bytes = std::uint64_t{256} << 20;  // copied by each thread in a round
   std::uint64_t images = 1000;                          // decoded by each thread in a round
 };
 

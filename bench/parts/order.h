@@ -36,7 +36,7 @@ struct OrderFigures {
   std::vector<double> setup_seconds;     // by round
   std::vector<double> draw_nanoseconds;  // per sample, over a whole epoch; one value for each round
   std::uint64_t memory_bytes = 0;        // heap growth, at the epoch's end
-  std::vector<double> classes;           // by layout: distinct in a batch, on average
+  std::vector<double> classes;           // by layout: mean number of different classes in a batch
   std::optional<double> rank_correlation;  // of the positions of all samples in consecutive epochs
 };
 

@@ -126,7 +126,7 @@ struct RankLine {
   unsigned ranks = 1;
   bool by_shards = false;
   std::optional<RanksFigures> figures;  // empty if the epoch cannot be dealt like this
-  std::string trouble;
+  std::string trouble;                  // why it cannot be dealt; empty if it can
 };
 
 void AddRow(const RankLine& line, TextTable& table, nlohmann::ordered_json& list) {

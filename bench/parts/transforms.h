@@ -25,7 +25,7 @@ std::vector<StepCost> MeasureSteps(const std::vector<std::string>& steps, std::u
                                    std::uint64_t rounds, double seconds_each,
                                    const std::stop_token& stop);
 
-// Steps of every kind, one or several, without those that do not fit a side below 32. The first is
+// One or several steps of every kind, without those that do not fit a side below 32. The first is
 // "none", which copies the row.
 std::vector<std::string> EveryStep(std::uint32_t side);
 

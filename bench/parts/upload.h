@@ -30,7 +30,8 @@ struct UploadShape {
 };
 
 // The times at which a batch was copied and converted, by the device's own events, in seconds from
-// the first request. Without a conversion, `converted` is the end of the copy.
+// a moment shortly before the first upload. Without a conversion, `converted` is the end of the
+// copy.
 struct UploadMoments {
   double copy_begin = 0, copy_end = 0, converted = 0;
 };
@@ -39,7 +40,7 @@ struct UploadRates {
   std::uint64_t batch_bytes = 0;  // bytes of a batch over the bus
   std::vector<double> limit;      // bytes per second of copies alone; one value for each round
   std::vector<double>
-      uploads;  // as a loader does it: copies, conversion, events, a trainer's stream
+      uploads;  // the same as a loader does it: copies, conversion, events, a trainer's stream
   std::vector<UploadMoments> timeline;  // moments of some batches, after all rounds
   double cpus_busy = 0;                 // by this process during the uploads, on average
   std::optional<GpuUse> gpu;            // over all rounds, if NVML reports it

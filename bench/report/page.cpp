@@ -424,7 +424,7 @@ std::string LoadersTable(const Json& result) {
   return "<h2>Loaders</h2>\n" + table.Html();
 }
 
-// Each of several comparisons, and the rates of all of them.
+// A table of the rates of several comparisons, and then each comparison.
 std::string Comparisons(const Json& result) {
   if (!result.contains("comparisons")) return "";
   std::string text;

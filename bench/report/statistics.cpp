@@ -38,9 +38,9 @@ double PairsAbove(const std::vector<double>& before, const std::vector<double>& 
   return pairs;
 }
 
-// The number of arrangements of m and n values, by the number of pairs in which one of the n is
-// above one of the m. The recursion of Mann and Whitney: the largest value is either one of the n
-// (and so above all m) or one of the m.
+// Element u of the result is the number of orders of m and n values in which, in u of the m * n
+// pairs, the one of the n is above the one of the m. The recursion of Mann and Whitney: the largest
+// value is either one of the n (and so above all m) or one of the m.
 std::vector<double> Arrangements(std::size_t m, std::size_t n) {
   std::vector<std::vector<double>> row(m + 1, std::vector<double>(m * n + 1));
   for (std::size_t i = 0; i <= m; ++i)

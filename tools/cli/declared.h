@@ -69,7 +69,7 @@ std::string HelpOf(const char* help, const option_list::OptionFacts& facts, cons
   return text;
 }
 
-// Parses a number as the option accepts it. Throws UsageError.
+// Parses a number in the form and the range that the option's declaration gives. Throws UsageError.
 inline std::uint64_t ParseDeclared(const std::string& text, const option_list::OptionFacts& facts) {
   if (facts.zero != nullptr && text == facts.zero && !text.empty()) return 0;
   const double least = std::max(facts.least, facts.zero != nullptr ? 1.0 : 0.0);
@@ -85,6 +85,7 @@ inline std::uint64_t ParseDeclared(const std::string& text, const option_list::O
   return number;
 }
 
+// Adds the option's flag, with a parser for the type of the option's value.
 template <class T, class V>
 CLI::Option* AddFlag(CLI::App& app, T& options, const option_list::Option<T, V>& option) {
   V& target = options.*option.member;

@@ -75,7 +75,7 @@ CLI::Option* AddArgument(CLI::App& app, const std::string& name, Target& target,
 template <class Value>
 using ChoiceList = std::vector<std::pair<const char*, Value>>;
 
-// The value that `text` names.
+// The value that `text` names. Throws UsageError if `text` is not one of the names.
 template <class Value>
 Value ParseChoice(const std::string& text, const ChoiceList<Value>& choices) {
   std::string names;
@@ -119,6 +119,7 @@ inline std::string ValueName(const CLI::Option& option) {
   return name.substr(0, name.find(':'));
 }
 
+// Adds an option that accepts the names of `choices`, and sets `target` to the named value.
 template <class Target>
 CLI::Option* AddChoice(CLI::App& app, const std::string& name, const std::string& value,
                        const std::string& description, Target& target,
