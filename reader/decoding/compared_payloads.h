@@ -1,5 +1,5 @@
 // Remembers which samples' payloads have been compared with their checksums, for the modes that
-// compare each payload once.
+// compare a payload only once: Verify::kFirstEpoch, and Verify::kAuto for raw payloads.
 //
 // Samples are noted by file, because a copy of a shard (LoaderOptions::stage) is another file, and
 // may be damaged while the shard is not. A sample whose payload does not match is never noted, so

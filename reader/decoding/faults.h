@@ -54,7 +54,7 @@ class FaultLog {
 // process agrees.
 // In the quasi-random order, the substitute comes from the position's lane, whose blocks are being
 // read anyway; later tries lie further and further away, so that one broken block or shard does not
-// use up all tries. An object is used by one thread.
+// use up all tries. Each object is used by one thread.
 class Substitutes {
  public:
   static constexpr unsigned kTries = 64;
@@ -71,7 +71,7 @@ class Substitutes {
   const LoaderOptions& options_;
   Deal deal_;
   std::optional<RankEpoch> order_;     // made when the first fault is met
-  std::vector<std::uint64_t> opened_;  // an output of EpochOrder::Substitute(), which is not used
+  std::vector<std::uint64_t> opened_;  // an output of EpochOrder::Substitute() that nobody reads
 };
 
 }  // namespace sluice

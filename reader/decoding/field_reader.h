@@ -18,8 +18,8 @@ class FieldReader {
   // `recipe` must outlive it.
   explicit FieldReader(const BatchRecipe& recipe);
 
-  // Bytes of memory that it takes at most, besides the decoder's: a mask decoded whole, and its
-  // crops before turning and before warping.
+  // Bytes of memory that it takes at most, besides the decoder's: a mask decoded whole, its crops
+  // before turning and before warping, and one payload.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
   // Sets the frame through which the sample's image of that field was decoded.
@@ -39,6 +39,7 @@ class FieldReader {
   void Clear() noexcept { payloads_.clear(); }
   // The payloads that Read() has used since Clear().
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
+  // Whether Read() would have nothing to do.
   bool empty() const noexcept {
     return layout_.variables.empty() && layout_.images.size() == layout_.views &&
            followers_.empty();

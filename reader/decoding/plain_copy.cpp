@@ -106,7 +106,7 @@ void PlainCopy::Fill(Slot& slot, std::size_t begin, std::size_t end) {
   FindPixels();
   CopyArrays(slot);
   CopyImages(slot);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // for WholeSoFar()
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // WholeSoFar() looks after all copying
   for (const Source& source : sources_) {
     if (source.pixels == nullptr || !source.file->WholeSoFar()) continue;
     filled_[source.row - begin] = true;

@@ -29,7 +29,8 @@ class PlainCopy {
   // a user's function gets each sample, or every checksum is always compared (Verify::kAlways).
   static bool Serves(const BatchRecipe& recipe);
 
-  // `compared` says which payloads have been compared with their checksums; null if none has to be.
+  // `compared` says which payloads have been compared with their checksums; null if no payload has
+  // to be compared.
   // `recipe` and `compared` must outlive this object.
   PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared);
 

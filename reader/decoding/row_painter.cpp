@@ -9,11 +9,10 @@ namespace sluice {
 
 namespace {
 
-// The bytes of the buffers that steps work in. For each value of an image there are five pictures
-// of one byte: the picture; copies of it before turning, before warping and before an operation;
-// and a smoothed one. GaussianBlur has numbers of two bytes: three pictures' worth, since it
-// mirrors the picture on either side (a kernel reaches no further), and one picture's worth of
-// sums.
+// The bytes of the buffers that steps work in. Five pictures have one byte for each value: the
+// picture; copies of it before turning, before warping and before an operation; and a smoothed one.
+// GaussianBlur works with numbers of two bytes. It has three pictures of them, since it mirrors the
+// picture on either side (a kernel reaches no further), and one picture of sums.
 std::uint64_t StepBytesOf(const Pipeline& transform,
                           const std::vector<ScheduledTransform>& schedule,
                           const ImageBatch& image) {
@@ -46,7 +45,7 @@ std::uint64_t RowPainter::MemoryBytes(const BatchRecipe& recipe, std::uint64_t p
     const View& view = options.views[v];
     steps = std::max(steps, StepBytesOf(view.transform, view.schedule, layout.images[1 + v].image));
   }
-  // One decoding for all views, or the planes of all views.
+  // With views: one decoding for all of them, or the planes of all views, whichever take more.
   const std::uint64_t pixel_bytes =
       std::max<std::uint64_t>(layout.picture().image.channels, PayloadDecoder::kViewBytes);
   return steps + (options.views.empty() ? 0 : pixel_bytes * pixels);

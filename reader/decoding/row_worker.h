@@ -50,8 +50,8 @@ class RowWorker {
   // Bytes of memory that a worker's thread takes at most.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
-  // Whether Work() times each row from now on, for rows that take so long that this costs nothing.
-  // Rows that are copied are never timed one by one.
+  // Sets whether Work() times each row from now on. It should do so only if rows take so long that
+  // timing them costs next to nothing; if rows can be copied, it never does.
   void TimeRows(bool each) noexcept { times_rows_ = each && !plain_; }
   // The seconds that each row of the last Work() took, if it timed them; else empty.
   std::span<const double> row_seconds() const noexcept { return row_seconds_; }
@@ -105,10 +105,10 @@ class RowWorker {
   FileCheck files_;
   MutableRows::Memory user_memory_;
   std::vector<std::uint8_t> mix_scratch_;
-  DecodingCosts costs_;  // of the rows of one Work(), as the next is
-  std::vector<double> row_seconds_;
+  DecodingCosts costs_;              // of the rows of one Work()
+  std::vector<double> row_seconds_;  // see row_seconds()
   bool times_rows_ = false;
-  Clock::time_point row_begun_;  // if times_rows_
+  Clock::time_point row_begun_;  // when the row that is being made was begun; only if times_rows_
 };
 
 }  // namespace sluice

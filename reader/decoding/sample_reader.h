@@ -72,7 +72,7 @@ class SampleReader {
   // the shard itself is read next. Returns false if the row was not read from a copy.
   bool LeaveCopy(const Slot& slot, std::size_t row);
 
-  // Empty if the key cannot be read.
+  // The sample's key; empty if it cannot be read.
   std::string KeyOf(const SampleRef& ref) const;
   // Names a sample in messages: its number, its key and where it lies.
   std::string PlaceOf(const SampleRef& ref) const;
@@ -129,14 +129,14 @@ class SampleReader {
 };
 
 // Whether files still hold the bytes of the rows that were read from them. Asks the file system
-// once for each file of a run of rows.
+// only once for each file of a run of rows, unless the file was cut.
 class FileCheck {
  public:
   void BeginRun() noexcept { whole_.clear(); }
   bool Holds(const ShardFile& file, const SampleRef& ref);
 
  private:
-  std::vector<const ShardFile*> whole_;
+  std::vector<const ShardFile*> whole_;  // files that were found whole in this run
 };
 
 }  // namespace sluice

@@ -11,6 +11,8 @@ namespace sluice {
 
 namespace on_device {
 
+// The weight of a sample at that distance from the centre, before scaling: 1 near the centre, then
+// falling by `slope`, to 0 at `reach`.
 SLUICE_ON_DEVICE inline float ShareOf(float distance, float reach, float slope) {
   const float share = (reach - (distance < 0 ? -distance : distance)) * slope;
   return share > 1 ? 1 : share > 0 ? share : 0;
@@ -55,6 +57,8 @@ SLUICE_ON_DEVICE inline void MakeOutput(const kernels::WeightRule& rule, std::ui
     }
   }
   if (sum <= 0 && offset < 0) where = rule.taps - 1;
+  // The largest weight also gets what rounding left over, so that all add up to 65536; but 16 bits
+  // hold at most 65535.
   const std::int32_t rest = largest + 65536 - total;
   weights[where] = static_cast<std::uint16_t>(rest < 0 ? 0 : rest > 65535 ? 65535 : rest);
   begin = static_cast<std::uint16_t>(first);

@@ -21,7 +21,9 @@ inline int nvtxRangePop() {
 }
 #endif
 
-struct CUctx_st;  // the driver's: a CUcontext is a pointer to it, a CUdevice an int
+// A type of the driver's API, whose header is not included here: a CUcontext is a pointer to it.
+// (A CUdevice is an int.)
+struct CUctx_st;
 
 namespace sluice {
 
@@ -128,14 +130,14 @@ class PrimaryContext {
   int (*release_)(int) = nullptr;
 };
 
-// Handles whose stream depends on the context and thread that use them: null, cudaStreamLegacy and
-// cudaStreamPerThread.
+// Whether `stream` is one of the handles that stand for another stream in each context or thread:
+// null, cudaStreamLegacy and cudaStreamPerThread.
 bool IsStandIn(cudaStream_t stream) noexcept {
   return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
-// While this object lives, the thread works on that GPU, and a graph capture by the trainer, on any
-// thread, neither refuses nor records the thread's calls.
+// While this object lives, the thread works in that context. Even if the trainer captures a graph
+// on this or another thread, CUDA neither refuses this thread's calls nor records them.
 class Within {
  public:
   explicit Within(const PrimaryContext& context) noexcept
@@ -301,7 +303,8 @@ class CudaDriver final : public DeviceDriver {
     const Within within(context_);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const cudaError_t result = cudaStreamIsCapturing(StreamOf(stream), &status);
-    if (result == cudaErrorStreamCaptureImplicit) {  // the default stream next to a capturing one
+    // This is the default stream, and a stream that would wait for its work is capturing.
+    if (result == cudaErrorStreamCaptureImplicit) {
       cudaGetLastError();
       return true;
     }

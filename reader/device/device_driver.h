@@ -80,12 +80,12 @@ class DeviceDriver {
 
   // Whether the stream is being captured into a graph: new work is recorded, not done.
   virtual bool IsCapturing(Stream stream) = 0;
-  // Throws Error if a stream that the calling thread passes is not one of this device: our events
-  // cannot be recorded on it. The code is kInvalidArgument; or kUnsupported if the stream is a
-  // default stream and the thread works in a context of its own.
+  // Throws Error if `stream`, which the calling thread uses, does not belong to this device. (This
+  // device's events cannot be recorded on such a stream.) The code is kInvalidArgument; or
+  // kUnsupported if the stream is a default stream and the thread works in a context of its own.
   virtual void RequireOwn(Stream stream) = 0;
-  // The handle by which other threads can use the stream; or a stream that waits for all of its
-  // work.
+  // The handle by which other threads can use the stream. If there is none (a thread's own default
+  // stream), returns another stream, which waits for all of that stream's work.
   virtual Stream ForOtherThreads(Stream stream) noexcept = 0;
   // Blocks until the stream has done all of its work, even after errors.
   virtual void Drain(Stream stream) noexcept = 0;
@@ -140,6 +140,7 @@ using OwnEvent = DriverHandle<&DeviceDriver::NewEvent, &DeviceDriver::FreeEvent>
 using OwnTimedEvent = DriverHandle<&DeviceDriver::NewTimedEvent, &DeviceDriver::FreeEvent>;
 using OwnGraph = DriverHandle<&DeviceDriver::NewGraph, &DeviceDriver::FreeGraph>;
 
+// RAII handle of device memory.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;

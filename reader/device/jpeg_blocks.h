@@ -1,5 +1,5 @@
 // Turns coefficients into samples: the work of one thread of a device for one block, in the host's
-// arithmetic to the last bit (format/pixels/kernels/idct.inc.h, which says where it comes from).
+// arithmetic to the last bit (format/pixels/kernels/idct.inc.h names that arithmetic's source).
 // C++17: nvcc compiles this.
 #pragma once
 
@@ -73,6 +73,7 @@ SLUICE_ON_DEVICE inline std::uint8_t SampleOf(Value value) {
 
 }  // namespace on_device
 
+// A line of a block's samples, which is stored at once.
 template <int kSide>
 struct alignas(kSide) JpegLine {
   std::uint8_t at[kSide];

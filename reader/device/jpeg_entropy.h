@@ -34,6 +34,7 @@ struct JpegBits {
     const auto number = static_cast<std::int32_t>(next >> 1 >> (31 - size));
     return next >> 31 != 0 ? number : number - (1 << size) + 1;
   }
+  // The number of bits of the row that have been skipped or returned so far.
   SLUICE_ON_DEVICE std::uint64_t Position() const { return std::uint64_t{32} * taken - known; }
 
   const std::uint32_t* words;
@@ -56,10 +57,10 @@ struct JpegMcu {
     std::uint8_t component, size_log2;
   };
   Block block[kMaxBlocks][kThreads];
-  std::int32_t dc[3][kThreads];  // of the block before, by component
+  std::int32_t dc[3][kThreads];  // the DC value of the block before, by component
 };
 
-// The words that JpegRow::at is an index of, for the rows of that picture.
+// The words of which JpegRow::at is an index, for rows of that picture.
 SLUICE_ON_DEVICE inline const std::uint32_t* RowWordsOf(const JpegJob& job,
                                                         const JpegPicture& picture) {
   return picture.stored == nullptr ? job.words

@@ -20,7 +20,7 @@ namespace sluice {
 // a row of a component's blocks, as it is stored.
 struct JpegRow {
   std::uint32_t picture = 0;  // among the job's pictures
-  std::uint32_t row = 0;      // of MCUs, in its picture; packed: among its rows that are needed
+  std::uint32_t row = 0;      // its number in the picture; packed: among the rows that are needed
   std::uint32_t at = 0;       // the row's first word, among the job's words or the stored picture's
   std::uint32_t bytes = 0;    // zeros fill up the last word
 };
@@ -75,7 +75,7 @@ struct JpegPicture {
   const std::byte* stored = nullptr;
   std::uint32_t mcus_across = 0;
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // MCUs that are needed
-  std::uint32_t first_row = 0, rows = 0;                   // for the host: where its rows lie
+  std::uint32_t first_row = 0, rows = 0;                   // for the host: its rows in the job
   std::uint32_t scratch = 0;  // where its part of the scratch memory begins, in units of 16 bytes
   bool flip_y = false;        // the last line first
   JpegComponent component[3];
@@ -87,7 +87,7 @@ struct JpegPicture {
 // Longer codes are found by all 16; they begin with so many ones that they need few entries.
 struct JpegTables {
   static constexpr std::uint32_t kShortBits = 9;
-  static constexpr std::uint32_t kFirstLong = 0xFD80;  // of the next 16 bits: a longer code follows
+  static constexpr std::uint32_t kFirstLong = 0xFD80;  // 16 bits from this on begin a longer code
   static constexpr std::uint32_t kShort = kFirstLong >> (16 - kShortBits);
   static constexpr std::uint32_t kEntries = kShort + (0x10000 - kFirstLong);
   // An entry: the length of the code; the number of bits of the value that follows it; and the

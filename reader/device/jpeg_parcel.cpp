@@ -112,7 +112,7 @@ std::uint64_t Sixteens(std::uint64_t bytes) {
   return (bytes + 15) / 16;
 }
 
-// Whether a device can make that region of that picture, as far as the region tells.
+// Whether a device can make that region of that picture, judged by the region alone.
 bool IsPart(const Region& region, const ImagePayload& payload) {
   return !region.transpose && region.x.out > 0 && region.y.out > 0 &&
          LiesInside(region, payload.width, payload.height);

@@ -81,7 +81,7 @@ JpegTables StandardJpegTables();
 struct StoredPicture {
   const std::byte* at = nullptr;
   const JpegForm* form = nullptr;            // null: raw
-  const std::uint32_t* row_bytes = nullptr;  // of each row
+  const std::uint32_t* row_bytes = nullptr;  // how many bytes each row has
 };
 
 // Keeps its memory from picture to picture; one thread at a time.
@@ -94,8 +94,8 @@ class JpegParcel {
   bool Make(const StoredPicture& stored, const ImagePayload& payload, const Region& region,
             std::uint32_t channels);
 
-  // The results of the last Make(). `at` and `quant` are indices into words(), and JpegRow::picture
-  // is 0.
+  // The results of the last Make(). JpegComponent::quant is an index of words(). So is JpegRow::at,
+  // unless the picture is stored: then it is an index of the stored words. JpegRow::picture is 0.
   const JpegPicture& picture() const noexcept { return picture_; }
   std::span<const JpegRow> rows() const noexcept { return rows_; }
   std::span<const std::uint32_t> words() const noexcept { return words_; }

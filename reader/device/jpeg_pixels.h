@@ -1,7 +1,7 @@
-// Turns samples into the pixels of an image: resampling and colour, the work of one thread of a
-// device for single pixels. The arithmetic is the host's (format/pixels/kernels/lines_plain.h):
-// first sums along lines, each rounded to 8 bits, then sums of these down columns. C++17: nvcc
-// compiles this.
+// Turns samples into the pixels of an image: resamples them, and converts their colours. Each
+// thread of a device makes some pixels, one at a time. The arithmetic is the host's
+// (format/pixels/kernels/lines_plain.h): first sums along lines, each rounded to 8 bits, then sums
+// of these down columns. C++17: nvcc compiles this.
 #pragma once
 
 #include "reader/device/axis_weights.h"
@@ -42,6 +42,8 @@ SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegW
   const std::uint8_t* line = SamplesOf(job, picture, component) +
                              (std::uint64_t{component.y.first} + of_y[y]) * stride +
                              component.x.first + of_x[x];
+  // `of_columns` adds the samples of x_taps columns, along one line; then `of_lines` adds those
+  // sums of y_taps lines.
   const on_device::TapSum of_columns(x_taps), of_lines(y_taps);
   std::uint32_t down = of_lines.first;
   for (std::uint32_t t = 0; t < y_taps; ++t, line += stride) {

@@ -11,7 +11,8 @@
 //                        sums the results without storing them
 //   kStretch, kEqualize  count the values in the same way, and make a table of them (ValueBy)
 //   kSharpen, kBlur,     change pixels where they lie, and filter them from there into the other of
-//   kWarp...             two places, which later phases read (pixel_ops_filter.h)
+//   kWarp...             two places, which later phases read; a blur has two phases, the second of
+//                        which filters them back (pixel_ops_filter.h)
 //
 // A sample without any of them has one phase, and may be shared by several blocks.
 //

@@ -113,7 +113,7 @@ SLUICE_ON_DEVICE inline WarpMap MapOf(const PixelOp* op) {
           NumberOf(op, 3), NumberOf(op, 4), NumberOf(op, 5)};
 }
 
-// Like WarpBilinear() and WarpNearest(), but each pixel on its own.
+// Like the host's WarpBilinear() and WarpNearest(), but each pixel on its own.
 SLUICE_ON_DEVICE inline void WarpBilinearShare(const FilterShare& share, const PixelOp* op,
                                                const std::uint8_t* in, std::uint8_t* out) {
   const WarpMap map = MapOf(op);

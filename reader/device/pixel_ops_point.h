@@ -24,7 +24,7 @@ struct Findings {
   const std::uint8_t* table = nullptr;  // 3 x 256, of the present kStretch or kEqualize
 };
 
-// Operations on one pixel of `channels` channels; those that need colours take three.
+// Operations on one pixel. It has `channels` channels, or three if the operation needs colours.
 SLUICE_ON_DEVICE inline void BlendPixel(float base, float factor, std::uint32_t channels,
                                         std::uint8_t* values) {
   SLUICE_UNROLL
@@ -71,15 +71,17 @@ SLUICE_ON_DEVICE inline void LookUpPixel(const std::uint8_t* table, std::uint32_
 }
 
 // Replaces a pixel that lies in the rectangle of a kErase or kNoise. `pixel`: its number in the
-// picture. Random values are in the order of the rectangle's pixels.
+// picture. A kNoise takes a word of a random stream for each value of the rectangle, pixel by
+// pixel.
 SLUICE_ON_DEVICE inline void ErasePixel(const PixelOp* op, std::uint32_t pixel, std::uint32_t width,
                                         std::uint32_t channels, std::uint8_t* values) {
   const std::uint32_t y = pixel / width - std::uint32_t{op->top};
   const std::uint32_t x = pixel % width - std::uint32_t{op->left};
-  if (y >= op->height || x >= op->width) return;  // modulo 2^32, so a negative one is too large
+  // Differences are modulo 2^32, so one that should be negative is too large here.
+  if (y >= op->height || x >= op->width) return;
   const bool noise = op->kind == PixelOpKind::kNoise;
   const std::uint64_t first =
-      op->number + (std::uint64_t{y} * op->width + x) * channels;  // word of the stream
+      op->number + (std::uint64_t{y} * op->width + x) * channels;  // the pixel's first word
   std::uint32_t words[4] = {};
   SLUICE_UNROLL
   for (std::uint32_t c = 0; c < 3; ++c) {

@@ -23,8 +23,8 @@ struct Conversion {
   std::uint32_t channels = 3;      // 1 or 3
   std::uint32_t number_bytes = 4;  // 1, 2 or 4
   bool planar = false;             // channel after channel, not pixel after pixel
-  // The operations on pixels before conversion: for each sample this many, in order, or fewer if a
-  // kEnd comes first. Null: none.
+  // The operations on pixels before conversion: `ops_each` for each sample, in order, of which
+  // those from a kEnd on do not count. Null: no operations.
   const PixelOp* ops = nullptr;
   std::uint32_t ops_each = 0;
   std::uint32_t width = 1;  // of a sample, in pixels

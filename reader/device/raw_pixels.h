@@ -1,7 +1,7 @@
-// Turns raw pictures into the pixels of an image, the work of one thread of a device for single
-// pixels: copied or resampled, with their border. The arithmetic is the host's
-// (format/pixels/interleaved.h): first sums down columns, each rounded to 8 bits, then sums of
-// these along lines. C++17: nvcc compiles this.
+// Turns raw pictures into the pixels of an image: copies or resamples them, and makes the border
+// around them. Each thread of a device makes some pixels, one at a time. The arithmetic is the
+// host's (format/pixels/interleaved.h): first sums down columns, each rounded to 8 bits, then sums
+// of these along lines. C++17: nvcc compiles this.
 #pragma once
 
 #include "reader/device/axis_weights.h"
@@ -12,8 +12,8 @@ namespace sluice {
 
 namespace on_device {
 
-// The place in [0, count) whose value `place` gets: itself or, if it lies outside, the one that it
-// mirrors, as in FillBorder() of format/pixels/lines.h.
+// The place in [0, count) from which `place` gets its value: `place` itself or, if that lies
+// outside, its mirror image, as in FillBorder() of format/pixels/lines.h.
 SLUICE_ON_DEVICE inline std::uint32_t MirroredInto(std::int64_t place, std::uint32_t count) {
   if (count == 1) return 0;
   const std::int64_t period = 2 * (std::int64_t{count} - 1);
@@ -44,6 +44,8 @@ SLUICE_ON_DEVICE inline std::uint8_t RawValue(const std::uint8_t* pixel, std::ui
   const std::uint64_t stride = std::uint64_t{width} * channels;
   const std::uint8_t* column = pixel + y.first * stride + std::uint64_t{x.first} * channels;
   if (x.weights == nullptr) return *column;
+  // `of_lines` adds the values of y.count lines, down one column; then `of_columns` adds those sums
+  // of x.count columns.
   const TapSum of_columns(x.count), of_lines(y.count);
   std::uint32_t across = of_columns.first;
   for (std::uint32_t s = 0; s < x.count; ++s, column += channels) {

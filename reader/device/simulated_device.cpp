@@ -28,7 +28,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::align_val_t kAlignment{256};  // as cudaMalloc has
 
-constexpr std::uint32_t kThreads = 5;  // of a kernel, so that shares are uneven
+constexpr std::uint32_t kThreads = 5;  // of a kernel; few numbers are divisible by 5, so that the
+                                       // threads' shares are uneven
 
 // Runs the kernels' threads one after another.
 void PlayKernels(const JpegJob& job) {
@@ -128,7 +129,7 @@ struct SimulatedDevice::EventState {
 
 namespace {
 
-// Work that notes when it is done.
+// Returns work for a stream, and sets `moment` to a future: the time at which the stream does it.
 auto Noting(std::shared_future<Clock::time_point>& moment) {
   const auto reached = std::make_shared<std::promise<Clock::time_point>>();
   moment = reached->get_future().share();
@@ -198,6 +199,8 @@ DeviceDriver::Stream SimulatedDevice::NewStream() {
   return Keep(streams_, std::make_unique<StreamState>());
 }
 void SimulatedDevice::FreeStream(Stream stream) noexcept {
+  // Its destructor waits for the stream's work, which may need the mutex. Since it is declared
+  // before the lock, it is destroyed after unlocking.
   std::unique_ptr<StreamState> state;
   const std::lock_guard lock(mutex_);
   state = std::move(streams_[stream]);

@@ -61,7 +61,7 @@ void BlockSource::Await(std::uint64_t count) {
     if (finished_ == before) continue;
     const Clock::time_point now = Clock::now();
     reads_.Add(std::chrono::duration<double>(now - begun).count());
-    reads_.Add(0, finished_ - before - 1);  // these were there by then
+    reads_.Add(0, finished_ - before - 1);  // nothing more to wait for: these had been read by then
     begun = now;
   }
 }

@@ -44,8 +44,8 @@ class BlockSource {
   // Asks for a block, by its number in the dataset. `rows` is the number of its rows in this epoch,
   // or 0 if that is unknown.
   virtual void Open(std::uint64_t block, std::uint64_t rows) = 0;
-  // The next row of the batch is in that block. Returns its memory, which is filled once
-  // Await(opened()) returns; null unless holds_blocks().
+  // The next row of the batch is in that block. Returns the block's memory, which is filled once
+  // Await(opened()) returns; null from MappedBlocks and SuppliedBlocks.
   virtual std::shared_ptr<const HeldBlock> Use(std::uint64_t block) = 0;
   // Whether Use() does anything.
   virtual bool UsesRows() const noexcept { return true; }

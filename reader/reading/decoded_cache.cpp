@@ -58,7 +58,8 @@ bool WriteWhole(int fd, Bytes bytes, std::uint64_t at) {
   return true;
 }
 
-// Checks for room before allocating, because a manifest may claim any number of samples.
+// Returns `samples` if there is memory for so many entries, and else throws: a manifest may claim
+// any number of samples.
 std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
   const std::uint64_t available = AvailableMemory();
   if (samples <= available / entry_bytes) return samples;

@@ -57,7 +57,7 @@ class DecodedCache final : public PictureCache {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   static constexpr std::uint64_t kTaken = kNone - 1;  // a thread writes the picture
   struct Entry {
-    std::atomic<std::uint64_t> place{kNone};
+    std::atomic<std::uint64_t> place{kNone};  // offset in memory_ or in the file; or kTaken, kNone
     std::uint64_t bytes = 0;
     std::uint64_t checksum = 0;  // only for a file
   };
@@ -66,7 +66,7 @@ class DecodedCache final : public PictureCache {
   std::unique_ptr<Entry[]> entries_;
   HostBuffer memory_;
   FileHandle file_;
-  std::atomic<std::uint64_t> used_{0};
+  std::atomic<std::uint64_t> used_{0};  // bytes reserved so far; may exceed the budget at last
   std::atomic<std::uint64_t> kept_{0};
   std::atomic<std::uint64_t> kept_bytes_{0};
   std::atomic<bool> full_{false};

@@ -194,7 +194,7 @@ void WaitFor(Bytes block) {
   });
 }
 
-// The size of header and table, which locate the rest.
+// The size of a block's header and table, which say where the rest of the block lies.
 std::size_t TableBytes(const RowLayout& layout, const BlockEntry& entry) {
   return std::min<std::size_t>(entry.bytes, sizeof(BlockHeader) + entry.count * layout.row_bytes());
 }

@@ -70,15 +70,16 @@ class BlocksBehind {
   DatasetState& dataset_;
   const Behind behind_;
   const bool one_at_a_time_;  // Shuffle::kSequential
-  const std::size_t ring_;
+  const std::size_t ring_;    // slots of the ring
   // The file that was prepared last for each shard; valid while it stays mapped.
   std::vector<const ShardFile*> prepared_;
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
   // Blocks of Expect(), which must stay in the page cache; only for Behind::kDrop.
   std::unordered_set<std::uint64_t> expected_;
-  std::vector<std::uint64_t> closed_;                  // blocks that the current batch has closed
-  std::deque<std::vector<std::uint64_t>> waiting_;     // the same of earlier batches, oldest first
-  std::unordered_map<std::uint64_t, unsigned> waits_;  // block -> how many of these lists have it
+  std::vector<std::uint64_t> closed_;               // blocks that the current batch has closed
+  std::deque<std::vector<std::uint64_t>> waiting_;  // those of earlier batches, oldest first
+  // block -> how many of the lists in closed_ and waiting_ have it.
+  std::unordered_map<std::uint64_t, unsigned> waits_;
 };
 
 // Reads blocks of mapped shards into the page cache and this process's page tables. If fields are

@@ -41,7 +41,8 @@ NextUsesAhead::~NextUsesAhead() {
 void NextUsesAhead::Begin(std::uint64_t epoch) {
   const MutexLock lock(mutex_);
   wanted_ = epoch;
-  // Keeps `epoch` and the next one: differences are modulo 2^64.
+  // Keeps only the results for `epoch` and the next one. Differences are modulo 2^64, so that of an
+  // earlier epoch is large.
   std::erase_if(known_, [&](const auto& one) { return one.epoch - epoch > 1; });
   if (computing_ && *computing_ - epoch > 1) give_up_ = true;
   changed_.NotifyAll();

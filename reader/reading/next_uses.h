@@ -52,6 +52,7 @@ class NextUsesAhead {
 
  private:
   void Run();
+  // The epoch to compute now: the wanted one or else the next, if its result is not known yet.
   std::optional<std::uint64_t> Missing() const REQUIRES(mutex_);
   Uses KnownOf(std::uint64_t epoch) const REQUIRES(mutex_);
 

@@ -24,7 +24,7 @@ class OpenBlocks {
     std::uint64_t used = 0;  // the value of uses_ when the block was opened or used last
   };
   // Opens a block for its next `rows` rows; 0: unknown. If the block is not open, calls `ask()`,
-  // which requests it and returns it with its size in bytes.
+  // which requests it and returns it, with its size if the caller is going to ask for bytes().
   template <class Ask>
   void Open(std::uint64_t number, std::uint64_t rows, const Ask& ask) {
     if (one_at_a_time_) {  // a rank gets only some of a block's samples, so `rows` may be too many
@@ -80,7 +80,7 @@ class OpenBlocks {
   const bool one_at_a_time_;
   std::unordered_map<std::uint64_t, Block> blocks_;
   std::uint64_t bytes_ = 0;
-  std::uint64_t uses_ = 0;
+  std::uint64_t uses_ = 0;  // calls of Open() and Use()
 };
 
 }  // namespace sluice

@@ -3,9 +3,9 @@
 // A block is held from when the order announces it until all its rows of the epoch are planned; the
 // rows hold it until they are decoded. Requests begin in the order in which blocks are needed; the
 // frame of a shard (its header, directory and tail) comes before the shard's blocks. Enough bytes
-// are requested at once to keep the link busy, as the store has measured it. While the trainer
-// plays, blocks of the next windows are fetched, too, because the order announces all blocks of a
-// lane's window at once.
+// are requested at once to keep the link busy, as the store has measured it. The order announces
+// all blocks of a lane's window at once, and to fetch them only then would stop the trainer. So
+// blocks of the next windows are fetched while the trainer plays.
 //
 // A block is fetched whole, or without its payloads if no chosen field has any, or if all of its
 // pictures are kept decoded. (A field's payloads lie together, so ranges of some fields could be

@@ -21,8 +21,8 @@ const std::string kNamePrefix = "sluice-rows-";
 constexpr std::uint64_t kHeaderBytes = 4096;
 constexpr Word kMagic = 0x31774f5265636c53;  // changes with the layout of the file
 constexpr unsigned kMostLoaders = 250;
-// For this long, a row keeps its place from rows that are played earlier. After that, a training
-// that has begun anew may use the places of one that has ended.
+// For this long, a row's place is not given to a row that is played earlier. After that it may be,
+// so that a training that has begun anew can use the places of one that has ended.
 constexpr Word kKeptSeconds = 30;
 constexpr int kMostTries = 500;
 constexpr std::chrono::milliseconds kBetweenTries{10};
@@ -54,8 +54,8 @@ void Store(Word& word, Word value) noexcept {
   std::atomic_ref(word).store(value, std::memory_order_relaxed);
 }
 
-// Orders the copying of a row's words and its place's first word. ThreadSanitizer does not know
-// fences, and needs none: all these words are atomic.
+// Keeps the copying of a row's words in order with the accesses to its place's first word.
+// ThreadSanitizer does not know fences, and needs none: all these words are atomic.
 void Fence([[maybe_unused]] std::memory_order order) noexcept {
 #if !defined(__SANITIZE_THREAD__)
   std::atomic_thread_fence(order);
@@ -88,7 +88,7 @@ bool Lock(const FileHandle& file, short type, off_t byte) noexcept {
 struct RowStore::Place {
   Word word;
   Word sample;
-  Word words;    // of the row
+  Word words;    // how many the row has
   Word seconds;  // when the row was put here
   Word unused[4];
 };
@@ -233,7 +233,7 @@ void RowStore::Make(const SharedFolder& folder, const std::string& name, std::ui
   std::atomic_ref(header.magic).store(kMagic, std::memory_order_release);
 }
 
-// Returns false if its maker was killed before it was done.
+// Returns false if the process that was making the file was killed before the file was complete.
 bool RowStore::Map(std::uint64_t bytes) {
   auto* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (memory == MAP_FAILED) throw OutOfMemory();

@@ -54,16 +54,19 @@ class ShardStage {
   std::uint64_t staged() const noexcept { return staged_.load(std::memory_order_relaxed); }
 
  private:
+  // kBusy: another process holds a lock, so the task must be tried again.
   enum class Outcome { kCopied, kNoRoom, kFailed, kBusy };
   struct Task {
     std::uint32_t shard = 0;
     ShardUse rejected;  // a copy to remove first
-    bool copy = true;
+    bool copy = true;   // whether to make a copy
   };
   void Run();
   void CopyUntilStopped() REQUIRES(mutex_);
+  // Takes the dataset's lock. Returns false if another process holds that lock, or the stage's.
   bool Enter();
   bool EnterSoon() REQUIRES(mutex_);
+  // From now on, reads the shard from its copy. Returns false if it has no good copy.
   bool Adopt(std::uint32_t shard);
   Outcome Do(const Task& task);
   Outcome Begin(const Task& task, FileHandle& copy);

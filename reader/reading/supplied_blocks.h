@@ -3,7 +3,7 @@
 // There are no blocks to read: the thread that makes a row makes the row's sample first, from the
 // sample's own file. So a batch waits for the files of its own rows only, and no file is read
 // before it is needed, or twice in an epoch. What is left of reading ahead is to tell the supply
-// which blocks the order has announced: it asks an object store for their files.
+// which blocks the order has announced, so that it can ask an object store for their files.
 //
 // Used by the planner thread only, except Make().
 #pragma once
@@ -35,7 +35,7 @@ class SuppliedBlocks : public BlockSource {
  private:
   void AwaitSome() override;
   SampleSupply& supply_;
-  const std::uint64_t read_before_;  // bytes, by others and before this object was made
+  const std::uint64_t read_before_;  // bytes that the supply had read when this object was made
 };
 
 }  // namespace sluice

@@ -4,8 +4,8 @@
 //
 // The threads and the device work at the same time, so a batch takes as long as the slower side.
 // Let a row cost a thread `kept` seconds if the host decodes it and `offered` if it is left to the
-// device, which then takes `device`. With a share x of the rows offered, W threads and the device
-// need for each row
+// device, which then needs `device` seconds. With a share x of the rows offered, W threads and the
+// device need for each row
 //
 //     ((1 - x) kept + x offered) / W    and    x device
 //

@@ -24,7 +24,7 @@ constexpr std::uint64_t kScratchUnit = 16;  // bytes
 PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t images,
                              std::span<const std::size_t> view_sides, std::size_t& slot_bytes) {
   constexpr std::uint64_t kMaxWords = std::uint64_t{1} << 28;  // 1 GiB
-  constexpr std::uint64_t kQuantBytes = 512;                   // at most, of a picture
+  constexpr std::uint64_t kQuantBytes = 512;  // the most that a picture's quantisation takes
   // A JPEG has a row of MCUs for every 16 lines if chroma is halved, and else for every 8. A packed
   // picture has a row of blocks for every 8 lines of each of its components. So this is enough for
   // JPEGs of 3072 or 1536 lines, and for packed pictures of 768 or 512.

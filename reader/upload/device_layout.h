@@ -48,8 +48,8 @@ struct PictureRoom {
 
 struct DeviceLayout {
   struct Ops {
-    std::size_t each = 0;    // for each row; may be 0
-    std::size_t offset = 0;  // in a slot's host memory
+    std::size_t each = 0;    // operations for each row; may be 0
+    std::size_t offset = 0;  // where they begin in a slot's host memory
     std::size_t row_bytes() const noexcept { return each * sizeof(PixelOp); }
   };
   std::vector<Ops> ops;  // by view

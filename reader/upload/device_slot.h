@@ -27,8 +27,8 @@ namespace sluice {
 
 class DeviceSlot final : public DeviceBatch {
  public:
-  // Makes the device's part of `slot`, which owns it. `converts`: whether the device still has to
-  // decode or convert what is copied to it.
+  // Makes the device's part of `slot`; the slot owns that part. `converts`: whether the device
+  // still has to decode or convert what is copied to it.
   DeviceSlot(const Device& device, DeviceDriver& driver, const Slot& slot,
              const DeviceLayout& layout, std::size_t bytes, bool converts);
 
@@ -64,7 +64,8 @@ class DeviceSlot final : public DeviceBatch {
   std::size_t words_put() const noexcept { return words_put_.load(std::memory_order_relaxed); }
 
   DeviceBuffer memory;
-  std::size_t shift = 0;  // from an offset in `memory` to the same byte's in the slot's host memory
+  // For a byte after the images: its offset in the slot's host memory, minus that in `memory`.
+  std::size_t shift = 0;
 
   // For the uploader. WaitForTrainer() makes `stream` wait for the trainer's streams that used the
   // memory before. AwaitTrainer() makes the calling thread wait for the same work, but not once
@@ -108,7 +109,7 @@ class DeviceSlot final : public DeviceBatch {
   std::size_t recorded_ GUARDED_BY(mutex_) = 0;      // the number of events that are recorded
   std::vector<TrainerStream> unrecorded_
       GUARDED_BY(mutex_);  // streams that were being captured when the batch was dropped
-  std::optional<Error> failure_ GUARDED_BY(mutex_);  // of Release()
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // why Release() failed, if it did
 };
 
 // Leaves pictures to a device that decodes: takes them apart (JpegParcel) and puts them into the

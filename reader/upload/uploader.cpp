@@ -182,7 +182,7 @@ void Uploader::CopyImages(const Slot& slot, const DeviceSlot& place, std::size_t
     return;
   }
   const bool decodes = place.decodes && picture < room_.views;
-  std::size_t begin = 0;  // of rows that the host has decoded
+  std::size_t begin = 0;  // the first row that the host has decoded and that is not copied yet
   for (std::size_t row = 0; decodes && row < image.samples; ++row) {
     if (place.PictureOf(picture, row).components == 0) continue;
     CopyRows(slot, place, picture, begin, row);

@@ -75,13 +75,13 @@ class Uploader final : public PinnedSlots {
   struct Picture {
     std::size_t from = 0;  // where the images begin in a slot's host memory
     std::size_t to = 0;    // where they begin in its DeviceSlot
-    ImageBatch delivered;  // of a full batch of the largest size
+    ImageBatch delivered;  // as the device delivers them, for a full batch of the largest size
     // If true, the device converts the image; if false, the image is copied straight to its
     // DeviceSlot.
     bool converts = false;
-    DeviceNeed need;
-    std::size_t staged = 0;  // in staging
-    std::size_t table = 0;   // in table_
+    DeviceNeed need;         // the needs of the view's operations
+    std::size_t staged = 0;  // where the images begin in a lane's `staging`
+    std::size_t table = 0;   // where the numbers for its values begin in table_
   };
   struct Lane {
     DeviceBuffer staging;        // pixels between their copy or decoding and their conversion
@@ -118,12 +118,12 @@ class Uploader final : public PinnedSlots {
   const SlotLayout& shipped_;
   const DeviceLayout& device_part_;
   const PictureRoom& room_;
-  std::vector<Picture> pictures_;  // as SlotLayout::images
+  std::vector<Picture> pictures_;  // one for each of SlotLayout::images
   std::size_t rest_ = 0;           // where the data after images begins in a slot's host memory
   std::size_t rest_there_ = 0;     // where that data begins in its DeviceSlot
   std::size_t staging_bytes_ = 0;  // of a lane; 0: nothing is converted
   std::size_t table_bytes_ = 0;
-  std::size_t jpeg_table_ = 0;  // in table_
+  std::size_t jpeg_table_ = 0;  // where the JpegTables begin in table_
   std::size_t spare_bytes_ = 0;
   HostBuffer host_table_;
   DeviceBuffer table_;

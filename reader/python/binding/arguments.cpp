@@ -1,7 +1,7 @@
-// The errors for calls with wrong arguments. nanobind lists whole signatures; sluice/_arguments.py
-// says which argument is wrong, and what it takes. It wraps functions and methods. nanobind calls
-// constructors directly, so each of them gets a last overload here, which is reached if no other
-// fits.
+// The errors for calls with wrong arguments. nanobind's own errors list whole signatures;
+// sluice/_arguments.py says which argument is wrong, and what it takes. It wraps functions and
+// methods. nanobind calls constructors directly, so each of them gets a last overload here, which
+// is reached if no other fits.
 #include "reader/python/binding/binding.h"
 
 namespace sluice::python {

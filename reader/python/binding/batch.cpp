@@ -215,7 +215,7 @@ class Array {
     dtype_ = dtype;
   }
   std::size_t item_bytes() const {
-    const char last = dtype_.back();  // of 8, 16, 32 or 64
+    const char last = dtype_.back();  // the last digit of 8, 16, 32 or 64 bits
     return last == '8' ? 1 : last == '6' ? 2 : last == '2' ? 4 : 8;
   }
   std::size_t bytes() const {
@@ -363,8 +363,8 @@ void BindArray(nb::module_& module) {
           "dl_device"_a = nb::none(), "copy"_a = nb::none());
 }
 
-// A numpy array padded to a rectangle, and the number of entries in each row that are the sample's
-// own.
+// Two numpy arrays: the values, padded to a rectangle; and how many entries of each row are the
+// sample's own.
 using PaddedPair = nb::typed<nb::tuple, nb::any, nb::any>;  // as the stub names it
 
 PaddedPair Padded(nb::handle self, nb::object fill, std::size_t at_least) {

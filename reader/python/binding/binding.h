@@ -33,14 +33,15 @@
 
 namespace nanobind::detail {
 
-// Notes that `number` was refused, because it is not from `low` to `high`, the range that the
-// argument takes (arguments.cpp).
+// Notes that `number` was refused, because it lies outside the range that the argument takes, from
+// `low` to `high` (arguments.cpp).
 void NoteRefused(handle number, long long low, unsigned long long high) noexcept;
 
 // In Python, True is a number, too. But where this module takes numbers, it refuses truth values,
 // because otherwise a mask would pass for the numbers 0 and 1.
 template <class T>
 struct NumberNotBool {
+  // The type by which nanobind reads the number: T itself has this class as its caster.
   using Wide =
       std::conditional_t<std::is_floating_point_v<T>, long double,
                          std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>;

@@ -233,9 +233,10 @@ struct PySource : Dataset {
   explicit PySource(Dataset dataset) : Dataset(std::move(dataset)) {}
 };
 
-// Issues the warnings of a source that is played: those until the source is made, when it is made,
-// and those of the thread that compiles it, soon after. That thread must not wait for the GIL,
-// because whoever has the GIL may wait for the thread's end.
+// Issues the warnings of a source that is played. Warnings that come before the source is made are
+// issued once it is made. Later ones come from the thread that compiles the source: it leaves each
+// to Python's main thread, which issues it soon after. The compiling thread must not wait for the
+// GIL itself, because a thread that has the GIL may be waiting for the compiling thread's end.
 class PlayedWarnings {
  public:
   void Add(const std::string& text) {
@@ -246,7 +247,7 @@ class PlayedWarnings {
     if (Py_AddPendingCall(&IssueLater, later.get()) == 0) later.release();
   }
 
-  // At the line that made the source.
+  // Issues the warnings so far, at the line that made the source.
   void Issue() {
     std::unique_lock lock(mutex_);
     issued_ = true;
@@ -364,7 +365,7 @@ void BindConvert(nb::module_& module) {
       std::apply([](const auto&... groups) { return std::tuple_cat(FlatKeywords(groups)...); },
                  option_list::OptionsOf<ConvertOptions>.options);
   std::apply([&](const auto&... each) { BindFunction(module, each...); }, keywords);
-  // All groups but the last, `run`.
+  // A Source takes the options of all groups but the last, `run`.
   ConvertOptions usual;
   usual.geometry = PlayOptions().geometry;
   usual.form = PlayOptions().form;

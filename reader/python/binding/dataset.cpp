@@ -7,7 +7,8 @@ namespace sluice::python {
 
 namespace {
 
-// The parts that are written in Python, since they call other packages.
+// The module with the parts of Dataset and Sample that are written in Python, since they call other
+// packages (Pillow, pandas).
 nb::module_ Pictures() {
   return nb::module_::import_("sluice._pictures");
 }
@@ -39,7 +40,7 @@ nb::object PixelsOf(Image image) {
                   std::move(shape));
 }
 
-// A sample and the schema of its dataset.
+// A sample and its dataset, which has its schema.
 struct PySample {
   Sample sample;
   Dataset dataset;

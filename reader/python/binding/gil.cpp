@@ -18,7 +18,7 @@ bool EndsHere() noexcept {
   return ended_by == std::this_thread::get_id();
 }
 
-// Whether this thread has run code of this module without the GIL.
+// Whether this thread has asked for the GIL in this module.
 thread_local bool was_here = false;
 
 std::terminate_handler terminate_before = nullptr;

@@ -94,6 +94,7 @@ auto RunPython(F&& code) {
 
 // Called once, when the interpreter begins to end, by the thread that ends it.
 void NoteEnd();
+// Whether the interpreter has begun to end.
 bool HasEnded();
 // Raises SystemExit if the interpreter has begun to end and another thread ends it.
 void LeaveIfEnded();

@@ -14,6 +14,7 @@ std::string Written(nb::handle self, const nb::dict& values, const nb::dict& usu
       by_place = false;
       continue;
     }
+    // Only required values and `size` go without a keyword, as in CenterCrop(224).
     by_place = by_place && (at <= required || name == "size");
     text += (text.empty() ? "" : ", ") + (by_place ? "" : name + "=") + shown;
   }

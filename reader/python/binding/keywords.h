@@ -58,6 +58,7 @@ void BindWords(nb::handle scope) {
   }
 }
 
+// A keyword whose value is read from an object, and set in it, by functions.
 template <class Get, class Set, bool kRequiredHere = false>
 struct Keyword {
   const char* name;

@@ -102,7 +102,9 @@ struct PyLoader {
     return std::shared_ptr(calls)->Play(
         [playing = loader, work = std::move(work)]() mutable {
           auto result = work(**playing);
-          playing.reset();  // here: the last owner waits for threads, which may want the GIL
+          // Drops the loader here, without the GIL: its last owner waits for the loader's threads,
+          // which may want the GIL.
+          playing.reset();
           return result;
         },
         may_wait && remote);
@@ -143,8 +145,9 @@ struct Walk {
   nb::object owner;  // the PyLoader
   std::uint64_t epoch;
   std::optional<EpochRange> range = {};
-  std::uint64_t number = 0;   // of the loader's walks
+  std::uint64_t number = 0;   // this walk's, counted through the loader's walks
   std::uint64_t batches = 0;  // of the epoch
+  // Whether Next() has returned the epoch's last batch, and whether the walk has ended.
   bool has_last = false, is_over = false;
   bool stepping = false;  // a thread is in Next()
 
@@ -505,7 +508,7 @@ void BindLoader(nb::module_& module) {
     // Daemon threads never release what they hold; that is not a leak of this module.
     if (nb::cast<int>(nb::module_::import_("threading").attr("active_count")()) > 1)
       nb::set_leak_warnings(false);
-    // Closing lets other threads run, which may drop loaders.
+    // Closing a loader lets other threads run, which may drop others, so each search begins anew.
     const auto is_open = [](const PyLoader* one) { return one->loader != nullptr; };
     auto& live = PyLoader::Live();
     for (auto open = live.begin(); open != live.end();) {

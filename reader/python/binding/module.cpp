@@ -18,7 +18,7 @@ unsigned ForkGeneration() noexcept {
 }  // namespace sluice::python
 
 // Python imports the module by PyInit__sluice(), below, which calls the function that nanobind
-// defines and names after this.
+// defines here: PyInit__sluice_of_nanobind().
 NB_MODULE(_sluice_of_nanobind, module) {
   using namespace sluice::python;
   pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });

@@ -46,7 +46,8 @@ void BindSource(nb::module_& module) {
     const std::string_view name = option.name;
     if (name == "kind") {
       bound.def_ro(option.name, option.member, option.help);
-    } else if (name != "table" && name != "paths" && name != "archives") {  // functions, above
+      // The static functions above have these three names.
+    } else if (name != "table" && name != "paths" && name != "archives") {
       bound.def_rw(option.name, option.member, option.help);
     }
   });

@@ -175,7 +175,7 @@ void BindFaults(nb::module_& module) {
       });
 }
 
-// Linux's time.monotonic() reads the same clock.
+// A moment as time.monotonic() returns it: on Linux, that reads the same clock.
 double Seconds(std::chrono::steady_clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }

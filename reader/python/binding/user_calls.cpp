@@ -34,8 +34,8 @@ std::string LineOf(const nb::python_error& error) {
   }
 }
 
-// Drops what the frames of an exception hold, and the frames of the exceptions that it came from:
-// there may be arrays over memory that will be reused.
+// Clears the local variables in the frames of an exception, and in those of the exceptions that it
+// came from: there may be arrays among them, over memory that will be reused.
 void ClearFrames(nb::object exception) {
   const nb::object clear = nb::module_::import_("traceback").attr("clear_frames");
   for (int depth = 0; depth < 100 && !exception.is_none(); ++depth) {

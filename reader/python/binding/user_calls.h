@@ -22,7 +22,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   UserCalls(const UserCalls&) = delete;
   UserCalls& operator=(const UserCalls&) = delete;
 
-  // Holds a null object once Clear() was called.
+  // Holds a null object once Clear() was called, unless it comes from KeepForNative().
   using Kept = std::shared_ptr<const nb::object>;
   // Keeps an object as long as a copy of the result lives, which any thread may drop.
   Kept Keep(nb::object object);
@@ -52,7 +52,8 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
     if (raised_.is_valid() && waits_ == std::this_thread::get_id()) {
       throw std::runtime_error("interrupted");  // Play() is about to raise it in this thread
     }
-    const nb::object called = *function;  // this reference tells the garbage collector of the use
+    // While there is this further reference, the garbage collector sees that the function is used.
+    const nb::object called = *function;
     if (!called.is_valid()) throw std::runtime_error("the Loader is closed");
     const Running running(*this);
     try {
@@ -87,10 +88,10 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   [[noreturn]] void RaiseWithCause(const Error& error);
 
   std::list<nb::object> objects_, native_;
-  std::deque<std::pair<std::string, nb::object>>
-      causes_;             // the latest exceptions, after their lines
+  // The latest exceptions that functions raised, each with its line of text (Note()).
+  std::deque<std::pair<std::string, nb::object>> causes_;
   nb::object raised_;      // an exception that is not an Exception, until it is passed on
-  std::thread::id waits_;  // the thread that is in Play()
+  std::thread::id waits_;  // the thread that entered Play() last
 };
 
 using StatedSampleFunction =

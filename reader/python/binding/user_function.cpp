@@ -14,8 +14,8 @@ void RequireCallable(const char* option, const nb::object& function) {
 }
 
 // The rows that a Python function sees, while it runs. Arrays over the rows keep this object alive,
-// so Call() can tell whether the function kept an array. If it did, this object keeps the memory,
-// too, which the array points to.
+// so Call() can tell whether the function kept an array. If it did, this object also keeps the
+// memory that the array points to.
 template <class Rows>
 struct Seen {
   Rows* rows;
@@ -173,7 +173,8 @@ void Call(UserCalls& calls, const UserCalls::Kept& function, Rows& rows,
           const std::shared_ptr<const FieldTypes>& types) {
   const Acquired acquired;
   const nb::object seen = nb::cast(Seen<Rows>{&rows, types});
-  // Returns whether the function has kept its argument or an array of it.
+  // Ends the access to the rows. Returns whether the function has kept its argument or an array of
+  // it.
   const auto end = [&] {
     auto& ended = nb::cast<Seen<Rows>&>(seen);
     ended.rows = nullptr;
@@ -201,7 +202,7 @@ void Call(UserCalls& calls, const UserCalls::Kept& function, Rows& rows,
   }
 }
 
-// A compiled function with this signature; it returns 0, or another number for a fault.
+// Compiled functions. They return 0, or another number for a fault. `random` has 64 random bits.
 using NativeSample = int (*)(void* values, std::int64_t height, std::int64_t width,
                              std::int64_t channels, std::uint64_t sample, std::uint64_t epoch,
                              std::uint64_t random);
@@ -211,7 +212,7 @@ using NativeBatch = int (*)(void* values, std::int64_t samples, std::int64_t hei
 
 struct NativeFunction {
   std::uintptr_t address;
-  nb::object keep;
+  nb::object keep;  // keeps the function alive
   int Traverse(visitproc visit, void* arg) const {
     Py_VISIT(keep.ptr());
     return 0;

@@ -37,7 +37,7 @@ Rules MakeRules() {
   add(R"(\bstorage = (Mapped|Locked|Direct)\b)", "storage=sluice.$1()");
   add(R"(LoaderOptions::output\.boxes\.(\w+))",
       "output=sluice.OutputOptions(boxes=sluice.BoxRule($1=...))");
-  // The groups of options, with a value and without one.
+  // Members of the groups of options: with the value that a message gives them, and without one.
   option_list::ForEachMember<LoaderOptions>(
       [&]<class V>(const option_list::Option<LoaderOptions, V>& group) {
         if constexpr (option_list::HasOptions<V>) {

@@ -148,7 +148,7 @@ def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, 
 
 
 def _signature(text: str, defaults: tuple[Any, ...] | None, first: Sequence[str] = ()) -> inspect.Signature:
-    """What inspect and help() show for the signature that nanobind states. `first`: parameters before these."""
+    """What inspect and help() show for the signature that nanobind states. `first`: parameters to put before it."""
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     shown = [inspect.Parameter(name, kind) for name in first]
     for part in _parameters(text):

@@ -157,7 +157,7 @@ class Writer:
             if field is None:
                 raise KeyError(f"the schema has no field {name!r}; it has {', '.join(self._fields)}")
             if field.kind == "image":
-                if hasattr(value, "getexif"):  # of Pillow
+                if hasattr(value, "getexif"):  # an image of Pillow
                     self._require_upright(key, field, value, values)
                 self._set_image(sample, field, value)
             elif field.kind == "bytes":
@@ -195,7 +195,7 @@ class Writer:
             return
         import numpy
 
-        if hasattr(value, "getbands"):  # of Pillow
+        if hasattr(value, "getbands"):  # an image of Pillow
             value = _upright(value)
             # A mask's palette indices are class numbers, and stay; other pictures become grey or RGB.
             classes = field.role == "mask" and value.mode in ("P", "1")

@@ -112,7 +112,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
                 "sluice.torch.IterableDataset decodes on threads of its own; use "
                 "DataLoader(dataset, batch_size=None, num_workers=0)"
             )
-        # The caller, if it is torch's DataLoader, knows whether it makes batches of its own.
+        # If the caller is torch's DataLoader, its variable auto_collation says whether it makes batches of its own.
         if sys._getframe(1).f_locals.get("auto_collation"):
             warnings.warn(
                 "DataLoader puts each batch of this dataset into one more dimension: give it batch_size=None",

@@ -8,14 +8,15 @@
 
 namespace sluice {
 
+// A read of a part of a file into memory.
 struct BlockRead {
   int file = -1;
   std::byte* to = nullptr;
   std::size_t bytes = 0;
   std::uint64_t offset = 0;
-  std::size_t done = 0;  // less than `bytes` at the file's end, or after an error
-  int error = 0;         // errno, or 0
-  void* owner = nullptr;
+  std::size_t done = 0;   // less than `bytes` at the file's end, or after an error
+  int error = 0;          // errno, or 0
+  void* owner = nullptr;  // for the caller's use
 };
 
 class BlockIo {

@@ -78,8 +78,8 @@ class DirectFiles {
   mutable Mutex mutex_;
   std::unordered_map<std::uint32_t, Entry> open_ GUARDED_BY(mutex_);
   std::uint64_t uses_ GUARDED_BY(mutex_) = 0;
-  std::unordered_set<std::uint32_t> refused_ GUARDED_BY(mutex_);
-  std::set<FileId> unreadable_ GUARDED_BY(mutex_);  // files that failed with O_DIRECT
+  std::unordered_set<std::uint32_t> refused_ GUARDED_BY(mutex_);  // shards, for refused()
+  std::set<FileId> unreadable_ GUARDED_BY(mutex_);                // files that failed with O_DIRECT
 };
 
 // Reads blocks, or the wanted parts of them, past the page cache into the loader's own memory
@@ -122,8 +122,8 @@ class DirectBlocks : public BlockSource {
     const FieldChoice* choice = nullptr;               // the wanted fields
     bool table_first = false;    // the table must be read to find the wanted fields
     std::list<BlockRead> reads;  // reads in flight
-    bool failed = false;         // there was not enough memory to read all of it
-    bool done = false;
+    bool failed = false;  // the shard cannot be opened, or there was not enough memory to read all
+    bool done = false;    // no more reads will begin, and none is in flight
   };
 
   void Begin();
@@ -131,7 +131,8 @@ class DirectBlocks : public BlockSource {
   void Start(Pending& pending);
   void StartRange(Pending& pending, ByteRange range);
   void StartParts(Pending& pending);
-  void Continue(Pending& pending);  // with the block, once none of its reads is in flight
+  // If none of the block's reads is in flight, begins the next round, or notes that it is done.
+  void Continue(Pending& pending);
   void FinishRead();
   bool ReadsAgain(Pending& pending, BlockRead& read);
   void MakeRoom(std::uint64_t bytes);

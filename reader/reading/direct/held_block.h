@@ -76,7 +76,8 @@ std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
 
 // A block that stays in memory while this object lives. It has memory of its own, into which
 // LoaderOptions::storage = Direct reads past the page cache; or it lies in the mapping of a shard
-// in an object store, where it stays while this object holds its piece; or it was made for one row.
+// in an object store (RemoteBlocks), and stays there while this object holds the block's piece; or
+// it was made for one row (SuppliedBlocks).
 //
 // One thread writes it; then any thread may read it.
 class HeldBlock {
@@ -85,6 +86,7 @@ class HeldBlock {
   HeldBlock(const HeldBlock&) = delete;
   HeldBlock& operator=(const HeldBlock&) = delete;
 
+  // Gives the block memory of its own, into which the caller then reads `bytes` bytes.
   void Give(BlockMemory::Piece memory, std::size_t bytes, ShardUse shard) {
     memory_ = std::move(memory);
     bytes_ = {memory_.data(), bytes};
@@ -155,7 +157,7 @@ class HeldBlock {
     return view;
   }
 
-  // The size of header and table, which locate the rest.
+  // The size of a block's header and table, which say where the rest of the block lies.
   static std::size_t TableBytes(const ShardFile& shard, std::uint32_t block) noexcept {
     const BlockEntry& entry = shard.block_entry(block);
     return static_cast<std::size_t>(std::min<std::uint64_t>(

@@ -43,6 +43,7 @@ class UringIo : public BlockIo {
                        static_cast<unsigned>(read.bytes - read.done), read.offset + read.done);
     io_uring_sqe_set_data(entry, &read);
     if (Push()) return;
+    // The entry cannot be taken out of the ring, so it must not read when it is submitted later.
     io_uring_prep_nop(entry);
     io_uring_sqe_set_data(entry, nullptr);
     ReadNow(read);
