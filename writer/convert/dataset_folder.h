@@ -89,6 +89,8 @@ class NewFolder {
   void Finish();
 
  private:
+  // The folder did not exist, or an interrupted call left it: without Finish() or Keep(), it is
+  // removed with its content.
   bool is_new_ = false;
   bool stays_ = false;  // after Keep() or Finish()
   FileHandle lock_;

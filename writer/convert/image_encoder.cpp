@@ -22,7 +22,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kImageField = 0;
-constexpr std::uint16_t kQuarter = 65'536 / 4;
+constexpr std::uint16_t kQuarter = 65'536 / 4;  // of the range of 16-bit values
 
 // The geometry of a picture of this stored size once it is upright.
 FittedGeometry FitUpright(std::uint32_t stored_width, std::uint32_t stored_height,

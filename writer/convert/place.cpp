@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kRequests = 16;  // at the same time
+constexpr unsigned kRequests = 16;  // requests to the store at the same time
 
 fs::path TemporaryFolder() {
   std::error_code error;

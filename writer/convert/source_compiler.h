@@ -86,7 +86,7 @@ class SourceCompiler {
   const ConversionInput& input_;
   const std::shared_ptr<const ShardSchema> schema_;
   const Settings settings_;
-  const pid_t process_;
+  const pid_t process_;                  // that created this object; a fork of it has no thread_
   std::optional<DatasetFolder> folder_;  // empty while another process works in it
   Mutex mutex_;
   std::vector<Shard> shards_ GUARDED_BY(mutex_);

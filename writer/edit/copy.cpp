@@ -94,7 +94,8 @@ class Copying {
     return text;
   }
 
-  // Throws Error(kExists) if the target holds something else.
+  // Whether the target has this dataset's manifest already. Throws Error(kExists) if it holds
+  // something else.
   bool TargetIsFinished() {
     const auto holds = [this](const char* what) {
       return Error(ErrorCode::kExists, target_->url(),

@@ -1,8 +1,9 @@
 // `sluice merge`: one dataset of several, in their order.
 //
-// A shard is hard-linked if its labels keep their numbers and none of its samples is left out.
-// Every other shard is written again, with an id that depends on all of the merged datasets.
-// Samples that an earlier input also has are refused, kept or left out, as the options say.
+// A shard is hard-linked if its dataset has exactly the merged classes (a shard's header lists
+// them), none of its samples is left out, and it did not occur before. Every other shard is written
+// again, with an id that depends on all of the merged datasets. Samples that an earlier input also
+// has are refused, kept or left out, as the options say.
 #include <algorithm>
 #include <array>
 #include <map>

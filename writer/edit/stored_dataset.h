@@ -27,6 +27,7 @@ struct StoredDataset {
   std::filesystem::path folder;
   std::string manifest_name;           // of its file in the folder
   std::shared_ptr<ObjectStore> store;  // null for a folder
+  // Ends the store's reads after a stop request.
   std::shared_ptr<std::stop_callback<std::function<void()>>> on_stop;
   Id128 id;
   Manifest manifest;

@@ -230,6 +230,7 @@ class Transcoding {
   const EditHooks& hooks_;
   const std::uint64_t header_bytes_ = BuildShardHeader(stored_.manifest.schema, {}, 1).size();
   std::vector<Transcoder> transcoders_;
+  // As TranscodeSummary::images and left_as_they_were.
   std::atomic<std::uint64_t> images_ = 0, left_ = 0;
 };
 

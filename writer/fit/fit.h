@@ -25,11 +25,11 @@
 namespace sluice {
 
 struct FittedGeometry {
-  double left = 0, top = 0, width = 0, height = 0;  // the part taken, in pixels of the source
-  std::uint32_t out_width = 0, out_height = 0;      // the size that the part is resampled to
-  std::uint32_t x = 0, y = 0;                       // where the resampled part goes in the target
-  std::uint32_t target_width = 0, target_height = 0;
-  bool unchanged = false;  // nothing is resampled, cut off or added
+  double left = 0, top = 0, width = 0, height = 0;    // the part taken, in pixels of the source
+  std::uint32_t out_width = 0, out_height = 0;        // the size that the part is resampled to
+  std::uint32_t x = 0, y = 0;                         // where the resampled part goes in the target
+  std::uint32_t target_width = 0, target_height = 0;  // the size of the dataset's picture
+  bool unchanged = false;                             // nothing is resampled, cut off or added
 };
 
 // `width` and `height` are at least 1.

@@ -75,8 +75,8 @@ struct MergeSummary {
 
 // Makes a dataset of all samples of `inputs` (at least one), in that order. Fields must agree in
 // everything but the classes of labels. Classes are matched by name: the first dataset's keep their
-// numbers, and new ones follow. A shard is hard-linked if possible, unless its labels change or
-// some of its samples are left out.
+// numbers, and new ones follow. A shard is hard-linked if possible, unless its dataset lacks merged
+// classes or numbers them otherwise, or some of its samples are left out.
 MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options = {},
                            const EditHooks& hooks = {});

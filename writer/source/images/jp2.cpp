@@ -190,7 +190,7 @@ class CodestreamReader {
   std::uint64_t width_ = 0;
   std::uint64_t height_ = 0;
   std::uint64_t layers_ = 0;
-  std::uint32_t tiles_ = 0;
+  std::uint32_t tiles_ = 0;  // that the header's size and grid give; 0: not read yet
 };
 
 // The number of colours per pixel after the palette (box "pclr") of a JP2 file; 0 if it has none.

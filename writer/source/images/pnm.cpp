@@ -36,7 +36,7 @@ class PnmSource : public PixelSource {
   std::uint64_t RowBytes() const noexcept;  // for kBits and kBytes
 
   Bytes file_;
-  std::size_t at_ = 2;
+  std::size_t at_ = 2;  // what is read next; the kind, such as "P6", comes before
   Coding coding_ = Coding::kBytes;
   std::uint32_t most_ = 1;    // the value of white
   std::uint32_t values_ = 1;  // values per pixel. 1: grey; 2: grey, opacity; 3: RGB; 4: RGBA

@@ -383,8 +383,8 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   }
   std::vector<std::byte> content;
   std::set<std::string> used;
-  std::int32_t most = -1;
-  std::uint64_t without = 0;
+  std::int32_t most = -1;     // the largest class number
+  std::uint64_t without = 0;  // images without a label file
   for (const WalkedFile& file : tree.files) {
     if (stop.stop_requested()) ThrowStopped();
     AnnotatedImage image;

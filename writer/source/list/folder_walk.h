@@ -14,6 +14,7 @@
 
 namespace sluice {
 
+// For WalkedFile::bytes, if the size is not known yet.
 inline constexpr std::uint64_t kUnknownBytes = UINT64_MAX;
 
 struct WalkedFile {

@@ -12,8 +12,8 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kMaxFetches = 256;
-constexpr unsigned kListing = 16;  // folders at a time
+constexpr std::size_t kMaxFetches = 256;  // objects fetched ahead
+constexpr unsigned kListing = 16;         // folders at a time
 
 }  // namespace
 

@@ -181,10 +181,10 @@ class ParquetRows final : public ImageRows {
 
   struct Used {
     std::string heading;
-    std::size_t leaf;
-    std::vector<std::string> classes;
-    json cell;
-    std::string trouble;  // why the cell cannot be used; empty if it can
+    std::size_t leaf;                  // index in ParquetFile::leaves
+    std::vector<std::string> classes;  // ClassesOf(); empty: values stay as stored
+    json cell;                         // the value in the current row
+    std::string trouble;               // why the cell cannot be used; empty if it can
   };
 
   std::size_t LeafOf(const std::string& name) const {

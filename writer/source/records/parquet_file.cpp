@@ -291,7 +291,7 @@ class FooterReader {
   ParquetFile& file_;
   ThriftReader thrift_;
   std::vector<SchemaNode> nodes_;
-  std::int64_t rows_ = -1;
+  std::int64_t rows_ = -1;  // of the whole file, as the footer says
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 // The fields that a table's columns become, and their values row by row.
 //
 // To add a type of column, add a value to ColumnType. The compiler then warns of the switches in
-// row_fields.cpp. It does not warn of IsStoredAsIs(), Join() and SettleClasses() in that file, nor
-// of the parsing in table_values.cpp. (SettleClasses() assumes that every field with the role label
-// holds int32 class numbers.) The type also goes into these files, where
+// row_fields.cpp. It does not warn of the functions in that file that compare types by ==, such as
+// IsStoredAsIs(), HasClasses(), IsNone() and Join(), nor of the parsing in table_values.cpp.
+// (SettleClasses() assumes that every field with the role label holds int32 class numbers.) The
+// type also goes into these files, where
 // "(?<!Feed::)kBoxClasses|box_classes|BOX_CLASSES" shows how:
 //   writer/include/sluice/convert_source.h
 //   writer/source/records/row_fields.cpp
