@@ -11,8 +11,8 @@
 // become RGB. Raw payloads are not kept: there is nothing to decode.
 //
 // With DecodedPictures::function_is_deterministic the cache keeps whole rows instead, as the user's
-// sample_function left them: such a sample is neither read nor decoded again, and the function is
-// not called for it.
+// sample_function left them. A sample whose row is kept is neither read nor decoded again, and the
+// function is not called for it.
 #pragma once
 
 #include <vector>

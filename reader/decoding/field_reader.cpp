@@ -1,7 +1,7 @@
 // Reads all fields of a sample except its picture. Variable fields are checked and decompressed
 // into the row; other images go through the frame of the image that they belong to. Then key points
-// and boxes are moved by that frame. Points come first, because a box that BoxRule drops takes its
-// points and its entries of other fields with it.
+// and boxes are moved by the frame of their image. Points come first, because a box that BoxRule
+// drops takes its points and its entries of other fields with it.
 #include "reader/decoding/field_reader.h"
 
 #include <algorithm>

@@ -51,7 +51,7 @@ class RowWorker {
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
   // Sets whether Work() times each row from now on. It should do so only if rows take so long that
-  // timing them costs next to nothing; if rows can be copied, it never does.
+  // timing them costs hardly anything; if rows can be copied, it never does.
   void TimeRows(bool each) noexcept { times_rows_ = each && !plain_; }
   // The seconds that each row of the last Work() took, if it timed them; else empty.
   std::span<const double> row_seconds() const noexcept { return row_seconds_; }

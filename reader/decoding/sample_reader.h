@@ -105,6 +105,7 @@ class SampleReader {
   std::shared_ptr<const HeldBlock> ReadNow(const Sample& sample, const Slot& slot);
   // The functions below return why the row could not be made, and nothing if it was made.
   std::optional<Error> ReadFrom(Sample& sample, Slot& slot, std::size_t row);
+  // Reads the sample from its shard, after reading it from a copy has failed with `of_copy`.
   std::optional<Error> ReadOriginal(Sample& sample, Slot& slot, std::size_t row,
                                     const Error& of_copy);
   ValueFault MakeRow(const BlockView& block, Sample& sample, Slot& slot, std::size_t row);

@@ -34,7 +34,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kVersionMember = "sluice_pipeline";
 constexpr std::uint32_t kVersion = 1;
-constexpr const char* kChoices = "choices";
+constexpr const char* kChoices = "choices";  // a step's enumerators, in the order of declaration
 
 [[noreturn]] void RefusePipeline(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument,

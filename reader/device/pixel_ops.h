@@ -140,7 +140,8 @@ SLUICE_ON_DEVICE inline PhaseKind FirstPhaseOf(PixelOpKind kind) {
 }
 // Whether the operations before this one must first change the picture in memory: before a filter,
 // which reads neighbours from there, and before a second table, as there is room for one. Before a
-// blur they always must, even if there are none: the blur's weights are stored during that phase.
+// blur there is always a kSettle, even without earlier operations: it also stores the blur's
+// weights.
 SLUICE_ON_DEVICE inline bool SettlesFirst(const Phase& phase, PhaseKind first) {
   switch (first) {
     case PhaseKind::kClear: return phase.table;

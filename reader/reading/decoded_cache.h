@@ -66,7 +66,7 @@ class DecodedCache final : public PictureCache {
   std::unique_ptr<Entry[]> entries_;
   HostBuffer memory_;
   FileHandle file_;
-  std::atomic<std::uint64_t> used_{0};  // bytes reserved so far; may exceed the budget at last
+  std::atomic<std::uint64_t> used_{0};  // bytes reserved, also by pictures that did not fit
   std::atomic<std::uint64_t> kept_{0};
   std::atomic<std::uint64_t> kept_bytes_{0};
   std::atomic<bool> full_{false};

@@ -130,6 +130,7 @@ class RowStore {
   bool Map(std::uint64_t bytes);
   bool IsRemoved() const noexcept;
   void RemoveUnused(const SharedFolder& folder) const noexcept;
+  // Takes a number that no living loader of the store has.
   void TakeNumber();
   bool Lives(unsigned loader) const noexcept;
   // The word for a row that this loader makes; nullopt if numbers are too large.
