@@ -332,9 +332,9 @@ class PlainLoader {
 
   std::vector<std::string> files_;
   PlainOptions options_;
-  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> order_;  // the epoch's files, by index
   std::vector<Slot> ring_;
-  std::atomic<std::size_t> next_{0};
+  std::atomic<std::size_t> next_{0};  // the place in order_ of the next file to decode
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t consumed_ = 0;  // batches that the consumer has finished with

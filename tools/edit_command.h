@@ -16,6 +16,7 @@ class App;
 
 namespace sluice {
 
+// Options that these commands share, as typed.
 struct EditOutput {
   bool json = false;
   bool quiet = false;

@@ -108,7 +108,7 @@ using cli::CountText;
 using cli::Format;
 using cli::Printable;
 
-constexpr std::size_t kLongestValue = 100;
+constexpr std::size_t kLongestValue = 100;  // bytes shown of a value
 
 // "240", or "180 to 300"
 std::string RangeText(std::uint32_t least, std::uint32_t most) {

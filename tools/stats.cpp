@@ -307,6 +307,7 @@ class FieldCounting {
   }
 
   const Field& field_;
+  // Samples that have the field; its finite numbers, and its other numbers, in all of them.
   std::uint64_t samples_ = 0, values_ = 0, not_finite_ = 0;
   long double first_ = 0;              // the first value
   long double sum_ = 0, squares_ = 0;  // of the differences from first_

@@ -16,7 +16,7 @@ namespace sluice::bench {
 
 namespace {
 
-constexpr std::uint64_t kMaxMachines = 4096;
+constexpr std::uint64_t kMaxMachines = 4096;  // a forecast names no more than this many
 
 // The share of a machine's part of the dataset that each later epoch fetches again because the
 // cache cannot hold it. (The cache keeps the blocks that are needed soonest. No other choice of

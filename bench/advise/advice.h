@@ -33,7 +33,7 @@ struct Resources {
 
 // The rate that the trainer needs. 0 images a second: as many as possible.
 struct Need {
-  double step_seconds = 0;
+  double step_seconds = 0;  // an accelerator's time for a batch; 0: unknown
   std::uint64_t batch_size = 256;
   std::uint64_t accelerators = 1;
 
@@ -47,12 +47,12 @@ const char* NameOf(Bound bound) noexcept;
 
 struct Forecast {
   std::uint64_t dataset_bytes = 0;
-  bool fits_disk = false;
-  bool in_memory = false;        // each machine's part fits its memory: later epochs read nothing
-  double images_per_second = 0;  // rate that each machine could deliver in later epochs
-  double epoch_seconds = 0;      // of a later epoch on `machines`, at the trainer's pace
-  double first_epoch_seconds = 0;
-  double convert_seconds = 0;
+  bool fits_disk = false;          // whether the disk has room for the dataset
+  bool in_memory = false;          // each machine's part fits its memory: later epochs read nothing
+  double images_per_second = 0;    // rate that each machine could deliver in later epochs
+  double epoch_seconds = 0;        // of a later epoch on `machines`, at the trainer's pace
+  double first_epoch_seconds = 0;  // of the first epoch, which reads everything
+  double convert_seconds = 0;      // to make the dataset from its source
   Bound bound = Bound::kDecoding;  // what an epoch waits for
   unsigned threads = 1;            // on each machine, enough for the trainer
   std::uint64_t machines = 1;      // machines of this kind that the trainer needs

@@ -135,7 +135,7 @@ Resources ResourcesHere(const AdviseArguments& arguments, const DiskRate& disk) 
 // also measures with a file in the scratch folder.
 void MeasureDisk(const AdviseArguments& arguments, Advice& advice, const std::stop_token& stop) {
   constexpr double kSeconds = 1;
-  constexpr std::uint64_t kLargeFile = 1'000'000;
+  constexpr std::uint64_t kLargeFile = 1'000'000;  // bytes; such files are read like shards
   const SourceFacts& facts = advice.facts;
   if (facts.dataset) {
     advice.disk = MeasureDiskRate(DatasetFiles(arguments.source), kSeconds, stop);

@@ -33,6 +33,7 @@ namespace {
 
 using cli::Format;
 
+// A size to store pictures in: its name in tables, the option that asks for it, and its limits.
 struct StoredSize {
   std::string name, option;
   std::optional<std::uint32_t> max_side, short_side;

@@ -37,6 +37,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// A line of LIST: a picture's index in the dataset, and its file.
 struct Item {
   std::uint64_t number = 0;
   std::string path;

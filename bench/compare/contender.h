@@ -48,9 +48,9 @@ class ContenderLines {
 
  private:
   ContenderRun run_;
-  std::uint64_t images_ = 0;
-  double seconds_ = 0;
-  double cpu_begin_ = 0, cpu_end_ = 0;
+  std::uint64_t images_ = 0;            // in all measured epochs
+  double seconds_ = 0;                  // of all measured epochs
+  double cpu_begin_ = 0, cpu_end_ = 0;  // CPU seconds before and after them
   bool begun_ = false, ended_ = false;
 };
 

@@ -385,7 +385,7 @@ class Runner {
   const CompareOptions& options_;
   const StepHooks& hooks_;
   Comparison comparison_;
-  fs::path dataset_path_, list_;
+  fs::path dataset_path_, list_;        // list_: LIST of contend.py, of all images
   std::vector<std::uint64_t> quality_;  // indices of the pictures whose quality is measured
   std::uint64_t file_bytes_ = 0;        // of all images as files
   std::optional<double> convert_seconds_;

@@ -36,10 +36,10 @@ struct CompareOptions {
 
 struct Compared {
   Contender contender;
-  std::string missing;             // why it did not run; empty if it did
-  std::vector<ContenderRun> runs;  // one for each round
-  std::optional<double> convert_seconds;
-  std::uint64_t disk_bytes = 0;  // of the files that an epoch reads, each counted once
+  std::string missing;                    // why it did not run; empty if it did
+  std::vector<ContenderRun> runs;         // one for each round
+  std::optional<double> convert_seconds;  // time to make the format that it plays, if any
+  std::uint64_t disk_bytes = 0;           // of the files that an epoch reads, each counted once
   // The mean PSNR of the pixels that this loader delivers: for JPEGs, against references that
   // are resized with two filters, the higher PSNR of the two; for raw images, against the stored
   // pixels. See QualityOf() and QualityOfMiddles() in measure.cpp.

@@ -65,9 +65,9 @@ class Floor {
   // Where pixels are written. Each thread cycles through its own slots, so no two threads write to
   // the same slot.
   struct Ring {
-    std::size_t row_bytes = 1;
-    std::size_t rows = 0;   // rows in a slot
-    std::size_t slots = 0;  // slots of each thread
+    std::size_t row_bytes = 1;  // room for one image
+    std::size_t rows = 0;       // rows in a slot
+    std::size_t slots = 0;      // slots of each thread
     std::vector<std::byte> bytes;
 
     std::byte* Slot(std::size_t thread, std::size_t turn) {

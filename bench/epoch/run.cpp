@@ -2,8 +2,9 @@
 //
 // A warm epoch continues with the loader of the epoch before, as training does. A cold epoch first
 // drops the files from the page cache and opens everything again, and its time includes the
-// opening. All figures of an epoch are differences of counters taken at its beginning and its end:
-// the process's CPU time, the loader's statistics, energy and the GPU's use. The consumer here does
+// opening. Most figures of an epoch are differences between two readings of a counter: the
+// process's CPU time, the energy and the GPU's use are read at the epoch's beginning and end, and
+// the loader's statistics at the end of the epoch before and of this one. The consumer here does
 // what a trainer does: it asks for a batch, holds it for a pretend step, and gives it back.
 #include "bench/epoch/run.h"
 

@@ -202,7 +202,7 @@ struct EpochsRun {
   LoaderMemory memory;                              // at most, as the loader states it
   std::size_t height = 0, width = 0, channels = 0;  // of the images in a batch
   std::uint64_t samples = 0;
-  std::uint64_t dataset_bytes = 0;
+  std::uint64_t dataset_bytes = 0;  // of all shards
   std::optional<FloorFigures> floor;
   LoaderStats stats;                // over the measured epochs (when cold: over the last one)
   std::optional<DeviceUse> device;  // over the same epochs; empty: batches stayed on the host

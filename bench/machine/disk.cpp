@@ -110,7 +110,7 @@ namespace {
 
 constexpr std::size_t kRandomPiece = std::size_t{1} << 20;
 constexpr unsigned kReaders = 8;
-constexpr std::size_t kMaxFiles = 4096;
+constexpr std::size_t kMaxFiles = 4096;  // further files are not read
 
 struct Piece {
   std::uint32_t file = 0;

@@ -64,8 +64,8 @@ class GpuMeter {
   Mutex mutex_;
   Condition ends_;
   bool ending_ GUARDED_BY(mutex_) = false;
-  GpuUse use_ GUARDED_BY(mutex_);  // busy: the sum of the samples
-  std::uint64_t samples_ GUARDED_BY(mutex_) = 0;
+  GpuUse use_ GUARDED_BY(mutex_);                 // busy: the sum of the samples
+  std::uint64_t samples_ GUARDED_BY(mutex_) = 0;  // their number
   std::thread thread_;
 };
 

@@ -135,7 +135,7 @@ class WorkFolder {
 
  private:
   fs::path path_;
-  bool own_;
+  bool own_;  // whether this object created path_
   std::optional<ScratchFolder> scratch_;
 };
 

@@ -57,7 +57,7 @@ struct ReadRates {
   bool direct = true;                     // the file system lets reads go past the page cache
 };
 
-constexpr std::size_t kPiece = std::size_t{4} << 20;
+constexpr std::size_t kPiece = std::size_t{4} << 20;  // bytes of a read in order
 double RateSince(std::uint64_t bytes, Clock::time_point begin) {
   const std::chrono::duration<double> taken = Clock::now() - begin;
   return static_cast<double>(bytes) / std::max(taken.count(), 1e-9);
@@ -220,8 +220,8 @@ struct DownloadRates {
   std::uint64_t repeated_requests = 0;  // in all rounds: requests that failed or were slow
 };
 
-constexpr std::uint64_t kRange = std::uint64_t{8} << 20;
-constexpr std::uint64_t kMinInFlight = 8 * kRange;
+constexpr std::uint64_t kRange = std::uint64_t{8} << 20;  // bytes of a request in order
+constexpr std::uint64_t kMinInFlight = 8 * kRange;        // bytes requested at a time, at least
 
 std::uint64_t InFlight(const ObjectStore& store) {
   return std::max(kMinInFlight, store.UsefulBytesInFlight());

@@ -95,8 +95,8 @@ double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t byt
 
 namespace {
 
-constexpr std::size_t kUploadPlaces = 4;  // slots, which the batches take in turn
-constexpr std::size_t kTimelineBatches = 16;
+constexpr std::size_t kUploadPlaces = 4;      // slots, which the batches take in turn
+constexpr std::size_t kTimelineBatches = 16;  // batches in UploadRates::timeline
 
 using UploadClock = std::chrono::steady_clock;
 
@@ -255,7 +255,7 @@ class UploadRun {
   DeviceLayout device_part_;
   const SlotLayout layout_;
   Uploader uploader_;
-  OwnStream trainer_;
+  OwnStream trainer_;  // waits for each batch, as a trainer's stream does
   OwnTimedEvent done_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::optional<BareCopies> copies_;  // out of the slots

@@ -5,10 +5,11 @@
     contend.py LOADER decode LIST FOLDER SIZE FILE
 
 LIST has a line "number<TAB>path" for each JPEG of an epoch; lines with the same number are the same picture.
-(Loaders of raw images get PPM files.) `pack` writes the loader's own format into FOLDER. `play` loads epochs of
-random-resized-crop to SIZE and flip, in batches of BATCH: first one that is not counted, then others for at least
-SECONDS. `decode` writes the whole pictures, stretched to SIZE x SIZE, to FILE: RGB bytes, in the list's order. Each
-action reports on standard output, one JSON object per line.
+`pack` writes the loader's own format into FOLDER. `play` loads epochs of random-resized-crop to SIZE and flip, in
+batches of BATCH: first one that is not counted, then others for at least SECONDS. `decode` writes the whole pictures,
+stretched to SIZE x SIZE, to FILE: RGB bytes, in the list's order. (Loaders of raw images get PPM files; their `play`
+and `decode` deliver the middle SIZE x SIZE pixels of each picture.) Each action reports on standard output, one JSON
+object per line.
 
 A loader is a module in contend/ with these functions: `describe()` returns a text; `epochs(items, folder, threads,
 batch, size)` an iterator over epochs, each of which is an iterator over (images, numbers); `decode(items, folder,

@@ -27,7 +27,7 @@ double ChanceOfHigher(const std::vector<double>& before, const std::vector<doubl
 // Amdahl's law fitted to throughputs by least squares over time per item:
 // time(n) = time(1) * (serial + (1 - serial) / n).
 struct SerialShare {
-  std::size_t points = 0;
+  std::size_t points = 0;     // to which the law was fitted
   double serial = 0;          // 0..1; 0: twice the threads give twice the speed
   double one_thread = 0;      // throughput of one thread, by the fit
   double worst_residual = 0;  // the largest distance of a point from the fit, as a share of the fit

@@ -142,10 +142,10 @@ bool Ask(const std::string& question, const std::stop_token& stop) {
 
 namespace {
 
-constexpr auto kRedraw = std::chrono::milliseconds(100);
-constexpr auto kLogLine = std::chrono::minutes(1);
-constexpr std::size_t kMaxBar = 30;
-constexpr std::size_t kMinBar = 5;
+constexpr auto kRedraw = std::chrono::milliseconds(100);  // between two drawings on a terminal
+constexpr auto kLogLine = std::chrono::minutes(1);        // between two lines of a log
+constexpr std::size_t kMaxBar = 30;                       // columns of the bar, at most
+constexpr std::size_t kMinBar = 5;                        // with fewer columns, there is no bar
 
 std::size_t TerminalColumns() {
   winsize size{};
