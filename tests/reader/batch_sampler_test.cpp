@@ -69,7 +69,7 @@ TEST_CASE(
     for (std::uint64_t epoch = resumed.State().epoch; epoch < 3; ++epoch)
       for (const PlayedBatch& batch : PlayBatches(resumed, epoch))
         rest.push_back(batch);
-    REQUIRE(rest.size() == left + 7);
+    REQUIRE(rest.size() == left + 7);  // epoch 2 has 7 batches
     CHECK(rest == std::vector(whole.end() - static_cast<std::ptrdiff_t>(left + 7), whole.end()));
   }
 }

@@ -49,7 +49,7 @@ constexpr std::size_t kPixels = kSide * kSide;
 // border.
 struct BorderCase {
   const char* name;
-  bool warps;
+  bool warps;  // whether a step mixes pixels, so that a border is not exactly black
   Pipeline steps;
 };
 std::vector<BorderCase> BorderCases() {

@@ -187,10 +187,11 @@ TEST_CASE("A budget that exceeds memory or the disk is refused before anything i
 
 namespace {
 
-// An expensive function's results: pixels, a number and a list.
+// What a function has made of all samples of an epoch: pixels, a number and a list for each.
 struct Made {
   std::vector<std::uint8_t> pixels;
   std::vector<double> numbers;
+  // For each sample, -1 if it has a list and -2 if it has none, then the list's values.
   std::vector<std::int64_t> lists;
   friend bool operator==(const Made&, const Made&) = default;
 };

@@ -386,6 +386,7 @@ class DrawnPlaying {
   std::size_t of_ = 0;  // the number of the dataset
   LoaderOptions order_;
   std::size_t global_ = 1;  // the batch size over all ranks
+  // Whether no step before the flip is random, so that decoded rows can be kept.
   bool rows_are_fixed_ = false;
 };
 

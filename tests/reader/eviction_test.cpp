@@ -33,7 +33,7 @@ TEST_CASE("The evicted piece is the one needed last, as a scan of all pieces fin
     }
     order.Begin();
     const std::uint64_t last = latest();
-    REQUIRE_FALSE(order.TakeLatest(last).has_value());
+    REQUIRE_FALSE(order.TakeLatest(last).has_value());  // no piece is needed later than `last`
     const std::optional<std::uint64_t> given = order.TakeLatest(last - 1);
     REQUIRE(given.has_value());
     REQUIRE(next_uses[*given] == last);

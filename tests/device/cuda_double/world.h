@@ -49,13 +49,15 @@ enum class Kind {
   kUnsafe,  // needs a context, and does something that a capture cannot contain
 };
 
+// A capture of a stream that has begun and not ended.
 struct Capture {
-  std::thread::id thread;
+  std::thread::id thread;  // which began it
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   bool invalid = false;
   Work work;
 };
 
+// The owner and the properties of a stream, an event or a piece of memory.
 struct Owned {
   const CUctx_st* context = nullptr;
   unsigned flags = 0;
@@ -71,10 +73,14 @@ struct World {
   std::vector<CUctx_st> contexts = {{0}};  // the primary ones
   std::map<const CUctx_st*, void*> default_streams;
   std::map<std::pair<const CUctx_st*, std::thread::id>, void*> thread_streams;  // in `streams`, too
-  std::set<int> used;
+  std::set<int> used;  // the GPUs on which the process has a context
   Handles streams, events, memory;
   std::map<const void*, Capture> captures;  // by stream
+  // Graphs that exist, launches of graphs, kernels outside of graphs, and uses of primary contexts
+  // that were retained and not released.
   std::size_t graphs = 0, launches = 0, kernels = 0, retained = 0;
+  // See FailAfter(): the calls so far, and how many of them precede the failing one (-1: none
+  // fails).
   long calls = 0, fail_after = -1;
   cudaError_t failure = cudaSuccess;
   bool from_there_on = false;
@@ -119,7 +125,7 @@ cudaError_t Call(Kind kind, Action action) {
 
 sluice::SimulatedDevice& DeviceOf(int ordinal);
 
-// The stream for a handle.
+// What a handle of a stream stands for when the calling thread passes it.
 struct Target {
   void* handle = nullptr;  // of the simulated stream
   Owned owned;
@@ -132,8 +138,8 @@ Target TargetOf(cudaStream_t stream);
 // Invalidates captures of the stream, or of those that the default stream waits for. Returns `why`.
 cudaError_t Invalidate(const Target& target, cudaError_t why);
 
-// While this object lives, work for the default stream waits for earlier work of its context's
-// other streams, except non-blocking ones; and later work of those streams waits for it.
+// While this object lives, work given to the default stream waits for earlier work of its context's
+// other streams, except non-blocking ones. Later work of those streams waits for that work.
 class InOrder {
  public:
   explicit InOrder(const Target& target);
