@@ -24,7 +24,7 @@ std::vector<T> ToVector(std::span<const T> values) {
   return {values.begin(), values.end()};
 }
 
-// A sample's fields as text, with which tests compare epochs.
+// A sample's caption, boxes, classes and mask as text, with which tests compare epochs.
 std::string SampleText(const Batch& batch, std::size_t row) {
   std::string text = std::string(batch.Text("caption", row)) + "|";
   for (const float v : batch.Variable<float>("boxes")[row])
@@ -49,7 +49,7 @@ std::vector<std::string> PlayTexts(Loader& loader, std::uint64_t epoch,
   return texts;
 }
 
-// Changes a byte in the first run of `count` equal bytes.
+// Changes a byte of the first shard, where it first has `count` bytes of value `byte` in a row.
 void DamageRun(const std::filesystem::path& path, char byte, std::size_t count) {
   const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
   const std::string bytes = ContentOf(file);
@@ -202,7 +202,8 @@ TEST_CASE("Masks, boxes and their classes follow the image through crop and flip
       }
       REQUIRE(ToVector(boxes[row]) == expected);
       REQUIRE(ToVector(classes[row]) == left);
-      // Each key point is an entry of its field. Points are moved, too, but never dropped.
+      // Each key point is an entry of its field. Points are moved, too, but never dropped: point 0,
+      // at (0, 1), is now outside of the crop.
       REQUIRE(points[row].size() == i % 4 * 2);
       if (i % 4 > 0) REQUIRE((points[row][0] == 12 && points[row][1] == -1));
     }

@@ -17,11 +17,12 @@ namespace fs = std::filesystem;
 
 // Where a bit flips in an object.
 struct Flip {
-  std::string object;
+  std::string object;  // none if empty
   std::uint64_t at = 0;
-  bool for_ever = false;
+  bool for_ever = false;  // otherwise only the first time that the byte is read
 };
 
+// A local store whose reader gets a flipped bit.
 class FlippingStore : public LocalStore {
  public:
   FlippingStore(const fs::path& folder, Flip flip) : LocalStore(folder), flip_(std::move(flip)) {}
@@ -58,7 +59,7 @@ Dataset OpenFlipping(const fs::path& path, const Flip& flip) {
   return DatasetOf(DatasetState::Open(std::make_shared<FlippingStore>(path, flip)));
 }
 
-// One place of each kind of bytes that has a checksum.
+// One place of each kind of bytes that has a checksum, with its name.
 std::vector<std::pair<std::string, Flip>> PlacesIn(const fs::path& path) {
   const auto state = DatasetState::Open(path);
   const ShardUse shard = state->table.Shard(0);
@@ -147,6 +148,7 @@ TEST_CASE("Data that is damaged in the store is a fault, with and without a cach
     LoaderOptions options = Skipping();
     // No sample needs the keys, and without the manifest the dataset cannot be opened.
     if (what == "the keys" || what == "the manifest") continue;
+    // A payload costs its sample, a block's header or table the block, any other place all samples.
     const std::size_t lost = what == "a payload" ? 1 : what.find("a block's") == 0 ? 16 : 320;
     for (const bool cache : {false, true}) {
       if (cache) options.stage = Stage{folder / ("cache of " + what), 100'000'000};

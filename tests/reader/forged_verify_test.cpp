@@ -149,15 +149,17 @@ void ReplaceText(std::string& text, std::string_view from, std::string_view to) 
   text.replace(at, from.size(), to);
 }
 
+// A change to a forged dataset, and the one fault that verify must find in it.
 struct ForgedCase {
   const char* name;
   std::function<void(Forged&)> forge;
-  const char* reason;
-  std::int64_t sample = -1;
-  bool content = false;  // found only with VerifyOptions::decode
+  const char* reason;        // a part of the fault's
+  std::int64_t sample = -1;  // -1: the fault belongs to no sample
+  bool content = false;      // found only with VerifyOptions::decode
   const char* file = "shard-00000.sluice";
 };
 
+// A JPEG whose entry may claim another number of channels than it has.
 FieldValue JpegValue(std::uint32_t channels, std::uint8_t claimed_channels) {
   return ImageValue(20, 12, claimed_channels, TextIn(MakeJpeg(MakePicture(20, 12, channels))),
                     Codec::kJpeg);

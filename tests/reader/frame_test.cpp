@@ -22,6 +22,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
+// A picture, or what a sample shows of one, row by row.
 struct Grid {
   std::uint32_t width = 0, height = 0, channels = 1;
   std::vector<std::uint8_t> values;
@@ -44,7 +45,7 @@ Frame FrameOf(const Pipeline& steps, const Grid& picture, std::uint64_t position
   return Geometry(steps).FrameFor(picture.width, picture.height, DrawSeed(1, 2), position);
 }
 
-// The part of the picture that a batch holds.
+// What a batch holds of the picture.
 Grid Seen(const Frame& frame, const Grid& picture, PixelOrder order = PixelOrder::kInterleaved) {
   Grid seen{frame.region.width(), frame.region.height(), picture.channels, {}};
   seen.values.resize(std::size_t{seen.width} * seen.height * seen.channels, 99);
@@ -94,7 +95,8 @@ Grid Mirrored(const Grid& picture, bool across) {
   return out;
 }
 
-// Adds a border of `padding` pixels to the picture and takes the part from (left, top) on.
+// Adds a border of `padding` pixels to the picture and takes width x height pixels from (left, top)
+// on.
 Grid Padded(const Grid& picture, int padding, bool reflect, std::uint8_t fill, std::uint32_t left,
             std::uint32_t top, std::uint32_t width, std::uint32_t height) {
   Grid out{width, height, picture.channels, {}};
@@ -377,6 +379,7 @@ TEST_CASE("Left and right key points swap where a picture is mirrored, not where
     std::vector<double> pose = {1, 2, 8, 7};
     MapPoints<double>(pose, {2, 2, {{0, 1}}}, {}, map);
     CHECK(pose[0] == Approx(mirrored ? map.map.X(8, 7) : map.map.X(1, 2)));
+    // Alone, the flip is drawn as it is among other steps.
     CHECK(mirrored ==
           (Geometry({VerticalFlip{}}).FrameFor(10, 10, DrawSeed(1, 2), p).region.flip_y));
   }

@@ -464,6 +464,7 @@ TEST_CASE("sluice-bench epoch plays several datasets as one, and images of their
   };
   const nlohmann::json all = play({"--with", other});
   CHECK((all["samples"] == 40 && all["epochs"][0]["images"] == 40 && all["with"][0] == other));
+  // With weights of 2 and 1, the first dataset's 30 samples come with 15 of the other's.
   const nlohmann::json weighted = play({"--with", other, "--weights", "2,1", "--cold"});
   CHECK((weighted["samples"] == 40 && weighted["epochs"][0]["images"] == 45));
   const nlohmann::json own = play({"--image-sizes", "own", "--threads", "0"});

@@ -11,6 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
+// Writes a result of `sluice-bench epoch` whose epochs had the rates `values`. Returns its path.
 std::string WriteRates(const TemporaryFolder& folder, const std::string& name, int threads,
                        const std::vector<double>& values,
                        const nlohmann::json& options = nlohmann::json::object()) {

@@ -167,6 +167,7 @@ TEST_CASE("sluice-bench order gives epochs to ranks: each reads its share and li
   REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
   const nlohmann::json answer = JsonOf(Bench(
       {"order", data, "--samples", "2M", "--ranks", "1,40,70000", "--batch-size", "64", "--json"}));
+  // Two sizes, three numbers of ranks, and two ways to give samples to ranks: lanes and shards.
   REQUIRE(answer["ranks"].size() == 2 * 3 * 2);
   for (const auto& line : answer["ranks"]) {
     INFO(line.dump());

@@ -14,6 +14,7 @@ namespace sluice::test {
 
 namespace {
 
+// A folder, at first missing, whose images are converted again and again.
 class Source {
  public:
   Dataset Convert(Words options) {

@@ -119,6 +119,7 @@ TEST_CASE("the summary says that colour profiles were dropped, and how to conver
   const std::vector<std::byte> jpeg = MakeJpeg(MakePicture(16, 16));
   std::string file(reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
   WriteBytes(folder / "source" / "plain.jpg", file);
+  // After the marker at the start of the file, a segment of the kind that holds a colour profile.
   file.insert(2, std::string("\xFF\xE2\0\x14ICC_PROFILE\0\1\1junk", 22));
   WriteBytes(folder / "source" / "with.jpg", file);
   const Words words = {"convert", (folder / "source").string(), (folder / "data").string()};

@@ -16,6 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
+// A source and a dataset made from it; at first, neither exists.
 struct Folders {
   TemporaryFolder folder;
   std::string source = (folder / "source").string();
@@ -26,6 +27,7 @@ struct Folders {
     words.insert(words.end(), options.begin(), options.end());
     return Sluice(words);
   }
+  // A path in the source.
   std::filesystem::path operator/(const std::string& name) const {
     return folder / ("source/" + name);
   }

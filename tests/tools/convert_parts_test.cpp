@@ -13,13 +13,14 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
+// A folder with a source of 42 images and a broken one.
 struct PartsFolder : TemporaryFolder {
   PartsFolder() {
     WriteClasses(path() / "source", 14, 60, 50);
     WriteBytes(path() / "source/cat/broken.jpg", TruncatedJpeg());
   }
   std::string At(const std::string& name) const { return (path() / name).string(); }
-  // The command with options that give five or six shards.
+  // The command with options that give six shards if there is no split.
   Words Convert(const std::string& command, const std::string& data) const {
     return {command,   At("source"), At(data),        "--size", "200x160",
             "--image", "raw",        "--shard-bytes", "1MB"};

@@ -461,6 +461,7 @@ TEST_CASE("masks of the parts lie in folders with the parts' names") {
   const auto at = [&](const char* name) { return (folder / name).string(); };
   for (const char* key : {"train/cat/1", "val/cat/1"}) {
     WriteJpeg(folder / "source" / (std::string(key) + ".jpg"), MakePicture(2, 1));
+    // A grey PNG of the same size.
     WriteBytes(folder / "masks" / (std::string(key) + ".png"),
                std::string("\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00"
                            "\x00\x00\x02\x00\x00\x00\x01\x08\x00\x00\x00\x00\xd1\x49\x20\x56\x00"
@@ -479,7 +480,7 @@ TEST_CASE("a picture that several parts of a split have is named, with a path in
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteClasses(at("source"), 10, 20, 16);
-  // So many copies of one picture that each part gets some, however they are dealt.
+  // So many copies of one picture that it is very unlikely for all of them to be in one part.
   for (int i = 0; i < 8; ++i)
     WriteJpeg(folder / ("source/owl/same" + std::to_string(i) + ".jpg"), MakePicture(24, 24));
   const Words words = {"convert", at("source"),        at("data"),
