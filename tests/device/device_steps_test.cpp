@@ -12,8 +12,8 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr std::uint64_t kStepsEpoch = 2;
 
-// Checks the batches of a loader with `steps` after a crop. The loader's Describe() must say that
-// `on_device` of the steps run on the device.
+// Compares a loader's batches with the host's, with `steps` after a crop and a flip. The loader's
+// Describe() must say that `on_device` of the steps run on the device.
 void CheckSteps(const Dataset& dataset, LoaderOptions options, const Pipeline& steps,
                 std::size_t on_device) {
   options.transform = {RandomResizedCrop(17, 12), HorizontalFlip()};

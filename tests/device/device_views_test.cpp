@@ -6,7 +6,7 @@ using namespace sluice::test;
 
 namespace {
 
-// All images of a batch, and their shapes.
+// Images of a batch, and their shapes.
 struct SeenImages {
   std::vector<ImageBatch> shapes;  // without data
   std::vector<std::vector<std::uint8_t>> bytes;
@@ -24,6 +24,7 @@ SeenImages ImagesOf(const Batch& batch, const std::vector<std::string>& names) {
   return seen;
 }
 
+// Compares the images of these names in these epochs with the host's.
 void CheckImages(const Dataset& dataset, const LoaderOptions& options,
                  const std::vector<std::string>& names, const std::vector<std::uint64_t>& epochs) {
   LoaderOptions host = options;

@@ -102,6 +102,7 @@ class JpegCase {
     return Append(parcel_.Make(stored, header, region, channels_), region);
   }
 
+  // Runs the job, and fetches what it has written.
   void Run() {
     const std::vector<JpegTables> tables = {StandardJpegTables()};
     const std::vector<std::uint32_t> none_broken(pictures_.size());
@@ -147,6 +148,7 @@ class JpegCase {
   }
 
  private:
+  // Appends the parcel's picture to the job if it was taken, otherwise a picture without work.
   bool Append(bool taken, const Region& region) {
     JpegPicture picture;
     if (taken) {

@@ -125,7 +125,8 @@ class PixelOpsCase {
  public:
   PixelOpsCase(const Ops& ops, const Shape& shape, bool planar, std::size_t samples = 3)
       : shape_(shape),
-        each_(ops.empty() ? 0 : ops.size() + 2),  // room for two more, which no thread may read
+        // Room for the end, and for one more operation, which no thread may read.
+        each_(ops.empty() ? 0 : ops.size() + 2),
         from_(Aligned(samples * SampleValues())),
         spare_(Aligned(samples * SampleValues() * NeedOfOps(ops).spare_bytes)),
         to_(Aligned(samples * SampleValues() * sizeof(Number))),

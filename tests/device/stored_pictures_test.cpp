@@ -24,7 +24,8 @@ void AwaitStored(const Loader& loader, std::uint64_t pictures) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// Compares three epochs with the host's. The first plays while pictures are still being stored.
+// Compares three epochs with the host's. The first plays while pictures are still being stored; in
+// the end, `pictures` of them are.
 void CheckStored(const Dataset& dataset, const LoaderOptions& options, std::uint64_t pictures,
                  const std::vector<std::string>& names = {"image"}) {
   Loader expected(dataset, OptionsOnHost(options)), loader(dataset, options);
@@ -35,6 +36,7 @@ void CheckStored(const Dataset& dataset, const LoaderOptions& options, std::uint
     REQUIRE(Play(loader, epoch, names) == Play(expected, epoch, names));
 }
 
+// Raw pictures of side x side pixels; unless they have `one_size`, most are up to 4 pixels wider.
 std::filesystem::path WritePixels(const TemporaryFolder& folder, int count, std::uint32_t side,
                                   std::uint32_t channels, bool one_size) {
   const std::filesystem::path path = folder / "pixels";

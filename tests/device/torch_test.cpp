@@ -87,8 +87,8 @@ TEST_CASE("The training loop that the header shows trains") {
 
 namespace {
 
-// Sample i has i % 3 points of two numbers, 2000 floats of value i, two uint16 of 65535 - i, and
-// text of i % 4 letters.
+// Sample i has i % 3 points of two numbers, 2000 floats of value i, two uint16 of 65535 - i, an
+// int64 of 2^i, and text of i % 4 letters.
 Dataset WritePoints(const TemporaryFolder& folder) {
   const std::filesystem::path path = folder / "points";
   DatasetWriter writer(

@@ -29,6 +29,7 @@ std::filesystem::path WriteKeys(const TemporaryFolder& folder,
   return path;
 }
 
+// Keys that all differ (if 7919, a prime, does not divide their number) and are not sorted.
 std::vector<std::string> NumberedKeys(std::size_t count) {
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < count; ++i)

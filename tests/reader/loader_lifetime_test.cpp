@@ -41,6 +41,7 @@ struct Gate {
   }
 };
 
+// Returns when a thread waits for a batch.
 void AwaitConsumer(const Loader& loader) {
   while (loader.Stats().consumer_wait_seconds == 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -59,7 +60,7 @@ TEST_CASE("A consumer may hold several batches at once, as many as it announced"
   for (const Batch& batch : loader.Epoch(0)) {
     held.push_back(batch);
     samples.emplace_back(batch.samples().begin(), batch.samples().end());
-    if (held.size() == 4) break;
+    if (held.size() == 4) break;  // this batch and three others
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
     REQUIRE(held[i].index() == i);
@@ -85,7 +86,7 @@ TEST_CASE("A consumer that holds every batch and asks for another gets an error,
     refused = error.code() == ErrorCode::kState;
   }
   REQUIRE(refused);
-  REQUIRE(held.size() == 3);
+  REQUIRE(held.size() == 3);  // one batch for each of prefetch and hold, and the consumer's own
   held.clear();
   std::size_t batches = 0;
   for (const Batch& batch : loader.Epoch(1))

@@ -22,11 +22,12 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
+// The batches of an epoch, one after another.
 struct Epoch {
   std::vector<std::uint64_t> samples;
   std::vector<std::uint8_t> pixels;
   std::vector<std::int32_t> labels;
-  std::vector<std::size_t> sizes;
+  std::vector<std::size_t> sizes;  // of the batches
 };
 
 Epoch Play(Loader& loader, std::uint64_t epoch) {

@@ -82,6 +82,7 @@ EncodedSample SpecimenSample(std::uint32_t i) {
 constexpr std::size_t kDigitsAt = 7;
 constexpr std::size_t kDigits = 32;
 
+// Writes the manifest with the digest of this text.
 void SealManifest(const fs::path& folder, std::string text) {
   const auto rest = std::string_view(text).substr(kDigitsAt + kDigits);
   text.replace(kDigitsAt, kDigits, ToHex(Hash128(AsBytes(rest))));

@@ -18,8 +18,8 @@ struct Damage {
   std::function<void(const std::filesystem::path& folder)> apply;  // to a fresh specimen
 };
 
-// Kinds of damage to files: truncated, with flipped bits, deleted, swapped, or replaced by
-// something else.
+// Kinds of damage to files: truncated, with flipped bits, deleted, swapped, unreadable, or replaced
+// by something else.
 std::vector<Damage> Accidents(const std::filesystem::path& specimen);
 
 // Forged content whose checksums and digests are all right. In the first shard, each word of its

@@ -1,5 +1,5 @@
-// Every command on every damaged dataset: it ends with a documented exit code, and its message is a
-// sentence that names the dataset, never a message of a library.
+// Every command on every damaged dataset: it ends with a documented exit code, and its message
+// names the dataset or a file of it, and is never a message of a library.
 #include "tests/tools/damaged.h"
 
 #include <atomic>
