@@ -47,7 +47,8 @@ std::optional<T> TakeNumber(std::string_view& text) noexcept {
   return number;
 }
 
-// Removes the first line from `text`, and returns it without its '\n'. A '\r' before that stays.
+// Removes the first line from `text`, and returns it without its '\n'. If the line ends with
+// "\r\n", the '\r' is part of what is returned.
 inline std::string_view TakeLine(std::string_view& text) noexcept {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);

@@ -44,8 +44,9 @@ bool Names(std::string_view list, std::string_view controller) {
   return false;
 }
 
-// The process's path in a control group hierarchy: the line "N:controllers:path" of
-// /proc/self/cgroup.
+// The process's path in a hierarchy of control groups, from the line "N:controllers:path" of
+// /proc/self/cgroup: in version 1, the hierarchy of that controller; if `controller` is empty, the
+// one of version 2.
 std::string GroupPath(const std::string& controller) {
   std::ifstream groups("/proc/self/cgroup");
   std::string line;

@@ -106,7 +106,7 @@ class RandomStream {
   std::uint64_t key_;
   Words4 counter_;
   Words4 words_{};
-  int used_ = 4;
+  int used_ = 4;  // how many of words_ were returned
 };
 
 }  // namespace sluice

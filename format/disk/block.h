@@ -113,6 +113,8 @@ class BlockView {
                     Payload& payload) const noexcept;
   // Null if a bytes or variable field can have the payload's codec.
   static Defect CheckContentCodec(const Payload& payload) noexcept;
+  // Like GetPayload(), for an image field, with the bounds of its size checked. `checksum` is that
+  // of the payload.
   Defect GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
                   ImagePayload& image, std::uint64_t& checksum) const noexcept;
   // Whether a payload of this block has that checksum. If it does not and came from an object

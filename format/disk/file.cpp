@@ -221,8 +221,8 @@ void AdviseInSteps(Bytes mapped, std::size_t step,
 }
 
 void AskFor(Bytes mapped) {
-  // The kernel silently limits one call to the device's read-ahead; this is the smallest usual
-  // value.
+  // The kernel silently limits what one call of madvise() asks for to the device's read-ahead. A
+  // call for this many bytes is whole on any usual device.
   constexpr std::size_t kAskBytes = std::size_t{128} << 10;
   AdviseInSteps(mapped, kAskBytes,
                 [](void* start, std::size_t bytes) { madvise(start, bytes, MADV_WILLNEED); });

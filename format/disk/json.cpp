@@ -214,6 +214,8 @@ json FieldToJson(const Field& field) {
   if (!field.coordinates.empty()) out["coordinates"] = field.coordinates;
   if (!field.classes.empty()) out["classes"] = field.classes;
   if (!field.attributes.empty()) out["attributes"] = field.attributes;
+  // `unknown` may have a role that this version does not know. That role is written only if the
+  // field has no other.
   const json role = out["role"];
   AddMembers(field.unknown, out);
   if (field.role != Role::kNone) out["role"] = role;
@@ -252,7 +254,8 @@ Field FieldFromJson(const json& in, const std::string& file) {
   }
   const auto role = FindNamed<Role>(in.value("role", "none"));
   field.role = role.value_or(Role::kNone);
-  // A role that is not known is kept like a member that is not known.
+  // A role that is not known is kept like a member that is not known: then the list of known
+  // members has "name" twice, and no "role".
   field.unknown = MembersBut({"name", "kind", "dtype", "shape", "follows", "coordinates", "classes",
                               "attributes", role ? "role" : "name"},
                              in);

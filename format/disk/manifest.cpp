@@ -28,7 +28,7 @@ namespace sluice {
 
 namespace {
 
-// Whether `values` values of at most `most` bytes can have `bytes` bytes together.
+// Whether `values` values, each of at most `most` bytes, can have `bytes` bytes together.
 bool Fit(std::uint64_t bytes, std::uint64_t values, std::uint64_t most) noexcept {
   return bytes == 0 || (values > 0 && (bytes - 1) / values < most);
 }
@@ -423,7 +423,8 @@ Manifest FromJson(const json& in, ShardList& shards, const std::string& file) {
   }
   if (!in.at("made").is_object()) throw Malformed{"\"made\" is not an object"};
   manifest.made = in.at("made").dump();
-  // Another writer may mean something else by "meta". Then it is kept like an unknown member.
+  // Another writer may mean something else by "meta". Then it is kept like an unknown member: the
+  // list of known members below has "id" twice, and no "meta".
   const auto meta = in.find("meta");
   const bool is_text =
       meta != in.end() && meta->is_object() && !meta->contains("") &&

@@ -53,7 +53,7 @@ struct ManifestImages {
   std::uint64_t max_payload_bytes = 0;
   std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;
   std::uint32_t min_channels = 0, max_channels = 0;
-  std::uint32_t pixel_type = 0;  // the largest in the field
+  std::uint32_t pixel_type = 0;  // the largest PixelType in the field
 
   void Add(std::uint32_t width, std::uint32_t height, std::uint32_t channels, std::uint32_t type,
            std::uint64_t bytes) noexcept;
@@ -86,8 +86,9 @@ struct Manifest {
   std::vector<ManifestImages> images;  // one for each image field, in the schema's order
   // One for each field that HasValues(); empty in older manifests.
   std::vector<ManifestValues> values;
-  std::vector<std::uint64_t> class_counts;  // of the first label field with classes
-  std::string made = "{}";                  // how it was made: a JSON object, for people
+  // How many samples each class of Schema::ClassField() has.
+  std::vector<std::uint64_t> class_counts;
+  std::string made = "{}";  // how it was made: a JSON object, for people
   Metadata meta;
   // Members that this version does not know, as a JSON object; usually empty.
   std::string unknown;
@@ -122,7 +123,7 @@ std::vector<ManifestValues> NoValues(const Schema& schema);
 struct SampleTotals {
   std::vector<ManifestImages> images;       // one for each image field, in the schema's order
   std::vector<ManifestValues> values;       // one for each field that HasValues()
-  std::vector<std::uint64_t> class_counts;  // of Schema::ClassField()
+  std::vector<std::uint64_t> class_counts;  // samples of each class of Schema::ClassField()
 
   // Counts a sample for its class, given its value of Schema::ClassField(). Ignores a number that
   // no class has (in a damaged or forged dataset).

@@ -34,7 +34,8 @@ std::uintptr_t page_bytes = 4096;
 struct LastingPlace {
   std::atomic<bool> taken{false};
   std::atomic<std::uintptr_t> begin{0};
-  std::atomic<std::uintptr_t> end{0};  // written last; 0: none
+  // Written after the other members, so that they are valid once it is set; 0: no mapping.
+  std::atomic<std::uintptr_t> end{0};
   std::atomic<LostPages*> lost{nullptr};
 };
 constexpr std::size_t kLastingPlaces = 64;

@@ -29,8 +29,9 @@ class SampleSupply {
  public:
   virtual ~SampleSupply() = default;
 
-  // The sizes of images are bounds for those that can be read, which are usually reached. The sizes
-  // of shards and payloads are estimates, except that of the largest payload, which is a bound.
+  // Its widths and heights of images are bounds that every readable image keeps; they are usually
+  // reached. Its sizes of shards and payloads are estimates, except the size of the largest
+  // payload, which is a bound.
   virtual const Manifest& manifest() const noexcept = 0;
   virtual Id128 id() const noexcept = 0;
   // The source, for messages: a folder, file or URL.
@@ -40,7 +41,7 @@ class SampleSupply {
   virtual MappedFile Frame(std::uint32_t shard) const = 0;
 
   // The bytes of a block with one sample, number `sample` of the shard. Throws an Error that names
-  // the source. Returns soon after `give_up` (if it is not null) becomes true, by an Error.
+  // the source. If `give_up` (which may be null) becomes true, throws an Error soon.
   virtual std::vector<std::byte> Make(std::uint32_t shard, std::uint64_t sample,
                                       const std::atomic<bool>* give_up) = 0;
   // The same without the bytes of the first image, for a reader that has kept the decoded one.
@@ -52,9 +53,10 @@ class SampleSupply {
   // The samples expected so far are not needed.
   virtual void ForgetExpected() = 0;
 
-  // The most bytes of memory that a call of Make() takes, with what it returns; and those of the
-  // list of samples, and of what Expect() reads ahead.
+  // The most bytes of memory that a call of Make() takes, with what it returns.
   virtual std::uint64_t MakingBytes() const noexcept = 0;
+  // The most bytes of memory that everything else takes: the list of samples, what Expect() reads
+  // ahead, and compiling the source meanwhile.
   virtual std::uint64_t ListBytes() const noexcept = 0;
 
   // The work of Make() so far, summed over all threads, in seconds: reading a source's bytes, and
@@ -62,10 +64,10 @@ class SampleSupply {
   struct Work {
     double reading = 0;
     double making = 0;
-    std::uint64_t samples = 0;
-    std::uint64_t bytes = 0;     // read
-    std::uint64_t compiled = 0;  // further samples, read from a dataset
-    DurationHistogram reads;     // of each sample's bytes
+    std::uint64_t samples = 0;   // made from the source
+    std::uint64_t bytes = 0;     // read, from the source or the dataset that it is compiled into
+    std::uint64_t compiled = 0;  // further samples, read from that dataset; not in the times
+    DurationHistogram reads;     // how long reading took, for each sample made
   };
   virtual Work work() const noexcept = 0;
 };

@@ -400,7 +400,7 @@ BlockView ShardFile::Block(std::uint32_t block) const {
 
 BlockView ShardFile::BlockThere(std::uint32_t block) const {
   if (parts_ == nullptr) return Block(block);
-  // The block is checked each time: it may have been brought again since.
+  // The block is checked each time: since the last time, it may have been dropped and brought anew.
   const BlockEntry& entry = block_entry(block);
   const ReadGuard guard = Guard();
   return Block(block, file_.bytes().subspan(entry.offset, entry.bytes), false);

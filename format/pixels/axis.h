@@ -3,13 +3,14 @@
 //
 // There are two filters (see Filter in sluice/image.h). Both weight a sample by the distance of its
 // centre from the output's centre: the weight falls with the distance, is zero beyond the reach,
-// and the run of samples is clipped at the edge of those that may be used. Weights are in 1/65536
-// and add up to 65536; a single weight is 65535.
+// and the run of samples is clipped at the edge of those that may be used. An output's weights are
+// in 1/65536 and add up to 65536; but if a single sample has weight, its weight is 65535, the most
+// that 16 bits hold.
 //
 // To add a third filter, add a value to Filter and the filter's shares to kernels/weights.inc.h
 // (weights are unsigned: with negative lobes, the sums of all lines_*.h change). If it reaches
-// further than the triangle, change NeededPixels() in decode.cpp. resample.h keeps the triangle
-// alone. The filter also goes into these files, where
+// further than the triangle, change NeededPixels() in decode.cpp. resample.h has only the triangle,
+// and needs no change. The filter also goes into these files, where
 // "kArea\b|:area\b|Filter.AREA|area filter|(by|triangle,) area|\"area\"}" shows how:
 //   format/include/sluice/image.h         the enumeration
 //   format/pixels/axis.cpp                its reach
@@ -46,10 +47,10 @@ namespace sluice {
 
 // How a Span lies on one axis of a component, in the component's samples.
 struct ComponentAxis {
-  double start = 0, length = 0;
-  std::uint32_t bound = 0, bound_end = 0;  // samples that may be used
+  double start = 0, length = 0;            // the interval that is resampled
+  std::uint32_t bound = 0, bound_end = 0;  // samples that may be used: [bound, bound_end)
   std::uint32_t first = 0, last = 0;       // samples that have weight: [first, last)
-  std::uint32_t out = 0;
+  std::uint32_t out = 0;                   // the number of outputs
   Filter filter = Filter::kTriangle;
   friend bool operator==(const ComponentAxis&, const ComponentAxis&) = default;
 };

@@ -141,8 +141,9 @@ struct PayloadDecoder::State {
   std::vector<std::uint8_t> whole16;    // a 16-bit target, before it is put into planes
   std::vector<std::uint8_t> upright;    // a target before its rows become columns
 
-  // DecodeViews(): the regions that it was given, and by region the number of its planes, or
-  // kAlone.
+  // Of the last DecodeViews(): the regions whose planes it asked `baseline` for, which are those
+  // that can be decoded; and, for each region that it was given, the number of the region's planes,
+  // or kAlone if DecodeView() must decode the region by itself.
   static constexpr std::size_t kAlone = SIZE_MAX;
   std::vector<Region> view_regions;
   std::vector<std::size_t> view_planes;
@@ -155,7 +156,7 @@ struct PayloadDecoder::State {
   struct Part {
     PixelView view;
     std::uint32_t reduction = 1;
-    std::uint32_t left = 0, top = 0;
+    std::uint32_t left = 0, top = 0;  // of the part in the picture, in reduced pixels
   };
 
   // Decodes a region that is not transposed; leaves its border.

@@ -34,7 +34,7 @@ class InterleavedResampler {
  private:
   void ResampleRows(const PixelView& view, const ComponentAxis& x, const ComponentAxis& y);
   void ResampleChannel(const ComponentAxis& x, std::uint32_t rows, std::uint32_t channel);
-  // `row`: interleaved, or a row of each channel.
+  // Writes row `y` of the region. `row`: interleaved pixels; `rows`: a row of each channel.
   void WriteRow(const std::uint8_t* row, std::uint32_t y, const Region& region,
                 const PixelTarget& target);
   void WriteRow(const std::uint8_t* const* rows, std::uint32_t y, const Region& region,
@@ -42,10 +42,11 @@ class InterleavedResampler {
 
   const kernels::Kernels& set_;
   AxisWeights x_, y_;
-  std::vector<std::uint8_t> row_;       // a row of the source after the first pass
+  std::vector<std::uint8_t> row_;       // a row after the first pass, or a mirrored row
   std::vector<std::uint8_t> parts_[4];  // a row by channel
   // The rows of each channel: after the first pass; then, in the same memory, after the second.
   std::vector<std::uint8_t> planes_[4];
+  // In the second pass: a channel's columns, and their sums. (In the first, sums_ is scratch.)
   std::vector<std::uint8_t> columns_, sums_;
   std::size_t stride_ = 0;  // of planes_
 };

@@ -20,7 +20,7 @@ struct Shown {
         count(span.out),
         target(span.target) {}
   bool Has(std::uint32_t at) const noexcept { return at >= begin && at - begin < count; }
-  // The place inside the picture that a place outside mirrors; count > 0.
+  // `at` lies outside the picture: returns the place inside it that is reflected there. count > 0.
   std::uint32_t Mirrored(std::uint32_t at) const noexcept {
     if (count == 1) return begin;
     const std::int64_t period = 2 * (std::int64_t{count} - 1);
@@ -33,7 +33,7 @@ struct Shown {
 // A picture whose pixels are runs of bytes.
 struct Runs {
   std::uint8_t* data;
-  std::size_t pixel;
+  std::size_t pixel;  // bytes of a pixel
 
   std::uint8_t* At(const Shown& x, std::uint32_t column, std::uint32_t line) const noexcept {
     return data + (std::size_t{line} * x.target + column) * pixel;
@@ -91,7 +91,8 @@ void FillBorder(const Region& region, const PixelTarget& target, std::size_t val
 
 namespace {
 
-constexpr std::uint32_t kTurnTile = 32;  // pixels: a tile's lines of both pictures fit into a cache
+// The side of a tile, in pixels. A tile's lines of both pictures fit into the first cache.
+constexpr std::uint32_t kTurnTile = 32;
 
 // Pixels have kPixel bytes, or `pixel` bytes if kPixel is 0.
 template <std::size_t kPixel>

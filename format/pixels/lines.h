@@ -8,7 +8,9 @@
 
 namespace sluice {
 
-// The target's line that shows the region's row `row`, before rows become columns.
+// The line of the target at which row `row` of the picture lies: below the upper border or, if the
+// region is mirrored top to bottom, counted from the target's bottom. (A transposed region is first
+// made as if it were not transposed; its lines become columns at the end.)
 inline std::uint32_t LineOf(const Region& region, std::uint32_t row) noexcept {
   return region.flip_y ? region.y.target - 1 - (region.y.at + row) : region.y.at + row;
 }
@@ -24,7 +26,7 @@ void TransposePixels(const std::uint8_t* picture, std::uint32_t width, std::uint
                      const PixelTarget& target, std::size_t value_bytes) noexcept;
 
 // Same result as `count` calls of memcpy, each of `bytes` bytes from `in` to `out`, which both
-// advance by their strides. If the processor can, the writes go to memory past the caches. Worth it
+// advance by their strides. On x86 processors, the writes go to memory past the caches. This pays
 // for targets that are read much later: memcpy loads each cache line before it overwrites it.
 void StreamLines(const std::uint8_t* in, std::size_t in_stride, std::size_t bytes,
                  std::size_t count, std::uint8_t* out, std::size_t out_stride) noexcept;

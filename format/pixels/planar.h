@@ -68,10 +68,10 @@ class PlanarResampler {
   const kernels::Kernels& set_;
   AxisWeights x_[3];  // by component; Cr uses Cb's weights if both are sampled alike
   AxisWeights y_[3];
-  std::vector<std::uint8_t> columns_;
-  Lines lines_[3];
-  std::vector<std::uint8_t> row_[3];
-  std::vector<std::uint8_t> planes_;  // a row of each colour
+  std::vector<std::uint8_t> columns_;  // a component after the first pass, before it becomes Lines
+  Lines lines_[3];                     // by component
+  std::vector<std::uint8_t> row_[3];   // by component: a row after the second pass
+  std::vector<std::uint8_t> planes_;   // a row of each colour
 };
 
 }  // namespace sluice

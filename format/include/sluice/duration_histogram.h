@@ -15,7 +15,8 @@ namespace sluice {
 struct DurationHistogram {
   static constexpr std::size_t kPerOctave = 4;  // buckets from a duration to twice that
   static constexpr std::size_t kOctaves = 27;   // from 1 us on
-  static constexpr std::size_t kBuckets = 1 + kOctaves * kPerOctave + 1;  // of counts
+  // All buckets: the first, those of the octaves, and the last.
+  static constexpr std::size_t kBuckets = 1 + kOctaves * kPerOctave + 1;
 
   std::array<std::uint64_t, kBuckets> counts = {};  // of durations in each bucket
   std::uint64_t count = 0;                          // of all durations
@@ -43,8 +44,9 @@ struct DurationHistogram {
 
  private:
   static std::size_t BucketOf(double duration_seconds) noexcept {
-    // In quarters of a microsecond, less one nanosecond, so that a bucket includes its end. The two
-    // bits after the leading one choose among the four buckets of an octave.
+    // The duration is counted in quarters of a microsecond, after one nanosecond was taken away, so
+    // that a bucket includes its end. The two bits after the leading one choose among the four
+    // buckets of an octave.
     const double nanoseconds = duration_seconds * 1e9 + 0.5;
     if (!(nanoseconds >= 2)) return 0;
     if (nanoseconds >= 1e12) return kBuckets - 1;

@@ -13,7 +13,7 @@
 //   writer/edit/dataset_build.cpp
 //   writer/edit/repair.cpp
 //   reader/decoding/sample_reader.h
-//   not tests/                            what they expect
+//   not tests/                            they name the codes that they expect
 // tools/cli/program.cpp turns the code into an exit code: 2 for kInvalidArgument, 1 for all others.
 // The comment of a function that throws an Error names its code.
 #pragma once

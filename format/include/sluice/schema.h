@@ -27,7 +27,7 @@
 //   reader/dataset/field_choice.cpp       this and all below only if it follows an image
 //   reader/batch/batch_recipe.cpp
 //   tools/preview_picture.cpp
-//   not writer/source/labels/annotations.cpp  gives it to fields
+//   not writer/source/labels/annotations.cpp  gives some fields these roles
 //   not tests/                            others have fields of that role
 #pragma once
 

@@ -15,8 +15,8 @@ namespace sluice::baseline {
 
 inline constexpr std::size_t kCoefficients = 64;
 
-// A row of MCUs as blocks of coefficients: each MCU's blocks in turn, as a scan codes them, in
-// zigzag order.
+// A row of MCUs as blocks of coefficients: each MCU's blocks in turn, as a scan codes them. The
+// coefficients of a block are in zigzag order.
 class McuRow {
  public:
   // `header`: its sizes are derived (DeriveSizes()).
@@ -59,9 +59,10 @@ class McuRow {
 
 // The numbers by which forward transforms divide.
 //
-// A step q, of 255 at most, lies in [2^b, 2^(b + 1)). The reciprocal is 2^(15 + b) / q, rounded up.
-// The two multiplications give x * reciprocal / 2^(18 + b), which for x below 2^14 has the same
-// whole part as x / 8q.
+// A step q, of 255 at most, lies in [2^b, 2^(b + 1)). The reciprocal is 2^(15 + b) / q, rounded up,
+// and the scale is 2^(14 - b). A transform multiplies x by both and divides by 2^16 after each
+// multiplication, so it gets x * reciprocal / 2^(18 + b). For x below 2^14, this has the same whole
+// part as x / 8q.
 inline kernels::ForwardSteps MakeForwardSteps(const std::int16_t* quant) noexcept {
   kernels::ForwardSteps steps;
   for (std::size_t i = 0; i < std::size(steps.half); ++i) {
@@ -135,8 +136,8 @@ class FileWriter {
   const std::uint32_t mcus_across_, restart_interval_;
   kernels::CodeJob job_;
   std::vector<std::uint8_t> coded_;  // without stuffing
-  std::uint32_t in_segment_ = 0;     // MCUs since the last marker
-  std::uint32_t markers_ = 0;
+  std::uint32_t in_segment_ = 0;     // MCUs since the last restart marker
+  std::uint32_t markers_ = 0;        // restart markers written
   std::vector<std::byte> file_;
 };
 

@@ -97,6 +97,8 @@ void BuildSkips(HuffmanTable& table) noexcept {
       if (code.length == 0 || length + code.length > kSkipBits) break;
       const std::uint32_t symbol_length = code.length + (code.symbol & 15U);
       const std::uint32_t step = AdvanceOfSymbol(code.symbol);
+      // Apart from an end of block (128), a skip advances by 62 at most. From inside a block, it
+      // then leads to less than 128, so SkipBlock() (entropy.inc.h) can tell the two apart.
       if (length + symbol_length > kMaxSkipLength || (advance + step) % kEndOfBlock > 62) break;
       length += symbol_length;
       advance += step;

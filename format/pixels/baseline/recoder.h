@@ -23,7 +23,8 @@ class Recoder {
   bool Begin(Bytes file, const Header& target);
 
   // Call it once after Begin(). Fills every block of the target that holds pixels; all coefficients
-  // have baseline codes. `places`: where each component's blocks go; `natural`: their order.
+  // have baseline codes. `places`: where each component's blocks go. `natural`: whether a block's
+  // coefficients are in natural order instead of zigzag order.
   //
   // False if the file is broken, or if the new steps lead to coefficients that baseline has no
   // codes for; the blocks are then of no use.

@@ -19,8 +19,9 @@ inline constexpr std::uint32_t kStrandBits = 11;
 inline constexpr int kStrandLookUps = 3;
 inline constexpr std::uint32_t kMaxStrandLength = 56 / kStrandLookUps;
 
-// Blocks lie one after another, 64 coefficients of 16 bits each in zigzag order, at multiples of
-// kBlockBytes: the low bits of a strand's place are its place within the block.
+// Blocks lie one after another, 64 coefficients of 16 bits each in zigzag order, at addresses that
+// are multiples of kBlockBytes. A strand's place is the address of its next coefficient; so the
+// address's low bits are the place within the block.
 inline constexpr std::size_t kBlockBytes = 128;
 
 // The symbols at the top of a look-up's bits, as many as can be taken at once. Places and distances
@@ -33,7 +34,7 @@ struct StrandEntry {
   std::uint8_t end;      // bits to set in the place: kBlockBytes - 1 at an end of block, else 0
   std::uint8_t advance;  // to add to the place after that
   std::int8_t next;      // how far to move on in the list of tables
-  std::uint16_t values;  // where its StrandValues lie after the table's start, in kValuesUnit bytes
+  std::uint16_t values;  // times kValuesUnit: bytes from the table's start to its StrandValues
 };
 inline constexpr std::size_t kValuesUnit = 8;
 
@@ -59,8 +60,8 @@ struct StrandTable {
   alignas(64) StrandEntry entry[1 << kStrandBits] = {};  // by the bits of a look-up
   const HuffmanTable* dc = nullptr;                      // the codes, for what no entry holds
   const HuffmanTable* ac = nullptr;
-  bool wanted = false;  // false: zeros for all but DC coefficients
-  BlockTable place = kFirst;
+  bool wanted = false;        // false: zeros for all but DC coefficients
+  BlockTable place = kFirst;  // which of a block's tables this is
 
   // How many ones of the code were consumed before this look-up. Always inlined, see huffman.h.
   [[gnu::always_inline]] std::uint32_t prefix() const noexcept {

@@ -158,9 +158,9 @@ class SplitSegment {
     std::uint32_t mcus = 0;
   };
   struct Part {
-    std::uint64_t end = 0;  // in bits: where the next one began
-    std::uint32_t mcus = 0;
-    std::uint32_t run = 0;   // MCUs under way
+    std::uint64_t end = 0;   // in bits: where the next one began
+    std::uint32_t mcus = 0;  // that were decoded
+    std::uint32_t run = 0;   // MCUs of the run under way
     std::uint64_t step = 0;  // bits to the next guess; doubled each time, so that guesses are few
     std::int16_t* blocks = nullptr;
     std::vector<Mark> marks;  // the first one is where the part began
@@ -194,9 +194,9 @@ class SplitSegment {
   kernels::Strand strand_[kernels::kStrands];  // those that are running come first
   std::size_t place_[kernels::kStrands] = {};  // the number of each strand's part
   std::uint64_t position_ = 0;                 // in bits: all before it is decoded
-  std::uint32_t mcu_ = 0;
-  std::uint32_t dc_[3] = {};
-  std::uint64_t mcu_bits_ = 0;  // mean bits of an MCU in the last round
+  std::uint32_t mcu_ = 0;                      // the MCU that begins there
+  std::uint32_t dc_[3] = {};                   // each component's last DC coefficient before it
+  std::uint64_t mcu_bits_ = 0;                 // mean bits of an MCU in the last round
 };
 
 }  // namespace sluice::baseline

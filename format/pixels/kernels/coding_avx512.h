@@ -2,10 +2,11 @@
 // coefficients become a list of words to look up, at once and without a branch for each, so that no
 // branch prediction has to find the block's end; then the words of many blocks are written.
 
-// Numbers of words, counted from the first table.
+// The numbers of the words to write, counted from the first word of the first table.
 struct WordList {
   static constexpr std::size_t kEnough = 2048;
-  // A block has 64 coefficients and its end; stores are of 32 numbers, four are read at once.
+  // A block adds up to 65 numbers (64 coefficients and its end) to fewer than kEnough, and 32 are
+  // stored at once. PutWords() reads four at once, and fills up the last four.
   std::uint16_t number[kEnough + 65 + 32];
   std::size_t count = 0;
 };
@@ -55,7 +56,7 @@ SLUICE_INLINE bool HasLongRun(std::uint64_t mask) noexcept {
 // Half of a block.
 struct HalfBlock {
   __m512i value;
-  __mmask32 ones, large;  // which are not zero, and which have no words of their own
+  __mmask32 ones, large;  // coefficients that are not zero; those beyond kMaxSmall
 
   SLUICE_INLINE explicit HalfBlock(const std::int16_t* from) noexcept
       : value(_mm512_loadu_si512(from)), ones(_mm512_test_epi16_mask(value, value)) {

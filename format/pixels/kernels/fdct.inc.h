@@ -2,7 +2,7 @@
 // fixed-point arithmetic of libjpeg's accurate integer transform, and so to the same coefficients.
 // Included once for each instruction set.
 
-// One pass over eight vectors. The first keeps kPassBits bits more, the second drops them.
+// One pass over eight vectors. The first pass keeps kPassBits more bits, the second drops them.
 template <class V, bool kFirst>
 SLUICE_INLINE void ForwardPass(V* v) noexcept {
   using W = typename V::Wide;
@@ -44,7 +44,8 @@ SLUICE_INLINE void ForwardPass(V* v) noexcept {
   }
 }
 
-// Transforms the block that begins at `samples`, and the next one, to quantised coefficients.
+// Transforms the block that begins at `samples` and, in vectors that hold two blocks, the next one
+// to quantised coefficients, which go to `a` and `b`.
 template <class V, bool kNatural>
 SLUICE_INLINE void ForwardTransform(const ForwardRow& row, const std::uint8_t* samples,
                                     std::int16_t* a, std::int16_t* b) noexcept {

@@ -11,8 +11,8 @@
 //
 // Included once for each instruction set.
 
-// A block of coefficients in natural order has a spare place after its end (kSpare); a block in
-// zigzag order, in which it is coded, has none.
+// The order of a block's coefficients. A block in natural order has a spare place after its end
+// (kSpare); a block in zigzag order, the order of coding, has none.
 enum BlockOrder { kNaturalOrder, kZigzagOrder };
 
 struct BlockTarget {
@@ -167,7 +167,7 @@ SLUICE_INLINE void FourPoints(const In& even, const In& odd, const Multiply& mul
 template <class V>
 SLUICE_INLINE void TransformToFour(const V* rows, V* columns) noexcept {
   using W = typename V::Wide;
-  W down[4];  // below 2^30, and after the addition as well
+  W down[4];  // below 2^30, also after the addition below
   FourPoints<V>(
       InterleaveLow(rows[0], rows[1]), InterleaveHigh(rows[0], rows[1]),
       [](const auto& a, const auto& factors)
@@ -303,7 +303,8 @@ SLUICE_INLINE void TransformRowReduced(const BlockRow& row) noexcept {
       });
 }
 
-// Up to kMaxRow blocks, so that the transform is one loop over a fixed number of means.
+// Transforms each block of a row to its mean. A row has at most kMaxRow blocks, so the transform is
+// one loop over a fixed number of means.
 template <BlockOrder kOrder>
 SLUICE_INLINE void TransformRowToMeans(const BlockRow& row) noexcept {
   std::int16_t means[kMaxRow] = {};

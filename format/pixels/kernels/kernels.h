@@ -263,6 +263,7 @@ struct StepKernels {
                       float factor);
   // Like blend_lines, where a is each interleaved pixel's own grey (GreyOf).
   void (*saturate_rgb)(std::uint8_t* rgb, std::size_t count, float factor);
+  // The sum of the pixels' greys (GreyOf).
   std::uint64_t (*sum_grey_rgb)(const std::uint8_t* rgb, std::size_t count);
   // Turns the hue of interleaved pixels by -3 to 3 sixths of the colour circle.
   void (*turn_hue_rgb)(std::uint8_t* rgb, std::size_t count, float sixths);

@@ -56,10 +56,10 @@ struct Rgb32 {
   __m256i r, g, b;
 };
 
-// The amounts added to Y for red and for blue depend on one byte each. For all of its 256 values,
-// the rounded high half of a product equals the definition (lines_plain.h): 2 * cr * 22970 / 2^15
-// stands for 91881 * cr / 2^16, and 2 * cb * 29033 / 2^15 for 116130 * cb / 2^16. Green's constants
-// are even, so half of each with a shift of 15 instead of 16 gives the same.
+// The amounts added to Y for red and for blue depend on one byte each, cr or cb. For all 256 values
+// of that byte, the rounded high half of a product equals the definition (lines_plain.h): 2 * cr *
+// 22970 / 2^15 stands for 91881 * cr / 2^16, and 2 * cb * 29033 / 2^15 for 116130 * cb / 2^16.
+// Green's constants are even, so half of each with a shift of 15 instead of 16 gives the same.
 SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr) {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i middle = _mm256_set1_epi16(128);
@@ -241,6 +241,7 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
 
 constexpr bool kRoundsFast = true;
 
+// As lines_plain.h defines it.
 struct Numbers8 {
   __m256 v;
   static SLUICE_INLINE Numbers8 Of(const std::uint8_t* values, const float* scales,

@@ -192,6 +192,7 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
 
 constexpr bool kRoundsFast = true;
 
+// As lines_plain.h defines it.
 struct Numbers8 {
   float32x4_t low, high;
   static SLUICE_INLINE Numbers8 Of(const std::uint8_t* values, const float* scales,

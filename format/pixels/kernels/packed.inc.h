@@ -25,8 +25,8 @@ SLUICE_INLINE std::size_t CountBits(const std::uint8_t* bytes, std::size_t size)
 
 // A row's parts. Each is known to fit into the row.
 struct PackedRow {
-  const std::uint8_t* dc;  // of each block, 16 bits
-  const std::uint8_t* large;
+  const std::uint8_t* dc;     // of each block, 16 bits
+  const std::uint8_t* large;  // the list of large coefficients, up to `end`
   const std::uint8_t* end;
 };
 
@@ -80,7 +80,7 @@ SLUICE_INLINE std::int16_t DcOf(const PackedRow& row, std::uint32_t x) noexcept 
 struct LargeList {
   const std::uint8_t* next;
   const std::uint8_t* end;
-  std::uint32_t block;  // of the next entry; beyond any block after the last entry
+  std::uint32_t block;  // of the next entry; after the last entry, a number that no block has
 
   LargeList(const std::uint8_t* begin, const std::uint8_t* list_end) noexcept
       : next(begin), end(list_end) {
@@ -108,7 +108,8 @@ struct LargeList {
 };
 
 // Expands the first `rows` rows of block x to coefficients in natural order. Few blocks need it.
-// (Inlined, GCC 12 moves halves of registers here by an instruction that valgrind does not know.)
+// (If this were inlined, GCC 12 would use an instruction for halves of registers that valgrind does
+// not know.)
 inline __attribute__((noinline)) void ExpandBlock(const PackedRowJob& job, const PackedRow& row,
                                                   std::uint32_t x, std::uint32_t rows,
                                                   std::int16_t* block) noexcept {

@@ -21,7 +21,7 @@ SLUICE_INLINE void Requantise(const std::int16_t* block, const NewSteps& steps, 
 }
 
 // One pass over eight vectors. The first four become the means of every two of the eight outputs of
-// Pass(). In the second pass, only the lanes of the first four rows count.
+// Pass(). In the second pass (kHalf), only the lanes of the first four rows count.
 template <class V, int kShift, bool kHalf>
 SLUICE_INLINE void MeansPass(V* v) noexcept {
   using W = typename V::Wide;

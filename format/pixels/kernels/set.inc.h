@@ -2,9 +2,10 @@
 // opens a namespace, includes the set's vector_*.h and lines_*.h, and names the set in
 // SLUICE_SET_NAME.
 
-constexpr std::uint8_t kSpare = 64;       // the place of coefficients beyond a block
-constexpr std::size_t kBlockStride = 80;  // 64 coefficients and the spare one, whole vectors
-constexpr std::size_t kSpareBlock = kBlockStride;
+constexpr std::uint8_t kSpare = 64;  // the spare place, where coefficients beyond a block's end go
+// From a block to the next: 64 coefficients and the spare place, rounded up to whole vectors.
+constexpr std::size_t kBlockStride = 80;
+constexpr std::size_t kSpareBlock = kBlockStride;  // the size of a block with its spare place
 constexpr std::size_t kBlockSize = 64;
 
 // In the order of use.

@@ -176,7 +176,7 @@ inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
     }
     first += blocks * kBlockSize;
   }
-  if (!run.wanted) {
+  if (!run.wanted) {  // only DC coefficients were decoded; the others are zero
     for (std::size_t i = 0; i < run.mcus * mcu; i += kBlockSize)
       run.blocks[i] = 0;
     return;

@@ -41,12 +41,13 @@ struct ZigzagOrder {
 };
 inline constexpr ZigzagOrder kZigzag;
 
-// Byte shuffles between the two orders of a block's 16-bit coefficients: they gather each of eight
-// vectors of one order from the whole of the other, or from each of its eight vectors.
+// Byte shuffles between the two orders of a block's 16-bit coefficients. In either order, a block
+// is eight vectors. place[to] gathers vector `to` of the new order from the whole block. from[to][i]
+// gathers the part of vector `to` that lies in vector i of the old order.
 struct ZigzagShuffles {
-  alignas(16) std::uint8_t place[8][16] = {};    // [to]
-  alignas(32) std::uint8_t from[8][8][32] = {};  // [to][from], twice; 0x80 gives zero
-  bool any[8][8] = {};                           // [to][from]: whether it takes anything
+  alignas(16) std::uint8_t place[8][16] = {};
+  alignas(32) std::uint8_t from[8][8][32] = {};  // twice in a row; 0x80 gives zero
+  bool any[8][8] = {};                           // [to][i]: whether there is such a part
   constexpr explicit ZigzagShuffles(bool to_natural) {
     for (auto& to : from) {
       for (auto& vector : to) {
@@ -125,9 +126,9 @@ inline constexpr int k0298 = 2446, k0390 = 3196, k0541 = 4433, k0765 = 6270, k08
                      k1000 = 8192, k1175 = 9633, k1306 = 10703, k1501 = 12299, k1847 = 15137,
                      k1961 = 16069, k2053 = 16819, k2562 = 20995, k3072 = 25172;
 
-// The amount that frequency k adds to the mean of the first two samples, with kConstBits:
-// sqrt(2) cos(k pi / 16) cos(k pi / 8). For odd k also the amount for the third and fourth sample,
-// with cos(3 k pi / 8) instead.
+// kMeans[k][0] is the amount that frequency k adds to the mean of the first two samples, with
+// kConstBits: sqrt(2) cos(k pi / 16) cos(k pi / 8). For odd k, kMeans[k][1] is the amount that it
+// adds to the mean of the third and fourth sample: as before, but with cos(3 k pi / 8).
 inline constexpr std::int16_t kMeans[8][2] = {{}, {10498, 4348}, {7568, 0},  {3686, -8900},
                                               {}, {-2463, 5946}, {-3135, 0}, {-2088, -865}};
 

@@ -86,6 +86,7 @@ struct Vector16x2 {
   // As many values in a row as a vector holds.
   static Vector16x2 LoadRun(const std::int16_t* from) noexcept { return Load(from, from + 8); }
   void StoreRun(std::int16_t* to) const noexcept { std::memcpy(to, lane, sizeof(lane)); }
+  // ExpandRow() for a row of each block.
   static Vector16x2 Expand(const std::uint8_t* a, std::uint8_t mask_a, const std::uint8_t* b,
                            std::uint8_t mask_b) noexcept {
     Vector16x2 r;
@@ -93,6 +94,7 @@ struct Vector16x2 {
     ExpandRow(b, mask_b, r.lane + 8);
     return r;
   }
+  // Sets the first value of each block.
   void SetFirst(std::int16_t a, std::int16_t b) noexcept {
     lane[0] = a;
     lane[8] = b;
@@ -160,6 +162,7 @@ inline Vector16x2 MultiplyHigh(const Vector16x2& a, const Vector16x2& b) noexcep
   return r;
 }
 
+// Two factors in turn, for MultiplyAddPairs().
 template <class V, int kFirst, int kSecond>
 inline V Pairs() noexcept {
   V r;
@@ -195,7 +198,7 @@ inline Wide32x2 MultiplyAddPairs(const Vector16x2& a, const Vector16x2& b) noexc
       [&](int i) { return a.lane[2 * i] * b.lane[2 * i] + a.lane[2 * i + 1] * b.lane[2 * i + 1]; });
 }
 
-// Widens, and shifts left.
+// Widens the first or the last four values of each block, and shifts them left.
 template <int kFirst, int kBits>
 inline Wide32x2 Widen(const Vector16x2& a) noexcept {
   Wide32x2 r;

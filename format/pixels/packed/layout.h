@@ -10,7 +10,7 @@
 
 namespace sluice::packed {
 
-inline constexpr std::uint8_t kForm = 1;  // of layout; the only one so far
+inline constexpr std::uint8_t kForm = 1;  // the form of the layout; there is only one so far
 inline constexpr std::size_t kHeaderBytes = 24;
 inline constexpr std::size_t kTableBytes = 64;
 // Zeros at a payload's end, so that a vector read at any place of a row stays inside.

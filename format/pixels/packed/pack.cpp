@@ -78,7 +78,7 @@ bool TakeTables(const jpeg_decompress_struct& object, Header& header) noexcept {
       numbers[header.tables++] = info.quant_tbl_no;
       std::memcpy(header.table[t], steps, sizeof(steps));
     } else if (std::memcmp(header.table[t], steps, sizeof(steps)) != 0) {
-      return false;  // one table number that got two tables between scans
+      return false;  // the file has redefined the table of this number between scans
     }
     header.component[c].table = static_cast<std::uint8_t>(t);
   }
@@ -289,7 +289,7 @@ class RowParts {
   void AddLarge(std::uint32_t x, unsigned place, int high);
   void PackValues();
 
-  std::vector<std::uint64_t> places_;  // of each block's values
+  std::vector<std::uint64_t> places_;  // by block: a bit for each coefficient that is not zero
   std::vector<std::uint8_t> row_flags_, dc_, masks_, values_, nibbles_, escapes_, large_;
   std::size_t mask_count_ = 0, value_count_ = 0, escape_count_ = 0;
 };

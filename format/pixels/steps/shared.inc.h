@@ -18,7 +18,7 @@ SLUICE_INLINE std::int64_t CoarsePlace(double value) noexcept {
   return static_cast<std::int64_t>(std::floor(value * 65536 + 0.5));
 }
 
-// The source place of the first pixel's centre of the target row whose centre is y.
+// The place in the source of the centre of a target row's first pixel. `y`: the row's centre.
 template <class Map>
 SLUICE_INLINE double RowX(const Map& map, double y) noexcept {
   return map.xx * 0.5 + map.xy * y + map.x0;
@@ -48,7 +48,8 @@ SLUICE_INLINE Pair PairAt(std::int64_t place, std::uint32_t size) noexcept {
           static_cast<std::uint32_t>(from_centre >> (kFine - 11)) & 2047U};
 }
 
-// Mixes one value of the two pixels above and the two below.
+// Mixes four values, two of the row `above` and two of the row `below`: those at `first` and at
+// `second`. The shares are those of `second` and of `below`, in 1/2048.
 SLUICE_INLINE std::uint8_t MixedValue(const std::uint8_t* above, const std::uint8_t* below,
                                       std::size_t first, std::size_t second, std::uint32_t x_share,
                                       std::uint32_t y_share) noexcept {

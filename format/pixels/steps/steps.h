@@ -58,9 +58,8 @@ struct AffineMap {
 AffineMap operator*(const AffineMap& a, const AffineMap& b) noexcept;
 
 // WarpBilinear() and WarpNearest() fill `out`, a different picture of any size with the same
-// channels. Each of its pixels shows the place
-// in `in` that `to_source` maps it to; outside `in`, it is the pixel `fill`. No place may lie
-// farther away than 2^30 pixels.
+// channels. Each pixel of `out` shows the place in `in` that `to_source` maps the pixel to. If the
+// place is outside `in`, the pixel becomes `fill`. No place may lie farther away than 2^30 pixels.
 
 // The bilinear mean of the four pixels around the place; in the half pixel at the edge, the edge
 // pixel itself. Like Pillow's Image.transform(AFFINE, BILINEAR), except that Pillow truncates

@@ -85,6 +85,8 @@ namespace {
 struct Listed {
   CacheEntry entry;
   SharedFolder folder;
+  // When the dataset was last used: its lock's time of modification, since a process that opens the
+  // dataset for writing touches the lock (SparseData). SparseData::Head::used is a size.
   timespec used{};
 };
 
@@ -131,7 +133,7 @@ std::vector<CacheEntry> EntriesOfCache(const fs::path& path) {
 
 std::uint64_t TrimCache(const CacheLock& lock, const std::string& own, std::uint64_t most) {
   const std::vector<Listed> datasets = List(lock.root());
-  std::uint64_t used = 0;
+  std::uint64_t used = 0;  // bytes that all datasets but `own` take
   for (const Listed& dataset : datasets)
     used += dataset.entry.id == own ? 0 : dataset.entry.bytes;
   for (const Listed& dataset : datasets) {

@@ -34,8 +34,8 @@ namespace {
 
 // Each shard's mapping begins at a page; this is the largest usual page size of a machine.
 constexpr std::uint64_t kShardAlignment = 65536;
-// How often a waiting thread checks whether another process has unlocked a piece, and whether its
-// caller still wants the piece.
+// How often a waiting thread checks whether another process has unlocked a piece (kLockPoll), and
+// whether its caller still wants the piece (kGiveUpPoll).
 constexpr std::chrono::milliseconds kLockPoll{4};
 constexpr std::chrono::milliseconds kGiveUpPoll{20};
 
@@ -327,6 +327,8 @@ void RemoteShards::Forget(std::uint64_t piece) {
   LimitSpare();
 }
 
+// Limits the spare pages to half of idle_bytes_, and the bytes by which live_ has become smaller
+// than it was at most: the next burst of pieces will use them.
 void RemoteShards::LimitSpare() {
   data_->SetSpare((idle_bytes_ / 2) + most_live_bytes_ - live_bytes_);
 }
@@ -363,9 +365,9 @@ void RemoteShards::Compare(std::uint64_t piece, Live& live) {
     room_->See(piece, hash);
     counts_.from_cache_bytes += live.bytes;
   } else {
-    // The machine has crashed, or the disk fails, so the piece is fetched again. Where the disk
-    // could not read a page, the guard has put one of zeros into the mapping; EndOverlay() maps the
-    // file there again.
+    // The hashes differ because the machine has crashed or the disk fails. The piece is fetched
+    // again. Where the disk could not read a page, the guard has put a page of zeros into the
+    // mapping; EndOverlay() maps the file there again.
     data_->EndOverlay(live.offset, live.bytes);
     data_->Lock(piece, SparseData::Hold::kNone);
     live.distrusted = true;
@@ -576,7 +578,7 @@ bool RemoteShards::Mend(std::uint32_t shard, std::uint64_t offset, std::uint64_t
     const MutexLock lock(mutex_);
     if (damaged_.count({shard, offset}) > 0) return false;
   }
-  // Another thread may have repaired it.
+  // Another thread may have mended the range already.
   const Bytes there = data_->bytes().subspan(at, bytes);
   const std::vector<std::byte> before(there.begin(), there.end());
   if (passes(before)) return true;

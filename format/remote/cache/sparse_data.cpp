@@ -253,7 +253,7 @@ void SparseData::OpenForWriting(const std::string& id) {
   Map();
   if (alone) Recount();
   if (flock(in_use_.get(), LOCK_SH | LOCK_NB) != 0) Fail(folder_, "cannot be locked", errno);
-  futimens(in_use_.get(), nullptr);  // notes the time of use
+  futimens(in_use_.get(), nullptr);  // notes the time of use, for TrimCache()
 }
 
 // Returns false if there is nothing to read.

@@ -145,8 +145,8 @@ class SparseData {
     std::uint32_t version;
     std::uint32_t zero;
     std::uint64_t pieces;
-    std::uint64_t bytes;
-    std::atomic<std::uint64_t> used;
+    std::uint64_t bytes;              // size of the data: all shards together
+    std::atomic<std::uint64_t> used;  // as SparseData::used()
   };
 
  private:

@@ -142,8 +142,8 @@ void RenewedCredentials::Renew() {
 
 void RenewedCredentials::RenewInBackground() {
   if (renewing_) return;
-  // The old thread holds the mutex to its end, except while it fetches. Since this thread has the
-  // mutex, the old one is about to end.
+  // The old thread holds the mutex to its end, except while it fetches, and then renewing_ is true.
+  // So it is about to end now: renewing_ is false, and this thread has the mutex.
   if (thread_.joinable()) thread_.join();
   try {
     thread_ = std::thread([this] {

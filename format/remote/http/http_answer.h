@@ -31,7 +31,8 @@ struct HttpRequest {
   // learns that the first one may have been served.
   bool fresh_connection = false;
   bool tidies_up = false;  // sent also after HttpLoop::StopCalls()
-  // Time limits for connecting, and for less than 1 KiB a second; 0: the loop's own.
+  // How long connecting may take, and how long less than 1 KiB a second may come; 0: as the loop's
+  // Settings say.
   std::chrono::milliseconds connect_timeout{0};
   std::chrono::milliseconds stall_timeout{0};
 };

@@ -66,11 +66,11 @@ class HttpTransfer {
   const HttpLoop::Ticket ticket_;
   const std::string url_;
   HttpReply reply_;
-  bool linked_ = false;
-  bool muted_ = false;
+  bool linked_ = false;           // whether the handle was given to curl's "multi" interface
+  bool muted_ = false;            // see Mute()
   std::size_t header_bytes_ = 0;  // received
   bool body_began_ = false;
-  bool streamed_ = false;
+  bool streamed_ = false;  // whether the body goes to receiver_.body; otherwise it is collected
   bool too_long_ = false;
   bool no_memory_ = false;
   std::array<char, CURL_ERROR_SIZE> why_{};

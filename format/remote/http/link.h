@@ -86,11 +86,11 @@ class LinkMeasure {
 
  private:
   Clock::time_point window_began_{};
-  std::uint64_t in_window_ = 0;
-  double rate_ = 0;  // bytes per second
-  double delay_ = 0, deviation_ = 0;
-  unsigned first_bytes_ = 0;
-  double read_bytes_ = 0;  // size of a usual read
+  std::uint64_t in_window_ = 0;       // bytes received in this window
+  double rate_ = 0;                   // bytes per second
+  double delay_ = 0, deviation_ = 0;  // of the time to the first byte, in seconds
+  unsigned first_bytes_ = 0;          // how many of these times were noted
+  double read_bytes_ = 0;             // size of a usual read
 };
 
 // Chooses how many transfers a store runs at once.
@@ -150,10 +150,10 @@ class ConnectionCount {
   static constexpr unsigned kWindowsAfterHalving = 8;
 
   unsigned limit_ = kFirst;
-  unsigned proven_ = kFirst;
-  double proven_rate_ = 0;
-  unsigned pause_ = 0;
-  bool first_climb_ = true;
+  unsigned proven_ = kFirst;  // the last number that paid
+  double proven_rate_ = 0;    // bytes per second with that number
+  unsigned pause_ = 0;        // windows to wait before the next step
+  bool first_climb_ = true;   // until a step does not pay, or Halve()
 };
 
 }  // namespace sluice

@@ -104,10 +104,11 @@ class Retries {
 
   RetrySettings settings_;
   Outage* outage_;
-  Clock::time_point progress_;
-  int failures_ = 0;
-  int hops_ = 0;
-  bool renewed_ = false;
+  Clock::time_point progress_;  // when the last byte came, or this object was made
+  // Since then:
+  int failures_ = 0;      // how many waits there were
+  int hops_ = 0;          // how many redirects
+  bool renewed_ = false;  // whether credentials were renewed
 };
 
 }  // namespace sluice

@@ -61,12 +61,12 @@ class RangeReads {
     RangeRead read;
     std::uint64_t order = 0;  // order of Add()
     std::uint64_t given = 0;  // bytes delivered
-    bool begun = false;
-    bool hedged = false;     // whether a second request was sent since the last progress
-    std::string redirected;  // redirect target; empty: the endpoint's URL
+    bool begun = false;       // whether a request was sent
+    bool hedged = false;      // whether a second request was sent since the last progress
+    std::string redirected;   // redirect target; empty: the endpoint's URL
     Retries retries;
-    std::string last_failure;
-    int last_number = 0;
+    std::string last_failure;       // what went wrong with the last request that failed
+    int last_number = 0;            // its errno
     std::vector<Attempt> attempts;  // two at most
   };
   struct Place {  // in the queue
@@ -90,7 +90,7 @@ class RangeReads {
   void StartTicking();
   void NoteEnding(const Reading& reading, Attempt& attempt);
   void Busy(Clock::time_point begun);
-  // Aborts all attempts except one; `except` 0: all.
+  // Aborts all attempts except the one whose transfer is `except`; if that is 0, aborts all.
   void DropAttempts(Reading& reading, HttpLoop::Ticket except);
   Attempt* Find(Ticket ticket, HttpLoop::Ticket transfer, Reading*& reading);
 
@@ -102,12 +102,14 @@ class RangeReads {
 
   std::map<Ticket, Reading> readings_;
   std::set<Place> waiting_;
-  std::set<Ticket> begun_;  // readings for which a request was sent; all others still wait
+  // Readings for which a request was sent; the others wait for their first.
+  std::set<Ticket> begun_;
   std::uint64_t next_order_ = 0;
   unsigned active_ = 0;  // attempts under way
   unsigned ending_ = 0;  // of these, the attempts that end soon
   bool ticking_ = false;
-  bool all_in_use_ = false;       // whether all connections were in use in link_'s window so far
+  // Whether, in link_'s window so far, all connections were in use and more were wanted.
+  bool all_in_use_ = false;
   bool for_credentials_ = false;  // all readings wait for new credentials
   bool given_up_ = false;
   bool closed_ = false;

@@ -63,7 +63,8 @@ std::optional<ListingPage> ParseListing(std::string_view xml) {
   });
   if (!read || !sound || !is_listing || (truncated && page.next.empty())) return std::nullopt;
   if (!truncated) page.next.clear();
-  // The position of EncodingType among the other elements is not specified.
+  // Keys are decoded only now: EncodingType may come after them, since its position among the other
+  // elements is not specified.
   if (escaped) {
     for (ListedObject& listed : page.objects) {
       auto key = DecodedKey(std::move(listed.key));
