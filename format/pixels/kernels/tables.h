@@ -42,8 +42,8 @@ struct ZigzagOrder {
 inline constexpr ZigzagOrder kZigzag;
 
 // Byte shuffles between the two orders of a block's 16-bit coefficients. In either order, a block
-// is eight vectors. place[to] gathers vector `to` of the new order from the whole block. from[to][i]
-// gathers the part of vector `to` that lies in vector i of the old order.
+// is eight vectors. place[to] gathers vector `to` of the new order from the whole block;
+// from[to][i] gathers the part of it that lies in vector i of the old order.
 struct ZigzagShuffles {
   alignas(16) std::uint8_t place[8][16] = {};
   alignas(32) std::uint8_t from[8][8][32] = {};  // twice in a row; 0x80 gives zero
