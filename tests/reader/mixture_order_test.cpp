@@ -20,6 +20,7 @@ DatasetShape ShapeOfSamples(std::uint64_t samples, std::uint64_t block_samples =
       {{samples, (samples + block_samples - 1) / block_samples, block_samples, samples * 1000}});
 }
 
+// A mixture of datasets of these numbers of samples, and the samples of its epochs.
 struct MixedEpochs {
   MixedEpochs(const std::vector<std::uint64_t>& sizes, MixtureParameters parameters,
               Shuffle shuffle = Shuffle::kQuasiRandom) {
@@ -48,6 +49,7 @@ struct MixedEpochs {
   std::shared_ptr<const MixturePlan> plan;
 };
 
+// `samples`: of an epoch; 0: it ends with the first dataset.
 MixtureParameters Weights(std::vector<double> weights, std::uint64_t samples = 0) {
   MixtureParameters parameters{std::move(weights)};
   parameters.lanes = 24;

@@ -19,7 +19,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Raw 8x8 pictures whose pixels all hold `first` + index.
+// Raw 8x8 pictures whose pixels all hold `first` + index, with labels and these fields.
 Dataset WritePlain(const TemporaryFolder& folder, const std::string& name, int count, int first,
                    std::vector<Field> fields = {}) {
   Schema schema{{Field::Image(), Field::Label("label", {"a", "b"})}};

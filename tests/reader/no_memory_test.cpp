@@ -19,7 +19,7 @@ namespace {
 // A single request for more than this fails.
 std::atomic<std::size_t> most_memory{std::numeric_limits<std::size_t>::max()};
 // The request after `until_refused` others fails, whatever its size (negative: none fails). From
-// then on, every request number `then_each` fails (0: no other request fails).
+// then on, one in `then_each` requests fails (0: no other request fails).
 std::atomic<long> until_refused{-1};
 std::atomic<long> then_each{0};
 

@@ -18,7 +18,7 @@ std::vector<std::int64_t> TagsOf(std::uint64_t i) {
   return tags;
 }
 
-// The classes as a variable-length field, and as an array of four filled with -1. `stray` is
+// The classes as a variable-length field, and as an array of four filled up with -1. `stray` is
 // appended to the variable-length field of sample 6.
 Dataset WriteTags(const TemporaryFolder& folder, const std::vector<std::int64_t>& stray = {}) {
   const std::filesystem::path path = folder / "tags";

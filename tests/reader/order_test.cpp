@@ -30,6 +30,7 @@ DatasetShape Equal(std::uint64_t shards, std::uint64_t samples, std::uint32_t bl
   return DatasetShape(std::vector(shards, ShardOf(samples, block_samples)));
 }
 
+// Shards of 1 to 90 samples in blocks of 8; every seventh has blocks of 5.
 DatasetShape Uneven() {
   std::vector<DatasetShape::Shard> shards;
   RandomStream random(3, static_cast<Purpose>(999), 0);

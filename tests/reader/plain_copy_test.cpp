@@ -61,6 +61,7 @@ std::vector<PlayedRow> RowsOf(Loader& loader, std::uint64_t epoch) {
   return rows;
 }
 
+// Whether a loader with these options copies images in chunks.
 bool Serves(const Dataset& dataset, const LoaderOptions& options) {
   return PlainCopy::Serves(LoaderSetup(dataset, options).recipe);
 }

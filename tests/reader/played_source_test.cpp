@@ -123,6 +123,7 @@ std::uint64_t NumberOf(const Dataset& dataset, const std::string& key) {
   return *number;
 }
 
+// Moves the time at which the file was last written.
 void SetTime(const fs::path& file, int seconds) {
   fs::last_write_time(file, fs::last_write_time(file) + std::chrono::seconds(seconds));
 }

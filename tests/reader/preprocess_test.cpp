@@ -56,6 +56,7 @@ void CheckAllRows(const Dataset& dataset, const std::string& steps, Layout layou
   }
 }
 
+// Steps whose results are fixed, as in validation.
 const char* const kValidations[] = {"short:48,center:32",
                                     "short:70:area,center:64x40,normalize",
                                     "crc:32,normalize:f16",
