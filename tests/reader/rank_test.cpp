@@ -170,8 +170,8 @@ TEST_CASE("Ranks that would all get no batch are refused with advice") {
 TEST_CASE(
     "An epoch whose deal of whole shards leaves a rank without a batch is refused when it begins") {
   const TemporaryFolder folder;
-  // Shards of about 10, 10 and 30 samples. Each of two ranks gets at least 20 samples, but if the
-  // large shard is dealt last, one rank gets only 10.
+  // Shards of about 10, 10 and 30 samples. Each of two ranks gets at least 20 samples, unless the
+  // large shard is dealt last: then one rank gets only 10.
   DatasetWriter writer(folder / "d", {{Field::Label(), Field::Bytes("blob")}}, {"d", 1'000'000, 1});
   for (int i = 0; i < 50; ++i) {
     SampleBuilder sample = writer.NewSample(std::to_string(i));

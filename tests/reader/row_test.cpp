@@ -39,6 +39,7 @@ LoaderOptions DrawingOptions(std::size_t batch_size, unsigned threads) {
   return options;
 }
 
+// Checks that the epoch has as many rows as wanted, and that Row() makes each of them.
 void CheckRows(Loader& loader, std::uint64_t epoch, std::size_t wanted) {
   std::size_t rows = 0;
   for (const Batch& batch : loader.Epoch(epoch)) {

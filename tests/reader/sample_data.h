@@ -51,9 +51,10 @@ inline std::filesystem::path WriteJpegDataset(const TemporaryFolder& folder, int
   return path;
 }
 
-inline constexpr std::uint64_t kPictureBytes = 64 * 64 * 3;  // pixels of a WriteLargerDataset
+inline constexpr std::uint64_t kPictureBytes = 64 * 64 * 3;  // in WriteLargerDataset()
 
-// `count` raw pictures of 64x64; blocks of 16, about 200 kB.
+// `count` raw pictures of 64x64 whose pixels all hold index % 256, with label index % 2 and key
+// "key-INDEX"; blocks of 16, about 200 kB.
 inline std::filesystem::path WriteLargerDataset(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "larger";
   DatasetWriter writer(path, {{Field::Image(), Field::Label("label", {"a", "b"})}},

@@ -19,6 +19,7 @@ struct SortedAnimals {
 
   SortedAnimals() {
     WriteClasses(folder / "source", 4, 40, 30);
+    // Without an order to draw, a seed is refused.
     REQUIRE(Sluice({"convert", (folder / "source").string(), data, "--keep-order", "--seed=0"})
                 .exit_code == 2);
     REQUIRE(

@@ -240,7 +240,7 @@ TEST_CASE("a preview says which pictures are damaged and shows the others") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
   WriteDataset(data, 4, 50, 50);
-  // Changes the pixels of the sample in the middle of the shard.
+  // Changes a pixel of the first sample, which is red: its bytes are 200, 0, 0 again and again.
   const std::filesystem::path shard = folder / "data" / "shard-00000.sluice";
   {
     std::fstream stream(shard, std::ios::binary | std::ios::in | std::ios::out);

@@ -13,6 +13,7 @@ namespace sluice::test {
 
 namespace {
 
+// A dataset of two shards for a test to damage, and what it holds while it is whole.
 struct DamagedAnimals {
   TemporaryFolder folder;
   std::string data = (folder / "data").string();

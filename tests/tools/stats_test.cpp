@@ -41,7 +41,7 @@ TEST_CASE("stats gives mean and deviation of each channel, sizes and class count
 
 namespace {
 
-// A dataset with a field of every kind, and its stats.
+// A dataset of images, labels, numbers, texts and bytes, and its stats.
 struct FieldsOfEachKind {
   TemporaryFolder folder;
   std::string data = (folder / "data").string();

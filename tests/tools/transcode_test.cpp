@@ -44,6 +44,7 @@ bool AllAre(Codec codec, const std::map<std::string, Stored>& stored) {
   });
 }
 
+// A folder of datasets whose images have several forms. Called with a name, gives the path there.
 struct Forms {
   TemporaryFolder folder;
   std::string operator()(const std::string& name) const { return (folder / name).string(); }

@@ -33,6 +33,7 @@ std::vector<std::string> Listed(const std::string& help, const std::string& begi
   return names;
 }
 
+// All commands except completion, which takes no path.
 std::vector<std::string> CommandsOf(const std::string& program) {
   const std::string help = Run(program, {"--help"}).out;
   const std::size_t begin = help.find("Subcommands:");
