@@ -14,6 +14,7 @@ const DatasetShape& Shape() {
   return shape;
 }
 
+// A stream of batches of this size over that shape.
 struct Stream {
   explicit Stream(std::size_t batch_size, std::optional<ResumePoint> resume_from = {},
                   DealOptions options = {})
