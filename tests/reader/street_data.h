@@ -30,8 +30,8 @@ inline std::uint8_t PixelAt(std::uint64_t i, std::uint32_t x, std::uint32_t y) {
   return static_cast<std::uint8_t>((x * 16 + y + i) % 256);
 }
 
-// Raw pictures of 16 x 12. Sample i has i % 4 points and boxes, of classes 100 i + 0, 1, ..., a blob
-// of 40 i bytes, no caption if i % 3 == 0, and no mask if i % 11 == 10.
+// Raw pictures of 16 x 12. Sample i has i % 4 points and boxes, of classes 100 i + 0, 1, ..., a
+// blob of 40 i bytes, no caption if i % 3 == 0, and no mask if i % 11 == 10.
 inline std::filesystem::path WriteStreet(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "street";
   DatasetWriter writer(path, StreetSchema(), {"street", 1'000'000, 8});
