@@ -384,7 +384,7 @@ TEST_CASE("Invalid choices of fields are refused with advice") {
   options.transform = {Resize(4)};
   CHECK_THAT(refusal(options), ContainsSubstring("chooses no image"));
   options.output.fields = {"boxes"};
-  CHECK_THAT(refusal(options), ContainsSubstring("transformed together with an image"));
+  CHECK_THAT(refusal(options), ContainsSubstring("transformed together with image \"image\""));
   options.output.fields = {"label"};
   options.transform = {};
   options.output.image = "image";
