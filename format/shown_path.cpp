@@ -9,7 +9,8 @@ namespace {
 
 // The characters that end a URL in a text: a URL contains none of them.
 constexpr std::string_view kAfterUrl = " \t\r\n\"`<>";
-// A message's punctuation after a URL is not part of it: "http://host/data?x: cannot be opened".
+// One of these at the end of a URL is the message's punctuation, and not part of the URL:
+// "http://host/data?x: cannot be opened".
 constexpr std::string_view kPunctuation = ":,;.)";
 // An apostrophe before one of these closes a quotation, as in a printed list: ['http://host/a'].
 constexpr std::string_view kAfterQuote = ":,;.)]}";

@@ -59,7 +59,8 @@ std::size_t ReadAt(const FileHandle& file, const std::filesystem::path& path, st
 void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
               std::vector<std::byte>& content);
 
-// When a page is touched, the kernel reads its neighbours, too (kNormal), or only that page.
+// When a page is touched, the kernel reads its neighbours, too (kNormal), or only that page
+// (kPageByPage).
 enum class MapAdvice { kNormal, kPageByPage };
 
 // Identifies a file, whichever of its names was used.

@@ -364,7 +364,7 @@ class ShardFile {
   std::shared_ptr<const ShardSchema> schema_;
   std::shared_ptr<ShardParts> parts_;
   MappedFile file_;
-  ShardFrame frame_;                      // of parts_; includes rests that were brought
+  ShardFrame frame_;                      // what opening the shard has brought from parts_
   std::vector<ShardParts::Held> opened_;  // parts that opening the shard has brought
   ShardHeader header_;
   ShardTail tail_;
@@ -376,7 +376,8 @@ class ShardFile {
   Id128 digest_;
   // One bit a block: whether its header and table have been verified.
   mutable std::vector<std::atomic<std::uint64_t>> verified_;
-  mutable std::atomic<std::uint64_t> verified_sections_{0};  // the same for the first 64 sections
+  // One bit for each of the first 64 sections: whether its checksum has been compared.
+  mutable std::atomic<std::uint64_t> verified_sections_{0};
   // The file's modification time as of the last comparison of the directory.
   mutable std::atomic<std::int64_t> written_at_{0};
   mutable std::atomic<bool> overwritten_{false};

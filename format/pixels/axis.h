@@ -70,8 +70,8 @@ bool CopiesPixels(const Span& span) noexcept;
 kernels::WeightRule WeightRuleOf(const ComponentAxis& axis, bool mirrored) noexcept;
 
 // The samples and weights of each output of an axis: a run of `taps` samples, counted from the
-// axis' own `first`, and their weights. Keeps its memory. Make() does nothing for the same axis as
-// before, since the next picture, or Cr after Cb, may need the same.
+// axis' own `first`, and their weights. Keeps its memory. Make() does nothing if the axis is the
+// same as before, as it may be for the next picture, or for Cr after Cb.
 class AxisWeights {
  public:
   void Make(const kernels::Kernels& set, const ComponentAxis& axis, bool mirrored);

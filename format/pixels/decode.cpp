@@ -68,7 +68,7 @@ std::uint32_t ReductionFor(const Region& region, const ImagePayload& payload,
 }
 
 bool SpanIsSound(const Span& span, std::uint32_t size) {
-  constexpr double kRounding = 1e-6;  // of starts and lengths, which are computed; in pixels
+  constexpr double kRounding = 1e-6;  // in pixels: starts and lengths are results of computations
   return Inside(span.at, span.out, span.target) && span.bound_length > 0 &&
          Inside(span.bound, span.bound_length, size) && span.length > 0 &&
          span.start >= span.bound &&

@@ -106,7 +106,7 @@ inline std::size_t Ycc420Values(std::uint32_t width, std::uint32_t height) noexc
 
 // Checks what an image's entry says against its codec, and against the size of raw pixels or of a
 // zstd frame's content. Reads no more of the payload than a frame's header. Decode() begins with
-// it.
+// this check.
 Defect CheckStored(const ImagePayload& payload) noexcept;
 
 class PayloadDecoder {

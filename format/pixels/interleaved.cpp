@@ -67,7 +67,8 @@ void MirrorRow(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_
   }
 }
 
-// Up to kernels::kSlack bytes beyond the end of each of `rows` may be written.
+// Splits pixels into a row of each channel. May write up to kernels::kSlack bytes beyond the end of
+// each row.
 void SplitRow(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_t pixels,
               std::uint32_t channels, std::uint8_t* const* rows) {
   if (channels == 3) return set.split_rgb(in, pixels, rows[0], rows[1], rows[2]);

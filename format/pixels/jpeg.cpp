@@ -157,6 +157,8 @@ struct JpegPlanes::State {
   void DecodeRows(bool all);
 };
 
+// Lays out the planes, and memory for a row of MCUs. False if the picture's size is not a whole
+// multiple of a component's.
 bool JpegPlanes::State::LayOut(const Region& whole, const DecodePolicy& policy) {
   const jpeg_decompress_struct& object = jpeg.object;
   for (std::uint32_t c = 0; c < components; ++c) {

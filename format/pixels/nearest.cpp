@@ -51,7 +51,7 @@ void NearestSampler::SampleUpright(const MaskView& mask, const Region& region, P
   columns_.resize(region.x.out);
   for (std::uint32_t x = 0; x < region.x.out; ++x)
     columns_[x] = Nearest(region.x, x, mask.width);
-  // A planar target is one picture of one channel for each channel.
+  // In a planar target, each channel is a picture of its own (a part); otherwise there is one part.
   const bool planar = order == PixelOrder::kPlanar;
   const std::size_t parts = planar ? mask.channels : 1;
   const std::size_t run = planar ? value : pixel;

@@ -14,7 +14,8 @@
 
 namespace sluice {
 
-// A source interval, in source pixels, spread over `out` output pixels; mirrored if asked.
+// A source interval, in source pixels, spread over `out` output pixels, the last one first if
+// `mirrored`.
 struct Axis {
   double start = 0;   // of the interval: 0 is the left (upper) edge of the first pixel
   double length = 0;  // > 0; may reach beyond the source, whose outermost pixels then repeat

@@ -1,5 +1,6 @@
 // One thread serves all reads of ranges, the most urgent first, as a store's connections would.
-// Cancel() waits for a read that is being served, so that its receiver is not called afterwards.
+// If a read is being served, Cancel() waits until that has ended, so that the read's functions are
+// not called afterwards.
 #include "format/remote/local_store.h"
 
 #include <algorithm>

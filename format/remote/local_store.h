@@ -48,7 +48,7 @@ class LocalStore : public ObjectStore {
   mutable Mutex mutex_;
   Condition changed_;
   bool stopping_ GUARDED_BY(mutex_) = false;
-  std::deque<Asked> queue_ GUARDED_BY(mutex_);  // by urgency
+  std::deque<Asked> queue_ GUARDED_BY(mutex_);  // sorted by urgency
   std::uint64_t tickets_ GUARDED_BY(mutex_) = 0;
   std::uint64_t serving_ GUARDED_BY(mutex_) = 0;  // ticket of the read being served; 0: none
   bool serving_cancelled_ GUARDED_BY(mutex_) = false;

@@ -24,8 +24,8 @@ struct DurationHistogram {
 
   // The end of a bucket, in seconds; infinite for the last.
   static double EndSeconds(std::size_t bucket) noexcept;
-  // The duration that the share `q` of all durations (0 to 1) do not exceed, in seconds: the place
-  // in its bucket is interpolated. 0 if nothing was counted; 134 s if it is in the last bucket.
+  // The duration, in seconds, that a share `q` (0 to 1) of all durations do not exceed. It is
+  // interpolated within its bucket. 0 if nothing was counted; 134 s if it is in the last bucket.
   double QuantileSeconds(double q) const noexcept;
   double p50_seconds() const noexcept { return QuantileSeconds(0.5); }   // the median
   double p95_seconds() const noexcept { return QuantileSeconds(0.95); }  // 1 in 20 took longer

@@ -34,11 +34,11 @@ class WorkFolder {
   void Keep() noexcept { keep_ = true; }
   // Removes all that is in it but the mark. Throws Error(kIo).
   void Empty() const;
-  // Removes only the mark, since all other files are finished. Nothing else may be called then.
-  // Throws Error(kIo).
+  // Removes only the mark, since all other files are finished. Nothing else may be called
+  // afterwards. Throws Error(kIo).
   void Finish();
-  // Removes the folder with all that is in it, the mark last. Nothing else may be called then.
-  // Throws Error(kIo).
+  // Removes the folder with all that is in it, the mark last. Nothing else may be called
+  // afterwards. Throws Error(kIo).
   void Remove();
 
  private:

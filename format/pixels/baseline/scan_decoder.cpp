@@ -67,8 +67,8 @@ bool ScanDecoder::FindTables() {
   return true;
 }
 
-// Makes the look-ups for decoding one segment after another. `skips`: whether MCUs are left out, or
-// of a component all but the DC coefficients.
+// Makes the look-ups for decoding one segment after another. `skips`: whether blocks are skipped,
+// because their MCUs are not wanted, or only the DC coefficients of their component.
 void ScanDecoder::FindLookUps(bool skips) {
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     for (const std::size_t kind : {0, 1}) {

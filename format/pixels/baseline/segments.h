@@ -10,9 +10,9 @@
 
 namespace sluice::baseline {
 
-// Zeros after the bytes of a segment. They are more than the longest coded MCU (six blocks of 64
-// symbols of 26 bits), so a decoder that checks its position after every MCU never leaves the
-// buffer.
+// The number of zeros after the bytes of a segment. The longest coded MCU has fewer bytes (it has
+// six blocks of 64 symbols of 26 bits), so a decoder that checks its position after every MCU never
+// leaves the buffer.
 inline constexpr std::size_t kSegmentPadding = 1312;
 
 // The entropy-coded part of a scan, cut at its restart markers (T.81, B.1.1.5 and F.1.2.3).

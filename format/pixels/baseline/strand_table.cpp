@@ -266,7 +266,7 @@ namespace {
 struct StandardTables {
   HuffmanTable dc[kStandardTables], ac[kStandardTables];
   BlockTables wanted[kStandardTables], skipped[kStandardTables];
-  StrandValues values[1 << 11];  // after the tables
+  StrandValues values[1 << 11];  // must lie after the tables: see StrandEntry::values
 
   StandardTables() {
     static_assert(sizeof(wanted) + sizeof(skipped) + sizeof(values) <=

@@ -172,7 +172,7 @@ class OwnTables {
   static constexpr std::size_t kMax = 3;
   struct Store {
     BlockTables of[kMax];
-    StrandValues values[1 << 12];  // after the tables
+    StrandValues values[1 << 12];  // must lie after the tables: see StrandEntry::values
   };
   static_assert(sizeof(Store) <= std::size_t{UINT16_MAX} * kValuesUnit);
   // The codes that tables were made from.

@@ -96,10 +96,10 @@ class Strands {
     std::vector<std::uint8_t> bytes;
     std::size_t size = 0;  // of the segment
     WantedSegment segment;
-    std::uint32_t next_mcu = 0;  // after the run
+    std::uint32_t next_mcu = 0;  // the first one after the run
     kernels::BlockRun run;
-    std::int16_t* blocks = nullptr;
-    std::uint32_t dc[3] = {};
+    std::int16_t* blocks = nullptr;  // of the run: one of Blocks::of
+    std::uint32_t dc[3] = {};        // each component's last DC coefficient before the run
   };
   struct Blocks {
     // Coefficients of each strand's run; zeros between runs.
@@ -158,7 +158,7 @@ class SplitSegment {
     std::uint32_t mcus = 0;
   };
   struct Part {
-    std::uint64_t end = 0;   // in bits: where the next one began
+    std::uint64_t end = 0;   // in bits: where the next part began
     std::uint32_t mcus = 0;  // that were decoded
     std::uint32_t run = 0;   // MCUs of the run under way
     std::uint64_t step = 0;  // bits to the next guess; doubled each time, so that guesses are few

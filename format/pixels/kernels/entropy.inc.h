@@ -157,8 +157,8 @@ SLUICE_INLINE void SkipBlock(BitReader& in, const baseline::HuffmanTable& ac,
       in.Refill();
       continue;
     }
-    // Taking several symbols at once was right only if all but the last surely lie inside the
-    // block.
+    // A skip takes several symbols at once. That was right only if all of them before the last
+    // certainly lie inside the block; otherwise they are taken one by one.
     if (skip != baseline::kNoSkip && (k == 63 || (k & 127) < 63)) return;
     k -= skip >> 8;
     in = before;
@@ -199,7 +199,7 @@ inline __attribute__((noinline)) void TransformOrWait(const BlockTarget& target,
 template <BlockOrder kOrder>
 inline void TransformMcus(const SegmentJob& job, std::int16_t* blocks, std::size_t stride,
                           std::uint32_t x, std::uint32_t y, std::uint32_t mcus) noexcept {
-  std::size_t mcu = 0;  // from an MCU to the next
+  std::size_t mcu = 0;  // coefficients from an MCU to the next
   for (std::uint32_t c = 0; c < job.components; ++c)
     mcu += job.component[c].across * job.component[c].down * stride;
   BlockTarget waiting = {};

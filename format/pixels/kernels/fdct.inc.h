@@ -1,6 +1,6 @@
 // Forward DCT of 8x8 blocks and quantisation: the algorithm of idct.inc.h run the other way, in the
-// fixed-point arithmetic of libjpeg's accurate integer transform, and so to the same coefficients.
-// Included once for each instruction set.
+// fixed-point arithmetic of libjpeg's accurate integer transform, so that the coefficients are
+// those of libjpeg. Included once for each instruction set.
 
 // One pass over eight vectors. The first pass keeps kPassBits more bits, the second drops them.
 template <class V, bool kFirst>

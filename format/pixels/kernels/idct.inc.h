@@ -1,7 +1,7 @@
 // Inverse DCT of 8x8 blocks: the algorithm of Loeffler, Ligtenberg and Moschytz (1989) with twelve
 // multiplications, in the fixed-point arithmetic of libjpeg's accurate integer transform (13 bits
-// of constants, two more bits kept between the passes), and so to the same bytes. The output is
-// stored by columns, which saves one of the two transpositions.
+// of constants, two more bits kept between the passes), so that the bytes are those of libjpeg. The
+// output is stored by columns, which saves one of the two transpositions.
 //
 // At a reduced size the N x N lowest frequencies go through an N-point transform, as in the scaled
 // transforms of libjpeg 7 and later. The result shows the 8x8 block as N x N larger pixels. The

@@ -95,17 +95,18 @@ struct SegmentJob {
   std::uint32_t first_mcu = 0, last_mcu = 0;  // [first, last) in scan order
   std::uint32_t mcus_across = 0;
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // the window, in MCUs
-  bool whole = false;            // the segment ends with the last MCU: nothing may follow it
-  bool transform = true;         // false leaves the planes unchanged: for measurements
-  Recoding* recoding = nullptr;  // instead of samples in planes, if not null; all MCUs are wanted
+  bool whole = false;     // the segment ends with the last MCU: nothing may follow it
+  bool transform = true;  // false leaves the planes unchanged: for measurements
+  // If not null: what the coefficients become instead of samples in planes; all MCUs are wanted.
+  Recoding* recoding = nullptr;
 };
 
 // A decoder at one of several places of a scan, all of which are decoded side by side
-// (baseline/strands.h). The blocks of its run go to `out`.
+// (baseline/strands.h). The blocks of its run go to `out`, at multiples of baseline::kBlockBytes.
 struct Strand {
   std::uint64_t bits = 1;            // as in StrandState (strands.inc.h); 1: none known
   const std::uint8_t* in = nullptr;  // unstuffed, with kSlack bytes after `limit`
-  std::int16_t* out = nullptr;       // zeros; see baseline::kBlockBytes
+  std::int16_t* out = nullptr;       // the next coefficient's place; zeros up to `end`
   const baseline::StrandTable* const* next = nullptr;  // each block's tables, then StrandHalt()
   const std::int16_t* end = nullptr;                   // of the run; a block of zeros follows
   const std::uint8_t* limit = nullptr;                 // the last address that `in` may get
@@ -116,7 +117,7 @@ inline constexpr std::size_t kStrands = 3;
 
 // A run of a segment's MCUs whose blocks were decoded by a strand: all wanted or none.
 struct BlockRun {
-  std::int16_t* blocks = nullptr;  // with differences for DC; zeros are left behind
+  std::int16_t* blocks = nullptr;  // with differences of DC coefficients; becomes zeros
   std::uint32_t first_mcu = 0, mcus = 0;
   bool wanted = true;
   std::uint32_t* dc = nullptr;  // each component's last DC coefficient
@@ -256,8 +257,8 @@ struct LineKernels {
 
 // The steps of transforms, which change decoded pixels. They read and write nothing beyond `count`.
 struct StepKernels {
-  // a + factor * (b - a), clamped to 0 .. 255, fractions dropped: b is data[i], and a is `base` or
-  // from[i].
+  // data[i] becomes a + factor * (b - a), clamped to 0 .. 255, fractions dropped. b: its old value;
+  // a: `base` or from[i].
   void (*blend_with)(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor);
   void (*blend_lines)(const std::uint8_t* from, std::uint8_t* data, std::size_t count,
                       float factor);

@@ -1,6 +1,6 @@
 // The kernels for AVX2, F16C, BMI2 and MOVBE. Only this file and kernels_avx512.cpp are compiled
-// for these instructions. So it uses no inline function of the standard library: the linker could
-// take this file's copy of the function for the whole program.
+// for these instructions. So they use no inline function of the standard library: the linker could
+// take their copy of such a function for the whole program.
 #include <cstring>
 
 #include <immintrin.h>

@@ -99,7 +99,7 @@ SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const
 // place i in one group only, and one shuffle serves all three groups.
 struct InterleaveTable {
   alignas(32) signed char pick[3][32] = {};    // by colour, twice for the two halves of a vector
-  alignas(32) signed char unpick[3][32] = {};  // the reverse
+  alignas(32) signed char unpick[3][32] = {};  // by colour: puts the picked bytes back
   alignas(32) signed char third[2][32] = {};   // ones where i % 3 is 0, or 1
   constexpr InterleaveTable() {
     for (int i = 0; i < 32; ++i) {

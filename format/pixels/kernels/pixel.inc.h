@@ -54,8 +54,9 @@ SLUICE_INLINE std::uint8_t ChannelAt(float hue, float own, float high, float ran
 // ChannelAt()'s parameter `own` for each channel.
 constexpr float kRedAt = 5.0F, kGreenAt = 3.0F, kBlueAt = 1.0F;
 
-// A mean of nine values, the middle one counted five times, from their sum plus 6 for rounding: a
-// thirteenth of it. 5042 / 65536 is slightly more than 1/13, too little to matter below 3322.
+// The mean of nine values, of which the middle one counts five times: a thirteenth of `sum`, which
+// is their sum plus 6 for rounding. 5042 / 65536 is slightly more than 1/13, but gives the same
+// result for sums below 3322.
 SLUICE_INLINE std::uint8_t SmoothValue(std::uint16_t sum) {
   return static_cast<std::uint8_t>(std::uint32_t{sum} * 5042U >> 16);
 }

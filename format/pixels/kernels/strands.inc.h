@@ -131,8 +131,8 @@ inline void RunStrandsOf(Strand* strands) noexcept {
     const std::size_t by_code = RunToSymbol<kCount>(strands);
     if (by_code == kCount) return;
     TakeSymbol(strands[by_code]);
-    // The limits are checked here too: however often symbols are taken by their codes, no strand
-    // may run on beyond its limit.
+    // RunToSymbol() may return before it compares the strands with their limits. However often that
+    // happens, no strand may run on beyond its limit, so the limits are checked here, too.
     for (std::size_t i = 0; i < kCount; ++i) {
       if (IsDone(strands[i])) return;
     }

@@ -89,10 +89,10 @@ inline constexpr ZigzagPlaces kZigzagPlaces;
 struct ZigzagFours {
   // The first positions of three runs of eight coefficients, which together hold all 16.
   static constexpr unsigned kParts[3] = {0, 8, 17};
-  alignas(16) std::uint8_t place[2][16] = {};    // [to]: bytes of the 32
+  alignas(16) std::uint8_t place[2][16] = {};    // [to], from the block's first 32 coefficients
   alignas(32) std::uint8_t from[2][3][32] = {};  // [to][part], twice; 0x80 gives zero
-  // For two blocks at once, the first 32 coefficients of `b` counted after those of `a`: the places
-  // for both blocks' first vectors, then for both blocks' second vectors.
+  // For two blocks at once: where the coefficients of both first vectors are, then those of both
+  // second vectors. Places 0 to 31 are in the first block, 32 to 63 in the second.
   alignas(64) std::uint16_t pair[32] = {};
   constexpr ZigzagFours() {
     for (auto& to : from) {

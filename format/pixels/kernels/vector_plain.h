@@ -306,7 +306,7 @@ inline Vector16x2 TransformToTwo(const Vector16x2& square) noexcept {
   Vector16x2 r;
   for (int block = 0; block < 16; block += 8) {
     const std::int16_t* const in = square.lane + block;
-    const std::int32_t sums[2] = {in[0] + in[1] + 4, in[2] + in[3]};  // of both rows
+    const std::int32_t sums[2] = {in[0] + in[1] + 4, in[2] + in[3]};  // one for each row
     const std::int32_t differences[2] = {in[0] - in[1] + 4, in[2] - in[3]};
     const std::int32_t out[4] = {sums[0] + sums[1], sums[0] - sums[1],
                                  differences[0] + differences[1], differences[0] - differences[1]};

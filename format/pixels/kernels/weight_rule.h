@@ -23,9 +23,9 @@ struct WeightRule {
 // same everywhere.
 inline constexpr std::uint32_t kWeightGroup = 32;
 
-// An output of more taps than this, as of a reduction by more than 256, has weights so small that
-// cutting off a part of each product, or rounding each weight by itself, shows in the result. Then
-// products are summed whole, and the rounding of a weight is carried to the next one.
+// An output of more taps than this (in a reduction by more than 256) has weights so small that it
+// shows in the result if a part of each product is cut off, or each weight is rounded by itself. So
+// products are then summed whole, and what rounding cuts off a weight is added to the next one.
 inline constexpr std::uint32_t kManyTaps = 512;
 
 }  // namespace sluice::kernels

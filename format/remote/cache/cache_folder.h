@@ -15,8 +15,9 @@ namespace sluice {
 // The files of a dataset's subfolder, which is named by the dataset's id.
 inline constexpr const char* kCacheData = "data";     // the shards, one after another; sparse
 inline constexpr const char* kCacheTable = "pieces";  // which pieces are there
-// The dataset's lock. Each process that uses the dataset holds it, shared. (The cache's own lock
-// has the same name, in the cache's folder.)
+// The dataset's lock. Each process that uses the dataset holds the lock, shared. When the process
+// opens the dataset, it touches the lock if it may write there, so the lock's time of modification
+// is the time of the last use. (The cache's own lock has the same name, in the cache's folder.)
 inline constexpr const char* kCacheLock = "lock";
 inline constexpr char kCacheMagic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'P', 'C'};
 inline constexpr std::uint32_t kCacheVersion = 2;

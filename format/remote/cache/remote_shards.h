@@ -42,7 +42,7 @@ struct PieceFetch {
     std::uint64_t piece = 0;
     std::uint64_t offset = 0;  // in the mapping of all shards
     std::uint64_t bytes = 0;
-    bool overlay = false;
+    bool overlay = false;  // whether it goes to memory over its place in the cache
   };
   std::uint32_t shard = 0;
   std::vector<Part> parts;
@@ -170,8 +170,8 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
 
   const std::shared_ptr<ObjectStore> store_;
   std::vector<std::string> objects_;        // by shard
-  std::vector<std::uint64_t> bases_;        // by shard: offset in the mapping
-  std::vector<std::uint64_t> first_piece_;  // by shard, and one more
+  std::vector<std::uint64_t> bases_;        // by shard: offset in the mapping; then its size
+  std::vector<std::uint64_t> first_piece_;  // by shard; then the number of all pieces
   std::vector<std::uint64_t> shard_bytes_;
   const std::uint64_t idle_bytes_;
   std::unique_ptr<SparseData> data_;
@@ -183,17 +183,17 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   std::uint64_t most_live_bytes_ GUARDED_BY(mutex_) = 0;  // since live_ was last empty
   // Without a cache: the pieces that are not held, by next use.
   std::set<std::pair<std::uint64_t, std::uint64_t>> idle_ GUARDED_BY(mutex_);
-  std::uint64_t idle_now_ GUARDED_BY(mutex_) = 0;  // bytes of the idle pieces
-  std::vector<std::uint64_t> to_read_ GUARDED_BY(mutex_);
-  std::list<std::shared_ptr<PieceFetch>> fetches_ GUARDED_BY(mutex_);
+  std::uint64_t idle_now_ GUARDED_BY(mutex_) = 0;          // bytes of the idle pieces
+  std::vector<std::uint64_t> to_read_ GUARDED_BY(mutex_);  // pieces that the next Flush() requests
+  std::list<std::shared_ptr<PieceFetch>> fetches_ GUARDED_BY(mutex_);  // requests under way
   std::vector<std::string> etags_ GUARDED_BY(mutex_);  // by shard; empty: not known yet
   // Ranges of shards that failed a check, and did so again when they were fetched again: they are
   // damaged in the store.
   std::set<std::pair<std::uint32_t, std::uint64_t>> damaged_ GUARDED_BY(mutex_);
-  std::uint64_t tick_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t tick_ GUARDED_BY(mutex_) = 0;  // counts uses after which the next one is unknown
   Counts counts_ GUARDED_BY(mutex_);
   std::optional<CacheRoom> room_;  // only with a cache; calls need the mutex
-  LostPages lost_;
+  LostPages lost_;                 // pages of the cache that the disk could not read
 };
 
 }  // namespace sluice

@@ -69,7 +69,7 @@ class RenewedCredentials {
   Time fetched_ GUARDED_BY(mutex_);                  // when the last fetch ended, successful or not
   std::optional<Error> failure_ GUARDED_BY(mutex_);  // error of the last fetch
   bool renewing_ GUARDED_BY(mutex_) = false;
-  std::vector<std::function<void()>> ready_ GUARDED_BY(mutex_);
+  std::vector<std::function<void()>> ready_ GUARDED_BY(mutex_);  // to call after the renewal
   std::thread thread_ GUARDED_BY(mutex_);
 };
 

@@ -349,9 +349,9 @@ struct HttpLoop::State {
 
   // Used only by the loop thread:
   std::unordered_map<Ticket, std::unique_ptr<HttpTransfer>> transfers;
-  std::deque<Ticket> to_link;  // made, not yet handed to curl
-  std::deque<std::unique_ptr<HttpTransfer>> aborted;
-  std::vector<CurlHandle> spare;
+  std::deque<Ticket> to_link;                         // made, not yet handed to curl
+  std::deque<std::unique_ptr<HttpTransfer>> aborted;  // still to be taken from curl
+  std::vector<CurlHandle> spare;                      // of ended transfers, with their connections
   std::multimap<Clock::time_point, std::function<void()>> timers;
   Ticket last_ticket = 0;
 

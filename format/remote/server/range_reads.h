@@ -105,7 +105,7 @@ class RangeReads {
   // Readings for which a request was sent; the others wait for their first.
   std::set<Ticket> begun_;
   std::uint64_t next_order_ = 0;
-  unsigned active_ = 0;  // attempts under way
+  unsigned active_ = 0;  // attempts under way, of all readings
   unsigned ending_ = 0;  // of these, the attempts that end soon
   bool ticking_ = false;
   // Whether, in link_'s window so far, all connections were in use and more were wanted.
