@@ -23,10 +23,11 @@ class KeysBuilder {
     std::vector<std::byte> frame;
   };
   void CloseChunk();
+  // The chunk that is still open: where each of its keys ends, and the text of all of them.
   std::vector<std::uint32_t> ends_;
   std::string text_;
-  std::vector<Chunk> chunks_;
-  std::uint64_t frame_bytes_ = 0;
+  std::vector<Chunk> chunks_;      // closed
+  std::uint64_t frame_bytes_ = 0;  // of all closed chunks together
 };
 
 // The key of sample `index` of `samples`; decompresses one chunk.

@@ -45,7 +45,7 @@ class WorkFolder {
   std::filesystem::path path_;
   bool found_ = false;
   bool keep_ = false;
-  int mark_ = -1;
+  int mark_ = -1;  // descriptor of the open mark, which has the lock; -1: none
 };
 
 }  // namespace sluice

@@ -49,10 +49,10 @@ class McuRow {
 
  private:
   struct Part {
-    std::uint32_t h = 1, v = 1;
-    std::uint32_t across = 0, down = 0;
+    std::uint32_t h = 1, v = 1;          // blocks of an MCU, across and down
+    std::uint32_t across = 0, down = 0;  // blocks of the picture that hold pixels
   };
-  std::uint32_t components_, mcus_;
+  std::uint32_t components_, mcus_;  // mcus_: how many the row has
   Part part_[3];
   std::uint32_t first_[4] = {};  // each component's first block in an MCU
 };

@@ -32,7 +32,7 @@ struct ComponentWindow {
 
 // The MCUs of a baseline JPEG that a region needs.
 struct McuWindow {
-  std::uint32_t left = 0, top = 0, right = 0, bottom = 0;
+  std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // in MCUs
   ComponentWindow component[3];
 
   McuWindow(const Header& header, const Region& region, const DecodePolicy& policy) noexcept;
@@ -83,7 +83,7 @@ class ScanDecoder {
   Header header_;
   std::vector<CachedTable> tables_ = std::vector<CachedTable>(8);  // [class * 4 + number]
   Segments segments_;
-  std::vector<std::uint8_t> segment_;
+  std::vector<std::uint8_t> segment_;  // the bytes of one segment, as Segments::Read() gives them
   OwnTables own_tables_;
   Strands strands_;
   SplitSegment split_segment_;

@@ -186,8 +186,8 @@ class OwnTables {
 
   std::unique_ptr<Store> store_;
   StrandTableMaker maker_;
-  Source source_[kMax];
-  std::size_t count_ = 0;
+  Source source_[kMax];    // of each of the tables in store_
+  std::size_t count_ = 0;  // how many tables there are
 };
 
 }  // namespace sluice::baseline

@@ -42,10 +42,11 @@ class Decoder {
 
   const kernels::Kernels& set_;
   Header header_;
+  // Room for kernels::PackedRowJob.
   std::vector<std::uint64_t> masks_;
   std::vector<std::uint32_t> starts_;
   std::vector<std::uint8_t> values_;
-  std::vector<std::uint8_t> samples_[3];
+  std::vector<std::uint8_t> samples_[3];  // of planes_
   ColumnPlane planes_[3];
 };
 

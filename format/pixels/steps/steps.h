@@ -84,7 +84,7 @@ class Blur {
  private:
   std::vector<std::uint16_t> wide_;  // the picture, with mirrored rows above and below
   std::vector<std::uint16_t> sums_;  // after the vertical pass, in 1/128
-  std::vector<std::uint16_t> line_;
+  std::vector<std::uint16_t> line_;  // a row of sums_, with mirrored pixels at both ends
 };
 
 class Sharpness {
@@ -95,7 +95,7 @@ class Sharpness {
   void Run(const Pixels& pixels, float factor);
 
  private:
-  std::vector<std::uint8_t> smooth_;
+  std::vector<std::uint8_t> smooth_;  // the smoothed picture
 };
 
 }  // namespace sluice

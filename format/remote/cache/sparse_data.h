@@ -52,9 +52,9 @@ class SparePages {
   std::byte* const mapping_;
   Mutex mutex_;
   std::uint64_t most_ GUARDED_BY(mutex_);
-  Ranges ranges_ GUARDED_BY(mutex_);
+  Ranges ranges_ GUARDED_BY(mutex_);                                        // the kept pages
   std::multimap<std::uint64_t, std::uint64_t> by_size_ GUARDED_BY(mutex_);  // offsets by bytes
-  std::uint64_t kept_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t kept_ GUARDED_BY(mutex_) = 0;                               // bytes of all ranges
 };
 
 // A sparse file with the fetched pieces of a dataset's shards, mapped as a whole, and a table of
