@@ -218,7 +218,7 @@ def test_a_new_writer_may_use_the_folder_after_an_exception(tmp_path):
         with pytest.raises(KeyError, match="no field"):
             with sluice.Writer(tmp_path / "data", FIELDS[:1]) as writer:
                 writer.add("a", imag=picture(1))
-        with pytest.raises(ValueError, match="another one"):
+        with pytest.raises(ValueError, match="create a new Writer"):
             writer.add("a", image=picture(1))
 
 
