@@ -26,7 +26,7 @@ struct CompareOptions {
   std::vector<std::string> only;  // empty: all
   unsigned threads = 0;           // of each loader; 0: one for each CPU
   std::size_t batch_size = 64;
-  std::uint32_t size = 224;  // if raw images are smaller, their size
+  std::uint32_t size = 224;  // side of the crops; of smaller raw images, their side
   std::uint64_t repeat = 1;  // times each picture comes in an epoch
   std::uint64_t rounds = 3;
   double seconds = 10;                // of measured epochs in each process, at least

@@ -33,7 +33,8 @@ class AllocationWatch {
  public:
   AllocationWatch() noexcept : before_(std::exchange(errno, 0)) {}
   ~AllocationWatch() {
-    if (!failed()) errno = before_;  // an earlier failure, for a watch around this one
+    // If a watch around this one has seen ENOMEM already, it must still find it in errno.
+    if (!failed()) errno = before_;
   }
   AllocationWatch(const AllocationWatch&) = delete;
   AllocationWatch& operator=(const AllocationWatch&) = delete;

@@ -19,8 +19,8 @@ struct ServedPipeline {
   std::uint32_t width = 0, height = 0, channels = 3;  // of the row
   Layout layout = Layout::kNHWC;
 
-  // The pipeline of a loader's first image in that epoch. Throws Error(kInvalidArgument) if the row
-  // depends on something that the text cannot hold.
+  // The pipeline of a loader's picture (its first image field, the first view) in that epoch.
+  // Throws Error(kInvalidArgument) if the row depends on something that the text cannot hold.
   static ServedPipeline Of(const BatchRecipe& recipe, std::uint64_t epoch);
   // Reads the JSON of Text(), or steps as ParsePipeline() reads them. Throws
   // Error(kInvalidArgument).

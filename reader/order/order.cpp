@@ -48,7 +48,8 @@ DatasetShape ShapeOf(const DatasetShape& whole, const ShardPart& part) {
   return DatasetShape(std::move(shards));
 }
 
-// The shape of a sorted list: one shard of one block for each block that has samples of the list.
+// The shape of a sorted list: each block that holds listed samples counts as a shard that has only
+// this block.
 DatasetShape ShapeOf(const DatasetShape& whole, const ListPart& part, StopFlag give_up) {
   std::vector<DatasetShape::Shard> blocks;
   std::uint64_t last = ~std::uint64_t{0};

@@ -38,8 +38,8 @@ struct PictureRoom {
   static PictureRoom For(const ImageSummary& stored, bool raw, std::size_t images,
                          std::span<const std::size_t> view_sides, std::size_t& slot_bytes);
   // Chooses the number of lanes for a ring of that many slots, and limits their scratch memory. All
-  // lanes together get 1/32 of the device's free memory; or 256 MiB if that is more, but at most a
-  // quarter of the free memory. A lane gets at most 1 GiB.
+  // lanes together get 1/32 of the device's free memory, but at least 256 MiB, or a quarter of the
+  // free memory if that is less. A lane gets at most 1 GiB.
   void DivideScratch(std::size_t slots, std::uint64_t free_device_bytes) noexcept;
   explicit operator bool() const noexcept { return images > 0; }
   // The pictures of all views. There are at most as many waves, since each has a picture.

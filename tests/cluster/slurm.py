@@ -44,7 +44,8 @@ class Slurm:
     """Munge, a controller and four nodes, which end with the context."""
 
     def __init__(self, place):
-        # A socket's path has at most 107 bytes, and Slurm's files cannot have spaces in paths.
+        # `place` must have a short path without spaces: a socket's path has at most 107 bytes, and Slurm's files
+        # cannot have spaces in paths.
         self.folder = place.folder / "slurm"
         self.daemons = {}
 

@@ -108,7 +108,7 @@ std::vector<std::byte> Example() {
                          3,    5,                 // rows
                          0x1A, 0,    0xFB, 0xFF,  // DC
                          2,    1,    2,    8,     // masks
-                         0xE1, 0x88, 0x2C, 0xF7,  // low bytes of four and of eight bits
+                         0xE1, 0x88, 0x2C, 0xF7,  // four values of 4 bits, then two of 8
                          0,    0,    1,    1,     // + 256 at place 1 of block 0
                          1,    0,    1,    1}) {  // + 256 at place 1 of block 1
     bytes.push_back(byte);

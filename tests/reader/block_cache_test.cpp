@@ -106,16 +106,17 @@ TEST_CASE("a cached block that differs from the fetched one is found and fetched
     std::fstream(cached / "data").seekp(2'000'000).put('!');
   }
   SECTION("records changed") {
-    // A piece is what the cache fetches and evicts as a whole: a block, or a part of the shard's
-    // header or directory, of which there are five. The table has a page, then 8 bytes for each
-    // piece, then a record of 32 bytes for each piece. This changes the record of piece 8, a block.
+    // A piece is what the cache fetches and evicts as a whole: one of the five parts of the shard's
+    // frame, a block's header and table, or a block's payloads. The table has a page, then 8 bytes
+    // for each piece, then a record of 32 bytes for each piece. This changes the record of piece 8,
+    // the payloads of block 1.
     const auto size = static_cast<std::streamoff>(std::filesystem::file_size(cached / "pieces"));
     const std::streamoff pieces = (size - 4096) / 40;
     std::fstream(cached / "pieces").seekp(4096 + pieces * 8 + 8 * 32 + 3).put('!');
   }
   SECTION("a table of nonsense") {
     std::fstream file(cached / "pieces");
-    for (int i = 0; i < 4096 + 46 * 40; ++i)
+    for (int i = 0; i < 4096 + 46 * 40; ++i)  // more than all pieces have
       file.put(static_cast<char>(i * 7));
   }
   SECTION("no table") {
@@ -205,7 +206,8 @@ TEST_CASE("a cache of half the dataset fetches again no more than Belady's minim
     const auto next_use = [&](std::size_t at) {
       const auto next =
           std::find(uses.begin() + static_cast<std::ptrdiff_t>(at) + 1, uses.end(), uses[at]);
-      // The loader knows only the next epoch; after the last epoch, all blocks are equal.
+      // A block that is not used again gets the end. (The loader knows only the next epoch, but
+      // each block comes in every epoch, so looking further changes nothing.)
       return static_cast<std::size_t>(next - uses.begin());
     };
     std::uint64_t fetched = 0;
@@ -220,6 +222,7 @@ TEST_CASE("a cache of half the dataset fetches again no more than Belady's minim
     }
     return fetched;
   };
+  // Rounded down, since the shard's frame was fetched, too: it is smaller than a block.
   const std::uint64_t fetched = (loader.Stats().fetched_bytes - 1) / block_bytes;
   // Blocks in use cannot be evicted: those of the ring, of the current batch and those read ahead.
   constexpr std::uint64_t kInUse = 8;

@@ -186,7 +186,8 @@ TEST_CASE("Erased rectangles have uniform areas, logarithms of ratios, positions
     tops.push_back((top + 0.5) / (kSide - height + 1));
     lefts.push_back((left + 0.5) / (kSide - width + 1));
   }
-  // Sides are rounded to whole pixels, which shows in areas and ratios at the bounds.
+  // Sides are rounded to whole pixels, so an area or a ratio may lie slightly outside its bounds:
+  // it is moved back. One that lies far outside becomes 99, and fails.
   const auto clamp = [](std::vector<double> numbers) {
     for (double& number : numbers)
       number = number > -0.06 && number < 1.06 ? std::clamp(number, 0.0, 1.0) : 99;

@@ -11,8 +11,8 @@
 
 namespace sluice::test {
 
-// Changes one value of a picture in a file of a WriteRawDataset: of the file's first picture that
-// has the colour of that sample.
+// Damages a sample in a shard file that WriteRawDataset() made: finds the file's first picture of
+// the sample's colour, and changes one of its values.
 inline void DamageIn(const std::filesystem::path& file, std::uint64_t sample) {
   const std::string pixels(192, static_cast<char>(sample % 251));
   const std::size_t at = ContentOf(file).find(pixels);

@@ -158,8 +158,8 @@ TEST_CASE("a TFRecord's examples become samples: image, label, and the requested
         "columns not used: image/class/label");
   CHECK(NumbersIn<float>(ReadDataset(folder / "boxes").samples[0].fields[1]) ==
         std::vector<float>{0, 0, 20, 15, 20, 15, 40, 30});
-  // A picture without boxes has an empty list of boxes. A single value whose list is empty is
-  // absent.
+  // A picture without boxes has an empty list of boxes. A field for one value (here a text) is
+  // absent if the feature's list is empty.
   std::string empty = BytesFeature("image", JpegOf(1)) + Feature("note", 1, "");
   for (const char* side : {"xmin", "ymin", "xmax", "ymax"})
     empty += FloatsFeature(side, {});
@@ -215,8 +215,8 @@ TEST_CASE("RecordIO's records become samples, and split ones are joined again") 
 }
 
 TEST_CASE("InsightFace's records without an image are reported together and decide no field") {
-  // The layout of face2rec2.py: record 0 has the range of the records of identities, each of which
-  // has the range of its pictures. Pictures have one label or, in later files, two.
+  // The layout of face2rec2.py: record 0 says at which numbers the records of identities lie, and
+  // each of those says where its pictures lie. Pictures have one label or, in later files, two.
   const bool pairs = GENERATE(false, true);
   const auto face = [&](float identity, std::uint64_t id) {
     return ImageRecord(pairs ? std::vector<float>{identity, 0} : std::vector<float>{identity}, id,

@@ -2,7 +2,8 @@
 //
 // SIGINT and SIGTERM are blocked in all threads and read from a descriptor by one thread, so that
 // no code runs in a signal handler. That thread requests a stop; other threads check for the
-// request. To do so, a read of standard input waits a tenth of a second at a time.
+// request. A thread that reads standard input waits at most a tenth of a second at a time, so that
+// it can check, too.
 #include "tools/cli/terminal.h"
 
 #include <algorithm>

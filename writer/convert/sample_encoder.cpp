@@ -1,8 +1,9 @@
 // A source is read, and ImageEncoder makes the stored image. Boxes, masks and key points are then
 // moved as the picture was (Placement).
 //
-// Every fault of a source becomes a reason for leaving it out. Only lack of memory and a fault of
-// the disk or store that holds the sources end the conversion: they are not faults of the source.
+// Every fault of a source becomes a reason for leaving it out. What is not a fault of the source
+// ends the conversion: that the process lacks memory or open files, or a fault of the disk or store
+// that holds the sources.
 #include "writer/convert/sample_encoder.h"
 
 #include <algorithm>

@@ -82,7 +82,8 @@ class RowTransform {
   // `header`: its sizes are derived, and it has the components' steps.
   RowTransform(const kernels::Kernels& set, const Header& header);
 
-  // Samples of a component's line in whole blocks, and the lines of a row of MCUs.
+  // width(): the samples of a component's line, rounded up to whole blocks. lines(): the lines that
+  // a row of MCUs has.
   std::size_t width(std::uint32_t c) const noexcept { return std::size_t{row_.across(c)} * 8; }
   std::uint32_t lines(std::uint32_t c) const noexcept { return parts_[c].lines; }
   // Room for width() samples, all of which must be written for each row.

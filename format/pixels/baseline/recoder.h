@@ -11,15 +11,15 @@
 
 namespace sluice::baseline {
 
-// Keeps its memory from picture to picture, except the largest; one thread at a time.
+// Keeps its memory from picture to picture, except after a very large one; one thread at a time.
 class Recoder {
  public:
   explicit Recoder(const kernels::Kernels& set) : set_(set), scan_(set) {}
 
-  // Whether the file may become one like `target`, whose sizes are derived. False if the baseline
-  // decoder cannot read the file, if the file is not of the target's size and components, or if a
-  // component would have to be enlarged or halved in one direction alone. File and target must
-  // outlive the recoding.
+  // Whether the file may become one like `target`, for which DeriveSizes() was called. False if the
+  // baseline decoder cannot read the file, if the file is not of the target's size and components,
+  // or if a component would have to be enlarged or halved in one direction alone. File and target
+  // must outlive the recoding.
   bool Begin(Bytes file, const Header& target);
 
   // Call it once after Begin(). Fills every block of the target that holds pixels; all coefficients

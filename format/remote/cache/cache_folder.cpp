@@ -86,7 +86,8 @@ struct Listed {
   CacheEntry entry;
   SharedFolder folder;
   // When the dataset was last used: its lock's time of modification, since a process that opens the
-  // dataset for writing touches the lock (SparseData). SparseData::Head::used is a size.
+  // dataset for writing touches the lock (SparseData). Not to be confused with
+  // SparseData::Head::used, a number of bytes.
   timespec used{};
 };
 

@@ -147,7 +147,8 @@ class CodestreamReader {
   // the whole picture were one tile.
   void CheckBlocks(bool own_precincts, Bytes body) const {
     const auto levels = static_cast<std::uint32_t>(BigEndian(body, 0, 1));
-    // openjpeg refuses more levels, and the options allow no picture of more pixels.
+    // openjpeg refuses more levels, and kMaxJp2Pixels, where Pixels() ends, is more than any option
+    // allows.
     if (levels > kMaxJp2Levels || Pixels() == kMaxJp2Pixels) return;
     const std::uint64_t across = BigEndian(body, 1, 1) % 16 + 2;
     const std::uint64_t down = BigEndian(body, 2, 1) % 16 + 2;

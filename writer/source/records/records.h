@@ -94,9 +94,9 @@ bool IsBeton(Bytes start) noexcept;
 
 // Reads the files of `source` (Kind::kArchives). The image is the field
 // ConvertSource::rows.path_column if given, otherwise the first field of images. JPEGs are used as
-// they are, raw pixels as a PPM. Of arrays, bytes and JSON, a column holds the positions in the
-// file; the elements are read only if the column must hold numbers, such as boxes. A field of
-// integers named label or class is the label. The file does not name its classes;
+// they are, raw pixels as a PPM. A column of arrays, bytes or JSON holds only where each value
+// lies in the file; the values are read at once only if they must be numbers, such as boxes. A
+// field of integers named label or class is the label. The file does not name its classes;
 // ConvertSource::label.classes can.
 //
 // Errors: those of image_rows.h; kUnsupported (another version, a field type that its user
