@@ -21,9 +21,8 @@ std::string_view NameOf(Codec codec) noexcept {
 std::vector<std::byte> JpegFileOf(const ImagePayload& payload) {
   if (payload.codec == Codec::kJpeg) return {payload.bytes.begin(), payload.bytes.end()};
   if (payload.codec != Codec::kPacked) {
-    throw Error(ErrorCode::kUnsupported, "holds pixels (codec " +
-                                             std::string(NameOf(payload.codec)) +
-                                             "), not the coefficients of a JPEG");
+    throw Error(ErrorCode::kUnsupported, "has no coefficients of a JPEG (its codec is " +
+                                             std::string(NameOf(payload.codec)) + ")");
   }
   packed::Coefficients coefficients;
   if (const Defect defect = packed::Unpack(payload.bytes, coefficients)) {

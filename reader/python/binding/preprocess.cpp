@@ -106,8 +106,8 @@ void BindPreprocess(nb::module_& module) {
   nb::class_<PyPreprocess> bound(
       module, "Preprocess",
       "Makes the rows of a Loader for a server: preprocess(file) returns the row of an image file "
-      "of any kind that convert() reads, or of an array of uint8. The row has the same bytes as "
-      "the row that the Loader gives for a sample whose stored image has the same bytes.\n\n"
+      "of any kind that convert() reads, or of an array of uint8. Given the bytes of a "
+      "dataset's stored image, it returns exactly the Loader's row.\n\n"
       "pipeline: the text of Loader.pipeline(), or steps such as 'short:256,center:224,normalize'; "
       "threads: how many rows() uses (None: one for each CPU); max_pixels: a larger image is "
       "refused.");

@@ -11,9 +11,8 @@ namespace sluice::python {
 namespace {
 
 void BindHistogram(nb::module_& module) {
-  nb::class_<DurationHistogram>(module, "DurationHistogram",
-                                "How often something took how long, in seconds")
-      .def_ro("count", &DurationHistogram::count, "How many were counted")
+  nb::class_<DurationHistogram>(module, "DurationHistogram", "A histogram of durations, in seconds")
+      .def_ro("count", &DurationHistogram::count, "How many durations were counted")
       .def_ro("seconds", &DurationHistogram::seconds, "Their sum")
       .def_prop_ro("p50_seconds",
                    [](const DurationHistogram& histogram) { return histogram.p50_seconds(); })
@@ -22,8 +21,8 @@ void BindHistogram(nb::module_& module) {
       .def_prop_ro("p99_seconds",
                    [](const DurationHistogram& histogram) { return histogram.p99_seconds(); })
       .def("quantile_seconds", &DurationHistogram::QuantileSeconds, "q"_a,
-           "The duration that the share q of all did not exceed, wrong by at most a quarter; 0 if "
-           "nothing was counted")
+           "The q-quantile of the durations (0.95: 95% of them took no longer), accurate to a "
+           "quarter; 0 if nothing was counted")
       .def(
           "buckets",
           [](const DurationHistogram& histogram) {
@@ -184,7 +183,8 @@ void BindTrace(nb::module_& module) {
   nb::class_<TraceEvent> event(module, "TraceEvent",
                                "A piece of a thread's work; begin and end as time.monotonic()");
   Words<TraceEvent::Kind>(event, "Kind")
-      .value("READ_AHEAD", TraceEvent::Kind::kReadAhead, "a batch was planned; thread 0")
+      .value("READ_AHEAD", TraceEvent::Kind::kReadAhead,
+             "a batch was planned and its blocks were read; thread 0")
       .value("DECODE", TraceEvent::Kind::kDecode, "rows were decoded; threads from 1 on");
   event.def_ro("kind", &TraceEvent::kind)
       .def_ro("thread", &TraceEvent::thread)
@@ -194,7 +194,7 @@ void BindTrace(nb::module_& module) {
       .def_ro("rows", &TraceEvent::rows)
       .def_prop_ro(
           "slot", [](const TraceEvent& one) { return reinterpret_cast<std::uintptr_t>(one.slot); },
-          "The address of the batch's image")
+          "The address of the batch's image, or of its other values if it has no image")
       .def_prop_ro("begin", [](const TraceEvent& one) { return Seconds(one.begin); })
       .def_prop_ro("end", [](const TraceEvent& one) { return Seconds(one.end); });
   nb::class_<LoaderTrace>(module, "LoaderTrace",
