@@ -138,7 +138,7 @@ TEST_CASE("A resume with a filter that now decides otherwise is refused") {
   options.order.samples =
       SampleList::Where(dataset, [](const Sample& sample) { return sample.Integer("label") > 5; });
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
-             ContainsSubstring("another list"));
+             ContainsSubstring("other samples"));
   // A list that was made from another dataset is refused, too.
   const TemporaryFolder other;
   const Dataset longer = Dataset::Open(WriteRawDataset(other, 401));

@@ -89,7 +89,7 @@ TEST_CASE("Ranks share a list, resume it and pad it like a whole dataset") {
   list.back() = 1;
   options.order.samples = SampleList::Of(list);
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
-             ContainsSubstring("another list"));
+             ContainsSubstring("other samples"));
 }
 
 TEST_CASE("Only the blocks with listed samples are read ahead") {
