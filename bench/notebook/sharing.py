@@ -43,7 +43,7 @@ def main():
         images = arguments.trainings * arguments.epochs * result["samples"]
         rates = collections.defaultdict(list)
         for _ in range(arguments.rounds):
-            for way, words in {"each for itself": [], "sharing rows": ["--share", "1GB"]}.items():
+            for way, words in {"each for itself": [], "sharing rows": ["--share", "256MB"]}.items():
                 rates[way].append(images / play(arguments, dataset, words))
         medians = {way: statistics.median(values) for way, values in rates.items()}
         for way, rate in medians.items():
