@@ -157,7 +157,8 @@ def test_the_page_of_transforms_names_all_of_torchvision():
     named = set(re.findall(r"`(\w+)`", " ".join(rows)))
     # These are not transforms: a base class, and enumerations that some transforms take.
     others = {"Transform", "AutoAugmentPolicy", "InterpolationMode"}
-    assert {name for name in dir(v2) if name[0].isupper()} - others == named
+    # Older versions of torchvision lack some that the page names.
+    assert {name for name in dir(v2) if name[0].isupper()} - others <= named
 
 
 @pytest.mark.parametrize("sample", sorted((ROOT / "samples/python").glob("train_*.py")), ids=lambda path: path.stem)
