@@ -37,7 +37,7 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) noexcept {
   return number;
 }
 
-// Reads the number that `text` begins with, and removes it; nullopt if there is none.
+// Reads the number that `text` begins with, and removes it; nullopt if `text` begins otherwise.
 template <class T>
 std::optional<T> TakeNumber(std::string_view& text) noexcept {
   T number{};

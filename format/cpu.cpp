@@ -103,7 +103,7 @@ unsigned AvailableCpus() noexcept {
     if (version2 != 0) cpus = std::min(cpus, version2);
     if (version1 != 0) cpus = std::min(cpus, version1);
   } catch (...) {
-    // There is no memory for a path, so only the affinity mask is used.
+    // Memory is too short for a path, so only the affinity mask is used.
   }
   return cpus;
 }

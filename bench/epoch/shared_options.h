@@ -1,6 +1,6 @@
-// What several commands need for their options: the options of a simulated object store in front of
-// a dataset, the parser of --sizes, and the text of --help about transforms (each command declares
-// its own --transform).
+// Shared by several commands: the options of a simulated object store in front of a dataset, the
+// parser of --sizes, and the text of --help about transforms (each command declares its own
+// --transform).
 #pragma once
 
 #include <filesystem>

@@ -45,7 +45,7 @@ nlohmann::json ParseJson(std::string_view text, std::string& fault,
                          const StreamedList& streamed = {});
 
 // Checks a value by its field's role: kText must be UTF-8, and kJson must be JSON. Returns the
-// first fault, worded as by JsonFault(); empty if there is none, and for all other roles.
+// first fault, worded as by JsonFault(). Empty for a value without a fault, and for other roles.
 std::string RoleFault(Role role, std::string_view content);
 
 // Finds a member of the outermost object, and returns its value's text as it stands in `json`.

@@ -129,7 +129,7 @@ struct SampleTotals {
   // no class has (in a damaged or forged dataset).
   void CountClass(const Field& field, Bytes element) noexcept;
   // Adds the values of a block's samples. Leaves out values that GetPayload() or GetImage()
-  // refuses, and returns the defect of the first of them; null if there are none. The caller must
+  // refuses, and returns the defect of the first of them, or null. The caller must
   // hold a ReadGuard of the block's shard.
   Defect AddBlock(const BlockView& block, const RowLayout& layout, const Schema& schema) noexcept;
   void Add(const SampleTotals& other) noexcept;

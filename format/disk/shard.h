@@ -174,7 +174,7 @@ std::vector<std::byte> BuildShardHeader(const Schema& schema, Id128 shard_id,
 std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t sections,
                              std::uint64_t samples) noexcept;
 
-// What the end of a shard (directory and tail) says about its content.
+// A shard's content, as its end (directory and tail) describes it.
 struct ShardContent {
   const ShardHeader& header;
   std::uint64_t offset = 0;  // of the directory, 64-byte aligned

@@ -66,7 +66,7 @@ class Error : public std::runtime_error {
   ErrorCode code() const noexcept { return code_; }
   // The file it happened to; may be empty.
   const std::string& file() const noexcept { return text_->file; }
-  // "block 3, sample 17"; empty if the error has no place.
+  // Where in the file, such as "block 3, sample 17"; may be empty.
   const std::string& place() const noexcept { return text_->place; }
   // The sentence alone, without file and place.
   const std::string& sentence() const noexcept { return text_->sentence; }

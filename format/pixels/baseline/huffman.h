@@ -46,10 +46,10 @@ inline constexpr std::uint32_t kEndOfBlock = 128;
 // lowest bit in the 64-bit word whose top kPairBits bits were looked up; bit 0 is the lowest. A
 // value is the sum of the number stored here and its late bits.
 //
-// If there is no second symbol, its advance is 0: write the second value before the first, which
-// then overwrites it. The number of bits to consume comes lowest, because the next look-up waits
-// for it: a shift instruction uses only the low six bits of its count, so it takes the whole pair
-// as the count.
+// Where a second symbol is missing, its advance is 0: write the second value before the first,
+// which then overwrites it. The number of bits to consume comes lowest, because the next look-up
+// waits for it: a shift instruction uses only the low six bits of its count, so it takes the whole
+// pair as the count.
 using Pair = std::uint64_t;
 
 inline constexpr int kPairBits = 10;
