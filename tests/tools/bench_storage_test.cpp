@@ -83,7 +83,10 @@ TEST_CASE("options --direct, --cache, --stage and --share reach the loader and t
   CHECK(staged["stage_bytes"] == 50'000'000);
   CHECK(std::filesystem::is_directory(folder));
   CHECK_THAT(animals.Epoch({"--direct", "--stage", folder}).out, ContainsSubstring("staged"));
-  CHECK(animals.EpochJson({"--share", "50MB"})["share_bytes"] == 50'000'000);
+  const nlohmann::json shared = animals.EpochJson({"--share", "50MB"});
+  CHECK(shared["share_bytes"] == 50'000'000);
+  CHECK(shared["memory_bound"]["shared_bytes"] > 1'000'000);
+  CHECK(shared["memory_bound"]["shared_bytes"] <= 50'000'000);
   CHECK_THAT(animals.Epoch({"--share", "50MB"}).out, ContainsSubstring("0 rows taken from others"));
   CHECK(animals.Epoch({"--share", "0"}).exit_code == 2);
   CHECK(animals.Epoch({"--cache", "locked:3MB"}).exit_code == 2);

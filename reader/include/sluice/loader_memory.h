@@ -22,9 +22,9 @@ struct LoaderMemory {
   // functions make are not counted.
   std::uint64_t variable = 0;
   // The number of threads (with OnDevice::decode, plus one) x (2 MiB + 24 bytes for each pixel of
-  // (largest width + 32) x (largest height + 32) + the largest payload). That suffices to decode
-  // the largest image from any kind of file, for steps that need a second buffer, several views,
-  // masks and mixing. Most loaders use a tenth of it.
+  // (largest width + 32) x (largest height + 32) + four times the largest payload). That suffices
+  // to decode the largest image from any kind of file, for steps that need further buffers, several
+  // views, masks and mixing. Most loaders use a tenth of it.
   std::uint64_t scratch = 0;
   // The epoch's order, the shards' directories, the rows of the batches, the list of faults. For a
   // dataset at a URL, also buffers of up to 192 connections (36 MiB), and 100 bytes for each block;
