@@ -7,6 +7,7 @@
 #include "writer/convert/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -163,8 +164,8 @@ void AddGrowth(const ConvertOptions& options, ConvertSummary& summary) {
       break;
   }
   const auto per_cent =
-      static_cast<std::uint64_t>(100.0 * static_cast<double>(summary.bytes_out) /
-                                 static_cast<double>(std::max<std::uint64_t>(summary.bytes_in, 1)));
+      std::llround(100.0 * static_cast<double>(summary.bytes_out) /
+                   static_cast<double>(std::max<std::uint64_t>(summary.bytes_in, 1)));
   summary.warnings.push_back("the dataset takes " + std::to_string(per_cent) +
                              "% of the bytes of its sources; to make it smaller, use " + advice +
                              ", or fewer pixels (--max-side, --short-side)");
