@@ -12,10 +12,12 @@ import sys
 
 from elftools.elf.elffile import ELFFile
 
-# {(new version, former version): symbols with the new version}. The comments say what the new version changed.
+# {(new version, former version): symbols with the new version}. The comments say what the new version changed. OLDEST
+# stands for the first version of glibc on the binary's kind of machine.
+OLDEST = {"EM_X86_64": "GLIBC_2.2.5", "EM_AARCH64": "GLIBC_2.17"}
 FORMER = {
     # No longer sets errno.
-    ("GLIBC_2.35", "GLIBC_2.2.5"): {"hypot", "hypotf"},
+    ("GLIBC_2.35", "OLDEST"): {"hypot", "hypotf"},
     # May throw if its thread is cancelled.
     ("GLIBCXX_3.4.30", "GLIBCXX_3.4.11"): {"_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"},
 }
@@ -51,6 +53,7 @@ def lower(path: str) -> None:
                 _, flags, number, name, next_entry = struct.unpack_from("<IHHII", data, entry)
                 version = texts[name : texts.index(b"\0", name)].decode()
                 for (new, former), symbols in FORMER.items():
+                    former = OLDEST[elf["e_machine"]] if former == "OLDEST" else former
                     place = texts.find(b"\0" + former.encode() + b"\0") + 1
                     if version == new and place > 0 and users.get(number, set()) <= symbols:
                         changes.append((entry, struct.pack("<IHHI", elf_hash(former), flags, number, place)))

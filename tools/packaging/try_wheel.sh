@@ -5,7 +5,8 @@
 # ROOT is the folder of another system. With it, the script does all this inside ROOT, by chroot, for which it must run
 # as root. ROOT needs Python with venv, and no network:
 #   debootstrap --variant=minbase --include=python3-venv trixie ROOT
-# numpy is fetched here, for ROOT's Python.
+# numpy is fetched here, for ROOT's Python and machine. (For an Arm ROOT, made by debootstrap --arch=arm64, the kernel
+# needs qemu-user-static in binfmt_misc. This script has not succeeded there yet: installing pip in the venv failed.)
 set -eu
 cd "$(dirname "$0")/../.."
 fail() { printf '%s\n' "try_wheel: $*" >&2; exit 1; }
@@ -28,9 +29,11 @@ in_root() {
 }
 
 version=$(in_root python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])') || fail "no python3 runs there"
+machine=$(in_root uname -m)
 cp "$1" "$place/"
 python3 -m pip download -q --disable-pip-version-check -d "$place" --only-binary=:all: --python-version "$version" \
-  --implementation cp --platform manylinux_2_17_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux_2_28_x86_64 numpy
+  --implementation cp --platform "manylinux_2_17_$machine" --platform "manylinux_2_27_$machine" \
+  --platform "manylinux_2_28_$machine" numpy
 cat >"$place/epoch.py" <<'END'
 import os
 import pathlib

@@ -1,11 +1,16 @@
 #!/bin/sh
 # Builds wheels of the Python package that contain the libraries they need:
-#   tools/packaging/wheels.sh [--no-cuda] [--libraries PREFIX] [PYTHON...]
+#   tools/packaging/wheels.sh [--no-cuda] [--libraries PREFIX | --arm64] [PYTHON...]
 #
 # Makes one wheel for each PYTHON. Without PYTHON, makes wheels for CPython 3.10, 3.11, and the first version found from
 # 3.12 on; the wheel for that version also runs on all later ones (stable ABI). The wheels are put into build/wheels;
 # the last lines of the output say what they hold. try_wheel.sh installs one on a bare system. If nvcc is found here,
 # the wheels can use GPUs (unless --no-cuda): they look for the driver when a loader asks for a device, not before.
+#
+# --arm64 makes wheels for 64-bit Arm on an x86-64 system, without CUDA, in build/wheels-arm64. They are cross-compiled
+# with the libraries that .ci/arm64 unpacks. PYTHON is an interpreter of this system: Python's headers are the same for
+# both, except names in pyconfig.h that have no effect on an extension. Make this system's wheels first: _sluice.pyi,
+# which is the same for all machines, is taken from their build.
 #
 # The script is for Debian 12, where it makes manylinux_2_34 wheels; on a newer system, the tag names that system's
 # glibc. It needs root or sudo if packages are missing, the system's package servers, and PyPI. It uses ccache if that
@@ -26,9 +31,11 @@ fail() { printf '%s\n' "wheels: $*" >&2; exit 1; }
 say() { printf '\n%s\n' "== $*"; }
 
 work=$PWD/build/wheels
-usage="usage: tools/packaging/wheels.sh [--no-cuda] [--libraries PREFIX] [PYTHON...]"
+usage="usage: tools/packaging/wheels.sh [--no-cuda] [--libraries PREFIX | --arm64] [PYTHON...]"
 prefix=
+sysroot=
 cuda=AUTO
+machine=$(uname -m)
 while :; do
   case ${1-} in
     --no-cuda) cuda=OFF ;;
@@ -36,6 +43,10 @@ while :; do
       [ -d "${2-}" ] || fail "--libraries needs the folder that they are installed in"
       prefix=$(cd "$2" && pwd)
       shift
+      ;;
+    --arm64)
+      [ "$machine" = x86_64 ] || fail "--arm64 cross-compiles on x86-64; on an Arm machine, leave it out"
+      sysroot=$PWD/build/arm64.sysroot
       ;;
     -*) printf '%s\n' "$usage" >&2; exit 2 ;;
     *) break ;;
@@ -57,6 +68,16 @@ if [ $# = 0 ]; then
   done
   [ $# != 0 ] || fail "no CPython 3.10 or later was found; name one: tools/packaging/wheels.sh PYTHON"
 fi
+if [ -n "$sysroot" ]; then
+  [ -z "$prefix" ] || fail "--arm64 builds its own libraries; leave --libraries out"
+  stub=$work/cmake/reader/python/sluice/_sluice.pyi
+  cmake --build "$work/cmake" --target sluice_python_stub >/dev/null ||
+    fail "_sluice.pyi, which is the same for all machines, could not be made; call wheels.sh without --arm64 first"
+  .ci/arm64 --sysroot
+  work=$PWD/build/wheels-arm64 machine=aarch64 cuda=OFF
+  export CMAKE_TOOLCHAIN_FILE="$PWD/.ci/arm64.cmake"
+fi
+system=$sysroot/usr/lib/$machine-linux-gnu
 mkdir -p "$work"
 
 # apt_sources ARGUMENT...: apt-get with package lists of its own, which name sources only. The system's lists stay as
@@ -107,9 +128,14 @@ if [ "$prefix" = "$work/libraries" ] && [ ! -e "$prefix/complete" ]; then
     -DUSE_NGHTTP2=OFF -DUSE_LIBIDN2=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF -DENABLE_MANUAL=OFF \
     -DCURL_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt -DCURL_CA_PATH=/etc/ssl/certs
   # Copies of the distribution's libraries that lower_versions.py will change. (libavif loads libgav1.)
-  find "/usr/lib/$(uname -m)-linux-gnu" \( -name "libjxl.so.*" -o -name "libgav1.so.*" \) -exec cp -Pt "$prefix/lib" {} +
+  find "$system" \( -name "libjxl.so.*" -o -name "libgav1.so.*" \) -exec cp -Pt "$prefix/lib" {} +
   touch "$prefix/complete"
 fi
+if [ -n "$sysroot" ]; then  # CMake and pkg-config look for every path below the sysroot
+  mkdir -p "$sysroot${prefix%/*}"
+  ln -sfn "$prefix" "$sysroot$prefix"
+fi
+export AUDITWHEEL_LD_LIBRARY_PATH="$prefix/lib${sysroot:+:$system:$sysroot/lib/$machine-linux-gnu}"
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}" CMAKE_PREFIX_PATH="$prefix"
 # ccache's direct mode would overlook a header of a library built here that comes before the distribution's.
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_NODIRECT=1
@@ -124,11 +150,11 @@ add_licences() {
     [ ! -f "$text" ] || cp "$text" "$folder/$(basename "$(dirname "$text")").txt"
   done
   command -v dpkg-query >/dev/null || return 0
-  LD_LIBRARY_PATH=$prefix/lib ldd "$@" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | xargs -n 1 readlink -f | sort -u |
+  for binary; do auditwheel lddtree "$binary"; done 2>&1 | sed -n 's/^ \{12\}"realpath": "\(.*\)".*/\1/p' | sort -u |
     while read -r library; do
       package=$(dpkg-query -S "*/${library##*/}" 2>/dev/null | sed -n '1s/:.*//p')
       case $package in
-        '' | libc6* | lib*gcc-s1 | lib*stdc++6 | zlib1g) ;;  # not in the wheel
+        '' | libc6* | lib*gcc-s1* | lib*stdc++6* | zlib1g) ;;  # not in the wheel
         *) cp "/usr/share/doc/$package/copyright" "$folder/$package.txt" ;;
       esac
     done
@@ -150,18 +176,22 @@ for python; do
   PATH=$tools/bin:$PATH
   [ "$prefix" != "$work/libraries" ] || python tools/packaging/lower_versions.py "$prefix"/lib/lib*.so.*
   # All interpreters use one build folder, so that what does not depend on Python is compiled once.
-  python -m pip -v wheel . --no-deps --no-build-isolation -w "$work/raw" -C build-dir="$work/cmake" \
-    -C cmake.define.SLUICE_WITH_CUDA=$cuda \
-    >"$work/$tag.log" 2>&1 || { tail -n 40 "$work/$tag.log" >&2; fail "no wheel of $tag; see $work/$tag.log"; }
+  # The two variables give names to a wheel for another machine and to the module in it.
+  env ${sysroot:+_PYTHON_HOST_PLATFORM=linux-$machine "SETUPTOOLS_EXT_SUFFIX=.cpython-${tag#cp}-$machine-linux-gnu.so"} \
+    python -m pip -v wheel . --no-deps --no-build-isolation -w "$work/raw" -C build-dir="$work/cmake" \
+      -C cmake.define.SLUICE_WITH_CUDA=$cuda >"$work/$tag.log" 2>&1 ||
+    { tail -n 40 "$work/$tag.log" >&2; fail "no wheel of $tag; see $work/$tag.log"; }
   sed -n 's/.*-- Sluice: /  /p' "$work/$tag.log"
   wheel unpack -d "$work/unpacked" "$work"/raw/*.whl >/dev/null
   wheel=$(echo "$work"/unpacked/*)
   chmod 755 "$wheel"/sluice/bin/*
   python tools/packaging/lower_versions.py "$wheel"/sluice/_sluice*.so "$wheel"/sluice/bin/* >>"$work/$tag.log"
+  [ -z "$sysroot" ] || cp "$stub" "$wheel/sluice/"
   add_licences "$(echo "$wheel"/*.dist-info)/licenses/libraries" "$wheel"/sluice/_sluice*.so "$wheel"/sluice/bin/*
   rm "$work"/raw/*
   wheel pack -d "$work/raw" "$wheel" >/dev/null
-  LD_LIBRARY_PATH=$prefix/lib auditwheel repair --strip -z 9 -w "$work" "$work"/raw/*.whl >"$work/$tag.repair.log" 2>&1 ||
+  PATH=${sysroot:+/usr/$machine-linux-gnu/bin:}$PATH \
+    auditwheel repair --strip -z 9 -w "$work" "$work"/raw/*.whl >"$work/$tag.repair.log" 2>&1 ||
     { tail -n 20 "$work/$tag.repair.log" >&2; fail "auditwheel did not repair the wheel; see $work/$tag.repair.log"; }
   rm -rf "$work/raw" "$work/unpacked"
 done
