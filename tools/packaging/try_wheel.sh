@@ -28,11 +28,12 @@ in_root() {
   fi
 }
 
-version=$(in_root python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])') || fail "no python3 runs there"
+version=$(in_root python3 -c 'import sys; print("%d%d" % sys.version_info[:2])') || fail "no python3 runs there"
+abi=cp$version$(in_root python3 -c 'import sys; print(sys.abiflags)')  # cp313t if it is free-threaded
 machine=$(in_root uname -m)
 cp "$1" "$place/"
 python3 -m pip download -q --disable-pip-version-check -d "$place" --only-binary=:all: --python-version "$version" \
-  --implementation cp --platform "manylinux_2_17_$machine" --platform "manylinux_2_27_$machine" \
+  --abi "$abi" --implementation cp --platform "manylinux_2_17_$machine" --platform "manylinux_2_27_$machine" \
   --platform "manylinux_2_28_$machine" numpy
 cat >"$place/epoch.py" <<'END'
 import os
@@ -46,6 +47,7 @@ import numpy
 
 import sluice
 
+assert "t" not in sys.abiflags or not sys._is_gil_enabled(), "importing the package turned the GIL on"
 folder = pathlib.Path(sys.argv[1])
 
 

@@ -12,6 +12,9 @@
 # both, except names in pyconfig.h that have no effect on an extension. Make this system's wheels first: _sluice.pyi,
 # which is the same for all machines, is taken from their build.
 #
+# Free-threaded CPython (python3.13t, python3.14t) has no stable ABI, so each version has a wheel of its own. Without
+# PYTHON, those on the PATH get theirs, too.
+#
 # The script is for Debian 12, where it makes manylinux_2_34 wheels; on a newer system, the tag names that system's
 # glibc. It needs root or sudo if packages are missing, the system's package servers, and PyPI. It uses ccache if that
 # is installed.
@@ -65,6 +68,10 @@ if [ $# = 0 ]; then
     python=$(find_python $version)
     [ -z "$python" ] || set -- "$@" "$python"
     case $version,$python in 3.10,* | 3.11,* | *,) ;; *) break ;; esac
+  done
+  for version in 3.13t 3.14t; do
+    python=$(find_python $version)
+    [ -z "$python" ] || set -- "$@" "$python"
   done
   [ $# != 0 ] || fail "no CPython 3.10 or later was found; name one: tools/packaging/wheels.sh PYTHON"
 fi
@@ -166,7 +173,7 @@ add_licences() {
 
 rm -rf "$work"/*.whl "$work/raw" "$work/unpacked"
 for python; do
-  tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])') || fail "$python does not run"
+  tag=$("$python" -c 'import sys; print("cp%d%d%s" % (*sys.version_info[:2], sys.abiflags))') || fail "$python does not run"
   say "CPython's $tag: $python"
   tools=$work/tools-$tag
   [ -x "$tools/bin/auditwheel" ] || {
