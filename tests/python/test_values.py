@@ -165,7 +165,8 @@ def test_signatures_are_readable():
     assert signature.parameters["threads"].kind is inspect.Parameter.KEYWORD_ONLY
     assert signature.parameters["ring"].annotation is sluice.RingOptions
     text = pydoc.plain(pydoc.render_doc(sluice.Loader))
-    assert "Loader(dataset: sluice.Dataset" in text and "ring: sluice.RingOptions = sluice.RingOptions()" in text
+    assert "Loader(" in text and "dataset: sluice.Dataset" in text  # Python 3.13 breaks the line between them
+    assert "ring: sluice.RingOptions = sluice.RingOptions()" in text
     convert = inspect.signature(sluice.convert)
     assert list(convert.parameters)[:3] == ["source", "dataset", "progress"]
     assert convert.parameters["quality"].default == 90

@@ -295,15 +295,15 @@ nb::object FieldOf(nb::handle self, const std::string& name) try {
     return Texts(In(batch), name, role == Role::kText || role == Role::kJson);
   }
   if (In(batch).HoldsVariable(name)) {
-    return nb::cast(Ragged{nb::borrow(self), name});
+    return OfNoThread(nb::cast(Ragged{nb::borrow(self), name}));
   }
   if (In(batch).image_sizes() == ImageSizes::kOwn && In(batch).HoldsImage(name)) {
     nb::list images;
     for (std::size_t sample = 0; sample < In(batch).size(); ++sample)
-      images.append(Array(In(batch), name, false, sample));
+      images.append(OfNoThread(nb::cast(Array(In(batch), name, false, sample))));
     return images;
   }
-  return nb::cast(Array(In(batch), name));
+  return OfNoThread(nb::cast(Array(In(batch), name)));
 } catch (const Error&) {
   const std::vector<std::string> fields = In(nb::cast<const PyBatch&>(self)).fields();
   if (std::ranges::find(fields, name) != fields.end()) throw;

@@ -141,13 +141,20 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
                    const ConvertOptions& options, const nb::object& on_progress) {
   struct Shared {
     std::stop_source stop;
-    bool abandoned = false;                   // the GIL guards this member and the next ones
-    const nb::object* on_progress = nullptr;  // alive unless abandoned
+    nb::ft_mutex mutex;      // guards the next members if there is no GIL
+    nb::object on_progress;  // null once End() was called; then `raised` does not change any more
     std::optional<nb::python_error> raised;
+
+    // Called before Run() ends, because a thread without the GIL may drop this object last.
+    void End() {
+      nb::object dropped;
+      const nb::ft_lock_guard lock(mutex);
+      dropped = std::move(on_progress);
+    }
   };
   LeaveIfEnded();
   const auto shared = std::make_shared<Shared>();
-  shared->on_progress = &on_progress;
+  shared->on_progress = on_progress;
   ConvertHooks hooks;
   hooks.stop = shared->stop.get_token();
   hooks.on_progress = [shared, at_end = HasEnded()](const ConvertProgress& progress) {
@@ -156,14 +163,22 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
       return;
     }
     const Acquired acquired;
-    if (shared->abandoned || shared->raised) return;
+    nb::object called;
+    {
+      const nb::ft_lock_guard lock(shared->mutex);
+      if (!shared->raised) called = shared->on_progress;
+    }
+    if (!called.is_valid()) return;
     try {
       RunPython([&] {
-        (*shared->on_progress)(progress.samples_done, progress.samples_total);
+        called(progress.samples_done, progress.samples_total);
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
       });
     } catch (nb::python_error& error) {
-      if (!shared->abandoned) shared->raised.emplace(std::move(error));
+      {
+        const nb::ft_lock_guard lock(shared->mutex);
+        if (shared->on_progress.is_valid()) shared->raised.emplace(std::move(error));
+      }
       shared->stop.request_stop();
     }
   };
@@ -171,12 +186,14 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
     ConvertSummary summary = Interruptibly(
         IsRemote(source) || IsRemote(dataset),
         [source, dataset, options, hooks] { return Convert(source, dataset, options, hooks); });
+    shared->End();
     if (!shared->raised) return summary;
   } catch (const Error&) {
+    shared->End();
     LeaveIfEnded();
     if (!shared->raised) throw;
-  } catch (const nb::python_error&) {
-    shared->abandoned = true;
+  } catch (...) {
+    shared->End();
     shared->raised.reset();
     shared->stop.request_stop();
     throw;

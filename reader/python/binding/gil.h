@@ -10,6 +10,12 @@
 // that the unwinding reaches puts the thread to sleep: the one in RunPython(), the translator of
 // exceptions, or the one for std::terminate().
 //
+// Free-threaded Python has no GIL. A thread that runs Python code is then "attached", as are any
+// number of others, and the same calls attach and detach it. A thread that waits for another must
+// still detach, because the garbage collector stops all attached threads at points where they run
+// Python code. What the GIL guards elsewhere, a mutex of nanobind's guards there (nb::ft_mutex,
+// which does nothing if there is a GIL), or a critical section of the object.
+//
 // A little earlier, Python calls the functions that were registered with `atexit`, where the module
 // closes all loaders. A thread that plays one then gets SystemExit, which `threading` ignores
 // silently, instead of an error about a closed loader that the thread has not closed.
@@ -52,6 +58,18 @@ class Acquired {
  private:
   PyGILState_STATE state_;
 };
+
+// Makes a new object belong to no thread. Without a GIL, an object that its thread shares is freed
+// only when that thread runs Python code again, even if another thread dropped the last reference.
+// So a batch would keep its slot while the thread that took it waits for something else.
+inline nanobind::object OfNoThread(nanobind::object made) {
+#ifdef Py_GIL_DISABLED
+  const Py_ssize_t references = Py_REFCNT(made.ptr());
+  made.ptr()->ob_tid = _Py_UNOWNED_TID;
+  Py_SET_REFCNT(made.ptr(), references);  // counts all of them as references of other threads
+#endif
+  return made;
+}
 
 // Does the work without the GIL. All work that may read a file or wait for a server goes through
 // here, so that Python's other threads can run.

@@ -4,6 +4,10 @@
 // For options, keywords, docstrings and enumerations are made from their declaration
 // (option_list.h): BindOptions() and BindWords(). A keyword whose type in Python differs is made
 // where its class is bound, such as by LoaderKeyword() in loader.cpp.
+//
+// Under free-threaded Python, a thread may set an attribute while another reads the object or
+// passes it to a function. So each access to the C++ object is inside a SettableGuard, and
+// functions that take such an object get a copy.
 #pragma once
 
 #include <cctype>
@@ -13,9 +17,61 @@
 #include <utility>
 #include <vector>
 
-#include <sluice/option_list.h>
+#include <sluice/convert_option_list.h>
+#include <sluice/loader_option_list.h>
+#include <sluice/mixture.h>
 
 #include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+template <class T, class... Each>
+consteval bool IsOneOf(std::type_identity<std::variant<Each...>>) {
+  return (std::is_same_v<T, Each> || ...);
+}
+
+// The classes whose attributes Python can set: steps, groups of options, and the like.
+template <class T>
+concept Settable = option_list::HasOptions<T> ||
+    IsOneOf<T>(std::type_identity<Transform>()) || IsOneOf<T>(
+        std::type_identity<std::variant<Mixture, View, OutputSize>>()) ||
+    std::is_base_of_v<OrderOptions, T>;
+
+// While the object lives, no other thread reads or writes an object of these classes. All objects
+// have one guard, because one may be a part of another (output.boxes). It is a critical section of
+// CPython: it cannot deadlock, but Python code that runs inside it may let another thread enter. So
+// code inside leaves the object whole before it calls Python. With the GIL, the guard does nothing.
+class SettableGuard {
+ public:
+  SettableGuard() : inside_(Section()) {}
+
+ private:
+  static nb::handle Section() {
+    static PyObject* const section = PyList_New(0);  // lives as long as the process
+    return section;
+  }
+  nb::ft_object_guard inside_;
+};
+
+template <class T>
+T Copied(const T& settable) {
+  const SettableGuard guard;
+  return settable;
+}
+
+}  // namespace sluice::python
+
+// Gives a function a copy of a settable object if the function takes it by value. A function that
+// takes a reference, as to `self`, uses a SettableGuard.
+template <sluice::python::Settable T>
+struct nanobind::detail::type_caster<T> : nanobind::detail::type_caster_base<T> {
+  template <class As>
+  using Cast = std::conditional_t<std::is_same_v<As, T>, T, precise_cast_t<As>>;
+  explicit operator T() {
+    T& original = static_cast<type_caster_base<T>&>(*this);
+    return sluice::python::Copied(original);
+  }
+};
 
 namespace sluice::python {
 
@@ -176,7 +232,10 @@ void RefusePickling(nb::class_<T, Base...>& bound, const char* why) {
 template <class T, class K>
 void AddAttribute(nb::class_<T>& bound, const K& keyword) {
   using Value = ValueOf<T, K>;
-  const auto set = [keyword](T& self, Value value) { keyword.set(self, std::move(value)); };
+  const auto set = [keyword](T& self, Value value) {
+    const SettableGuard guard;
+    keyword.set(self, std::move(value));
+  };
   if constexpr (requires { keyword.member; } &&
                 nb::detail::is_base_caster_v<nb::detail::make_caster<Value>>) {
     bound.def_prop_rw(
@@ -184,7 +243,8 @@ void AddAttribute(nb::class_<T>& bound, const K& keyword) {
         nb::for_getter(nb::rv_policy::reference_internal), keyword.help);
   } else {
     bound.def_prop_rw(
-        keyword.name, [keyword](const T& self) { return keyword.get(self); }, set, keyword.help);
+        keyword.name, [keyword](const T& self) { return keyword.get(Copied(self)); }, set,
+        keyword.help);
   }
 }
 
@@ -197,12 +257,12 @@ nb::class_<T>& AddAttributes(nb::class_<T>& bound, const T& defaults, const K&..
     return values;
   };
   bound.def("__repr__", [values_of, usual = defaults](nb::handle self) {
-    return Written(self, values_of(nb::cast<const T&>(self)), values_of(usual),
+    return Written(self, values_of(nb::cast<T>(self)), values_of(usual),
                    (std::size_t{K::kRequired} + ... + 0));
   });
   bound.def(
       "__reduce__",
-      [values_of](nb::handle self) { return Reduced(self, values_of(nb::cast<const T&>(self))); },
+      [values_of](nb::handle self) { return Reduced(self, values_of(nb::cast<T>(self))); },
       nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
   return bound;
 }

@@ -31,17 +31,18 @@ std::optional<Rank> GroupOfTorch() {
 }
 
 struct PyLoader {
+  nb::ft_mutex mutex;  // guards `loader` if there is no GIL; no Python code runs while it is locked
   // Null once the loader is closed. A thread that plays without the GIL holds a copy meanwhile.
   std::shared_ptr<Owned<Loader>> loader;
-  std::shared_ptr<UserCalls> calls;
-  std::shared_ptr<const FieldTypes> types;
+  const std::shared_ptr<UserCalls> calls;
+  const std::shared_ptr<const FieldTypes> types;
   std::chrono::milliseconds timeout;      // 0: none
   std::chrono::milliseconds signal_poll;  // how often a wait checks for signals
   bool remote = false;
   // Neither an option nor the environment said which rank this process is, so that
   // torch.distributed may say it later.
   bool may_be_a_rank = false;
-  std::uint64_t next_epoch = 0;
+  std::atomic<std::uint64_t> next_epoch{0};
   std::mutex beginning;                 // held while a walk begins, without the GIL
   std::atomic<std::uint64_t> walks{0};  // walks begun so far; only the last one continues
 
@@ -53,25 +54,33 @@ struct PyLoader {
         timeout(most),
         signal_poll(most > 0ms ? std::min(most, kLoaderSignalPoll) : kLoaderSignalPoll) {
     next_epoch = (*loader)->State().epoch;
-    Live().insert(this);
+    const nb::ft_lock_guard lock(All().mutex);
+    All().live.insert(this);
   }
   ~PyLoader() {
-    if (calls->IsRunningHere()) {
-      Left().push_back(std::move(loader));  // nobody can wait for the loader's threads here
-    } else {
-      Close();
+    {
+      const nb::ft_lock_guard lock(All().mutex);
+      All().live.erase(this);
     }
-    Live().erase(this);
+    if (calls->IsRunningHere()) {
+      const nb::ft_lock_guard lock(All().mutex);
+      All().left.push_back(TakeLoader());  // nobody can wait for the loader's threads here
+    } else {
+      End(TakeLoader(), calls);
+    }
   }
   PyLoader(const PyLoader&) = delete;
   PyLoader& operator=(const PyLoader&) = delete;
 
-  Loader& operator*() {
-    if (loader != nullptr) return **loader;
-    LeaveIfEnded();
-    throw Error(ErrorCode::kState, "the Loader is closed");
+  // Calls `read`, which returns soon, with the loader. It stays open until then.
+  template <class F>
+  auto Ask(F read) {
+    const nb::ft_lock_guard lock(mutex);
+    return read(**Open());
   }
-  Loader* operator->() { return &**this; }
+  void RequireOpen() {
+    Ask([](Loader&) { return true; });
+  }
   // Refuses to play all samples in each process of a group that was made after this loader.
   void RequireRank() {
     if (!may_be_a_rank) return;
@@ -87,7 +96,7 @@ struct PyLoader {
   }
   // Refuses to play a share if another class deals its batches out once more (sluice/_dealers.py).
   void RequireOneShare() {
-    const Rank rank = (*this)->rank();
+    const Rank rank = Ask([](Loader& own) { return own.rank(); });
     if (rank.world_size <= 1) return;
     const nb::object refusal =
         nb::module_::import_("sluice._dealers").attr("refusal")(rank.rank, rank.world_size);
@@ -98,45 +107,83 @@ struct PyLoader {
   // uses.
   template <class F>
   auto Play(F work, bool may_wait = false) {
-    **this;  // refuses a loader that is closed or of another process
+    calls->RequireOutside();
+    std::shared_ptr<Owned<Loader>> shared;
+    {
+      const nb::ft_lock_guard lock(mutex);
+      shared = Open();
+    }
     return std::shared_ptr(calls)->Play(
-        [playing = loader, work = std::move(work)]() mutable {
-          auto result = work(**playing);
-          // Drops the loader here, without the GIL: its last owner waits for the loader's threads,
+        [playing = std::move(shared), work = std::move(work)]() mutable {
+          // Dropped at the end, without the GIL: the last owner waits for the loader's threads,
           // which may want the GIL.
-          playing.reset();
-          return result;
+          const auto own = std::move(playing);
+          return work(**own);
         },
         may_wait && remote);
   }
-  // Waits for the threads, which may want the GIL to finish a user's function. Another thread may
-  // drop this object meanwhile.
   void Close() {
-    const std::shared_ptr<UserCalls> functions = calls;
-    functions->RequireOutside();
-    std::shared_ptr<Owned<Loader>> closing = std::move(loader);
-    std::vector<std::shared_ptr<Owned<Loader>>> left = std::move(Left());
-    Left().clear();
-    WithoutGil([&] {
-      closing.reset();
-      left.clear();
-    });
-    functions->Clear();
+    calls->RequireOutside();
+    End(TakeLoader(), calls);
+  }
+  // Closes all loaders.
+  static void CloseAll() {
+    for (;;) {
+      std::shared_ptr<Owned<Loader>> loader;
+      std::shared_ptr<UserCalls> functions;
+      {
+        const nb::ft_lock_guard lock(All().mutex);
+        for (auto one = All().live.begin(); one != All().live.end() && loader == nullptr; ++one) {
+          loader = (*one)->TakeLoader();
+          functions = (*one)->calls;
+        }
+      }
+      if (loader == nullptr) return;
+      End(std::move(loader), functions);
+    }
   }
   int Traverse(visitproc visit, void* arg) const { return calls->Traverse(visit, arg); }
   void Clear() {
     if (!calls->IsRunningHere()) Close();  // otherwise, a later collection closes it
   }
-  // All loaders, guarded by the GIL: they end before the interpreter does.
-  static std::set<PyLoader*>& Live() {
-    static std::set<PyLoader*> live;
-    return live;
+
+ private:
+  struct Loaders {
+    nb::ft_mutex mutex;  // guards the other members if there is no GIL
+    std::set<PyLoader*> live;
+    // Those whose last reference was dropped inside one of their own functions.
+    std::vector<std::shared_ptr<Owned<Loader>>> left;
+  };
+  // All loaders: they end before the interpreter does.
+  static Loaders& All() {
+    static Loaders all;
+    return all;
   }
-  // The loaders whose last reference was dropped inside one of their own functions; guarded by the
-  // GIL.
-  static std::vector<std::shared_ptr<Owned<Loader>>>& Left() {
-    static std::vector<std::shared_ptr<Owned<Loader>>> left;
-    return left;
+  // The loader, if it is open. `mutex` is locked.
+  const std::shared_ptr<Owned<Loader>>& Open() const {
+    if (loader != nullptr) {
+      **loader;  // refuses a loader of another process
+      return loader;
+    }
+    LeaveIfEnded();
+    throw Error(ErrorCode::kState, "the Loader is closed");
+  }
+  std::shared_ptr<Owned<Loader>> TakeLoader() {
+    const nb::ft_lock_guard lock(mutex);
+    return std::move(loader);
+  }
+  // Waits for the threads, which may want the GIL to finish a user's function.
+  static void End(std::shared_ptr<Owned<Loader>> closing, std::shared_ptr<UserCalls> functions) {
+    std::vector<std::shared_ptr<Owned<Loader>>> left;
+    {
+      const nb::ft_lock_guard lock(All().mutex);
+      left.swap(All().left);
+    }
+    WithoutGil([&] {
+      closing.reset();
+      left.clear();
+    });
+    functions->Clear();
   }
 };
 
@@ -145,11 +192,13 @@ struct Walk {
   nb::object owner;  // the PyLoader
   std::uint64_t epoch;
   std::optional<EpochRange> range = {};
-  std::uint64_t number = 0;   // this walk's, counted through the loader's walks
-  std::uint64_t batches = 0;  // of the epoch
-  // Whether Next() has returned the epoch's last batch, and whether the walk has ended.
-  bool has_last = false, is_over = false;
-  bool stepping = false;  // a thread is in Next()
+  std::uint64_t number = 0;          // this walk's, counted through the loader's walks
+  std::uint64_t batches = 0;         // of the epoch
+  bool has_last = false;             // Next() has returned the epoch's last batch
+  std::atomic<bool> is_over{false};  // the walk has ended
+  std::atomic_flag stepping{};       // a thread is in Next()
+
+  Walk(nb::object loader, std::uint64_t of_epoch) : owner(std::move(loader)), epoch(of_epoch) {}
 
   nb::object Next() {
     if (is_over) throw nb::stop_iteration();
@@ -166,13 +215,18 @@ struct Walk {
         return playing.Epoch(epoch);
       });
     }
-    *loader;  // refuses a loader that is closed or of another process
+    loader.RequireOpen();
     std::optional<Batch> batch = {};
     const auto next = [&] { return NextWithin(loader.signal_poll, batch); };
-    for (std::chrono::milliseconds waited{0}; !loader.calls->Play(next);) {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      waited += loader.signal_poll;
-      if (loader.timeout > 0ms && waited >= loader.timeout) ThrowTimeout(loader.timeout);
+    try {
+      for (std::chrono::milliseconds waited{0}; !loader.calls->Play(next);) {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        waited += loader.signal_poll;
+        if (loader.timeout > 0ms && waited >= loader.timeout) ThrowTimeout(loader.timeout);
+      }
+    } catch (const Error&) {
+      loader.RequireOpen();  // another thread may have closed it meanwhile
+      throw;
     }
     is_over = !batch;
     if (is_over && !has_last && number != loader.walks) {
@@ -182,7 +236,7 @@ struct Walk {
     }
     if (is_over) throw nb::stop_iteration();
     has_last = batch->index() + 1 == batches;
-    return nb::cast(PyBatch{Owned<Batch>(std::move(*batch)), loader.types});
+    return OfNoThread(nb::cast(PyBatch{Owned<Batch>(std::move(*batch)), loader.types}));
   }
   std::uint64_t Size() const {
     return nb::cast<PyLoader&>(owner).Play(
@@ -202,15 +256,14 @@ struct Walk {
   class Step {
    public:
     explicit Step(Walk& walk) : walk_(walk) {
-      if (walk.stepping) {
+      if (walk.stepping.test_and_set()) {
         throw Error(ErrorCode::kState,
                     "another thread is waiting for a batch of this iterator, and only one thread "
                     "at a time may; give each thread its own Loader, or let one thread iterate and "
                     "pass its batches to the others by a queue");
       }
-      walk.stepping = true;
     }
-    ~Step() { walk_.stepping = false; }
+    ~Step() { walk_.stepping.clear(); }
     Step(const Step&) = delete;
     Step& operator=(const Step&) = delete;
 
@@ -413,7 +466,7 @@ void BindLoader(nb::module_& module) {
           "epoch",
           [](nb::handle self, std::uint64_t epoch) {
             nb::cast<PyLoader&>(self).next_epoch = epoch + 1;
-            return Walk{nb::borrow(self), epoch};
+            return new Walk(nb::borrow(self), epoch);
           },
           "epoch"_a,
           "Plays this epoch from its beginning, or from the place that resume_from gives")
@@ -429,7 +482,7 @@ void BindLoader(nb::module_& module) {
           "CutMix and batch_function")
       .def("__iter__",
            [](nb::handle self) {
-             return Walk{nb::borrow(self), nb::cast<PyLoader&>(self).next_epoch++};
+             return new Walk(nb::borrow(self), nb::cast<PyLoader&>(self).next_epoch++);
            })
       .def(
           "tee",
@@ -451,16 +504,22 @@ void BindLoader(nb::module_& module) {
       .def(
           "__len__",
           [](PyLoader& loader) {
-            return loader.Play([epoch = loader.next_epoch](Loader& playing) {
+            return loader.Play([epoch = loader.next_epoch.load()](Loader& playing) {
               return playing.batches_per_epoch(epoch);
             });
           },
           "Batches in an epoch, of this rank")
       .def(
-          "state", [](PyLoader& loader) { return loader->State().Text(); },
+          "state",
+          [](PyLoader& loader) {
+            return loader.Ask([](Loader& own) { return own.State().Text(); });
+          },
           "The loader's place in its epochs, as a line of text for a checkpoint: see resume_from")
       .def_prop_ro(
-          "state_epoch", [](PyLoader& loader) { return loader->State().epoch; },
+          "state_epoch",
+          [](PyLoader& loader) {
+            return loader.Ask([](Loader& own) { return own.State().epoch; });
+          },
           "The epoch of the place that state() returns")
       .def(
           "samples_per_epoch",
@@ -472,24 +531,34 @@ void BindLoader(nb::module_& module) {
       .def_prop_ro(
           "rank",
           [](PyLoader& loader) {
-            return std::pair(loader->rank().rank, loader->rank().world_size);
+            const Rank rank = loader.Ask([](Loader& own) { return own.rank(); });
+            return std::pair(rank.rank, rank.world_size);
           },
           "(rank, world size)")
-      .def("stats", [](PyLoader& loader) { return loader->Stats(); })
+      .def("stats",
+           [](PyLoader& loader) { return loader.Ask([](Loader& own) { return own.Stats(); }); })
       .def(
-          "faults", [](PyLoader& loader) { return loader->Faults(); },
+          "faults",
+          [](PyLoader& loader) { return loader.Ask([](Loader& own) { return own.Faults(); }); },
           "The samples that could not be read so far")
       .def(
-          "memory", [](PyLoader& loader) { return MemoryOf(loader->Memory()); },
+          "memory",
+          [](PyLoader& loader) {
+            // Waits while another thread is in row(), whose functions may want the GIL.
+            return MemoryOf(loader.Play([](Loader& playing) { return playing.Memory(); }));
+          },
           "The most memory the loader uses, in bytes: \"own\" is its own memory, if the ring grows "
           "to its limit; \"mapped\" is memory of mapped files, which the kernel takes back when it "
           "needs memory")
       .def(
-          "describe", [](PyLoader& loader) { return loader->Describe(); },
+          "describe",
+          [](PyLoader& loader) { return loader.Ask([](Loader& own) { return own.Describe(); }); },
           "How each step runs, and the shape and type of the result")
       .def(
           "pipeline",
-          [](PyLoader& loader, std::uint64_t epoch) { return loader->PipelineText(epoch); },
+          [](PyLoader& loader, std::uint64_t epoch) {
+            return loader.Ask([epoch](Loader& own) { return own.PipelineText(epoch); });
+          },
           "epoch"_a = 0,
           "The steps that make an image into its row in that epoch, as JSON, with the row's size, "
           "channels and layout: for Preprocess, with which a server makes the same rows")
@@ -501,20 +570,15 @@ void BindLoader(nb::module_& module) {
           "__exit__", [](PyLoader& loader, nb::args) { loader.Close(); },
           nb::sig("def __exit__(self, *args: object) -> None"))
       .def("__repr__", [](PyLoader& loader) {
-        return loader.loader ? loader->Describe() : std::string("Loader (closed)");
+        const nb::ft_lock_guard lock(loader.mutex);
+        return loader.loader ? (**loader.loader).Describe() : std::string("Loader (closed)");
       });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     NoteEnd();
     // Daemon threads never release what they hold; that is not a leak of this module.
     if (nb::cast<int>(nb::module_::import_("threading").attr("active_count")()) > 1)
       nb::set_leak_warnings(false);
-    // Closing a loader lets other threads run, which may drop others, so each search begins anew.
-    const auto is_open = [](const PyLoader* one) { return one->loader != nullptr; };
-    auto& live = PyLoader::Live();
-    for (auto open = live.begin(); open != live.end();) {
-      open = std::ranges::find_if(live, is_open);
-      if (open != live.end()) (*open)->Close();
-    }
+    PyLoader::CloseAll();
   }));
 }
 

@@ -91,11 +91,11 @@ void BindMixture(nb::module_& module) {
       Mixture(), Required(Keyword{"parts", &PartsOf, &SetParts}),
       Member("shares", &Mixture::shares), Member("length", &Mixture::length),
       Member("samples", &Mixture::samples))
-      .def("__len__", [](const Mixture& mixture) { return mixture.parts.size(); })
+      .def("__len__", [](const Mixture& mixture) { return Copied(mixture).parts.size(); })
       .def(
           "of",
           [](const Mixture& mixture, std::uint64_t sample) {
-            const Mixture::Origin origin = mixture.Of(sample);
+            const Mixture::Origin origin = Copied(mixture).Of(sample);
             return std::pair(origin.part, origin.sample);
           },
           "sample"_a,

@@ -48,7 +48,7 @@ void BindSource(nb::module_& module) {
       bound.def_ro(option.name, option.member, option.help);
       // The static functions above have these three names.
     } else if (name != "table" && name != "paths" && name != "archives") {
-      bound.def_rw(option.name, option.member, option.help);
+      AddAttribute(bound, KeywordOf(option));
     }
   });
   module.def(

@@ -64,8 +64,7 @@ void BindMetrics(nb::module_& module) {
           },
           "where"_a = "", nb::kw_only(), "every"_a = 10.0, "beyond_loopback"_a = false)
       .def(
-          "text", [](const Metrics& metrics) { return metrics.Text(); },
-          nb::call_guard<nb::gil_scoped_release>(),
+          "text", [](const Metrics& metrics) { return metrics.Text(); }, nb::call_guard<Released>(),
           "The figures of all these loaders, as OpenMetrics text")
       .def_prop_ro("address", &Metrics::address,
                    "`where`, with the port that the system chose if it was 0")

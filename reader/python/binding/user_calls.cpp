@@ -67,14 +67,24 @@ UserCalls::Kept UserCalls::KeepForNative(nb::object object) {
 }
 
 UserCalls::Kept UserCalls::KeepIn(std::list<nb::object>& objects, nb::object object) {
+  const nb::ft_lock_guard lock(mutex_);
   const auto at = objects.insert(objects.end(), std::move(object));
   return {&*at, [self = shared_from_this(), &objects, at](const nb::object*) mutable {
             if (!nb::is_alive()) return;  // the interpreter is gone, and the object with it
             const Acquired acquired;
-            const nb::object dropped = std::move(*at);
-            objects.erase(at);
+            nb::object dropped;
+            {
+              const nb::ft_lock_guard erasing(mutex_);
+              dropped = std::move(*at);
+              objects.erase(at);
+            }
             self.reset();
           }};
+}
+
+nb::object UserCalls::Get(const Kept& kept) {
+  const nb::ft_lock_guard lock(mutex_);
+  return *kept;
 }
 
 int UserCalls::Traverse(visitproc visit, void* arg) const {
@@ -91,7 +101,9 @@ int UserCalls::Traverse(visitproc visit, void* arg) const {
 void UserCalls::Clear() {
   // The objects are destroyed when this function returns, because their destructors may call this
   // loader again.
-  std::vector<nb::object> dropped = {std::move(raised_)};
+  std::vector<nb::object> dropped;
+  const nb::ft_lock_guard lock(mutex_);
+  dropped.push_back(std::move(raised_));
   for (nb::object& object : objects_)
     dropped.push_back(std::move(object));
   for (auto& cause : causes_)
@@ -123,32 +135,59 @@ std::string UserCalls::Note(nb::python_error& error) {
   std::string line = LineOf(error);
   nb::object value = nb::borrow(error.value());
   ClearFrames(value);
-  if (error.matches(PyExc_Exception)) {
+  const bool is_cause = error.matches(PyExc_Exception);
+  nb::object dropped;
+  const nb::ft_lock_guard lock(mutex_);
+  if (is_cause) {
     causes_.emplace_back(line, std::move(value));
-    if (causes_.size() > kMaxCauses) causes_.pop_front();
+    if (causes_.size() > kMaxCauses) {
+      dropped = std::move(causes_.front().second);
+      causes_.pop_front();
+    }
   } else if (!raised_.is_valid()) {
     raised_ = std::move(value);
   }
   return line;
 }
 
+void UserCalls::NoteWaiting() {
+  const nb::ft_lock_guard lock(mutex_);
+  waits_ = std::this_thread::get_id();
+}
+
+bool UserCalls::IsInterrupted() const {
+  const nb::ft_lock_guard lock(mutex_);
+  return raised_.is_valid() && waits_ == std::this_thread::get_id();
+}
+
 void UserCalls::RaiseInterrupt() {
   LeaveIfEnded();
-  if (!raised_.is_valid()) return;
-  const nb::object raised = std::move(raised_);
+  nb::object raised;
+  {
+    const nb::ft_lock_guard lock(mutex_);
+    raised = std::move(raised_);
+  }
+  if (!raised.is_valid()) return;
   PyErr_SetObject(raised.type().ptr(), raised.ptr());
   throw nb::python_error();
 }
 
 void UserCalls::RaiseWithCause(const Error& error) {
   const std::string text = error.what();
-  const auto cause = std::find_if(causes_.rbegin(), causes_.rend(), [&](const auto& one) {
-    return text.find(one.first) != std::string::npos;
-  });
-  if (cause == causes_.rend()) throw error;
+  nb::object cause;
+  {
+    const nb::ft_lock_guard lock(mutex_);
+    const auto found = std::find_if(causes_.rbegin(), causes_.rend(), [&](const auto& one) {
+      return text.find(one.first) != std::string::npos;
+    });
+    if (found != causes_.rend()) {
+      cause = std::move(found->second);
+      causes_.erase(std::next(found).base());
+    }
+  }
+  if (!cause.is_valid()) throw error;
   const nb::object raised = ExceptionOf(error);
-  PyException_SetCause(raised.ptr(), nb::object(cause->second).release().ptr());
-  causes_.erase(std::next(cause).base());
+  PyException_SetCause(raised.ptr(), cause.release().ptr());
   PyErr_SetObject(raised.type().ptr(), raised.ptr());
   throw nb::python_error();
 }

@@ -13,8 +13,10 @@
 
 namespace sluice::python {
 
-// The GIL guards the object, except for IsRunningHere(). The Loader shows its objects to Python's
-// garbage collector, so each object is referenced once here, and by no other C++ object.
+// The Loader shows its objects to Python's garbage collector, so each object is referenced once
+// here, and by no other C++ object. The GIL guards the members; without a GIL, mutex_ does. While
+// it is locked, no Python code runs. Only threads that are attached to the interpreter change the
+// members, and the collector stops these, so that it needs no lock.
 class UserCalls : public std::enable_shared_from_this<UserCalls> {
  public:
   UserCalls() = default;
@@ -29,6 +31,8 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   // The objects that a compiled function needs: kept as long as the result lives, whatever Clear()
   // drops.
   Kept KeepForNative(nb::object object);
+  // The object that is kept, or a null object.
+  static nb::object Get(const Kept& kept);
   int Traverse(visitproc visit, void* arg) const;
   void Clear();
 
@@ -49,11 +53,11 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   // Play().
   template <class... Arguments>
   nb::object Call(const Kept& function, Arguments&&... arguments) {
-    if (raised_.is_valid() && waits_ == std::this_thread::get_id()) {
+    if (IsInterrupted()) {
       throw std::runtime_error("interrupted");  // Play() is about to raise it in this thread
     }
     // While there is this further reference, the garbage collector sees that the function is used.
-    const nb::object called = *function;
+    const nb::object called = Get(function);
     if (!called.is_valid()) throw std::runtime_error("the Loader is closed");
     const Running running(*this);
     try {
@@ -70,7 +74,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   template <class F>
   auto Play(F work, bool remote = false) {
     RequireOutside();
-    waits_ = std::this_thread::get_id();
+    NoteWaiting();
     try {
       auto result = Interruptibly(remote, std::move(work));
       RaiseInterrupt();
@@ -84,9 +88,13 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
  private:
   Kept KeepIn(std::list<nb::object>& objects, nb::object object);
   std::string Note(nb::python_error& error);
+  void NoteWaiting();
+  // Whether this thread entered Play() last, and has an exception to raise there.
+  bool IsInterrupted() const;
   void RaiseInterrupt();
   [[noreturn]] void RaiseWithCause(const Error& error);
 
+  static inline nb::ft_mutex mutex_;  // one for all, because Get() does not know the owner
   std::list<nb::object> objects_, native_;
   // The latest exceptions that functions raised, each with its line of text (Note()).
   std::deque<std::pair<std::string, nb::object>> causes_;

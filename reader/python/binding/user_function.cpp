@@ -15,7 +15,8 @@ void RequireCallable(const char* option, const nb::object& function) {
 
 // The rows that a Python function sees, while it runs. Arrays over the rows keep this object alive,
 // so Call() can tell whether the function kept an array. If it did, this object also keeps the
-// memory that the array points to.
+// memory that the array points to. All functions of the bound class lock the Python object, because
+// without a GIL another thread that has it may call them when the function returns.
 template <class Rows>
 struct Seen {
   Rows* rows;
@@ -128,35 +129,45 @@ void SetVariable(const SeenSample& seen, const std::string& name, nb::object val
 template <class Rows>
 nb::class_<Seen<Rows>> BindRows(nb::module_& module, const char* name, const char* doc) {
   return nb::class_<Seen<Rows>>(module, name, doc)
-      .def_prop_ro("epoch", [](const Seen<Rows>& seen) { return seen->epoch(); })
-      .def_prop_ro("index", [](const Seen<Rows>& seen) { return seen->index(); })
       .def_prop_ro(
-          "state", [](const Seen<Rows>& seen) { return *seen->template state<UserCalls::Kept>(); },
+          "epoch", [](const Seen<Rows>& seen) { return seen->epoch(); }, nb::lock_self())
+      .def_prop_ro(
+          "index", [](const Seen<Rows>& seen) { return seen->index(); }, nb::lock_self())
+      .def_prop_ro(
+          "state",
+          [](const Seen<Rows>& seen) {
+            return UserCalls::Get(seen->template state<UserCalls::Kept>());
+          },
+          nb::lock_self(), nb::sig("def state(self) -> typing.Any"),
           "The object that Loader(thread_setup=...) returned for this thread")
-      .def("__contains__",
-           [](const Seen<Rows>& seen, const std::string& field) {
-             try {
-               if constexpr (std::is_same_v<Rows, MutableSample>) {
-                 seen->Has(field);
-               } else {
-                 seen->Has(field, 0);
-               }
-               return true;
-             } catch (const Error& error) {
-               if (error.code() == ErrorCode::kInvalidArgument) return false;
-               throw;
-             }
-           })
-      .def("image", &ImageOf<Rows>, "field"_a = "",
+      .def(
+          "__contains__",
+          [](const Seen<Rows>& seen, const std::string& field) {
+            try {
+              if constexpr (std::is_same_v<Rows, MutableSample>) {
+                seen->Has(field);
+              } else {
+                seen->Has(field, 0);
+              }
+              return true;
+            } catch (const Error& error) {
+              if (error.code() == ErrorCode::kInvalidArgument) return false;
+              throw;
+            }
+          },
+          nb::lock_self())
+      .def("image", &ImageOf<Rows>, "field"_a = "", nb::lock_self(),
            "The finished values, as a numpy array to write to, valid until the function returns. "
            "They are uint8, or floats after Normalize. A sample's array is height x width x "
            "channels, or channels x height x width with layout nchw; a batch's array has one more "
            "axis in front, its rows")
-      .def("field", &ArrayField<Rows>, "name"_a, "A fixed-shape array field, to write to")
-      .def("border", &Border<Rows>, "field"_a = "",
+      .def("field", &ArrayField<Rows>, "name"_a, nb::lock_self(),
+           "A fixed-shape array field, to write to")
+      .def("border", &Border<Rows>, "field"_a = "", nb::lock_self(),
            "uint8 height x width: 1 where the image lies outside its picture")
       .def(
           "uniform", [](const Seen<Rows>& seen) { return seen->draws().Uniform(); },
+          nb::lock_self(),
           "A random number in [0, 1) that depends on seed, epoch and position alone")
       .def(
           "below",
@@ -164,7 +175,7 @@ nb::class_<Seen<Rows>> BindRows(nb::module_& module, const char* name, const cha
             if (n == 0) throw nb::value_error("below() needs a number above 0");
             return seen->draws().Below(n);
           },
-          "n"_a, "A random whole number in [0, n)");
+          "n"_a, nb::lock_self(), "A random whole number in [0, n)");
 }
 
 // Runs a Python function on rows.
@@ -176,6 +187,7 @@ void Call(UserCalls& calls, const UserCalls::Kept& function, Rows& rows,
   // Ends the access to the rows. Returns whether the function has kept its argument or an array of
   // it.
   const auto end = [&] {
+    const nb::ft_object_guard guard(seen);
     auto& ended = nb::cast<Seen<Rows>&>(seen);
     ended.rows = nullptr;
     if (Py_REFCNT(seen.ptr()) > 1) ended.memory = rows.Keep();
@@ -302,30 +314,32 @@ void BindUserFunctions(nb::module_& module) {
       module, "MutableSample",
       "The argument of a sample_function: one row of a batch, after the transform")
       .def_prop_ro(
-          "position", [](const SeenSample& seen) { return seen->position(); },
+          "position", [](const SeenSample& seen) { return seen->position(); }, nb::lock_self(),
           "The sample's position in the epoch")
       .def(
-          "key", [](const SeenSample& seen) { return TextOf(seen->key()); },
+          "key", [](const SeenSample& seen) { return TextOf(seen->key()); }, nb::lock_self(),
           "The sample's key, as Sample.key. Slow: nearly every call decompresses the keys of some "
           "thousands of samples, in one thread at a time; a table by index needs none of that")
       .def(
           "has", [](const SeenSample& seen, const std::string& field) { return seen->Has(field); },
-          "field"_a, "Whether the sample has a value in that field")
-      .def("variable", &VariableOf, "name"_a,
+          "field"_a, nb::lock_self(), "Whether the sample has a value in that field")
+      .def("variable", &VariableOf, "name"_a, nb::lock_self(),
            "A variable-length field as a numpy array, a bytes field as bytes; a copy")
-      .def("set_variable", &SetVariable, "name"_a, "value"_a,
+      .def("set_variable", &SetVariable, "name"_a, "value"_a, nb::lock_self(),
            "Replaces a variable-length field by any number of whole entries, or a bytes field");
   BindRows<MutableBatch>(module, "MutableBatch",
                          "The argument of a batch_function: all rows of a batch")
-      .def("__len__", [](const SeenBatch& seen) { return seen->size(); })
-      .def_prop_ro("samples",
-                   [](const SeenBatch& seen) { return ArrayOf(seen->samples(), DType::kInt64); })
+      .def(
+          "__len__", [](const SeenBatch& seen) { return seen->size(); }, nb::lock_self())
+      .def_prop_ro(
+          "samples", [](const SeenBatch& seen) { return ArrayOf(seen->samples(), DType::kInt64); },
+          nb::lock_self())
       .def(
           "has",
           [](const SeenBatch& seen, const std::string& field, std::size_t row) {
             return seen->Has(field, row);
           },
-          "field"_a, "row"_a)
+          "field"_a, "row"_a, nb::lock_self())
       .def(
           "image_of",
           [](nb::handle self, std::size_t row, const std::string& field) {
@@ -333,7 +347,7 @@ void BindUserFunctions(nb::module_& module) {
             const nb::object array = ArrayOver(seen->shape(field, row), self, true);
             return nb::object(array[nb::int_(0)]);
           },
-          "row"_a, "field"_a = "",
+          "row"_a, "field"_a = "", nb::lock_self(),
           "The image of one row, to write to. With ImageSizes.OWN, image() cannot return the "
           "images of all rows, because their sizes differ");
   nb::class_<NativeFunction>(

@@ -1,4 +1,5 @@
-// Writing samples of one's own: what sluice/_writing.py stands on.
+// Writing samples of one's own: what sluice/_writing.py stands on. It lets one thread at a time use
+// a writer or a builder, so these classes have no locks.
 #include <sluice/dataset_writer.h>
 
 #include "reader/python/binding/binding.h"

@@ -109,7 +109,8 @@ class Writer:
         return self._open
 
     def __len__(self) -> int:
-        return len(self._writer)
+        with self._adding:
+            return len(self._writer)
 
     def add(self, key: str | bytes, values: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Stores a sample: add("key", image=..., label=...) or add("key", {"image": ...}).
@@ -146,7 +147,8 @@ class Writer:
 
     def finish(self) -> None:
         """Writes what is pending, then the manifest. After this, the Writer may not be used."""
-        self._writer.finish()
+        with self._adding:
+            self._writer.finish()
 
     def _encoded(self, key: str | bytes, values: Mapping[str, Any]) -> _SampleBuilder:
         sample = self._writer.new_sample(os.fsencode(key))
