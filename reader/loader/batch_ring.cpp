@@ -494,8 +494,10 @@ BatchRing::Rows BatchRing::HandOut(std::size_t node) {
   // If there is a batch for each thread, a thread may take all rows of one.
   const bool one_each = planned_.size() - handing_out_ >= measures_.tuning().threads;
   const std::size_t most = setup_.whole_batches && one_each ? slot.rows : RowsAtOnce();
-  const Rows rows{&slot, slot.handed_out, std::min(slot.handed_out + most, slot.rows)};
-  slot.handed_out = rows.end;
+  const auto first = static_cast<std::size_t>(batch_begin_ * static_cast<double>(slot.rows));
+  const std::size_t begin = (first + slot.handed_out) % slot.rows;
+  const Rows rows{&slot, begin, std::min(begin + most, begin < first ? first : slot.rows)};
+  slot.handed_out += rows.end - begin;
   ++slot.in_hand;
   while (handing_out_ < planned_.size() &&
          planned_[handing_out_]->handed_out == planned_[handing_out_]->rows) {

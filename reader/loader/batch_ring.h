@@ -116,6 +116,9 @@ class BatchRing {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
+  // Hands out a batch's rows from that share of them on, and those before it last. Call BeginAt()
+  // before the first range.
+  void BeginAt(double share) noexcept { batch_begin_ = share; }
   // For LoaderOptions::threads = 0: from now on, the consumer's thread calls `decode` for rows of
   // the batch that it waits for, or of later ones. Call DecodeInConsumer() before the first range.
   void DecodeInConsumer(std::function<void(const Rows&)> decode);
@@ -197,6 +200,7 @@ class BatchRing {
   const bool uploads_batches_;
   std::atomic<bool> give_up_{false};
   std::function<void(const Rows&)> decode_here_;  // empty: there are decoder threads
+  double batch_begin_ = 0;                        // see BeginAt()
   bool uploads_elsewhere_ = false;
 
   Mutex mutex_;

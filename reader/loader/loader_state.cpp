@@ -81,6 +81,11 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   if (LocksInMemory(recipe.options)) {
     LockInMemory(recipe.dataset, recipe.options.integrity.on_fault != OnFault::kError);
   }
+  if (recipe.options.share && setup_.device_layout.paints()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "LoaderOptions::share hands over rows that the host has finished; set "
+                "LoaderOptions::on_device.steps = false, or leave share empty");
+  }
   cache_ = MakeCache(recipe);
   store_ = RowSharing::Open(recipe);
   stage_ = MakeStage(recipe);
@@ -93,15 +98,11 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   device_cache_ = MakeDeviceCache(setup_, driver);
   ring_ =
       std::make_unique<BatchRing>(setup_, uploader_ != nullptr ? uploader_.get() : pinned_.get());
+  if (store_ != nullptr) ring_->BeginAt(store_->batch_begin());
   const PictureCache* kept = cache_.get();
   if (device_cache_ != nullptr) kept = device_cache_.get();
   source_ = MakeBlockSource({recipe.dataset, recipe.choice, kept, ring_->give_up()}, recipe.options,
                             direct_.get());
-  if (store_ != nullptr && setup_.device_layout.paints()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "LoaderOptions::share hands over rows that the host has finished; set "
-                "LoaderOptions::on_device.steps = false, or leave share empty");
-  }
   if (device_cache_ != nullptr) {
     filler_ = std::make_unique<DeviceCacheFiller>(recipe.dataset, recipe.layout.picture_field(),
                                                   recipe.options.order.samples, direct_.get(),
@@ -243,6 +244,7 @@ LoaderStats LoaderState::Stats() {
     const SampleSupply::Work work = supply->work();
     stats.file_read_seconds = work.reading - made_before_.reading;
     stats.file_make_seconds = work.making - made_before_.making;
+    stats.compiled_samples = work.compiled - made_before_.compiled;
     stats.block_reads = work.reads;
     stats.block_reads -= made_before_.reads;
   }

@@ -1,6 +1,7 @@
 #include "reader/reading/row_store.h"
 
 #include <cerrno>
+#include <cmath>
 #include <ctime>
 #include <thread>
 
@@ -113,6 +114,7 @@ void RowStore::Reader::Get(void* to, std::size_t bytes) noexcept {
   auto* out = static_cast<std::byte*>(to);
   Word* from = words_.data();
   words_ = words_.subspan(PartBytes(bytes) / sizeof(Word));
+#pragma GCC unroll 4
   for (; bytes >= sizeof(Word); bytes -= sizeof(Word), out += sizeof(Word)) {
     const Word word = Load(*from++);
     std::memcpy(out, &word, sizeof(Word));
@@ -133,6 +135,7 @@ void RowStore::Writer::Put(const void* from, std::size_t bytes) noexcept {
   Word* to = words_.data();
   words_ = words_.subspan(PartBytes(bytes) / sizeof(Word));
   Word word = 0;
+#pragma GCC unroll 4
   for (; bytes >= sizeof(Word); bytes -= sizeof(Word), in += sizeof(Word)) {
     std::memcpy(&word, in, sizeof(Word));
     Store(*to++, word);
@@ -276,6 +279,12 @@ bool RowStore::Lives(unsigned loader) const noexcept {
   lock.l_start = static_cast<off_t>(loader);
   lock.l_len = 1;
   return fcntl(file_.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+double RowStore::batch_begin() const noexcept {
+  constexpr double kGoldenRatio = 0.6180339887;  // its multiples are spread evenly, however many
+  const double turns = kGoldenRatio * number_;
+  return turns - std::floor(turns);
 }
 
 std::optional<Word> RowStore::MakingWord(const RowName& name) const noexcept {

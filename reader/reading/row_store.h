@@ -112,6 +112,9 @@ class RowStore {
 
   std::uint64_t bytes() const noexcept { return memory_.size(); }
   std::uint64_t places() const noexcept { return places_; }
+  // Where in a batch this loader is to begin, as a share of the batch. Loaders that play the same
+  // batches begin at different rows, so each makes rows that the others then take.
+  double batch_begin() const noexcept;
   // Rows that this loader has taken from others.
   std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
 
