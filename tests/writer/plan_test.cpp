@@ -482,7 +482,7 @@ TEST_CASE("finished shards take no memory for the classes that they do not have"
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 100);
   ConvertSource source(folder / "source");
-  constexpr std::size_t kClasses = 40'000;
+  constexpr std::size_t kClasses = kSanitized ? 400 : 40'000;
   source.label.classes = {"ant", "bee", "cow"};
   while (source.label.classes.size() < kClasses)
     source.label.classes.push_back("n" + std::to_string(source.label.classes.size()));
