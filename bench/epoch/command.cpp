@@ -68,6 +68,7 @@ struct EpochArguments {
   ResultOptions output;
   std::string trace_file;
   std::string dataset;
+  std::optional<std::pair<AnnotationFormat, std::string>> label_files;
   std::optional<Dataset> opened;  // the dataset, which Complete() has opened, for the first loader
   std::optional<Pipeline> transform;
   std::string transform_text;
@@ -82,7 +83,28 @@ std::vector<unsigned> ParseThreads(const std::string& text) {
   return counts;
 }
 
+void AddLabelFiles(CLI::App& app, EpochArguments& arguments) {
+  std::vector<CLI::Option*> ways;
+  const auto add = [&](const char* flag, const char* value, AnnotationFormat format,
+                       const std::string& files) {
+    ways.push_back(AddOption(app, flag, value,
+                             "play DATASET, a folder of images, without a conversion, with " +
+                                 files + ", as sluice convert takes them",
+                             [&arguments, format](const std::string& path) {
+                               arguments.label_files.emplace(format, path);
+                             }));
+  };
+  add("--coco", "JSON", AnnotationFormat::kCoco, "COCO's annotations in this file");
+  add("--voc", "DIR", AnnotationFormat::kVoc, "Pascal VOC's .xml files in this folder");
+  add("--yolo", "DIR", AnnotationFormat::kYolo, "YOLO's .txt files in this folder");
+  for (CLI::Option* const one : ways) {
+    for (CLI::Option* const other : ways)
+      if (one != other) one->excludes(other);
+  }
+}
+
 void AddDatasetOptions(CLI::App& app, EpochArguments& arguments) {
+  AddLabelFiles(app, arguments);
   AddOption(app, "--index", "FILE",
             "for a DATASET that is played without a conversion: keep the list of its samples in "
             "FILE. If FILE exists, the list is read from it, and the folder is not searched",
@@ -267,7 +289,13 @@ void Complete(EpochArguments& arguments, const std::stop_token& stop) {
     throw cli::UsageError(
         "--floor needs the dataset on this machine: bring it with sluice copy URL DATASET");
   }
-  const bool source = IsSource(options.dataset);
+  if (arguments.label_files) {
+    options.source = ConvertSource::Annotated(arguments.label_files->first,
+                                              arguments.label_files->second, options.dataset);
+  } else {
+    options.source = FindSource(options.dataset, stop);
+  }
+  const bool source = options.source.has_value();
   for (const auto& [name, given] : {std::pair("--index", !options.index.empty()),
                                     std::pair("--compile-to", !options.compile_to.empty())}) {
     if (!given || source || !std::filesystem::exists(options.dataset)) continue;
@@ -368,7 +396,7 @@ Answer PlayEpochs(EpochArguments& arguments, EpochHooks hooks, cli::Progress& pr
     if (!arguments.output.json) table.PrintRow(figures);
     if (figures.cold && figures.left_in_cache_bytes > 0) WarnLeftInCache(figures);
   };
-  const std::optional<Dataset> played = IsSource(options.dataset) ? arguments.opened : std::nullopt;
+  const std::optional<Dataset> played = options.source ? arguments.opened : std::nullopt;
   EpochsRun run = RunEpochs(options, hooks, std::exchange(arguments.opened, std::nullopt));
   EpochReport report{options, arguments.transform_text, std::move(run), {}, 0, {}, {}, {}, {}};
   progress.Erase();

@@ -314,10 +314,8 @@ std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
 
 namespace {
 
-// A part of the source at `path`: about `samples` of the samples that `played` has.
-ConvertSource PartOf(const std::filesystem::path& path, const Dataset& played,
-                     std::uint64_t samples) {
-  ConvertSource source = SourceAt(path);
+// A part of the source: about `samples` of the samples that `played` has.
+ConvertSource PartOf(ConvertSource source, const Dataset& played, std::uint64_t samples) {
   if (source.kind != ConvertSource::Kind::kFolder) {
     source.split.end = std::min(1.0, static_cast<double>(samples) / double(played.size()));
     return source;
@@ -327,7 +325,7 @@ ConvertSource PartOf(const std::filesystem::path& path, const Dataset& played,
   std::vector<std::string> paths;
   for (std::uint64_t i = 0; i < std::min(samples, played.size()); ++i)
     paths.push_back(played[i].key());
-  source = ConvertSource::Paths(std::move(paths), path);
+  source = ConvertSource::Paths(std::move(paths), source.root);
   source.label.store = false;  // a few samples need not have all classes
   return source;
 }
@@ -359,7 +357,7 @@ std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, dou
   constexpr std::uint64_t kSamples = 256;
   ThrowIfStopped(stop);
   try {
-    const ConvertSource part = PartOf(options.dataset, played, kSamples);
+    const ConvertSource part = PartOf(*options.source, played, kSamples);
     const ScratchFolder scratch;
     ConvertOptions convert;
     convert.form.keep = true;

@@ -140,7 +140,7 @@ struct ConversionGain {
   double played = 0, converted = 0;
 };
 
-// Converts some of the source's samples into a temporary folder, without changing their pixels
+// Converts some of options.source's samples into a temporary folder, without changing their pixels
 // (--quality keep --no-resize), and plays them in both forms with the loader's options. `rate`: the
 // images a second of the measured epochs. Empty if none of the samples can be converted. Throws
 // Interrupted if a stop is requested.

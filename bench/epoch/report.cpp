@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include <sluice/convert_source.h>
+#include <sluice/convert_option_list.h>
 #include <sluice/shown_path.h>
 
 #include "bench/epoch/storage_options.h"
@@ -227,15 +227,20 @@ namespace {
 std::string ConversionText(const EpochReport& report) {
   const ConversionGain& gain = *report.conversion;
   const std::string path = ShownPath(report.options.dataset.string());
-  const ConvertSource source = SourceAt(report.options.dataset);
-  const bool table = source.kind == ConvertSource::Kind::kTable;
+  const ConvertSource& source = *report.options.source;
+  std::string flags;
+  if (source.kind == ConvertSource::Kind::kTable) flags = "--table ";
+  if (source.kind == ConvertSource::Kind::kAnnotations) {
+    flags = std::string("--") + option_list::WordOf(source.label_files.format) + " " +
+            ShownPath(source.label_files.path.string()) + " ";
+  }
   return Format(
       "a converted dataset would be %.2f times as fast: from %s, converted with the same pixels, "
       "the loader made %s images/s, and %s from their files: sluice convert %s%s DATASET --quality "
       "keep --no-resize",
       Ratio(gain.converted, gain.played), cli::CountText(gain.samples, "sample", "samples").c_str(),
-      cli::RateText(gain.converted).c_str(), cli::RateText(gain.played).c_str(),
-      table ? "--table " : "", path.c_str());
+      cli::RateText(gain.converted).c_str(), cli::RateText(gain.played).c_str(), flags.c_str(),
+      path.c_str());
 }
 
 }  // namespace

@@ -148,21 +148,38 @@ std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options) {
   return folders;
 }
 
-bool IsSource(const std::filesystem::path& path) {
-  if (IsStoreUrl(path.native())) return false;
-  std::error_code ignored;
+std::optional<ConvertSource> FindSource(const std::filesystem::path& path,
+                                        const std::stop_token& stop) {
   const ManifestPlace place = ManifestPlace::Of(path);
-  if (place.is_old() || std::filesystem::exists(place.path() / kManifestName, ignored))
-    return false;
+  if (place.is_old()) return std::nullopt;
+  std::shared_ptr<ObjectStore> store;
+  std::error_code ignored;
+  if (IsStoreUrl(path.native())) {
+    store = OpenStore(place.folder.native());
+  } else if (!std::filesystem::exists(path, ignored)) {
+    return std::nullopt;
+  }
+  const std::stop_callback stopping(stop, [&store] {
+    if (store != nullptr) store->StopCalls();
+  });
+  const auto has = [&](const char* name) {
+    if (store == nullptr) return std::filesystem::exists(place.folder / name, ignored);
+    try {
+      store->Head(name);
+      return true;
+    } catch (const Error& error) {
+      ThrowIfStopped(stop);
+      return error.code() != ErrorCode::kNotFound;  // opening a dataset there says what is wrong
+    }
+  };
   // A folder in which a conversion was begun is a dataset, though not a finished one.
-  return std::filesystem::exists(path, ignored) &&
-         !std::filesystem::exists(path / kPlanName, ignored);
+  if (has(kManifestName) || has(kPlanName)) return std::nullopt;
+  return SourceAt(path);
 }
 
 namespace {
 
-Dataset PlayInPlace(const EpochOptions& options, const std::filesystem::path& source,
-                    const std::stop_token& stop) {
+Dataset PlayInPlace(const EpochOptions& options, const std::stop_token& stop) {
   PlayOptions play;
   play.index = options.index;
   play.compile_to = options.compile_to;
@@ -172,10 +189,10 @@ Dataset PlayInPlace(const EpochOptions& options, const std::filesystem::path& so
   };
   std::shared_ptr<SampleSupply> samples;
   try {
-    samples = PlaySource(source, play, stop);
+    samples = PlaySource(*options.source, play, stop);
   } catch (const Error& error) {
     // The place may have been meant as a dataset: say that it is not one.
-    if (error.file() != source.native()) throw;
+    if (error.file() != options.dataset.native()) throw;
     throw Error(error.code(), error.file(),
                 "there is no dataset here, and as a source it " + error.sentence());
   }
@@ -189,10 +206,9 @@ std::vector<Dataset> OpenPlayed(const EpochOptions& options, const std::stop_tok
   std::vector<Dataset> datasets;
   if (first) datasets.push_back(*std::exchange(first, std::nullopt));
   const std::vector<std::filesystem::path> folders = PlayedFolders(options);
+  if (datasets.empty() && options.source) datasets.push_back(PlayInPlace(options, stop));
   for (std::size_t i = datasets.size(); i < folders.size(); ++i)
-    datasets.push_back(i == 0 && IsSource(folders[i])
-                           ? PlayInPlace(options, folders[i], stop)
-                           : OpenDataset(folders[i], options.limits, options.link, stop));
+    datasets.push_back(OpenDataset(folders[i], options.limits, options.link, stop));
   return datasets;
 }
 

@@ -15,6 +15,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <sluice/convert_source.h>
 #include <sluice/loader.h>
 #include <sluice/loader_option_list.h>
 #include <sluice/loader_stats.h>
@@ -74,6 +75,7 @@ SampleFunction Decoding(const PretendDecoding& pretended);
 
 struct EpochOptions {
   std::filesystem::path dataset;            // or a source, which is played without a conversion
+  std::optional<ConvertSource> source;      // if set, `dataset` is this source
   std::filesystem::path index;              // of the source (PlayOptions::index)
   std::filesystem::path compile_to;         // of the source (PlayOptions::compile_to)
   std::vector<std::filesystem::path> with;  // further datasets, played with `dataset` as one
@@ -126,9 +128,10 @@ inline constexpr auto kStepSettings = option_list::Options<TrainingStep>(
 // The datasets that are played as one: options.dataset and options.with.
 std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options);
 
-// Whether the path is a source to be played without a conversion: a file other than a manifest, or
-// a folder without a manifest or a conversion's plan. False for URLs.
-bool IsSource(const std::filesystem::path& path);
+// The source at that path or URL; nullopt if a dataset or nothing is there. A source is a file
+// other than a manifest, or a folder without a manifest or a conversion's plan. Throws Error.
+std::optional<ConvertSource> FindSource(const std::filesystem::path& path,
+                                        const std::stop_token& stop);
 
 // Opens the datasets. `first`: options.dataset, if it is already open. Throws Error.
 std::vector<Dataset> OpenPlayed(const EpochOptions& options, const std::stop_token& stop,

@@ -498,6 +498,32 @@ TEST_CASE("sluice-bench epoch plays a folder without a conversion, and also meas
   CHECK_THAT(text.out, ContainsSubstring("--quality keep --no-resize"));
 }
 
+TEST_CASE("sluice-bench epoch plays a folder with label files") {
+  const Animals animals;
+  const TemporaryFolder folder;
+  nlohmann::json coco = {{"images", nlohmann::json::array()}};
+  coco["categories"].push_back({{"id", 7}, {"name", "head"}});
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(animals.source())) {
+    const std::size_t id = coco["images"].size();
+    if (!entry.is_regular_file() || id == 12) continue;
+    coco["images"].push_back(
+        {{"id", id},
+         {"file_name", std::filesystem::relative(entry.path(), animals.source()).string()},
+         {"width", 40},
+         {"height", 30}});
+    coco["annotations"].push_back(
+        {{"id", id}, {"image_id", id}, {"category_id", 7}, {"bbox", {1, 2, 10, 12}}});
+  }
+  const std::string file = (folder / "labels.json").string();
+  WriteBytes(file, coco.dump());
+  const Outcome played = Bench({"epoch", animals.source(), "--coco", file, "--batch-size", "4"});
+  INFO(played.err);
+  CHECK(played.exit_code == 0);
+  CHECK_THAT(played.out, ContainsSubstring("12 samples"));
+  CHECK_THAT(played.out, ContainsSubstring("--coco"));
+  CHECK(Bench({"epoch", animals.source(), "--coco", file, "--voc", file}).exit_code == 2);
+}
+
 TEST_CASE("sluice-bench epoch compiles a folder that it plays") {
   const Animals animals;
   const TemporaryFolder folder;

@@ -14,6 +14,9 @@
 #include "tests/working_directory.h"
 
 namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
 namespace {
 
 const std::string kPassword = "pass-W0RD", kSignature = "s1gnatur3";
@@ -52,6 +55,21 @@ void CheckTellsNoSecret(const std::string& program, const Words& words) {
   for (const std::string& said : {outcome.out, outcome.err}) {
     CHECK(said.find(kPassword) == std::string::npos);
     CHECK(said.find(kSignature) == std::string::npos);
+  }
+}
+
+RunOptions Variables(const BucketServer& server) {
+  RunOptions options;
+  for (const auto& [name, value] : server.Variables())
+    options.environment.push_back(name + "=" + value);
+  return options;
+}
+
+// Puts the files of a folder into the bucket, below "source/".
+void SetAll(BucketServer& server, const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string name = "source/" + entry.path().lexically_relative(folder).string();
+    if (entry.is_regular_file()) server.Set(name, ContentOf(entry.path()));
   }
 }
 
@@ -138,25 +156,33 @@ TEST_CASE("no command mistakes a URL that it cannot open for a folder, as its so
   CHECK(Sluice({"verify", "./az://x"}).exit_code == 0);
 }
 
+TEST_CASE("sluice-bench epoch plays pictures in a bucket without a conversion") {
+  if (std::string(SLUICE_BENCH_COMMAND).empty()) return;
+  const Datasets folders;
+  folders.Make("data", {"cat", "dog"}, 3, 100);
+  BucketServer server;
+  SetAll(server, folders.At("data.src"));
+  const Outcome played = Run(SLUICE_BENCH_COMMAND,
+                             {"epoch", "s3://bkt/source", "--batch-size", "2"}, Variables(server));
+  INFO(played.err);
+  CHECK(played.exit_code == 0);
+  CHECK_THAT(played.out, ContainsSubstring("6 samples"));
+  CHECK_THAT(played.out, ContainsSubstring("sluice convert s3://bkt/source"));
+  const Outcome none = Run(SLUICE_BENCH_COMMAND, {"epoch", "s3://bkt/none"}, Variables(server));
+  CHECK(none.exit_code == 1);
+  CHECK_THAT(none.err, ContainsSubstring("there is no dataset here, and as a source it"));
+}
+
 TEST_CASE("an interrupt ends each command at once, whatever request a server hangs at") {
   const Datasets folders;
   const std::string data = folders.Make("data", {"cat", "dog"}, 3, 100);
   const std::string source = folders.At("data.src");
-  const auto variables = [](const BucketServer& server) {
-    RunOptions options;
-    for (const auto& [name, value] : server.Variables())
-      options.environment.push_back(name + "=" + value);
-    return options;
-  };
   std::map<std::string, std::string> objects;
   {
     BucketServer server;
-    REQUIRE(Sluice({"plan", source, "s3://bkt/planned"}, variables(server)).exit_code == 0);
-    REQUIRE(Sluice({"copy", data, "s3://bkt/data"}, variables(server)).exit_code == 0);
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(source)) {
-      const std::string name = "source/" + entry.path().lexically_relative(source).string();
-      if (entry.is_regular_file()) server.Set(name, ContentOf(entry.path()));
-    }
+    REQUIRE(Sluice({"plan", source, "s3://bkt/planned"}, Variables(server)).exit_code == 0);
+    REQUIRE(Sluice({"copy", data, "s3://bkt/data"}, Variables(server)).exit_code == 0);
+    SetAll(server, source);
     objects = server.All();
   }
   const std::string url = "s3://bkt/data";
@@ -182,6 +208,7 @@ TEST_CASE("an interrupt ends each command at once, whatever request a server han
                                {"finish", "s3://bkt/planned"},
                                {"status", "s3://bkt/planned"},
                                {"sluice-bench epoch", url, "--epochs", "1"},
+                               {"sluice-bench epoch", "s3://bkt/source", "--epochs", "1"},
                                {"sluice-bench epoch", url, "--cold", "--epochs", "1"},
                                {"sluice-bench epoch", url, "--stops", "1", "--epochs", "1"},
                                {"sluice-bench epoch", url, "--store-delay", "1ms"},
@@ -210,7 +237,7 @@ TEST_CASE("an interrupt ends each command at once, whatever request a server han
       }
       CAPTURE(words, answered);
       std::chrono::steady_clock::time_point interrupted{};
-      Running running(program, words, variables(server));
+      Running running(program, words, Variables(server));
       const Outcome outcome = running.Wait([&](const Outcome&) {
         if (interrupted != std::chrono::steady_clock::time_point{} || requests <= answered) return;
         running.Signal(SIGINT);
