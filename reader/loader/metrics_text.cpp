@@ -57,6 +57,8 @@ constexpr std::array kFamilies = {
             "Of a played source: the part of decode_seconds spent reading files"),
     Counter("file_make_seconds", &S::file_make_seconds,
             "Of a played source: the part of decode_seconds spent making samples of its files"),
+    Counter("compiled_samples", &S::compiled_samples,
+            "Samples of a played source that were read from the dataset compiled of it"),
     Counter("decode_major_faults", &S::decode_major_faults,
             "Page faults in which decoding threads waited for storage, sampled"),
     Counter("payload_bytes", &S::payload_bytes, "Size of the decoded payloads"),

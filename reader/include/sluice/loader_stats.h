@@ -60,6 +60,9 @@ struct LoaderStats {
   // loaders that play this Dataset at the same time.
   double file_read_seconds = 0;
   double file_make_seconds = 0;  // making samples of the files, and the rows' payloads
+  // PlayOptions::compile_to: samples that were read from the dataset compiled so far, not from the
+  // files. Their time is in neither of the two sums before.
+  std::uint64_t compiled_samples = 0;
   // Page faults in which decoding threads waited for storage; updated every 50 ms.
   std::uint64_t decode_major_faults = 0;
   std::uint64_t upload_bytes = 0;     // LoaderOptions::device: bytes copied to it

@@ -114,6 +114,8 @@ void BindFigures(nb::module_& module) {
               "Of a Source: the part of decode_seconds spent reading its files")
       .def_ro("file_make_seconds", &LoaderStats::file_make_seconds,
               "Of a Source: the part of decode_seconds spent making samples of its files")
+      .def_ro("compiled_samples", &LoaderStats::compiled_samples,
+              "Of a Source with `compile_to`: samples read from the dataset compiled so far")
       .def_ro("decode_major_faults", &LoaderStats::decode_major_faults)
       .def_ro("upload_bytes", &LoaderStats::upload_bytes)
       .def_ro("device_pictures", &LoaderStats::device_pictures)
