@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include <sluice/convert_option_list.h>
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
 #include <sluice/shown_path.h>
@@ -85,18 +86,17 @@ std::vector<unsigned> ParseThreads(const std::string& text) {
 
 void AddLabelFiles(CLI::App& app, EpochArguments& arguments) {
   std::vector<CLI::Option*> ways;
-  const auto add = [&](const char* flag, const char* value, AnnotationFormat format,
-                       const std::string& files) {
-    ways.push_back(AddOption(app, flag, value,
-                             "play DATASET, a folder of images, without a conversion, with " +
-                                 files + ", as sluice convert takes them",
-                             [&arguments, format](const std::string& path) {
+  for (const option_list::Word<AnnotationFormat>& word :
+       option_list::WordsOf<AnnotationFormat>.words) {
+    const std::string flag = std::string("--") + word.text;
+    ways.push_back(AddOption(app, flag, "PATH",
+                             "play DATASET, a folder of images, without a conversion, with the "
+                             "labels that sluice convert " +
+                                 flag + " takes: " + word.help,
+                             [&arguments, format = word.value](const std::string& path) {
                                arguments.label_files.emplace(format, path);
                              }));
-  };
-  add("--coco", "JSON", AnnotationFormat::kCoco, "COCO's annotations in this file");
-  add("--voc", "DIR", AnnotationFormat::kVoc, "Pascal VOC's .xml files in this folder");
-  add("--yolo", "DIR", AnnotationFormat::kYolo, "YOLO's .txt files in this folder");
+  }
   for (CLI::Option* const one : ways) {
     for (CLI::Option* const other : ways)
       if (one != other) one->excludes(other);

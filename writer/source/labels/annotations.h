@@ -16,6 +16,7 @@
 //   README.md
 //   samples/guides/detection.md
 //   samples/guides/segmentation.md        if it has masks
+//   bench/README.md                       `sluice-bench epoch` has its flag by itself
 //   samples/guides/object-stores.md       this and the next: whether it is read from a store
 //   tests/remote/convert_test.cpp
 //   tests/writer/annotations_test.cpp
