@@ -1,5 +1,6 @@
 // LoaderOptions::share: rows that one loader makes and others copy. The batches must be those of a
 // loader alone, whichever other processes play, end or are killed.
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -349,6 +350,19 @@ TEST_CASE("A store whose loaders were all killed is made anew, and others are re
   CHECK(store->places() == 20);
   CHECK(TakeFrom(*store, {0, 1, 1}) == Found::kToMake);
   CHECK(StoresIn(folder.path()).size() == 1);
+}
+
+TEST_CASE("Loaders of one store begin their batches far from one another") {
+  const TemporaryFolder folder;
+  std::vector<std::unique_ptr<RowStore>> stores;
+  for (int loader = 0; loader < 4; ++loader) {
+    stores.push_back(SmallStore(folder, 20));
+    const double begin = stores.back()->batch_begin();
+    CHECK(begin >= 0);
+    CHECK(begin < 1);
+    for (int other = 0; other < loader; ++other)
+      CHECK(std::abs(begin - stores[other]->batch_begin()) > 0.1);
+  }
 }
 
 TEST_CASE("Processes that share rows and are killed harm no other") {
