@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path, PurePosixPath
 
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})(.*)$")
-LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s]+)\)")
+# A link of a line, or the end of one whose text begins on the line before.
+LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]|^[^\[\]]*\])\(([^)\s]+)\)")
 LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".cu": "cuda", ".py": "python", ".sh": "sh", ".cmake": "cmake",
              ".json": "json", ".toml": "toml", ".yml": "yaml", ".yaml": "yaml", ".txt": "text"}
 
