@@ -129,6 +129,27 @@ def test_a_process_exits_quietly_while_a_user_function_is_alive(raw):
     assert process.communicate(timeout=300) == ("", "") and process.returncode == 0
 
 
+def test_a_process_exits_whose_only_loader_was_dropped_in_its_own_function(raw):
+    """Nothing waited for the loader's thread when it was dropped, so it is ended before the interpreter is."""
+    code = """
+        import threading
+        go, dropped = threading.Event(), threading.Event()
+        calls, kept = [], []
+        def change(sample):
+            calls.append(sample.index)
+            if len(calls) > 4:  # a sample of the second batch
+                go.wait()
+                kept.clear()
+                dropped.set()
+        kept.append(iter(sluice.Loader(DATASET, 4, threads=1, sample_function=change)))
+        next(kept[0])
+        go.set()
+        dropped.wait()
+    """
+    process = run(code, raw)
+    assert process.communicate(timeout=60) == ("", "") and process.returncode == 0
+
+
 def test_ctrl_c_in_a_function_of_the_calling_thread_passes_through(raw):
     code = """
         import signal

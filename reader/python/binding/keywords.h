@@ -242,9 +242,15 @@ void AddAttribute(nb::class_<T>& bound, const K& keyword) {
         keyword.name, [member = keyword.member](T& self) -> Value& { return self.*member; }, set,
         nb::for_getter(nb::rv_policy::reference_internal), keyword.help);
   } else {
-    bound.def_prop_rw(
-        keyword.name, [keyword](const T& self) { return keyword.get(Copied(self)); }, set,
-        keyword.help);
+    const auto get = [keyword](const T& self) {
+      if constexpr (requires { keyword.member; }) {
+        const SettableGuard guard;
+        return keyword.get(self);
+      } else {
+        return keyword.get(Copied(self));  // a function may call Python, which opens the guard
+      }
+    };
+    bound.def_prop_rw(keyword.name, get, set, keyword.help);
   }
 }
 

@@ -138,9 +138,10 @@ struct PyLoader {
           functions = (*one)->calls;
         }
       }
-      if (loader == nullptr) return;
+      if (loader == nullptr) break;
       End(std::move(loader), functions);
     }
+    EndLeft();
   }
   int Traverse(visitproc visit, void* arg) const { return calls->Traverse(visit, arg); }
   void Clear() {
@@ -174,16 +175,17 @@ struct PyLoader {
   }
   // Waits for the threads, which may want the GIL to finish a user's function.
   static void End(std::shared_ptr<Owned<Loader>> closing, std::shared_ptr<UserCalls> functions) {
+    WithoutGil([&] { closing.reset(); });
+    functions->Clear();
+    EndLeft();
+  }
+  static void EndLeft() {
     std::vector<std::shared_ptr<Owned<Loader>>> left;
     {
       const nb::ft_lock_guard lock(All().mutex);
       left.swap(All().left);
     }
-    WithoutGil([&] {
-      closing.reset();
-      left.clear();
-    });
-    functions->Clear();
+    WithoutGil([&] { left.clear(); });
   }
 };
 
