@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -461,6 +462,45 @@ TEST_CASE("A compilation that fails leaves the source playing, with one warning"
              ContainsSubstring(ShardFileName(1)) && ContainsSubstring("the next start resumes"));
   REQUIRE(EpochOf(supply) == batches);
   CHECK(warnings.Texts().size() == 1);
+}
+
+TEST_CASE("A full disk ends the compilation, and the next start resumes it") {
+  const TemporaryFolder folder;
+  const fs::path photos = WritePhotos(folder);
+  const auto expected = Converted(photos, folder / "converted");
+  const std::vector<PlayedBatch> batches = EpochOf(PlaySource(photos, Raw()));
+  const fs::path disk = folder / "disk", data = disk / "data";
+  fs::create_directory(disk);
+  // Space for two of the four shards, which have about 1 MB each.
+  if (mount("none", disk.c_str(), "tmpfs", 0, "size=2500k") != 0) {
+    WARN("skipped: no right to mount a small file system here");
+    return;
+  }
+  struct Mounted {
+    const fs::path& at;
+    ~Mounted() { umount2(at.c_str(), MNT_DETACH); }
+  };
+  const Mounted mounted{disk};
+  Warnings warnings;
+  PlayOptions options = Into(data);
+  options.on_warning = warnings.Hook();
+  {
+    const Supply supply = PlaySource(photos, options);
+    CHECK_THAT(warnings.Await(), ContainsSubstring("No space left on device") &&
+                                     ContainsSubstring(data.string()) &&
+                                     ContainsSubstring("the next start resumes"));
+    for (std::uint64_t epoch = 0; epoch < 2; ++epoch)
+      REQUIRE(EpochOf(supply) == batches);
+    CHECK(supply->work().compiled > 0);
+  }
+  CHECK(warnings.Texts().size() == 1);
+  for (const auto& [name, content] : FilesOf(data))
+    if (name != kPlanName) CHECK(content == expected.at(name));
+  REQUIRE(mount("none", disk.c_str(), "tmpfs", MS_REMOUNT, "size=20m") == 0);
+  const Supply supply = PlaySource(photos, options);
+  AwaitDataset(data);
+  REQUIRE(EpochOf(supply) == batches);
+  CHECK(FilesOf(data) == expected);
 }
 
 TEST_CASE("A stop request ends the compilation, and playing goes on") {
