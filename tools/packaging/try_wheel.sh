@@ -5,8 +5,8 @@
 # ROOT is the folder of another system. With it, the script does all this inside ROOT, by chroot, for which it must run
 # as root. ROOT needs Python with venv, and no network:
 #   debootstrap --variant=minbase --include=python3-venv trixie ROOT
-# numpy is fetched here, for ROOT's Python and machine. (For an Arm ROOT, made by debootstrap --arch=arm64, the kernel
-# needs qemu-user-static in binfmt_misc. This script has not succeeded there yet: installing pip in the venv failed.)
+# numpy is fetched here, for ROOT's Python and machine. An Arm ROOT (debootstrap --arch=arm64) needs qemu-user-static
+# here. pip does not run under that emulator, so this system's pip then puts the packages into a folder of ROOT.
 set -eu
 cd "$(dirname "$0")/../.."
 fail() { printf '%s\n' "try_wheel: $*" >&2; exit 1; }
@@ -32,9 +32,14 @@ version=$(in_root python3 -c 'import sys; print("%d%d" % sys.version_info[:2])')
 abi=cp$version$(in_root python3 -c 'import sys; print(sys.abiflags)')  # cp313t if it is free-threaded
 machine=$(in_root uname -m)
 cp "$1" "$place/"
-python3 -m pip download -q --disable-pip-version-check -d "$place" --only-binary=:all: --python-version "$version" \
-  --abi "$abi" --implementation cp --platform "manylinux_2_17_$machine" --platform "manylinux_2_27_$machine" \
-  --platform "manylinux_2_28_$machine" numpy
+for_root() {  # for_root COMMAND OPTION...: pip, for ROOT's Python
+  command=$1
+  shift
+  python3 -m pip "$command" -q --disable-pip-version-check --only-binary=:all: --implementation cp --abi "$abi" \
+    --python-version "$version" --platform "manylinux_2_17_$machine" --platform "manylinux_2_27_$machine" \
+    --platform "manylinux_2_28_$machine" "$@"
+}
+for_root download -d "$place" numpy
 cat >"$place/epoch.py" <<'END'
 import os
 import pathlib
@@ -85,13 +90,21 @@ for batch in loader.epoch(0):
         count += 1
 assert count == 60, count
 
-commands = pathlib.Path(sys.executable).parent
-print(subprocess.run([commands / "sluice", "--version"], check=True, capture_output=True, text=True).stdout.strip())
-subprocess.run([commands / "sluice", "verify", folder / "data"], check=True, capture_output=True)
+command = pathlib.Path(sys.executable).with_name("sluice")
+if not command.exists():  # not in a virtual environment
+    command = pathlib.Path(sluice.__file__).parent / "bin" / "sluice"
+print(subprocess.run([command, "--version"], check=True, capture_output=True, text=True).stdout.strip())
+subprocess.run([command, "verify", folder / "data"], check=True, capture_output=True)
 own = {line.split()[-1] for line in open("/proc/self/maps") if "sluice_data.libs/" in line}
 print(f"played an epoch of {count} samples with {len(own)} libraries of the wheel's own, Python {sys.version.split()[0]} and "
       f"{os.confstr('CS_GNU_LIBC_VERSION')}")
 END
+if [ "$machine" != "$(uname -m)" ]; then
+  for_root install --platform "manylinux_2_34_$machine" --abi abi3 --no-deps --ignore-requires-python \
+    --target "$place/site" "$place"/*.whl
+  in_root env "PYTHONPATH=$inside/site" python3 "$inside/epoch.py" "$inside"
+  exit
+fi
 # shellcheck disable=SC2016  # the inner shell's
 in_root sh -eu -c '
   cd "$0"
