@@ -89,11 +89,11 @@ case $wanted in
   *) packages="$packages $test_libraries python3 python3-xxhash zstd" ;;
 esac
 [ "$wanted" != arm64 ] || packages="$packages g++-aarch64-linux-gnu qemu-user"
-# Left out if a system does not offer them: checkers in the one version that is wanted, and for tests a file system that
-# fails at will (FUSE), real ranks (Open MPI), a web server (nginx) and what makes the site.
+# Left out if a system does not offer them: ccache, checkers in the one version that is wanted, and for tests a file
+# system that fails at will (FUSE), real ranks (Open MPI), a web server (nginx) and what makes the site.
 optional=
 case $wanted in
-  ci) optional="clang-14 clang-format-14 fuse3 python3-fusepy openmpi-bin nginx-light doxygen python3-venv" ;;
+  ci) optional="ccache clang-14 clang-format-14 fuse3 python3-fusepy openmpi-bin nginx-light doxygen python3-venv" ;;
   tidy) optional=clang-tidy-14 ;;
 esac
 

@@ -16,13 +16,13 @@ LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".cu": "cuda", ".py": "python", ".sh": 
 
 def files_of(root):
     """Paths of all files of the repository as git lists them, including new files but not ignored ones. Without git,
-    all files except those in build folders."""
+    all files except those in build folders. GitHub's forms are no pages."""
     try:
         listed = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                                 check=True, capture_output=True, text=True).stdout.split("\0")
     except (OSError, subprocess.CalledProcessError):
         listed = [str(path.relative_to(root)) for path in root.rglob("*")]
-    return sorted({name for name in listed if name and not re.match(r"build[/-]|\.git/", name)
+    return sorted({name for name in listed if name and not re.match(r"build[/-]|\.git/|\.github/.*\.md$", name)
                    and (root / name).is_file()})
 
 
@@ -109,7 +109,8 @@ class Pages:
         return f"{up}{self.copy_of(where)}"
 
     def copy_of(self, where):
-        return f"source/{where}/folder.md" if where in self.folders else f"source/{where}.md"
+        name = f"source/{where}/folder.md" if where in self.folders else f"source/{where}.md"
+        return name.replace("/.", "/")  # MkDocs leaves hidden folders out
 
     def copy_sources(self):
         """Writes pages with the sources to which links have led so far."""

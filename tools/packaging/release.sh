@@ -1,10 +1,10 @@
 #!/bin/sh
 # Makes the files of a release: tools/packaging/release.sh [--wheels]
 #
-# build/release-files gets the sources, a .deb for this system, with --wheels the Python wheels, a list of the libraries
-# that went in (CycloneDX), and SHA256SUMS. The script refuses to start unless everything is committed, CHANGELOG.md has
-# a heading for the version (kLibraryVersion in sluice/version.h), and the tag vVERSION, if there is one, names this
-# commit.
+# build/release-files gets the sources, a .deb for this system, with --wheels the Python wheels (on x86-64, also those
+# for 64-bit Arm), a list of the libraries that went in (CycloneDX), and SHA256SUMS. The script refuses to start unless
+# everything is committed, CHANGELOG.md has a heading for the version (kLibraryVersion in sluice/version.h), and the tag
+# vVERSION, if there is one, names this commit.
 set -eu
 cd "$(dirname "$0")/../.."
 fail() { printf '%s\n' "release: $*" >&2; exit 1; }
@@ -31,6 +31,10 @@ cp build/deb/packed/*.deb $files
 if [ $# = 1 ]; then
   tools/packaging/wheels.sh
   cp build/wheels/*.whl $files
+  if [ "$(uname -m)" = x86_64 ]; then
+    tools/packaging/wheels.sh --arm64
+    cp build/wheels-arm64/*.whl $files
+  fi
 fi
 
 # The names and versions of the system's packages that the build used.
