@@ -87,8 +87,8 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   cli::AddDeclared(app, options, kCompareOptions);
   app.get_option("--work")->check(CheckWorkFolder);
   AddOption(app, "--only", "NAME[,NAME...]",
-            "play only sluice and these of the loaders sluice-packed, sluice-cuda, "
-            "sluice-packed-cuda, "
+            "play only sluice and these of the loaders sluice-packed, sluice-files, "
+            "sluice-cuda, sluice-packed-cuda, "
             "sluice-python, plain, ffcv, dali, tfdata, torchvision, torchvision-cuda, torchcodec, "
             "webdataset, mds, litdata, lancedb, huggingface, spdl; for raw images: copies, ffcv",
             [&options](const std::string& text) { options.only = cli::Split(text); });

@@ -4,6 +4,8 @@
 //   sluice-bench contend NAME decode LIST FOLDER SIZE FILE
 // NAME is one of:
 //   sluice, sluice-packed    the dataset in FOLDER; with "-cuda", to the first GPU
+//   sluice-files             the files in FOLDER, as a source that is played; `decode` takes the
+//                            dataset that has the same payloads
 //   plain                    the files in LIST
 //   sluice-raw, copies       raw images: the dataset in FOLDER
 // LIST names each picture as often as it comes in an epoch.
@@ -19,6 +21,7 @@
 
 #include <sluice/error.h>
 #include <sluice/loader.h>
+#include <sluice/play_source.h>
 #include <sluice/version.h>
 
 #include "bench/commands.h"
@@ -112,11 +115,11 @@ void GoToCard(LoaderOptions& options) {
   options.on_device.decode = DecodeOn::kDevice;
 }
 
-// Plays a dataset. `about` describes the form of its images and the loader's settings. A small
+// Plays `dataset`. `about` describes the form of its images and the loader's settings. A small
 // batch takes less time to copy than a thread takes to wake for the next one, so with the usual two
 // batches ahead the consumer would wait for threads to wake: more small batches are decoded ahead.
-void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::string& about,
-                bool to_card = false) {
+void PlaySluice(Dataset dataset, const PlayArguments& arguments, Pipeline transform,
+                const std::string& about, bool to_card = false) {
   constexpr std::size_t kSmallBatch = std::size_t{1} << 20;
   const std::vector<Item> items = ItemsOf(arguments.list);
   LoaderOptions options;
@@ -127,7 +130,6 @@ void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::s
   if (to_card) GoToCard(options);
   const std::size_t batch_bytes = 3 * arguments.size * arguments.size * arguments.batch;
   if (batch_bytes <= kSmallBatch) options.ring.prefetch = 8;
-  Dataset dataset = Dataset::Open(arguments.folder);
   if (items.size() != dataset.size()) options.order.samples = SampleList::Of(NumbersOf(items));
   Say({{"event", "about"}, {"text", std::string("sluice ") + kLibraryVersion + ": " + about}});
   Loader loader(std::move(dataset), options);
@@ -247,17 +249,21 @@ void Play(const std::string& name, const PlayArguments& arguments) {
   const Pipeline crops = {RandomResizedCrop(arguments.size), HorizontalFlip()};
   const bool to_card = name.ends_with("-cuda");
   const std::string where = to_card ? "; decoded and cropped on cuda:0, as far as it can" : "";
+  const auto dataset = [&] { return Dataset::Open(arguments.folder); };
   if (name.starts_with("sluice-packed")) {
-    PlaySluice(arguments, crops, "the same images as --image packed, and the same settings" + where,
-               to_card);
+    PlaySluice(dataset(), arguments, crops,
+               "the same images as --image packed, and the same settings" + where, to_card);
   } else if (name == "sluice" || name == "sluice-cuda") {
-    PlaySluice(arguments, crops,
+    PlaySluice(dataset(), arguments, crops,
                "sluice convert's defaults (500 pixels, quality 90), checksums, quasi-random order, "
                "antialiased resize" +
                    where,
                to_card);
+  } else if (name == "sluice-files") {
+    PlaySluice(Dataset::Open(PlaySource(std::filesystem::path(arguments.folder))), arguments, crops,
+               "the files without a conversion, quasi-random order, antialiased resize");
   } else if (name == "sluice-raw") {
-    PlaySluice(arguments, {CenterCrop(arguments.size)},
+    PlaySluice(dataset(), arguments, {CenterCrop(arguments.size)},
                "--image raw, checksums in the first epoch, quasi-random order, 8 batches ahead if "
                "they are small, else 2");
   } else if (name == "copies") {
@@ -273,7 +279,7 @@ void Decode(const std::string& name, const std::string& list, const std::string&
     DecodePlain(list, size, to);
   } else if (name.ends_with("-cuda")) {
     DecodeOnCard(list, folder, size, to);
-  } else if (name == "sluice" || name == "sluice-packed") {
+  } else if (name == "sluice" || name == "sluice-packed" || name == "sluice-files") {
     DecodeSluice(list, folder, size, {Resize(size)}, to);
   } else {
     DecodeSluice(list, folder, size, {CenterCrop(size)}, to);
@@ -282,7 +288,7 @@ void Decode(const std::string& name, const std::string& list, const std::string&
 
 int Run(const std::vector<std::string>& words) {
   constexpr std::string_view kNames[] = {
-      "sluice", "sluice-packed", "sluice-cuda", "sluice-packed-cuda",
+      "sluice", "sluice-packed", "sluice-files", "sluice-cuda", "sluice-packed-cuda",
       "plain",  "sluice-raw",    "copies"};
   const bool known = !words.empty() &&
                      std::find(std::begin(kNames), std::end(kNames), words[0]) != std::end(kNames);

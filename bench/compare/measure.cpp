@@ -277,6 +277,7 @@ class Runner {
   fs::path FolderOf(const Contender& contender) const {
     const bool plays_dataset =
         contender.name == "sluice" || contender.name == "sluice-cuda" || contender.name == "copies";
+    if (contender.name == "sluice-files") return options_.work / "jpegs";
     return plays_dataset ? dataset_path_ : options_.work / contender.name;
   }
 
@@ -331,6 +332,7 @@ class Runner {
     const std::string list = (options_.work / "quality").string();
     const fs::path pixels = options_.work / (one.contender.name + ".rgb");
     fs::path folder = FolderOf(one.contender);
+    if (one.contender.name == "sluice-files") folder = dataset_path_;  // has the same payloads
     if (one.contender.packs) {
       folder = options_.work / (one.contender.name + ".quality");
       fs::remove_all(folder);
@@ -432,7 +434,7 @@ std::vector<Contender> EveryContender(const CompareOptions& options, bool raw) {
   }
   std::vector<Contender> all;
   for (const char* const name :
-       {"sluice", "sluice-packed", "sluice-cuda", "sluice-packed-cuda", "plain"})
+       {"sluice", "sluice-packed", "sluice-files", "sluice-cuda", "sluice-packed-cuda", "plain"})
     all.push_back(OwnContender(name, name));
   for (Contender& contender : all) {
     if (contender.name.ends_with("-cuda") && Device::CudaCount() == 0)
