@@ -66,16 +66,19 @@ TEST_CASE("sluice-bench compare plays sluice and a plain loader, each with every
   CHECK(std::filesystem::file_size(page) > 2000);
 }
 
-TEST_CASE("sluice-bench compare plays packed images of the same pictures, with the same pixels") {
+TEST_CASE("sluice-bench compare plays the pictures packed and as files, with the same pixels") {
   const TemporaryFolder folder;
-  const nlohmann::json answer = JsonOf(Compare(
-      folder, {"--only", "sluice-packed", "--json", "--rounds", "1", "--quality-images", "4"}));
-  REQUIRE(answer["loaders"].size() == 2);
-  const nlohmann::json& packed = answer["loaders"][1];
-  CHECK(packed["name"] == "sluice-packed");
-  CHECK(packed["distinct"] == 24);
-  CHECK(packed["psnr_db"] == answer["loaders"][0]["psnr_db"]);
-  CHECK(packed["convert_seconds"].get<double>() > 0);
+  const nlohmann::json answer =
+      JsonOf(Compare(folder, {"--only", "sluice-packed,sluice-files", "--json", "--rounds", "1",
+                              "--quality-images", "4"}));
+  REQUIRE(answer["loaders"].size() == 3);
+  CHECK(answer["loaders"][1]["name"] == "sluice-packed");
+  CHECK(answer["loaders"][1]["convert_seconds"].get<double>() > 0);
+  CHECK(answer["loaders"][2]["name"] == "sluice-files");
+  for (const auto& loader : answer["loaders"]) {
+    CHECK(loader["distinct"] == 24);
+    CHECK(loader["psnr_db"] == answer["loaders"][0]["psnr_db"]);
+  }
 }
 
 TEST_CASE("sluice-bench compare plays raw images next to a bare loop of copies") {
