@@ -82,6 +82,13 @@ pack() {
     strip -o "$stage/bin/${program##*/}" "$build/$program"
     ldd "$build/$program"
   done | libraries_of_ldd "$stage/lib"
+  # On the day, the programs find these libraries first, and nothing else but what every machine has.
+  foreign=$(for program in "$stage"/bin/*; do LD_LIBRARY_PATH=$stage/lib ldd "$program"; done |
+    awk '$2 == "=>" { print $1, $3 }' | grep -Ev "$system_libraries| $stage/lib/" | sort -u)
+  [ -z "$foreign" ] || {
+    printf '%s\n' "device_day: a program needs libraries that are not packed:" "$foreign" >&2
+    exit 1
+  }
   cp "$build"/reader/libsluice_reader.a "$build"/format/libsluice_format.a "$stage/lib/"
   [ ! -f "$build/format/remote/libsluice_remote.a" ] || cp "$build/format/remote/libsluice_remote.a" "$stage/lib/"
   strip -g "$stage"/lib/*.a
