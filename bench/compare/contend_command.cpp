@@ -4,9 +4,7 @@
 //   sluice-bench contend NAME decode LIST FOLDER SIZE FILE
 // NAME is one of:
 //   sluice, sluice-packed    the dataset in FOLDER; with "-cuda", to the first GPU
-//   sluice-files             the files in FOLDER, as a source that is played; `decode` takes the
-//                            dataset that has the same payloads
-//   plain                    the files in LIST
+//   sluice-files, plain      the files in LIST; the former as a source that is played
 //   sluice-raw, copies       raw images: the dataset in FOLDER
 // LIST names each picture as often as it comes in an epoch.
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 
 #include <CLI/CLI.hpp>
@@ -115,6 +114,15 @@ void GoToCard(LoaderOptions& options) {
   options.on_device.decode = DecodeOn::kDevice;
 }
 
+// The files of LIST, each once, as a source that is played. Their names are the samples' keys.
+Dataset OpenFiles(const std::vector<Item>& items) {
+  std::set<std::string> names;
+  for (const Item& item : items)
+    names.insert(std::filesystem::path(item.path).filename());
+  const std::filesystem::path folder = std::filesystem::path(items.at(0).path).parent_path();
+  return Dataset::Open(PlaySource(ConvertSource::Paths({names.begin(), names.end()}, folder)));
+}
+
 // Plays `dataset`. `about` describes the form of its images and the loader's settings. A small
 // batch takes less time to copy than a thread takes to wake for the next one, so with the usual two
 // batches ahead the consumer would wait for threads to wake: more small batches are decoded ahead.
@@ -181,14 +189,13 @@ void PlayPlain(const PlayArguments& arguments) {
 }
 
 // Decodes the pictures with `transform`, in the list's order, and writes their pixels to a file.
-void DecodeSluice(const std::string& list, const std::string& folder, std::uint32_t size,
+void DecodeSluice(const Dataset& dataset, const std::vector<Item>& items, std::uint32_t size,
                   const Pipeline& transform, const std::string& to) {
   std::string pixels;
   std::vector<std::uint8_t> picture(std::size_t{size} * size * 3);
   PayloadDecoder decoder;
   const Geometry geometry(transform);
-  const Dataset dataset = Dataset::Open(folder);
-  for (const Item& item : ItemsOf(list)) {
+  for (const Item& item : items) {
     const Sample sample = dataset[item.number];
     const ImagePayload payload = sample.Payload();
     const Region region = geometry.FrameFor(payload.width, payload.height, 0, 0).region;
@@ -260,7 +267,7 @@ void Play(const std::string& name, const PlayArguments& arguments) {
                    where,
                to_card);
   } else if (name == "sluice-files") {
-    PlaySluice(Dataset::Open(PlaySource(std::filesystem::path(arguments.folder))), arguments, crops,
+    PlaySluice(OpenFiles(ItemsOf(arguments.list)), arguments, crops,
                "the files without a conversion, quasi-random order, antialiased resize");
   } else if (name == "sluice-raw") {
     PlaySluice(dataset(), arguments, {CenterCrop(arguments.size)},
@@ -275,14 +282,20 @@ void Play(const std::string& name, const PlayArguments& arguments) {
 
 void Decode(const std::string& name, const std::string& list, const std::string& folder,
             std::uint32_t size, const std::string& to) {
+  std::vector<Item> items = ItemsOf(list);
   if (name == "plain") {
     DecodePlain(list, size, to);
   } else if (name.ends_with("-cuda")) {
     DecodeOnCard(list, folder, size, to);
-  } else if (name == "sluice" || name == "sluice-packed" || name == "sluice-files") {
-    DecodeSluice(list, folder, size, {Resize(size)}, to);
+  } else if (name == "sluice-files") {
+    const Dataset dataset = OpenFiles(items);
+    for (Item& item : items)
+      item.number = dataset.Find(std::filesystem::path(item.path).filename().string()).value();
+    DecodeSluice(dataset, items, size, {Resize(size)}, to);
+  } else if (name == "sluice" || name == "sluice-packed") {
+    DecodeSluice(Dataset::Open(folder), items, size, {Resize(size)}, to);
   } else {
-    DecodeSluice(list, folder, size, {CenterCrop(size)}, to);
+    DecodeSluice(Dataset::Open(folder), items, size, {CenterCrop(size)}, to);
   }
 }
 

@@ -277,7 +277,6 @@ class Runner {
   fs::path FolderOf(const Contender& contender) const {
     const bool plays_dataset =
         contender.name == "sluice" || contender.name == "sluice-cuda" || contender.name == "copies";
-    if (contender.name == "sluice-files") return options_.work / "jpegs";
     return plays_dataset ? dataset_path_ : options_.work / contender.name;
   }
 
@@ -332,7 +331,6 @@ class Runner {
     const std::string list = (options_.work / "quality").string();
     const fs::path pixels = options_.work / (one.contender.name + ".rgb");
     fs::path folder = FolderOf(one.contender);
-    if (one.contender.name == "sluice-files") folder = dataset_path_;  // has the same payloads
     if (one.contender.packs) {
       folder = options_.work / (one.contender.name + ".quality");
       fs::remove_all(folder);
