@@ -1,6 +1,6 @@
-// Huffman decoding of a row of MCUs: the work of one thread of a device, by the rules of the host's
-// decoder (format/pixels/kernels/entropy.inc.h). The thread reads no byte outside the row, whatever
-// the row holds. C++17: nvcc compiles this.
+// Huffman decoding of a row of MCUs, or of a part of one: the work of one thread of a device, by
+// the rules of the host's decoder (format/pixels/kernels/entropy.inc.h). The thread reads no byte
+// outside the part, whatever it holds. C++17: nvcc compiles this.
 #pragma once
 
 #include "reader/device/jpeg_job.h"
@@ -106,15 +106,17 @@ SLUICE_ON_DEVICE bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables
   const JpegPicture& picture = job.pictures[row.picture];
   auto* const values =
       reinterpret_cast<std::int16_t*>(job.scratch + 16 * std::uint64_t{picture.scratch});
-  const std::uint32_t blocks = ListBlocks(picture, row.row, mcu, thread);
-  const std::uint32_t left = picture.left, right = picture.right;
-  if (blocks == 0 || right == 0) return true;
+  const std::uint32_t blocks = ListBlocks(picture, row.row / picture.parts, mcu, thread);
+  const std::uint32_t left = picture.left, begun = row.row % picture.parts * picture.part_mcus;
+  const std::uint32_t ended = begun + picture.part_mcus;
+  const std::uint32_t right = picture.right < ended ? picture.right : ended;
+  if (blocks == 0 || right <= begun) return true;
   const std::uint32_t table_of[3] = {picture.component[0].table, picture.component[1].table,
                                      picture.component[2].table};
   JpegBits in(RowWordsOf(job, picture) + row.at, (row.bytes + 3) / 4);
   const std::uint32_t* const entries = tables.dc[0];
   constexpr std::uint32_t kAc = 2 * JpegTables::kEntries;  // from a DC table to the AC table
-  std::uint32_t number = 0, block = 0;                     // MCU, and block in it
+  std::uint32_t number = begun, block = 0;                 // MCU, and block in it
   std::uint32_t component = 0, codes = 0, dc_codes = 0, to = 0, k = kBefore;
   std::int32_t before = 0;
   const std::uint8_t* places = nullptr;
@@ -159,7 +161,7 @@ SLUICE_ON_DEVICE bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables
   // An encoder fills the rest of the last byte with ones. If a whole byte or more is left, codes
   // were misread.
   const std::uint64_t end = std::uint64_t{8} * row.bytes;
-  return in.Position() <= end && (right < picture.mcus_across || end - in.Position() < 8);
+  return in.Position() <= end && (right < ended || end - in.Position() < 8);
 }
 
 // Clears a thread's share of a picture's coefficients: that of thread number `thread` out of

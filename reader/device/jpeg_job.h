@@ -16,11 +16,11 @@
 
 namespace sluice {
 
-// A row of MCUs: what lies between two restart markers, without stuffed zeros. Of a packed picture:
-// a row of a component's blocks, as it is stored.
+// A row of MCUs, or one of the equal parts of it between two restart markers, without stuffed
+// zeros. Of a packed picture: a row of a component's blocks, as it is stored.
 struct JpegRow {
   std::uint32_t picture = 0;  // among the job's pictures
-  std::uint32_t row = 0;      // its number in the picture; packed: among the rows that are needed
+  std::uint32_t row = 0;      // the part's number in the picture; packed: among the needed rows
   std::uint32_t at = 0;       // the row's first word, among the job's words or the stored picture's
   std::uint32_t bytes = 0;    // zeros fill up the last word
 };
@@ -73,7 +73,7 @@ struct JpegPicture {
   // Where its rows, or its raw pixels, lie in memory that the device reads; null: rows are among
   // the job's words.
   const std::byte* stored = nullptr;
-  std::uint32_t mcus_across = 0;
+  std::uint32_t parts = 1, part_mcus = 0;  // the parts of a row of MCUs, and the MCUs of a part
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // MCUs that are needed
   std::uint32_t first_row = 0, rows = 0;                   // for the host: its rows in the job
   std::uint32_t scratch = 0;  // where its part of the scratch memory begins, in units of 16 bytes

@@ -36,7 +36,9 @@ bool JpegParts::ParseJpeg(const ImagePayload& payload) {
     return false;
   }
   const bool one_row = header_.mcus_down == 1 && header_.restart_interval == 0;
-  if (header_.restart_interval != header_.mcus_across && !one_row) return false;
+  const std::uint32_t interval = one_row ? header_.mcus_across : header_.restart_interval;
+  if (interval == 0 || header_.mcus_across % interval != 0) return false;
+  form_.parts = static_cast<std::uint16_t>(header_.mcus_across / interval);
   form_.components = static_cast<std::uint8_t>(header_.components);
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     const baseline::Component& component = header_.component[c];
@@ -70,24 +72,27 @@ bool JpegParts::ParsePacked(const ImagePayload& payload) {
   return true;
 }
 
-bool JpegParts::AppendRows(std::uint32_t begin, std::uint32_t end,
-                           std::vector<std::uint32_t>& words, std::vector<JpegRow>& rows) {
+bool JpegParts::AppendRows(const NeededRows& needed, std::vector<std::uint32_t>& words,
+                           std::vector<JpegRow>& rows) {
   baseline::Segments segments(header_.scan);
-  for (std::uint32_t row = begin; row < end; ++row) {
-    const void* bytes = nullptr;
-    std::size_t size = 0;
-    if (form_.packed != 0) {
-      const Bytes stored = packed::RowOf(payload_, packed_, row);
-      if (stored.empty()) return false;
-      bytes = stored.data();
-      size = stored.size();
-    } else {
-      if (!segments.Seek(row)) return false;
-      size = segments.Read(segment_);
-      bytes = segment_.data();
+  for (std::uint32_t row = needed.begin; row < needed.end; ++row) {
+    for (std::uint32_t part = needed.first; part < needed.last; ++part) {
+      const std::uint32_t number = row * needed.parts + part;
+      const void* bytes = nullptr;
+      std::size_t size = 0;
+      if (form_.packed != 0) {
+        const Bytes stored = packed::RowOf(payload_, packed_, number);
+        if (stored.empty()) return false;
+        bytes = stored.data();
+        size = stored.size();
+      } else {
+        if (!segments.Seek(number)) return false;
+        size = segments.Read(segment_);
+        bytes = segment_.data();
+      }
+      if (size > UINT32_MAX / 8) return false;
+      rows.push_back({0, number, AppendTo(words, bytes, size), static_cast<std::uint32_t>(size)});
     }
-    if (size > UINT32_MAX / 8) return false;
-    rows.push_back({0, row, AppendTo(words, bytes, size), static_cast<std::uint32_t>(size)});
   }
   return true;
 }
@@ -201,7 +206,8 @@ bool JpegParcel::PlaceWindow(const baseline::Header& header, const JpegForm& for
                              const Region& region, std::uint32_t channels) {
   const baseline::McuWindow window(header, region, DecodePolicy());
   picture_.components = header.components;
-  picture_.mcus_across = header.mcus_across;
+  picture_.parts = form.parts;
+  picture_.part_mcus = header.mcus_across / form.parts;
   picture_.left = window.left;
   picture_.top = window.top;
   picture_.right = window.right;
@@ -219,7 +225,7 @@ bool JpegParcel::Make(const ImagePayload& payload, const Region& region, std::ui
   const JpegForm& form = parts_.form();
   if (form.packed != 0) return MakePacked(nullptr, parts_.packed_header(), form, region, channels);
   return PlaceWindow(parts_.header(), form, region, channels) &&
-         parts_.AppendRows(picture_.top, picture_.bottom, words_, rows_);
+         parts_.AppendRows(PartsInWindow(), words_, rows_);
 }
 
 bool JpegParcel::Make(const StoredPicture& stored, const ImagePayload& payload,
@@ -248,16 +254,22 @@ bool JpegParcel::Make(const StoredPicture& stored, const ImagePayload& payload,
   }
   baseline::DeriveSizes(stored_);
   if (!PlaceWindow(stored_, form, region, channels)) return false;
-  AddStoredRows(stored, picture_.top, picture_.bottom);
+  AddStoredRows(stored, PartsInWindow());
   return true;
 }
 
-void JpegParcel::AddStoredRows(const StoredPicture& stored, std::uint32_t begin,
-                               std::uint32_t end) {
+NeededRows JpegParcel::PartsInWindow() const noexcept {
+  return {picture_.top, picture_.bottom, picture_.left / picture_.part_mcus,
+          (picture_.right - 1) / picture_.part_mcus + 1, picture_.parts};
+}
+
+void JpegParcel::AddStoredRows(const StoredPicture& stored, const NeededRows& needed) {
   std::uint32_t at = 0;
-  for (std::uint32_t row = 0; row < end; ++row) {
-    const std::uint32_t bytes = stored.row_bytes[row];
-    if (row >= begin) rows_.push_back({0, row, at, bytes});
+  for (std::uint32_t number = 0; number < needed.end * needed.parts; ++number) {
+    const std::uint32_t bytes = stored.row_bytes[number];
+    const std::uint32_t part = number % needed.parts;
+    if (number >= needed.begin * needed.parts && part >= needed.first && part < needed.last)
+      rows_.push_back({0, number, at, bytes});
     at += (bytes + 3) / 4;
   }
 }
@@ -328,10 +340,10 @@ bool JpegParcel::MakePacked(const StoredPicture* stored, const packed::Header& h
     const packed::Component& of = header.component[c];
     const packed::BlockWindow window = packed::WindowOf(header, c, region, DecodePolicy());
     AddBlocks(form, c, window, of.across, region.flip);
-    const std::uint32_t begin = of.first_row + window.top, end = of.first_row + window.bottom;
+    const NeededRows needed{of.first_row + window.top, of.first_row + window.bottom};
     if (stored != nullptr) {
-      AddStoredRows(*stored, begin, end);
-    } else if (!parts_.AppendRows(begin, end, words_, rows_)) {
+      AddStoredRows(*stored, needed);
+    } else if (!parts_.AppendRows(needed, words_, rows_)) {
       return false;
     }
   }

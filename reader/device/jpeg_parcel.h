@@ -5,9 +5,10 @@
 // which part to decode and at which size, so the pixels are the same.
 //
 // A parcel takes the forms that our writer stores: packed; and baseline, with a restart marker at
-// each row of MCUs and the standard's Huffman tables. Anything else is left to the host, which also
-// decides what is broken. If a picture already lies in memory that the device reads
-// (StoredPicture), the parcel does not read its bytes. Only such a picture may also be raw.
+// each row of MCUs, or at each of a row's equal parts, and the standard's Huffman tables. Anything
+// else is left to the host, which also decides what is broken. If a picture already lies in memory
+// that the device reads (StoredPicture), the parcel does not read its bytes. Only such a picture
+// may also be raw.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,11 @@
 
 namespace sluice {
 
-// The properties that pictures of one form share, whatever their size. For each component: the
-// sampling factors, which of the standard's Huffman tables it uses, and the quantisation in natural
-// order.
+// The properties that pictures of one form share, whatever their size: the parts that restart
+// markers cut a row of MCUs into (packed: 1), and for each component the sampling factors, which of
+// the standard's Huffman tables it uses, and the quantisation in natural order.
 struct JpegForm {
+  std::uint16_t parts = 1;
   std::uint16_t packed = 0;     // 1 for a packed picture, which has no Huffman tables
   std::uint8_t components = 0;  // 1 or 3
   std::uint8_t h[3] = {}, v[3] = {}, table[3] = {};
@@ -39,6 +41,12 @@ static_assert(std::has_unique_object_representations_v<JpegForm>, "compared as b
 
 // Appends bytes and fills up the last word with zeros. Returns the number of the first word.
 std::uint32_t AppendTo(std::vector<std::uint32_t>& words, const void* bytes, std::size_t count);
+
+// The rows of a picture that a region needs: [begin, end), and of each its parts [first, last).
+struct NeededRows {
+  std::uint32_t begin = 0, end = 0;
+  std::uint32_t first = 0, last = 1, parts = 1;
+};
 
 // A whole JPEG or packed picture, taken apart for a device: its form, which decides how its rows
 // are decoded, and its rows. Only forms that a device decodes are accepted; the head of this file
@@ -52,14 +60,14 @@ class JpegParts {
   // The header of a JPEG, or that of a packed picture. Only the one that fits the picture is set.
   const baseline::Header& header() const noexcept { return header_; }
   const packed::Header& packed_header() const noexcept { return packed_; }
-  // The number of rows: of MCUs or, for a packed picture, of blocks (counted for each component).
-  std::uint32_t rows() const noexcept {
-    return form_.packed != 0 ? packed_.rows() : header_.mcus_down;
+  // All rows: of MCUs or, for a packed picture, of blocks (counted for each component).
+  NeededRows AllRows() const noexcept {
+    return {0, form_.packed != 0 ? packed_.rows() : header_.mcus_down, 0, form_.parts, form_.parts};
   }
-  // Appends rows [begin, end) to `words`, each padded to whole words and without a JPEG's stuffed
-  // zeros. JpegRow::at is the index of the row's first word in `words`. Returns false if the
-  // picture lacks any of them.
-  bool AppendRows(std::uint32_t begin, std::uint32_t end, std::vector<std::uint32_t>& words,
+  // Appends rows to `words`, each part padded to whole words and without a JPEG's stuffed zeros.
+  // JpegRow::at is the index of the part's first word in `words`. Returns false if the picture
+  // lacks any of them.
+  bool AppendRows(const NeededRows& needed, std::vector<std::uint32_t>& words,
                   std::vector<JpegRow>& rows);
 
  private:
@@ -81,7 +89,7 @@ JpegTables StandardJpegTables();
 struct StoredPicture {
   const std::byte* at = nullptr;
   const JpegForm* form = nullptr;            // null: raw
-  const std::uint32_t* row_bytes = nullptr;  // how many bytes each row has
+  const std::uint32_t* row_bytes = nullptr;  // how many bytes each part of a row has
 };
 
 // Keeps its memory from picture to picture; one thread at a time.
@@ -119,7 +127,8 @@ class JpegParcel {
                const ComponentAxis& y, std::uint32_t top, bool mirrored);
   JpegAxis AddAxis(const ComponentAxis& axis, std::uint32_t first, bool mirrored);
   bool MakeRaw(const ImagePayload& payload, const Region& region);
-  void AddStoredRows(const StoredPicture& stored, std::uint32_t begin, std::uint32_t end);
+  NeededRows PartsInWindow() const noexcept;
+  void AddStoredRows(const StoredPicture& stored, const NeededRows& needed);
   // For packed pictures:
   bool MakePacked(const StoredPicture* stored, const packed::Header& header, const JpegForm& form,
                   const Region& region, std::uint32_t channels);

@@ -11,6 +11,7 @@
 #include "reader/dataset/sample_list_state.h"
 #include "reader/reading/memory.h"
 #include "reader/reading/remote_blocks.h"
+#include "reader/upload/device_layout.h"
 
 namespace sluice {
 
@@ -82,10 +83,8 @@ std::uint64_t DeviceCache::BytesFor(const ImageSummary& field, std::uint64_t pic
 }
 
 std::uint64_t DeviceCache::TableBytes(const ImageSummary& field, std::uint64_t samples) noexcept {
-  // A packed picture has separate rows for each component.
-  const std::uint64_t rows_each = 3 * ((std::uint64_t{field.max_height} + 7) / 8);
   return samples * sizeof(Entry) +
-         (field.present * rows_each + kStoredRows) * sizeof(std::uint32_t) +
+         (field.present * MostRows(field) + kStoredRows) * sizeof(std::uint32_t) +
          kMaxForms * (sizeof(JpegForm) + 4 * sizeof(void*));
 }
 
@@ -314,7 +313,7 @@ void DeviceCacheFiller::Put(std::uint64_t sample, const ImagePayload& payload) {
   }
   words_.clear();
   rows_.clear();
-  if (parts_.Parse(payload) && parts_.AppendRows(0, parts_.rows(), words_, rows_))
+  if (parts_.Parse(payload) && parts_.AppendRows(parts_.AllRows(), words_, rows_))
     cache_.Put(sample, parts_.form(), rows_, words_);
 }
 

@@ -88,7 +88,7 @@ class JpegCase {
       const auto* const pixels = reinterpret_cast<const std::uint8_t*>(payload.bytes.data());
       stored_.push_back(ToDevice(std::vector<std::uint8_t>(pixels, pixels + payload.bytes.size())));
     } else {
-      if (!parts.Parse(payload) || !parts.AppendRows(0, parts.rows(), words, rows))
+      if (!parts.Parse(payload) || !parts.AppendRows(parts.AllRows(), words, rows))
         return Append(false, region);
       stored_.push_back(ToDevice(words));
       for (const JpegRow& row : rows)

@@ -84,6 +84,22 @@ TEST_CASE("A device decodes at the reduced sizes that the host chooses") {
   CheckSame(JpegPayloadOf(file, 320, 272), {area});
 }
 
+TEST_CASE("A device decodes only the parts of rows that a region touches") {
+  for (const unsigned interval : {1U, 2U, 4U, 6U}) {  // of a row of 12 MCUs
+    const Picture picture = MakePicture(190, 64);
+    JpegOptions options;
+    options.restart_interval = interval;
+    const auto file = MakeJpeg(picture, options);
+    const ImagePayload payload = JpegPayloadOf(file, 190, 64);
+    CheckSame(payload, {Region::Whole(190, 64), Part(70, 20, 50, 30, 20, 20),
+                        Part(96, 0, 32, 64, 32, 64), Part(180, 60, 10, 4, 8, 8)});
+    JpegParcel parcel;
+    REQUIRE(parcel.Make(payload, Part(100, 17, 20, 10, 20, 10), 3));  // MCUs 6 and 7 of a row
+    CHECK(parcel.rows().size() == (interval == 1 ? 2 : 1));
+    CHECK(parcel.rows()[0].row == 12 / interval + 6 / interval);
+  }
+}
+
 TEST_CASE("A device decodes pictures of any size, and mirrors them") {
   for (std::uint32_t width = 1; width < 40; width += 3) {
     for (const std::uint32_t height : {1U, 2U, 8U, 9U, 17U, 31U}) {

@@ -199,6 +199,18 @@ TEST_CASE("flat planes become libjpeg's bytes, also black and white ones") {
   }
 }
 
+TEST_CASE("a restart interval is whole rows, or an equal part of a wide row") {
+  CHECK(baseline::RestartInterval(500, 16, 0) == 0);
+  CHECK(baseline::RestartInterval(500, 16, 1) == 32);
+  CHECK(baseline::RestartInterval(512, 16, 1) == 16);
+  CHECK(baseline::RestartInterval(512, 16, 2) == 64);
+  CHECK(baseline::RestartInterval(512, 8, 1) == 32);
+  CHECK(baseline::RestartInterval(2000, 16, 1) == 25);  // seven parts would not be equal
+  CHECK(baseline::RestartInterval(2032, 16, 1) == 127);
+  CHECK(baseline::RestartInterval(4000, 16, 1) == 25);
+  CHECK(baseline::RestartInterval(65'535, 16, 65'535) == 65'535);
+}
+
 TEST_CASE("restart markers stand where libjpeg puts them") {
   for (const std::uint32_t interval : {1U, 2U, 3U, 5U, 7U, 10U, 34U, 35U, 36U, 65'535U}) {
     INFO(interval);

@@ -79,6 +79,22 @@ TEST_CASE("option --restart-rows sets the MCU rows between restart markers") {
   CHECK(Converted({"--restart-rows", "none"}).Facts().restart_interval == 0);
 }
 
+TEST_CASE("a wide row has restart markers in it, whether or not coefficients are kept") {
+  // 1024 pixels in 4:2:0 are 64 MCUs: 4 parts of 256 pixels.
+  const Picture wide = MakePicture(1024, 40);
+  const auto interval = [&](Words options, const JpegOptions& source = {}) {
+    options.emplace_back("--no-resize");
+    return Converted(options, wide, source).Facts().restart_interval;
+  };
+  CHECK(interval({}) == 16);
+  CHECK(interval({"--subsampling", "444"}) == 32);
+  CHECK(interval({"--channels", "1"}) == 32);
+  CHECK(interval({"--restart-rows", "2"}) == 128);
+  CHECK(interval({"--restart-rows", "none"}) == 0);
+  CHECK(interval({"--quality", "keep"}) == 16);
+  CHECK(interval({"--quality", "keep"}, {.progressive = true}) == 16);
+}
+
 TEST_CASE("option --subsampling sets the resolution of colour") {
   CHECK(Converted({}).Facts().luma_width_factor == 2);
   CHECK(Converted({"--subsampling", "420"}).Facts().luma_width_factor == 2);

@@ -154,6 +154,12 @@ void ForRows(const Picture& picture, const baseline::Header& header, const Use& 
 
 }  // namespace
 
+namespace {
+std::uint32_t RestartInterval(const baseline::Header& header, unsigned rows) {
+  return baseline::RestartInterval(header.width, 8 * header.max_h, rows);
+}
+}  // namespace
+
 baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
                               const ConvertOptions& options) {
   baseline::Header header;
@@ -169,8 +175,7 @@ baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::ui
   for (const std::size_t table : {0, 1})
     baseline::StandardSteps(table, options.form.quality, header.quant[table]);
   baseline::DeriveSizes(header);
-  header.restart_interval = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-      std::uint64_t{options.form.restart_rows} * header.mcus_across, 65'535));
+  header.restart_interval = RestartInterval(header, options.form.restart_rows);
   return header;
 }
 
@@ -311,7 +316,9 @@ bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* c
   if (!HaveCodes(out.object, source.header(), coefficients)) return false;
   jpeg_copy_critical_parameters(&source.object(), &out.object);
   out.object.optimize_coding = FALSE;
-  out.object.restart_in_rows = static_cast<int>(restart_rows);
+  const auto mcu_width = static_cast<std::uint32_t>(
+      DCTSIZE * (out.object.num_components > 1 ? out.object.comp_info[0].h_samp_factor : 1));
+  out.object.restart_interval = baseline::RestartInterval(source.width(), mcu_width, restart_rows);
   jpeg_write_coefficients(&out.object, coefficients);
   jpeg_finish_compress(&out.object);
   return true;
@@ -343,8 +350,7 @@ std::optional<FieldValue> RewriteByLibjpeg(const JpegFile& file, const ConvertOp
 // The header of the file to write, as libjpeg would copy it.
 baseline::Header NewHeader(const baseline::Header& old, unsigned restart_rows) {
   baseline::Header header = old;
-  header.restart_interval = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(std::uint64_t{restart_rows} * header.mcus_across, 65'535));
+  header.restart_interval = RestartInterval(header, restart_rows);
   return header;
 }
 

@@ -277,9 +277,9 @@ enum class DecodeOn {
   kHost,  // by the decoding threads
   // On LoaderOptions::device, as far as it can: packed pictures, and JPEGs of the form that `sluice
   // convert` stores (baseline, the standard's Huffman tables, a restart marker at each row of
-  // MCUs), if the transform adds no border and does not turn or rotate the image. For these, the
-  // host only copies the compressed rows that an image needs. It decodes all other pictures itself;
-  // both kinds may be in one batch. The bytes are the same.
+  // MCUs or at equal parts of it), if the transform adds no border and does not turn or rotate the
+  // image. For these, the host only copies the compressed rows that an image needs. It decodes all
+  // other pictures itself; both kinds may be in one batch. The bytes are the same.
   kDevice,
   // As kDevice, but the device is offered only a share of each batch's pictures, the last ones; the
   // host decodes the others. The share begins at one half. The loader measures which of the two

@@ -138,7 +138,8 @@ inline constexpr auto OptionsOf<FormOptions> = Options<FormOptions>(
            Changes::kContent),
     Option("restart_rows", &FormOptions::restart_rows,
            "MCU rows between JPEG restart markers, or none. With restart markers, a reader can "
-           "skip rows that a crop leaves out",
+           "skip rows that a crop leaves out. With 1, wide rows have markers in them, too, so that "
+           "it can also skip what lies beside a crop",
            {.most = 65535, .changes = Changes::kContent, .zero = "none"}),
     Option("subsampling", &FormOptions::subsampling, "resolution of the colours",
            {.changes = Changes::kContent, .value = "S"}),
