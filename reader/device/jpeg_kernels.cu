@@ -22,7 +22,6 @@ namespace {
 constexpr unsigned kRowThreads = 32;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksEach = 8;   // thread blocks that share a picture's inverse transforms
-constexpr unsigned kPixelsEach = 4;   // pixels for a thread, unless too many blocks result
 constexpr unsigned kMaxWarps = 4096;  // of UnpackRows: about as many as a large GPU holds
 
 __global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {
@@ -62,8 +61,9 @@ __global__ void __launch_bounds__(kThreads) MakePixels(JpegJob job) {
   if (blockIdx.x / each >= wave.picture_count) return;
   const std::uint32_t number = wave.first_picture + blockIdx.x / each;
   if (job.pictures[number].components == 0) return;
+  __shared__ JpegColumn<kThreads> column;
   MakePictureShare(job, wave, number, blockIdx.x % each * blockDim.x + threadIdx.x,
-                   each * blockDim.x);
+                   each * blockDim.x, column, threadIdx.x);
 }
 
 // A warp unpacks a row of blocks, and then perhaps others. Each warp is a thread block by itself:
@@ -136,7 +136,8 @@ int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept {
       return result;
     }
   }
-  const std::uint64_t each = job.most_pixels / (kThreads * kPixelsEach) + 1;
+  // If an image's last rows are fewer than kRows, some threads make rows of two columns.
+  const std::uint64_t each = job.most_pixels / (kThreads * JpegColumn<kThreads>::kRows) + 1;
   const std::uint64_t most = 0x7FFFFFFFU / pictures;  // a grid's largest size
   return Start(MakePixels, pictures * (each < most ? each : most), kThreads, job, stream);
 }

@@ -1,7 +1,8 @@
 // Turns samples into the pixels of an image: resamples them, and converts their colours. Each
-// thread of a device makes some pixels, one at a time. The arithmetic is the host's
-// (format/pixels/kernels/lines_plain.h): first sums along lines, each rounded to 8 bits, then sums
-// of these down columns. C++17: nvcc compiles this.
+// thread of a device makes some rows of a column, from the top down: it adds up a line of samples
+// once for all rows that need it, and threads side by side read samples side by side. The
+// arithmetic is the host's (format/pixels/kernels/lines_plain.h): first sums along lines, each
+// rounded to 8 bits, then sums of these down columns. C++17: nvcc compiles this.
 #pragma once
 
 #include "reader/device/axis_weights.h"
@@ -55,29 +56,105 @@ SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegW
   return static_cast<std::uint8_t>(of_lines.End(down));
 }
 
+// For each of kThreads threads that share this memory: the rows of a column that it makes.
+template <std::uint32_t kThreads>
+struct JpegColumn {
+  static constexpr std::uint32_t kRows = 16;
+  static constexpr std::uint32_t kFewTaps = 6;  // on each axis, for ResampleByFew()
+  // Of the component at hand, sums along the last lines: that along line n has the places n %
+  // kLines and kLines after that, so that kFewTaps sums in a row have places in a row.
+  static constexpr std::uint32_t kLines = 8;
+  std::uint8_t across[2 * kLines][kThreads];
+  std::uint8_t value[3][kRows][kThreads];  // of each component
+};
+
+// Makes rows [first, end) of column `x` of a component that has at most kFewTaps taps on each axis.
+// `of_thread`: the thread's place in `column`.
+template <std::uint32_t kThreads>
+SLUICE_ON_DEVICE void ResampleByFew(const JpegJob& job, const JpegWave& wave,
+                                    const JpegPicture& picture, std::uint32_t number,
+                                    std::uint32_t x, std::uint32_t first, std::uint32_t end,
+                                    JpegColumn<kThreads>& column, std::uint32_t of_thread) {
+  using ThisColumn = JpegColumn<kThreads>;
+  const JpegComponent& component = picture.component[number];
+  const std::uint16_t* const of_x = BeginsOf(job, picture, component.x);
+  const std::uint16_t* const of_y = BeginsOf(job, picture, component.y);
+  const std::uint32_t x_taps = component.x.rule.taps, y_taps = component.y.rule.taps;
+  const std::uint16_t* const x_weights = of_x + wave.width + std::uint64_t{x} * x_taps;
+  const std::uint16_t* y_weights = of_y + wave.height + std::uint64_t{first} * y_taps;
+  const std::uint64_t stride = std::uint64_t{BlocksAcross(picture, component)}
+                               << component.size_log2;
+  const std::uint8_t* const samples = SamplesOf(job, picture, component) +
+                                      std::uint64_t{component.y.first} * stride +
+                                      component.x.first + of_x[x];
+  const on_device::TapSum of_columns(x_taps), of_lines(y_taps);
+  std::uint32_t weight[ThisColumn::kFewTaps] = {};
+  SLUICE_UNROLL
+  for (std::uint32_t t = 0; t < ThisColumn::kFewTaps; ++t)
+    if (t < x_taps) weight[t] = x_weights[t];
+  const std::uint8_t* line = samples;
+  std::uint32_t next = 0;  // that line's number; the sums before it are made
+  for (std::uint32_t y = first; y < end; ++y, y_weights += y_taps) {
+    const std::uint32_t begin = of_y[y];
+    if (next < begin || next > begin + y_taps) {
+      next = begin;
+      line = samples + begin * stride;
+    }
+    for (; next < begin + y_taps; ++next, line += stride) {
+      std::uint32_t sum = of_columns.first;
+      SLUICE_UNROLL
+      for (std::uint32_t t = 0; t < ThisColumn::kFewTaps; ++t)
+        if (t < x_taps) sum += of_columns.Weighted(line[t], weight[t]);
+      const std::uint32_t place = next % ThisColumn::kLines;
+      column.across[place][of_thread] = column.across[place + ThisColumn::kLines][of_thread] =
+          static_cast<std::uint8_t>(of_columns.End(sum));
+    }
+    std::uint32_t sum = of_lines.first;
+    const std::uint32_t place = begin % ThisColumn::kLines;
+    SLUICE_UNROLL
+    for (std::uint32_t t = 0; t < ThisColumn::kFewTaps; ++t)
+      if (t < y_taps) sum += of_lines.Weighted(column.across[place + t][of_thread], y_weights[t]);
+    column.value[number][y - first][of_thread] = static_cast<std::uint8_t>(of_lines.End(sum));
+  }
+}
+
 // Makes a thread's share of a picture's pixels: that of thread number `thread` out of `threads`.
-SLUICE_ON_DEVICE inline void MakeJpegPixels(const JpegJob& job, const JpegWave& wave,
-                                            std::uint32_t number, std::uint32_t thread,
-                                            std::uint32_t threads) {
+template <std::uint32_t kThreads>
+SLUICE_ON_DEVICE void MakeJpegPixels(const JpegJob& job, const JpegWave& wave, std::uint32_t number,
+                                     std::uint32_t thread, std::uint32_t threads,
+                                     JpegColumn<kThreads>& column, std::uint32_t of_thread) {
+  using ThisColumn = JpegColumn<kThreads>;
+  constexpr std::uint32_t kRows = ThisColumn::kRows;
   const JpegPicture& picture = job.pictures[number];
   const std::uint64_t pixels = std::uint64_t{wave.width} * wave.height;
   std::uint8_t* const to = wave.to + (number - wave.first_picture) * pixels * job.channels;
-  for (std::uint64_t p = thread; p < pixels; p += threads) {
-    const auto y = static_cast<std::uint32_t>(p / wave.width);
-    const auto x = static_cast<std::uint32_t>(p % wave.width);
-    std::uint8_t value[3];
-    value[0] = ResampledAt(job, wave, picture, picture.component[0], x, y);
-    if (job.channels == 3 && picture.components == 3) {
-      on_device::ToRgb(value[0], ResampledAt(job, wave, picture, picture.component[1], x, y),
-                       ResampledAt(job, wave, picture, picture.component[2], x, y), value);
-    } else {
-      value[1] = value[2] = value[0];
+  const std::uint32_t shares = wave.width * ((wave.height + kRows - 1) / kRows);
+  const bool coloured = job.channels == 3 && picture.components == 3;
+  for (std::uint32_t share = thread; share < shares; share += threads) {
+    const std::uint32_t x = share % wave.width, first = share / wave.width * kRows;
+    const std::uint32_t end = first + kRows < wave.height ? first + kRows : wave.height;
+    for (std::uint32_t c = 0; c < (coloured ? 3U : 1U); ++c) {
+      const JpegComponent& component = picture.component[c];
+      if (component.x.rule.taps <= ThisColumn::kFewTaps &&
+          component.y.rule.taps <= ThisColumn::kFewTaps) {
+        ResampleByFew(job, wave, picture, c, x, first, end, column, of_thread);
+        continue;
+      }
+      for (std::uint32_t y = first; y < end; ++y)
+        column.value[c][y - first][of_thread] = ResampledAt(job, wave, picture, component, x, y);
     }
-    const std::uint64_t at =
-        std::uint64_t{picture.flip_y ? wave.height - 1 - y : y} * wave.width + x;
-    SLUICE_UNROLL
-    for (std::uint32_t c = 0; c < 3; ++c) {
-      if (c < job.channels) to[wave.planar ? c * pixels + at : at * job.channels + c] = value[c];
+    for (std::uint32_t y = first; y < end; ++y) {
+      std::uint8_t value[3];
+      SLUICE_UNROLL
+      for (std::uint32_t c = 0; c < 3; ++c)
+        value[c] = column.value[coloured ? c : 0][y - first][of_thread];
+      if (coloured) on_device::ToRgb(value[0], value[1], value[2], value);
+      const std::uint64_t at =
+          std::uint64_t{picture.flip_y ? wave.height - 1 - y : y} * wave.width + x;
+      SLUICE_UNROLL
+      for (std::uint32_t c = 0; c < 3; ++c) {
+        if (c < job.channels) to[wave.planar ? c * pixels + at : at * job.channels + c] = value[c];
+      }
     }
   }
 }

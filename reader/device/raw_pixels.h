@@ -91,13 +91,15 @@ SLUICE_ON_DEVICE inline void MakeRawPixels(const JpegJob& job, const JpegWave& w
 }
 
 // Makes a thread's share of the pixels of a picture, raw or compressed.
-SLUICE_ON_DEVICE inline void MakePictureShare(const JpegJob& job, const JpegWave& wave,
-                                              std::uint32_t number, std::uint32_t thread,
-                                              std::uint32_t threads) {
+template <std::uint32_t kThreads>
+SLUICE_ON_DEVICE void MakePictureShare(const JpegJob& job, const JpegWave& wave,
+                                       std::uint32_t number, std::uint32_t thread,
+                                       std::uint32_t threads, JpegColumn<kThreads>& column,
+                                       std::uint32_t of_thread) {
   if (job.pictures[number].raw.width > 0) {
     MakeRawPixels(job, wave, number, thread, threads);
   } else {
-    MakeJpegPixels(job, wave, number, thread, threads);
+    MakeJpegPixels(job, wave, number, thread, threads, column, of_thread);
   }
 }
 

@@ -53,8 +53,10 @@ void PlayKernels(const JpegJob& job) {
     if (job.pictures[p].components == 0) continue;
     for (std::uint32_t thread = 0; thread < kThreads; ++thread)
       TransformJpegShare(job, job.pictures[p], thread, kThreads);
-    for (std::uint32_t thread = 0; thread < kThreads; ++thread)
-      MakePictureShare(job, wave, p, thread, kThreads);
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+      JpegColumn<1> column;
+      MakePictureShare(job, wave, p, thread, kThreads, column, 0);
+    }
   }
 }
 

@@ -70,7 +70,8 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& paylo
   if (pixels <= kMaxImagePixels) {
     const auto image = std::make_unique<std::uint8_t[]>(3 * pixels);
     wave.to = image.get();
-    MakeJpegPixels(job, wave, 0, 0, 1);
+    JpegColumn<1> column;
+    MakeJpegPixels(job, wave, 0, 0, 1, column, 0);
   }
   std::vector<DevicePlane> planes;
   for (std::uint32_t c = 0; c < picture.components && broken == 0; ++c) {
