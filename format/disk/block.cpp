@@ -97,7 +97,7 @@ Defect BlockView::ParseHeader(Bytes block, BlockHeader& header) noexcept {
 Defect ParseCutHeader(Bytes block, BlockHeader& header) noexcept {
   if (block.size() < sizeof(BlockHeader)) return "the block is cut short";
   header = LoadAt<BlockHeader>(block, 0);
-  if (header.magic != BlockHeader::kMagic) return "no block begins here";
+  if (header.magic != BlockHeader::kMagic) return "the block does not begin with a block header";
   if (header.header_checksum != Hash64(block.first(offsetof(BlockHeader, header_checksum)))) {
     return "the block header's checksum does not match";
   }

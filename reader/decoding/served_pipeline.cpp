@@ -138,7 +138,7 @@ class ReadingStep final : public ParameterList {
     return value;
   }
   [[noreturn]] static void Refuse(const Json& value) {
-    RefusePipeline("has " + value.dump() + ", which is not allowed there");
+    RefusePipeline("has the value " + value.dump() + " where it is not allowed");
   }
 
  private:

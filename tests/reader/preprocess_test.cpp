@@ -196,15 +196,15 @@ TEST_CASE("A pipeline's text with anything that this version does not know is re
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0].erase("side"); })),
              ContainsSubstring("lacks \"side\""));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["side"] = 0; })),
-             ContainsSubstring("has 0, which is not allowed there"));
+             ContainsSubstring("has the value 0 where it is not allowed"));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["side"] = 1e300; })),
-             ContainsSubstring("is not allowed there"));
+             ContainsSubstring("where it is not allowed"));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["choices"] = {"cubic"}; })),
              ContainsSubstring("\"cubic\""));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) {
                j["steps"][0]["choices"] = {"area", "area"};
              })),
-             ContainsSubstring("is not allowed there"));
+             ContainsSubstring("where it is not allowed"));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["step"] = "Sharpen"; })),
              ContainsSubstring("\"Sharpen\""));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["step"] = "MixUp"; })),

@@ -71,7 +71,7 @@ TEST_CASE("A refused write names the permission") {
   CHECK_THAT(remove->what(), Catch::Matchers::ContainsSubstring("s3:DeleteObject"));
 }
 
-TEST_CASE("A plain server is not written to") {
+TEST_CASE("A plain server is read-only") {
   BucketServer server;
   const auto store = OpenStoreWith(server.plain_url(), TestSettings({}));
   CHECK(CodeOf([&] { store->Put("a", AsBytes("x")); }) == ErrorCode::kUnsupported);

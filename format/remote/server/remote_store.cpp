@@ -209,7 +209,7 @@ bool RemoteStore::HasContent(std::string_view object, Bytes content) {
 }
 
 void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
-  const S3Endpoint& s3 = RequireS3("is not written to");
+  const S3Endpoint& s3 = RequireS3("is read-only");
   const auto exists = [&] {
     return Error(ErrorCode::kExists, endpoint_->Shown(object),
                  "there is an object of that name already");
@@ -233,7 +233,7 @@ void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
 }
 
 void RemoteStore::Remove(std::string_view object) {
-  RequireS3("is not written to");
+  RequireS3("is read-only");
   try {
     Send({.method = "DELETE", .object = std::string(object)}, kMaxAnswerBytes);
   } catch (const Error& error) {
@@ -386,7 +386,7 @@ void RemoteStore::FinishUpload(const std::string& object, const std::string& upl
 }
 
 void RemoteStore::PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) {
-  RequireS3("is not written to");
+  RequireS3("is read-only");
   const std::uint64_t part_bytes = PartBytes(bytes, settings_.part_bytes);
   if (bytes <= part_bytes) {
     std::vector<std::byte> content(bytes);
