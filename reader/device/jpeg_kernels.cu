@@ -17,8 +17,8 @@ namespace sluice {
 
 namespace {
 
-// A thread decodes a row of MCUs, and a batch has few rows. With small blocks, the threads spread
-// over all multiprocessors.
+// A thread decodes a row of MCUs or a part of one, and a batch has few rows. With small blocks, the
+// threads spread over all multiprocessors.
 constexpr unsigned kRowThreads = 32;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksEach = 8;   // thread blocks that share a picture's inverse transforms
@@ -136,7 +136,7 @@ int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept {
       return result;
     }
   }
-  // If an image's last rows are fewer than kRows, some threads make rows of two columns.
+  // If an image's last rows are fewer than kRows, threads make rows of several columns.
   const std::uint64_t each = job.most_pixels / (kThreads * JpegColumn<kThreads>::kRows) + 1;
   const std::uint64_t most = 0x7FFFFFFFU / pictures;  // a grid's largest size
   return Start(MakePixels, pictures * (each < most ? each : most), kThreads, job, stream);

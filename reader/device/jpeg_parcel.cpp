@@ -16,6 +16,10 @@ std::uint32_t AppendTo(std::vector<std::uint32_t>& words, const void* bytes, std
   return static_cast<std::uint32_t>(at);
 }
 
+std::uint64_t MostRows(std::uint64_t height, std::uint64_t payload_bytes) noexcept {
+  return 3 * ((height + 7) / 8) + payload_bytes / 128;
+}
+
 bool JpegParts::Parse(const ImagePayload& payload) {
   if (payload.pixel_type != PixelType::kUint8) return false;
   form_ = {};
@@ -39,6 +43,10 @@ bool JpegParts::ParseJpeg(const ImagePayload& payload) {
   const std::uint32_t interval = one_row ? header_.mcus_across : header_.restart_interval;
   if (interval == 0 || header_.mcus_across % interval != 0) return false;
   form_.parts = static_cast<std::uint16_t>(header_.mcus_across / interval);
+  if (std::uint64_t{form_.parts} * header_.mcus_down >
+      MostRows(header_.height, payload.bytes.size())) {
+    return false;
+  }
   form_.components = static_cast<std::uint8_t>(header_.components);
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     const baseline::Component& component = header_.component[c];

@@ -42,6 +42,11 @@ static_assert(std::has_unique_object_representations_v<JpegForm>, "compared as b
 // Appends bytes and fills up the last word with zeros. Returns the number of the first word.
 std::uint32_t AppendTo(std::vector<std::uint32_t>& words, const void* bytes, std::size_t count);
 
+// The most rows (JpegRow) of a picture that a device takes: a packed picture has a row of blocks
+// for every 8 lines of each of its components, and a JPEG has at most three parts for every 8
+// lines, or more if these have 128 bytes each in the mean. A picture with more is left to the host.
+std::uint64_t MostRows(std::uint64_t height, std::uint64_t payload_bytes) noexcept;
+
 // The rows of a picture that a region needs: [begin, end), and of each its parts [first, last).
 struct NeededRows {
   std::uint32_t begin = 0, end = 0;

@@ -11,7 +11,6 @@
 #include "reader/dataset/sample_list_state.h"
 #include "reader/reading/memory.h"
 #include "reader/reading/remote_blocks.h"
-#include "reader/upload/device_layout.h"
 
 namespace sluice {
 
@@ -20,9 +19,10 @@ namespace {
 constexpr std::size_t kPictureAlignment = 16;
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
 constexpr std::size_t kStoredRows = 16384;  // row lengths allocated at a time
-// Pictures that one conversion encoded have one form, or two if some are grey. Only a dataset that
-// keeps its sources' JPEGs, which may all differ, can have more than kMaxForms forms. A picture of
-// a form that no longer fits into the table is not cached.
+// Pictures that one conversion encoded have one form, or two if some are grey, for each number of
+// parts that a row is cut into. Only a dataset that keeps its sources' JPEGs, which may all differ,
+// can have more than kMaxForms forms. A picture of a form that no longer fits into the table is not
+// cached.
 constexpr std::size_t kMaxForms = 4096;
 constexpr std::uint64_t kBytesPerMB = 1'000'000;
 
@@ -74,8 +74,8 @@ std::vector<bool> WantedSamples(const DatasetState& dataset, const SampleList& s
 }  // namespace
 
 std::uint64_t DeviceCache::BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept {
-  // A cached JPEG lacks the headers and stuffed zeros, but each row is padded to whole words. It is
-  // still smaller than its file, unless about 5000 pixels high or more. Each picture is aligned.
+  // A cached JPEG lacks the headers, stuffed zeros and restart markers, but each part of a row is
+  // padded to whole words. In the mean it is smaller than its file. Each picture is aligned.
   const std::uint64_t most =
       pictures >= field.present ? field.payload_bytes : pictures * field.max_payload_bytes;
   return std::min(field.payload_bytes, most) +
@@ -83,8 +83,9 @@ std::uint64_t DeviceCache::BytesFor(const ImageSummary& field, std::uint64_t pic
 }
 
 std::uint64_t DeviceCache::TableBytes(const ImageSummary& field, std::uint64_t samples) noexcept {
-  return samples * sizeof(Entry) +
-         (field.present * MostRows(field) + kStoredRows) * sizeof(std::uint32_t) +
+  const std::uint64_t rows =
+      field.present * MostRows(field.max_height, 0) + field.payload_bytes / 128;
+  return samples * sizeof(Entry) + (rows + kStoredRows) * sizeof(std::uint32_t) +
          kMaxForms * (sizeof(JpegForm) + 4 * sizeof(void*));
 }
 

@@ -12,6 +12,7 @@
 #include "format/disk/bytes.h"
 #include "reader/dataset/options_of.h"
 #include "reader/device/device_driver.h"
+#include "reader/device/jpeg_parcel.h"
 
 namespace sluice {
 
@@ -21,16 +22,15 @@ constexpr std::uint64_t kScratchUnit = 16;  // bytes
 
 }  // namespace
 
-std::uint64_t MostRows(const ImageSummary& stored) noexcept {
-  const std::uint64_t parts = (std::uint64_t{stored.max_width} + 15) / 256;
-  return std::max<std::uint64_t>(3, parts) * ((std::uint64_t{stored.max_height} + 7) / 8);
-}
-
 PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t images,
                              std::span<const std::size_t> view_sides, std::size_t& slot_bytes) {
   constexpr std::uint64_t kMaxWords = std::uint64_t{1} << 28;  // 1 GiB
   constexpr std::uint64_t kQuantBytes = 512;  // the most that a picture's quantisation takes
-  constexpr std::uint64_t kMaxRowsEach = 4096;
+  // A JPEG has a row of MCUs for every 16 lines if chroma is halved, and else for every 8. A packed
+  // picture has a row of blocks for every 8 lines of each of its components. So this is enough for
+  // JPEGs of 3072 or 1536 lines, and for packed pictures of 768 or 512. The parts of a JPEG's wide
+  // rows have more than a kilobyte each.
+  constexpr std::uint64_t kMaxRowsEach = 192, kPartBytes = 1024;
   // Scratch memory: for each pixel of three components at full size, rounded up to whole MCUs, a
   // sample and a coefficient; and for each column and each line the weights of three components:
   // each has the number of its first sample and two weights, in 16 bits each.
@@ -46,7 +46,8 @@ PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t i
   const std::uint64_t mean = stored.payload_bytes / std::max<std::uint64_t>(stored.present, 1);
   const std::uint64_t bytes = pictures * ((raw ? 0 : mean + mean / 4) + kQuantBytes);
   room.words = std::min(bytes / sizeof(std::uint32_t), kMaxWords);
-  const std::uint64_t rows_each = std::min(MostRows(stored), kMaxRowsEach);
+  const std::uint64_t rows_each =
+      std::min(MostRows(stored.max_height, 0), kMaxRowsEach) + mean / kPartBytes;
   if (!raw) room.rows = std::min<std::uint64_t>(pictures * rows_each, UINT32_MAX / sizeof(JpegRow));
   const std::uint64_t planes = raw ? 0
                                    : kPixelBytes * (stored.max_width + kMargin) *

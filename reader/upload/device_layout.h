@@ -46,11 +46,6 @@ struct PictureRoom {
   std::size_t pictures() const noexcept { return images * views; }
 };
 
-// The most rows (JpegRow) of one of these pictures, as our writer stores them: a packed picture has
-// a row of blocks for every 8 lines of each of its components; a JPEG has a row of MCUs for every 8
-// lines, or 16, with a part for every 256 pixels.
-std::uint64_t MostRows(const ImageSummary& stored) noexcept;
-
 struct DeviceLayout {
   struct Ops {
     std::size_t each = 0;    // operations for each row; may be 0
