@@ -152,9 +152,6 @@ void ForRows(const Picture& picture, const baseline::Header& header, const Use& 
   ForRows(set, header, RgbLines(picture, header, set), use);
 }
 
-}  // namespace
-
-namespace {
 std::uint32_t RestartInterval(const baseline::Header& header, unsigned rows) {
   return baseline::RestartInterval(header.width, 8 * header.max_h, rows);
 }
