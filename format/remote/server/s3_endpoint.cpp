@@ -313,9 +313,8 @@ Verdict S3Endpoint::JudgeDenied(const StoreCall& call, const Credentials& creden
   Verdict verdict =
       credentials.anonymous()
           ? final_verdict(
-                "is not public, and no credentials were found; set "
-                "AWS_ACCESS_KEY_ID and "
-                "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE")
+                "does not allow this without credentials, and none were found; set "
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE")
           : final_verdict("the credentials do not allow this: they need " +
                           std::string(PermissionFor(call)) + " on '" + name + "'" +
                           (call.whole_bucket

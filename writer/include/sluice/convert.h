@@ -95,7 +95,7 @@ struct FormOptions {
   // are always encoded.
   bool keep = false;
   // MCU rows between restart markers; 0 writes none. With 1, a row of 512 pixels and more also has
-  // markers in it, at equal parts of 256 pixels or more.
+  // markers in it, at equal parts of 256 pixels or more, if its number of MCUs can be divided so.
   unsigned restart_rows = 1;
   Subsampling subsampling = Subsampling::k420;               // of JPEGs that are encoded
   unsigned channels = 3;                                     // 3: RGB, 1: grey

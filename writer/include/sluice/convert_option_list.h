@@ -308,7 +308,8 @@ inline constexpr auto OptionsOf<TranscodeOptions> = Options<TranscodeOptions>(
     Option("quality", &TranscodeOptions::quality, "quality of JPEGs made from pixels, 1 to 100",
            {.least = 1, .most = 100, .value = "Q"}),
     Option("restart_rows", &TranscodeOptions::restart_rows,
-           "MCU rows between the restart markers of JPEGs made from pixels, or none",
+           "MCU rows between the restart markers of JPEGs made from pixels, or none; with 1, wide "
+           "rows have markers in them, too",
            {.most = 65535, .zero = "none"}),
     Option("subsampling", &TranscodeOptions::subsampling, "colours of JPEGs made from pixels",
            {.value = "S"}),
