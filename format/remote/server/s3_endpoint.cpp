@@ -313,7 +313,7 @@ Verdict S3Endpoint::JudgeDenied(const StoreCall& call, const Credentials& creden
   Verdict verdict =
       credentials.anonymous()
           ? final_verdict(
-                "does not allow this without credentials, and none were found; set "
+                "does not allow this to everybody, and no credentials were found; set "
                 "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE")
           : final_verdict("the credentials do not allow this: they need " +
                           std::string(PermissionFor(call)) + " on '" + name + "'" +
