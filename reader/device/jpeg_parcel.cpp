@@ -272,13 +272,14 @@ NeededRows JpegParcel::PartsInWindow() const noexcept {
 }
 
 void JpegParcel::AddStoredRows(const StoredPicture& stored, const NeededRows& needed) {
-  std::uint32_t at = 0;
-  for (std::uint32_t number = 0; number < needed.end * needed.parts; ++number) {
-    const std::uint32_t bytes = stored.row_bytes[number];
-    const std::uint32_t part = number % needed.parts;
-    if (number >= needed.begin * needed.parts && part >= needed.first && part < needed.last)
-      rows_.push_back({0, number, at, bytes});
-    at += (bytes + 3) / 4;
+  std::uint32_t at = 0, number = 0;
+  for (std::uint32_t row = 0; row < needed.end; ++row) {
+    for (std::uint32_t part = 0; part < needed.parts; ++part, ++number) {
+      const std::uint32_t bytes = stored.row_bytes[number];
+      if (row >= needed.begin && part >= needed.first && part < needed.last)
+        rows_.push_back({0, number, at, bytes});
+      at += (bytes + 3) / 4;
+    }
   }
 }
 

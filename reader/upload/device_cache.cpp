@@ -84,7 +84,7 @@ std::uint64_t DeviceCache::BytesFor(const ImageSummary& field, std::uint64_t pic
 
 std::uint64_t DeviceCache::TableBytes(const ImageSummary& field, std::uint64_t samples) noexcept {
   const std::uint64_t rows =
-      field.present * MostRows(field.max_height, 0) + field.payload_bytes / 128;
+      field.present * MostRows(field.max_height, 0) + MostRows(0, field.payload_bytes);
   return samples * sizeof(Entry) + (rows + kStoredRows) * sizeof(std::uint32_t) +
          kMaxForms * (sizeof(JpegForm) + 4 * sizeof(void*));
 }

@@ -34,6 +34,29 @@ TEST_CASE("A device decodes every picture of the stored form, and batches equal 
   }
 }
 
+TEST_CASE("A device decodes wide pictures whose rows have restart markers in them") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "wide", {{Field::Image(), Field::Label("label")}},
+                       {"wide", 1'000'000, 4});
+  JpegOptions form;
+  form.quality = 90;
+  form.restart_interval = 16;  // of 64 MCUs
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    SampleBuilder sample = writer.NewSample(std::to_string(i));
+    sample.SetJpeg("image", MakeJpeg(MakePicture(1024, 80 + 16 * i, 3, i), form));
+    sample.Set<std::int32_t>("label", static_cast<std::int32_t>(i));
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const Dataset dataset = Dataset::Open(folder / "wide");
+  Trainer trainer;
+  LoaderOptions options = DecodingOptions(trainer);
+  options.transform = {RandomResizedCrop(24), HorizontalFlip()};
+  CHECK(CheckSame(dataset, options) >= 2 * 12);
+  options.transform = {Resize(40, 30)};  // every part of every row
+  CHECK(CheckSame(dataset, options) >= 2 * 12);
+}
+
 TEST_CASE("The host decodes pictures that the device does not support, in the same batch") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteForms(folder, 40, [](int i) {

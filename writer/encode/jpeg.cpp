@@ -155,6 +155,7 @@ void ForRows(const Picture& picture, const baseline::Header& header, const Use& 
 std::uint32_t RestartInterval(const baseline::Header& header, unsigned rows) {
   return baseline::RestartInterval(header.width, 8 * header.max_h, rows);
 }
+
 }  // namespace
 
 baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::uint32_t channels,

@@ -41,7 +41,7 @@ struct Header {
 void DeriveSizes(Header& header) noexcept;
 
 // The restart interval that puts a marker after every `rows` rows of MCUs; 0 for no markers. With
-// one row, a wide row is cut into equal parts of about 256 pixels or more, if its number of MCUs
+// one row, a wide row is cut into equal parts of 256 pixels or more, if its number of MCUs
 // can be divided: a decoder then leaves out most of what lies beside a crop. Widths are in pixels.
 std::uint32_t RestartInterval(std::uint32_t width, std::uint32_t mcu_width,
                               std::uint32_t rows) noexcept;
