@@ -209,7 +209,7 @@ void DecodeSluice(const Dataset& dataset, const std::vector<Item>& items, std::u
 }
 
 // Like DecodeSluice(), through the GPU: copies the pixels back from its memory.
-void DecodeOnCard(const std::string& list, const std::string& folder, std::uint32_t size,
+void DecodeOnCard(const std::vector<Item>& items, const std::string& folder, std::uint32_t size,
                   const std::string& to) {
   LoaderOptions options;
   options.batch_size = 1;
@@ -222,7 +222,7 @@ void DecodeOnCard(const std::string& list, const std::string& folder, std::uint3
   const OwnStream stream(*driver);
   const std::size_t bytes = std::size_t{size} * size * 3;
   const HostBuffer pixels = PinnedBuffer(driver, bytes);
-  const std::vector<std::uint64_t> numbers = NumbersOf(ItemsOf(list));
+  const std::vector<std::uint64_t> numbers = NumbersOf(items);
   options.order.samples = SampleList::Of(numbers);
   std::map<std::uint64_t, std::string> pictures;
   Loader loader(Dataset::Open(folder), options);
@@ -240,11 +240,11 @@ void DecodeOnCard(const std::string& list, const std::string& folder, std::uint3
   WriteTextFile(to, all);
 }
 
-void DecodePlain(const std::string& list, std::uint32_t size, const std::string& to) {
+void DecodePlain(const std::vector<Item>& items, std::uint32_t size, const std::string& to) {
   std::string pixels;
   std::vector<std::uint8_t> picture(std::size_t{size} * size * 3);
   PlainDecoder plain;
-  for (const Item& item : ItemsOf(list)) {
+  for (const Item& item : items) {
     plain.Load(item.path);
     plain.Resize({0, 0, plain.width(), plain.height()}, size, false, picture.data());
     pixels.append(picture.begin(), picture.end());
@@ -284,9 +284,9 @@ void Decode(const std::string& name, const std::string& list, const std::string&
             std::uint32_t size, const std::string& to) {
   std::vector<Item> items = ItemsOf(list);
   if (name == "plain") {
-    DecodePlain(list, size, to);
+    DecodePlain(items, size, to);
   } else if (name.ends_with("-cuda")) {
-    DecodeOnCard(list, folder, size, to);
+    DecodeOnCard(items, folder, size, to);
   } else if (name == "sluice-files") {
     const Dataset dataset = OpenFiles(items);
     for (Item& item : items)
