@@ -406,7 +406,7 @@ Answer PlayEpochs(EpochArguments& arguments, EpochHooks hooks, cli::Progress& pr
   report.stages = StagesOf(options, report.run, hooks.stop);
   report.warnings = WarningsOf(options, report.run);
   if (played) {
-    report.conversion = MeasureConversion(options, Median(report.run.Rates()), *played, hooks.stop);
+    report.conversion = MeasureConversion(options, *played, hooks.stop);
   }
   if (arguments.profile) report.wanted_utilisation = arguments.profile->utilisation;
   if (options.step.milliseconds > 0) {

@@ -330,11 +330,12 @@ ConvertSource PartOf(ConvertSource source, const Dataset& played, std::uint64_t 
   return source;
 }
 
-// The median rate of three epochs, each of about half a second if the dataset plays `rate` images a
-// second.
-double MedianRate(EpochOptions options, const Dataset& dataset, double rate,
-                  const std::stop_token& stop) {
-  constexpr double kSeconds = 0.5;
+// The median rate of three epochs, which repeat the samples until a run lasts half a second. An
+// epoch that is shorter than the ring is decoded while the one before it is played, so the rate of
+// a short one says nothing, and only the clock tells how often to repeat it.
+double MedianRate(EpochOptions options, const Dataset& dataset, const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds kLongEnough(500);
+  constexpr std::uint64_t kMaxRepeat = 10'000;
   options.epochs = 3;
   options.warm_up = 1;
   options.also_cold = options.most_batches = 0;
@@ -342,17 +343,18 @@ double MedianRate(EpochOptions options, const Dataset& dataset, double rate,
   options.step = {};
   options.index.clear();
   options.compile_to.clear();
-  options.repeat = static_cast<std::uint64_t>(
-      std::clamp(rate * kSeconds / static_cast<double>(dataset.size()), 1.0, 1e4));
-  return Median(
-      RunEpochs(options, {.on_batch = {}, .on_epoch = {}, .on_span = {}, .stop = stop}, dataset)
-          .Rates());
+  for (options.repeat = 1;; options.repeat *= 4) {
+    const auto start = std::chrono::steady_clock::now();
+    const EpochsRun run =
+        RunEpochs(options, {.on_batch = {}, .on_epoch = {}, .on_span = {}, .stop = stop}, dataset);
+    if (options.repeat >= kMaxRepeat || std::chrono::steady_clock::now() - start >= kLongEnough)
+      return Median(run.Rates());
+  }
 }
 
 }  // namespace
 
-std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, double rate,
-                                                const Dataset& played,
+std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, const Dataset& played,
                                                 const std::stop_token& stop) {
   constexpr std::uint64_t kSamples = 256;
   ThrowIfStopped(stop);
@@ -371,11 +373,10 @@ std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, dou
     play.max_pixels = options.limits.max_pixels;
     EpochOptions of_part = options;
     of_part.loader.integrity.on_fault = OnFault::kSkip;  // as in the conversion
-    gain.played = MedianRate(of_part, Dataset::Open(PlaySource(part, play, stop), options.limits),
-                             rate, stop);
-    // Four times the rate is a guess that only decides how long these epochs are.
+    gain.played =
+        MedianRate(of_part, Dataset::Open(PlaySource(part, play, stop), options.limits), stop);
     gain.converted = MedianRate(
-        of_part, Dataset::Open(scratch.path() / "converted", options.limits, stop), 4 * rate, stop);
+        of_part, Dataset::Open(scratch.path() / "converted", options.limits, stop), stop);
     return gain;
   } catch (const Error&) {
     ThrowIfStopped(stop);

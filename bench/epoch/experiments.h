@@ -141,10 +141,9 @@ struct ConversionGain {
 };
 
 // Converts some of options.source's samples into a temporary folder, without changing their pixels
-// (--quality keep --no-resize), and plays them in both forms with the loader's options. `rate`: the
-// images a second of the measured epochs. Empty if none of the samples can be converted. Throws
-// Interrupted if a stop is requested.
-std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, double rate,
-                                                const Dataset& played, const std::stop_token& stop);
+// (--quality keep --no-resize), and plays them in both forms with the loader's options. Empty if
+// none of the samples can be converted. Throws Interrupted if a stop is requested.
+std::optional<ConversionGain> MeasureConversion(const EpochOptions& options, const Dataset& played,
+                                                const std::stop_token& stop);
 
 }  // namespace sluice::bench

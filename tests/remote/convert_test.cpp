@@ -267,6 +267,25 @@ TEST_CASE("A picture that is removed during its conversion is left out, and no o
   CHECK_THAT(reasons.at("cats/4 +é.jpg"), ContainsSubstring("was removed"));
 }
 
+TEST_CASE("An archived object of a bucket is left out, and the reason says so") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures", 40);
+  Bucket bucket([](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (request.headers.count("range") > 0 && request.path.find("/cats/4 ") != std::string::npos)
+      return S3ErrorAnswer(403, "InvalidObjectState");
+    return std::nullopt;
+  });
+  bucket.Fill(pictures, "pictures/");
+  const ConvertSummary summary =
+      Convert(fs::path("s3://bkt/pictures"), folder / "remote", SmallShards());
+  CHECK(summary.samples == 39);
+  std::map<std::string, std::string> reasons;
+  for (const LeftOut& one : summary.skipped)
+    reasons[one.path] = one.reason;
+  REQUIRE(reasons.count("cats/4 +é.jpg") == 1);
+  CHECK_THAT(reasons.at("cats/4 +é.jpg"), ContainsSubstring("must be restored"));
+}
+
 TEST_CASE("A conversion from a bucket that refuses requests fails, and succeeds when repeated") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures", 60);

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include <sluice/copy.h>
@@ -128,6 +129,19 @@ TEST_CASE("an older manifest at a URL is a dataset, to be opened, played, copied
   CHECK(Dataset::Open(folder / "copy").id() == id);
   MergeDatasets({old}, folder / "merged");
   CHECK(Dataset::Open(folder / "merged").size() == 60);
+}
+
+TEST_CASE("a copy has the manifest that chose its shards, although another one replaced it") {
+  const TemporaryFolder folder;
+  const auto path = WriteJpegDataset(folder, 60);
+  const std::string text = ContentOf(path / "manifest.json");
+  CopyOptions options;
+  options.on_progress = [&](std::uint64_t, std::uint64_t) {
+    std::ofstream(path / "manifest.json") << "{}";
+  };
+  CopyDataset(path, folder / "copy", options);
+  CHECK(ContentOf(path / "manifest.json") == "{}");
+  CHECK(ContentOf(folder / "copy/manifest.json") == text);
 }
 
 TEST_CASE("a bit that flips once on its way from a URL is not a fault for verify or an edit") {

@@ -38,6 +38,33 @@ TEST_CASE("merge links shards if all classes keep their numbers") {
   CHECK(SamplesOf(b).size() == 4);
 }
 
+TEST_CASE("merge and repair take the files that symbolic links to shards lead to") {
+  namespace fs = std::filesystem;
+  const Datasets folders;
+  const fs::path a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  // The layout of a cache of downloads: the shards are relative links to files in another folder.
+  const fs::path blobs = folders.At("blobs"), linked = folders.At("snapshots/1");
+  fs::create_directories(blobs);
+  fs::create_directories(linked);
+  for (const fs::directory_entry& file : fs::directory_iterator(a)) {
+    const fs::path name = file.path().filename();
+    fs::copy_file(file.path(), blobs / name);
+    fs::create_symlink("../../blobs" / name, linked / name);
+  }
+  const auto expected = SamplesOf(a.string());
+  for (const char* command : {"merge", "repair"}) {
+    INFO(command);
+    const std::string made = folders.At(command);
+    const Outcome outcome = Sluice({command, linked.string(), made});
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK(!fs::is_symlink(made + "/shard-00000.sluice"));
+  }
+  fs::remove_all(blobs);
+  CHECK(SamplesOf(folders.At("merge")) == expected);
+  CHECK(SamplesOf(folders.At("repair")) == expected);
+}
+
 TEST_CASE("merge refuses datasets that cannot be merged, and says why") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat"}, 2, 100);

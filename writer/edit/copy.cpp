@@ -39,6 +39,7 @@ class Copying {
           const CopyOptions& options)
       : options_(options),
         source_(source, options.stop),
+        manifest_text_(ManifestText()),
         lock_(LockOf(target)),
         target_(TargetAt(target)),
         on_stop_(options_.stop, [this] { target_->StopCalls(); }),
@@ -75,7 +76,7 @@ class Copying {
   // Uploads the manifest, unless another call that copies the same dataset has done so.
   void PutManifest() {
     try {
-      target_->Put(kManifestName, ManifestText(), true);
+      target_->Put(kManifestName, manifest_text_, true);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kExists || !TargetIsFinished()) throw;
     }
@@ -86,11 +87,24 @@ class Copying {
                  "was stopped before it was finished; run the same command again to resume");
   }
 
+  // The text of the manifest by which the shards are chosen. It is read before the first shard is
+  // copied, since another command may replace the manifest meanwhile (`sluice append` does), and
+  // the new one names other shards.
   std::vector<std::byte> ManifestText() const {
     const std::string& name = source_.manifest_name;
-    if (source_.store != nullptr) return source_.store->Get(name, kMaxManifestBytes);
     std::vector<std::byte> text;
-    ReadFile(source_.folder / name, kMaxManifestBytes, text);
+    if (source_.store != nullptr) {
+      text = source_.store->Get(name, kMaxManifestBytes);
+    } else {
+      ReadFile(source_.folder / name, kMaxManifestBytes, text);
+    }
+    Id128 id;
+    const std::string path = (source_.folder / name).string();
+    ManifestFromJson(AsText(text), path, id);
+    if (id != source_.id) {
+      throw Error(ErrorCode::kState, path,
+                  "was replaced while it was read; run the same command again");
+    }
     return text;
   }
 
@@ -166,6 +180,7 @@ class Copying {
 
   const CopyOptions& options_;
   const StoredDataset source_;
+  const std::vector<std::byte> manifest_text_;
   const FileHandle lock_;  // of the target, if it is a folder
   const std::shared_ptr<ObjectStore> target_;
   const std::stop_callback<std::function<void()>> on_stop_;

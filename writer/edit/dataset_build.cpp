@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <sluice/error.h>
 
@@ -15,13 +17,13 @@ namespace sluice {
 namespace {
 
 // Gives a file a second name; if that is impossible, copies it. The caller syncs the folder.
-// `direct` as for AtomicFile.
+// `direct` as for AtomicFile. If `from` is a symbolic link (caches of downloads keep shards so),
+// the file that it leads to gets the name: a second link would not lead there from another folder,
+// and would be empty once the cache is cleared.
 void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
                 DirectBuffer* direct) {
   constexpr std::size_t kPart = 1 << 20;
-  std::error_code error;
-  std::filesystem::create_hard_link(from, to, error);
-  if (!error) return;
+  if (linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
   const MappedFile file(from);
   AtomicFile copy(to, direct);
   std::vector<std::byte> part;

@@ -243,6 +243,12 @@ Verdict S3Endpoint::JudgeAnswer(const StoreCall& call, const Credentials& creden
   }
   if (Verdict usual = JudgeCommonStatus(reply, Server()); usual.kind != Verdict::Kind::kGood)
     return usual;
+  if (error.code == "InvalidObjectState") {
+    return FinalVerdict(ErrorCode::kUnsupported, 0,
+                        "lies in an archive (a storage class such as GLACIER), from which it must "
+                        "be restored before it can be read (" +
+                            said + ")");
+  }
   const bool expired = error.code == "ExpiredToken" || error.code == "ExpiredTokenException" ||
                        error.code == "TokenRefreshRequired" || error.code == "InvalidToken" ||
                        // An answer to HEAD has no body that could name the error.

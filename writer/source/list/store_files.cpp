@@ -231,7 +231,9 @@ void StoreFiles::Await(const Fetch& fetch, const std::atomic<bool>* give_up) con
   if (fetch.error->code() == ErrorCode::kNotFound) {
     throw Error(ErrorCode::kNotFound, "was removed after the conversion began");
   }
-  if (fetch.lost) throw Error(ErrorCode::kIo, fetch.error->sentence());
+  // An archived object says nothing of the others.
+  if (fetch.lost || fetch.error->code() == ErrorCode::kUnsupported)
+    throw Error(ErrorCode::kIo, fetch.error->sentence());
   throw StoreFault(*fetch.error);
 }
 
