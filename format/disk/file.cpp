@@ -69,6 +69,26 @@ void* ReadIntoMemory(const FileHandle& file, const std::filesystem::path& path,
   return memory;
 }
 
+// Makes a new file of this name. A file there, which a killed process has
+// left, is removed and not opened: somebody else may have put it there, as a hard link to another
+// file or as a named pipe, which would wait for a reader for ever. Nor is a link followed.
+FileHandle MakeTemporary(const std::filesystem::path& path) {
+  constexpr int kMaxTries = 100;  // another process may make the file again each time
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    FileHandle file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (file) return file;
+    if (errno != EEXIST) ThrowIo(path, "cannot be created", errno);
+    struct stat info {};
+    if (lstat(path.c_str(), &info) != 0) continue;
+    if (S_ISLNK(info.st_mode))
+      ThrowIo(path, "is a symbolic link, which is not followed; remove it", ELOOP);
+    if (S_ISDIR(info.st_mode)) ThrowIo(path, "cannot be created", EISDIR);
+    if (unlink(path.c_str()) != 0 && errno != ENOENT)
+      ThrowIo(path, "is in the way and cannot be removed; remove it", errno);
+  }
+  ThrowIo(path, "cannot be created", EEXIST);
+}
+
 }  // namespace
 
 std::string SystemErrorText(int error_number) {
@@ -241,16 +261,7 @@ std::string_view NameOfTemporary(std::string_view name) noexcept {
 
 AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct, const std::string& own)
     : path_(std::move(path)), temporary_(TemporaryName(path_, own)), direct_(direct) {
-  // O_NOFOLLOW: through a symbolic link of this name, somebody else could have any file of this
-  // user emptied.
-  file_ = FileHandle(
-      open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (!file_) {
-    ThrowIo(temporary_,
-            errno == ELOOP ? "is a symbolic link, which is not followed; remove it"
-                           : "cannot be created",
-            errno);
-  }
+  file_ = MakeTemporary(temporary_);
   if (direct_ == nullptr || direct_->refused()) return;
   // O_DIRECT is not given to open(): some file systems create the file first and then refuse.
   past_cache_ = fcntl(file_.get(), F_SETFL, O_DIRECT) == 0;

@@ -232,4 +232,15 @@ TEST_CASE("a folder is created with its parents") {
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("Not a directory"));
 }
 
+TEST_CASE("a pipe or another name of a file in the place of an unfinished file is replaced") {
+  const test::TemporaryFolder folder;
+  REQUIRE(mkfifo((folder / ".a.tmp").c_str(), 0666) == 0);
+  WriteFile(folder / "a", {});
+  CHECK(std::filesystem::is_regular_file(folder / "a"));
+  std::ofstream(folder / "victim") << "important";
+  std::filesystem::create_hard_link(folder / "victim", folder / ".a.tmp");
+  WriteFile(folder / "a", {});
+  CHECK(test::ContentOf(folder / "victim") == "important");
+}
+
 }  // namespace sluice
