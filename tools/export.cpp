@@ -192,10 +192,11 @@ void WriteNew(const std::filesystem::path& path, std::string_view bytes) {
 class Export {
  public:
   Export(const Dataset& dataset, const ReadableSamples& readable, const ExportArguments& arguments,
-         const std::stop_token& stop)
+         const WorkFolder& work, const std::stop_token& stop)
       : dataset_(dataset),
         readable_(readable),
         folder_(arguments.folder),
+        work_(work),
         no_formulas_(arguments.no_formulas),
         first_image_(FirstImage(dataset.schema())),
         folders_(ExportFolders(dataset.schema(), first_image_)),
@@ -256,9 +257,11 @@ class Export {
       // classes.txt has the classes of the label or, if there is none, of the first field with
       // classes.
       if (f == label || (first && label == Schema::kNone)) {
+        work_.Record("classes.txt");
         WriteNew(folder_ / "classes.txt", text);
       }
       first = false;
+      work_.Record("classes/" + files[f] + ".txt");
       std::filesystem::create_directory(folder_ / "classes");
       WriteNew(folder_ / "classes" / (files[f] + ".txt"), text);
     }
@@ -340,6 +343,7 @@ class Export {
                     const char* content, std::size_t size, std::uint64_t& bytes) const {
     const std::filesystem::path relative =
         std::filesystem::path(folders_[f]) / names_.NameFor(of.position, of.key, ending);
+    work_.Record(relative.native());
     WriteNew(folder_ / relative, {content, size});
     bytes += size;
     return relative.native();
@@ -348,6 +352,7 @@ class Export {
   const Dataset& dataset_;
   const ReadableSamples& readable_;
   std::filesystem::path folder_;
+  const WorkFolder& work_;
   bool no_formulas_;
   std::optional<std::size_t> first_image_;
   std::vector<std::string> folders_;  // of each field's files
@@ -361,7 +366,8 @@ void RequireEmpty(const std::filesystem::path& folder) {
   }
   std::error_code error;
   const bool there = std::filesystem::exists(folder, error);
-  if (there && !std::filesystem::is_empty(folder, error) && !WorkFolder::IsAt(folder)) {
+  if (there && !std::filesystem::is_empty(folder, error) &&
+      (!WorkFolder::IsAt(folder) || std::filesystem::exists(folder / "manifest.json", error))) {
     throw Error(ErrorCode::kExists, folder.string(),
                 "is not empty; empty it, or choose a folder that does not exist yet");
   }
@@ -438,10 +444,13 @@ int RunExport(ExportArguments& arguments) {
       [&](const EditHooks& hooks) {
         dataset = Dataset::Open(arguments.dataset, arguments.limits, hooks.stop);
         readable.emplace(*dataset, hooks.stop);
-        WorkFolder folder(arguments.folder);  // an export that was stopped may have left it
+        // An export that was stopped may have left the folder. Its files have the names that it
+        // recorded, and any others belong to the user.
+        WorkFolder folder(arguments.folder, [](const std::string&) { return false; });
         folder.Empty();
-        const Export out(*dataset, *readable, arguments, hooks.stop);
+        const Export out(*dataset, *readable, arguments, folder, hooks.stop);
         folder.Keep();
+        folder.Record("labels.csv");
         totals = ExportAll(*readable, out, arguments, hooks);
         folder.Finish();
       });

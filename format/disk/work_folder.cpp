@@ -1,6 +1,12 @@
 // Several processes may make, take over and remove the folder at the same time. So the constructor
 // begins again whenever another process was faster.
+//
+// The mark begins with kMarkText. A line follows for each name that Record() got. A process that is
+// killed may leave a mark with only a part of the text; as anybody's file may begin like that, such
+// a mark counts only if nothing else is in the folder.
+#include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -36,13 +42,101 @@ constexpr std::string_view kMarkText =
 // Opens the mark. Sets errno to ELOOP if a symbolic link or a special file has its name: such a
 // mark is not ours.
 FileHandle OpenMark(const fs::path& mark, int flags) {
-  FileHandle file(open(mark.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666));
+  FileHandle file(
+      open(mark.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666));
   struct stat about {};
   if (file && (fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))) {
     errno = ELOOP;
     return FileHandle();
   }
   return file;
+}
+
+// Reads at most `limit` bytes from the file's beginning.
+std::string BeginningOf(const FileHandle& file, const fs::path& path, std::size_t limit) {
+  std::vector<std::byte> bytes(
+      static_cast<std::size_t>(std::min<std::uint64_t>(FileBytes(file, path), limit)));
+  const std::size_t got = ReadAt(file, path, 0, bytes);
+  return std::string(reinterpret_cast<const char*>(bytes.data()), got);
+}
+
+bool IsAlone(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->path().filename() != kMarkName) return false;
+  return !error;
+}
+
+enum class MarkKind { kWhole, kHalf, kForeign };
+
+MarkKind KindOf(const FileHandle& mark, const fs::path& folder) {
+  const std::string text = BeginningOf(mark, folder / kMarkName, kMarkText.size());
+  if (text == kMarkText) return MarkKind::kWhole;
+  const bool half = FileBytes(mark, folder / kMarkName) < kMarkText.size() &&
+                    kMarkText.starts_with(text) && IsAlone(folder);
+  return half ? MarkKind::kHalf : MarkKind::kForeign;
+}
+
+// The names in the mark. A last line without its end is of a process that was killed.
+std::set<std::string> RecordedIn(const FileHandle& mark, const fs::path& path) {
+  const std::string text = BeginningOf(mark, path, SIZE_MAX);
+  std::set<std::string> names;
+  std::size_t begin = kMarkText.size();
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    names.insert(text.substr(begin, end - begin));
+  return names;
+}
+
+struct FoundFiles {
+  std::vector<std::string> made;     // by the work: files, and then their folders, deepest first
+  std::vector<std::string> foreign;  // sorted
+};
+
+// Sorts what is in the folder, but the mark.
+FoundFiles FilesIn(const fs::path& folder, const WorkFolder::Gives& gives) {
+  const fs::path mark_path = folder / kMarkName;
+  const FileHandle mark = OpenMark(mark_path, 0);
+  const std::set<std::string> recorded =
+      mark ? RecordedIn(mark, mark_path) : std::set<std::string>();
+  std::set<std::string> folders;
+  for (const std::string& name : recorded)
+    for (fs::path up = fs::path(name).parent_path(); !up.empty() && up != "/";
+         up = up.parent_path())
+      folders.insert(up.native());
+  FoundFiles found;
+  std::vector<std::string> made_folders;
+  std::error_code error;
+  fs::recursive_directory_iterator at(folder, error);
+  for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().lexically_relative(folder).native();
+    if (name == kMarkName) continue;
+    // A link is not followed: it counts as a file.
+    const bool is_folder = at->symlink_status().type() == fs::file_type::directory;
+    if (is_folder && folders.contains(name)) {
+      made_folders.push_back(name);
+    } else if (!is_folder && (recorded.contains(name) || gives(name))) {
+      found.made.push_back(name);
+    } else {
+      found.foreign.push_back(name);
+      if (is_folder) at.disable_recursion_pending();
+    }
+  }
+  if (error) Fail(folder, "cannot be read", error.value());
+  std::sort(made_folders.rbegin(), made_folders.rend());
+  found.made.insert(found.made.end(), made_folders.begin(), made_folders.end());
+  std::sort(found.foreign.begin(), found.foreign.end());
+  return found;
+}
+
+void RefuseForeign(const fs::path& folder, const WorkFolder::Gives& gives) {
+  const FoundFiles found = FilesIn(folder, gives);
+  if (found.foreign.empty()) return;
+  throw Error(
+      ErrorCode::kExists, folder.string(),
+      "is not empty: a command that was stopped has left it, but that command did not make \"" +
+          found.foreign.front() +
+          "\"; nothing was changed; move what you need elsewhere and empty it, or choose a "
+          "folder that does not exist yet");
 }
 
 bool IsLinked(const FileHandle& file) {
@@ -52,7 +146,8 @@ bool IsLinked(const FileHandle& file) {
 
 }  // namespace
 
-WorkFolder::WorkFolder(const fs::path& path) : path_(AbsolutePath(path)) {
+WorkFolder::WorkFolder(const fs::path& path, Gives gives)
+    : path_(AbsolutePath(path)), gives_(std::move(gives)) {
   const fs::path mark_path = path_ / kMarkName;
   for (;;) {
     std::error_code error;
@@ -81,7 +176,15 @@ WorkFolder::WorkFolder(const fs::path& path) : path_(AbsolutePath(path)) {
                   "another command is working in this folder; wait until it ends");
     }
     if (!IsLinked(mark)) continue;  // it was removed meanwhile, by the process that held the lock
+    if (found_) {
+      // Another process may have written the text before this one got the lock.
+      const MarkKind kind = KindOf(mark, path_);
+      if (kind == MarkKind::kForeign) Refuse(path_);
+      found_ = kind == MarkKind::kWhole;
+      if (found_ && gives_) RefuseForeign(path_, gives_);
+    }
     if (!found_) {
+      if (ftruncate(mark.get(), 0) != 0) Fail(mark_path, "cannot be written", errno);
       // A write that stores only a part does not set errno: the disk is full.
       const ssize_t written = write(mark.get(), kMarkText.data(), kMarkText.size());
       if (written != static_cast<ssize_t>(kMarkText.size())) {
@@ -107,7 +210,28 @@ WorkFolder::~WorkFolder() {
   close(mark_);
 }
 
+void WorkFolder::Record(const std::string& name) const {
+  // A line break would make two names of one. A file that is not recorded is never removed.
+  if (name.find('\n') != std::string::npos) return;
+  // One call with O_APPEND: lines of several threads stay whole.
+  const std::string line = name + '\n';
+  const ssize_t written = write(mark_, line.data(), line.size());
+  if (written != static_cast<ssize_t>(line.size()))
+    Fail(path_ / kMarkName, "cannot be written", written < 0 ? errno : ENOSPC);
+}
+
+void WorkFolder::RemoveMade() const {
+  for (const std::string& name : FilesIn(path_, gives_).made) {
+    const fs::path file = path_ / name;
+    if (::remove(file.c_str()) != 0 && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST)
+      Fail(file, "cannot be removed", errno);
+  }
+  if (ftruncate(mark_, static_cast<off_t>(kMarkText.size())) != 0)
+    Fail(path_ / kMarkName, "cannot be written", errno);
+}
+
 void WorkFolder::Empty() const {
+  if (gives_) return RemoveMade();
   std::error_code error;
   for (fs::directory_iterator at(path_, error), end; !error && at != end; at.increment(error)) {
     if (at->path().filename() == kMarkName) continue;
@@ -118,7 +242,8 @@ void WorkFolder::Empty() const {
 }
 
 bool WorkFolder::IsAt(const fs::path& path) {
-  return static_cast<bool>(OpenMark(path / kMarkName, 0));
+  const FileHandle mark = OpenMark(path / kMarkName, 0);
+  return mark && KindOf(mark, path) != MarkKind::kForeign;
 }
 
 void WorkFolder::Finish() {

@@ -96,4 +96,68 @@ TEST_CASE("a link's target outside of a work folder stays when the folder is rem
   CHECK(test::ContentOf(folder / "mine" / "file") == "text");
 }
 
+TEST_CASE("a file that only has the mark's name makes no work folder") {
+  const test::TemporaryFolder folder;
+  const fs::path mine = folder / "mine";
+  fs::create_directory(mine);
+  for (const char* const text : {"my own notes", "Made by sluice for", ""}) {
+    INFO(text);
+    std::ofstream(mine / "sluice-work.txt") << text;
+    std::ofstream(mine / "thesis.txt") << "years";
+    CHECK_FALSE(WorkFolder::IsAt(mine));
+    const auto error = test::ErrorOf([&] { WorkFolder work(mine); });
+    REQUIRE(error.has_value());
+    CHECK(error->code() == ErrorCode::kExists);
+    CHECK(test::ContentOf(mine / "thesis.txt") == "years");
+    CHECK(test::ContentOf(mine / "sluice-work.txt") == text);
+  }
+}
+
+TEST_CASE("a mark that a killed process left half-written counts if nothing else is there") {
+  const test::TemporaryFolder folder;
+  for (const char* const text : {"Made by sluice for", ""}) {
+    INFO(text);
+    fs::create_directory(folder / "work");
+    std::ofstream(folder / "work" / "sluice-work.txt") << text;
+    CHECK(WorkFolder::IsAt(folder / "work"));
+    WorkFolder(folder / "work").Keep();
+    CHECK(WorkFolder(folder / "work").found());
+    CHECK_FALSE(fs::exists(folder / "work"));
+  }
+}
+
+TEST_CASE("a work folder that a user has chosen loses only the files that the work made") {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder / "work";
+  const auto gives = [](const std::string& name) { return name == "given"; };
+  {
+    WorkFolder work(path, gives);
+    work.Record("sub/recorded");
+    fs::create_directory(path / "sub");
+    std::ofstream(path / "sub" / "recorded") << "text";
+    std::ofstream(path / "given") << "text";
+    work.Keep();
+  }
+  for (const char* const name : {"other", "sub/other"}) {
+    INFO(name);
+    std::ofstream(path / name) << "mine";
+    const auto error = test::ErrorOf([&] { WorkFolder work(path, gives); });
+    REQUIRE(error.has_value());
+    CHECK(error->code() == ErrorCode::kExists);
+    CHECK(error->sentence().find("\"" + std::string(name) + "\"") != std::string::npos);
+    CHECK(fs::exists(path / "given"));
+    CHECK(fs::exists(path / "sub" / "recorded"));
+    fs::remove(path / name);
+  }
+  {
+    WorkFolder work(path, gives);
+    CHECK(work.found());
+    std::ofstream(path / "sub" / "late") << "mine";
+  }
+  CHECK(test::ContentOf(path / "sub" / "late") == "mine");
+  CHECK_FALSE(fs::exists(path / "given"));
+  CHECK_FALSE(fs::exists(path / "sub" / "recorded"));
+  CHECK_FALSE(fs::exists(path / "sluice-work.txt"));
+}
+
 }  // namespace sluice

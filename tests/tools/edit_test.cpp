@@ -6,6 +6,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
+#include "tests/file_content.h"
 #include "tests/tools/dataset_commands.h"
 #include "tests/tools/edited_datasets.h"
 #include "tests/tools/json_answer.h"
@@ -350,6 +351,50 @@ TEST_CASE("two commands cannot write into one new folder at the same time") {
   CHECK_THROWS_AS(DatasetWriter(folders.folder / "new", Schema{{Field::Image()}}), Error);
   for (const auto& entry : std::filesystem::directory_iterator(folders.folder / "new"))
     CHECK(entry.path().filename() == "sluice-work.txt");
+}
+
+TEST_CASE("no command removes a user's files from a folder that has a mark") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat"}, 2, 100);
+  // The mark of a command that was killed.
+  std::string mark;
+  {
+    const DatasetWriter killed(folders.folder / "killed", Schema{{Field::Image()}});
+    mark = ContentOf(folders.folder / "killed/sluice-work.txt");
+  }
+  const std::string out = folders.At("out");
+  std::filesystem::create_directories(out + "/sub");
+  const std::vector<Words> commands = {{"export", a, out},
+                                       {"subset", a, out, "--count", "1"},
+                                       {"merge", a, out},
+                                       {"transcode", a, out, "--image", "raw"},
+                                       {"repair", a, out}};
+  for (const std::string& text : {std::string(), std::string("my own notes"), mark}) {
+    INFO(text);
+    WriteBytes(out + "/sluice-work.txt", text);
+    WriteBytes(out + "/thesis.txt", "years");
+    WriteBytes(out + "/sub/x", "y");
+    for (const Words& command : commands) {
+      INFO(command[0]);
+      const Outcome outcome = Sluice(command);
+      CHECK(outcome.exit_code == 1);
+      CHECK_THAT(outcome.err, ContainsSubstring("is not empty"));
+    }
+    CHECK_THROWS_AS(DatasetWriter(out, Schema{{Field::Image()}}), Error);
+    CHECK(ContentOf(out + "/thesis.txt") == "years");
+    CHECK(ContentOf(out + "/sub/x") == "y");
+    CHECK(ContentOf(out + "/sluice-work.txt") == text);
+  }
+  // A finished dataset stays whole, whatever mark is in it.
+  const auto samples = SamplesOf(a);
+  std::filesystem::copy(a, folders.At("whole"));
+  for (Words command : commands) {
+    INFO(command[0]);
+    WriteBytes(folders.At("whole/sluice-work.txt"), mark);
+    command[2] = folders.At("whole");
+    CHECK(Sluice(command).exit_code == 1);
+    CHECK(SamplesOf(folders.At("whole")) == samples);
+  }
 }
 
 }  // namespace sluice::test

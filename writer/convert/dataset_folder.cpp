@@ -39,6 +39,13 @@ bool IsLeftover(std::string_view name) {
   return IsReserved(whole) || (whole.starts_with("shard-") && whole.ends_with(".sluice"));
 }
 
+// Whether a command that makes a dataset without a plan gives this name to a file in its folder.
+bool IsGivenToNewDataset(const std::string& name) {
+  return IsReserved(name) || IsLeftover(name) ||
+         (name.starts_with("shard-") && name.ends_with(".sluice") &&
+          name.find('/') == std::string::npos);
+}
+
 bool HoldsForeignFiles(const std::filesystem::path& folder) {
   const std::filesystem::directory_iterator entries(folder);
   return std::any_of(begin(entries), end(entries), [](const auto& entry) {
@@ -117,7 +124,7 @@ NewFolder::NewFolder(const std::filesystem::path& folder) {
     throw Error(ErrorCode::kExists, folder.string(),
                 "is not empty; empty it, or choose a folder that does not exist yet");
   }
-  work_.emplace(folder);
+  work_.emplace(folder, IsGivenToNewDataset);
   if (left) work_->Empty();
 }
 
