@@ -317,6 +317,32 @@ TEST_CASE("Truncated or contradictory packed images are refused") {
   CHECK(refused(changed(header.directory_offset() + 1, 0)));  // a row that ends before it begins
 }
 
+TEST_CASE("Coefficients that no JPEG file can hold are a fault when the whole file is checked") {
+  const auto with_dc = [](int dc) {
+    std::vector<std::byte> payload = Example();
+    payload[0x5C + 6] = static_cast<std::byte>(dc & 0xFF);
+    payload[0x5C + 7] = static_cast<std::byte>(dc >> 8 & 0xFF);
+    return payload;
+  };
+  const auto check = [](const std::vector<std::byte>& payload, bool whole_file) {
+    packed::Decoder decoder(kernels::Chosen());
+    DecodePolicy policy;
+    policy.whole_file = whole_file;
+    const Picture size{16, 8, 1, {}};
+    return decoder.Decode(PayloadOf(payload, size), 1, Region::Whole(16, 8), policy);
+  };
+  for (const int dc : {-1024, 1023})
+    CHECK(check(with_dc(dc), true) == nullptr);
+  std::vector<std::byte> large_ac = Example();
+  large_ac[0x5C + 0x15] = std::byte{4};  // 1 + 4 * 256 at place 1 of block 0
+  for (const std::vector<std::byte>& payload : {with_dc(-1025), with_dc(1024), large_ac}) {
+    const Defect defect = check(payload, true);
+    REQUIRE(defect != nullptr);
+    CHECK(std::string(defect) == "the packed image has coefficients that no JPEG file can hold");
+    CHECK(check(payload, false) == nullptr);  // a training does not look for them
+  }
+}
+
 TEST_CASE("An escape without its byte is refused by every set of kernels") {
   std::vector<std::byte> payload = Example();
   payload[0x5C + 14] = std::byte{0x88};  // the first two values become escapes, too

@@ -85,6 +85,8 @@ bool TakeTables(const jpeg_decompress_struct& object, Header& header) noexcept {
   return true;
 }
 
+constexpr char kWithoutCodes[] = "the packed image has coefficients that no JPEG file can hold";
+
 bool HasCodes(const JCOEF* block) noexcept {
   if (block[0] < kLeastDc || block[0] > kMaxDc) return false;
   return std::all_of(block + 1, block + DCTSIZE2,
@@ -254,7 +256,7 @@ std::vector<std::byte> WriteJpeg(const Coefficients& coefficients) {
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const std::vector<std::int16_t>& blocks = coefficients.blocks[c];
     for (std::size_t i = 0; i < blocks.size(); i += DCTSIZE2) {
-      if (!HasCodes(blocks.data() + i)) refuse("has coefficients that no JPEG file can hold");
+      if (!HasCodes(blocks.data() + i)) refuse(kWithoutCodes);
     }
   }
   const baseline::Header to = HeaderOf(header);
@@ -550,6 +552,9 @@ Defect Unpack(Bytes payload, Coefficients& coefficients) {
       if (!UnpackRow(RowOf(payload, header, component.first_row + y), component.across, values,
                      blocks)) {
         return "a row of the packed image contradicts itself";
+      }
+      for (std::uint32_t x = 0; x < component.across; ++x) {
+        if (!HasCodes(blocks.data() + std::size_t{x} * DCTSIZE2)) return kWithoutCodes;
       }
     }
   }
