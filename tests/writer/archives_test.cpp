@@ -10,6 +10,7 @@
 #include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
+#include "writer/source/open_source.h"
 
 namespace sluice::test {
 
@@ -66,6 +67,21 @@ struct Folders {
 };
 
 }  // namespace
+
+TEST_CASE("an archive that was replaced after it was listed is not read, and ends a conversion") {
+  const TemporaryFolder folder;
+  const std::filesystem::path archive = folder / "a.tar";
+  WriteSource(archive, Member("x.jpg", Jpeg(1)) + kEnd);
+  const SourceList list = OpenSource(ConvertSource::Archives({archive}), 1, {});
+  std::vector<std::byte> content;
+  ReadImageFile(list, 0, content);
+  list.RequirePlaces();
+  std::filesystem::copy_file(archive, folder / "b.tar");
+  std::filesystem::last_write_time(folder / "b.tar", std::filesystem::last_write_time(archive));
+  std::filesystem::rename(folder / "b.tar", archive);
+  CHECK_THROWS_WITH(ReadImageFile(list, 0, content), ContainsSubstring("changed or replaced"));
+  CHECK_THROWS_WITH(list.RequirePlaces(), ContainsSubstring("a.tar: the archive was changed"));
+}
 
 TEST_CASE("members that share a key form a sample, and their endings name its fields") {
   const Folders folders;

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <map>
 
+#include <sys/stat.h>
+
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
@@ -41,15 +43,37 @@ void ReadFileOf(const SourceList& list, const std::filesystem::path& folder, con
   }
 }
 
+constexpr const char* kArchiveChanged =
+    "the archive was changed or replaced after it was listed; restore it, or start again (remove "
+    "the "
+    "index, if there is one)";
+
+FileState StateIn(const struct stat& info) {
+  return {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino),
+          static_cast<std::uint64_t>(info.st_size), info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+}
+
+// All zeros if the file cannot be examined; opening it says why.
+FileState StateOf(const std::filesystem::path& file) {
+  struct stat info {};
+  return stat(file.c_str(), &info) == 0 ? StateIn(info) : FileState{};
+}
+
 // Reads a run of an archive. Takes memory only for bytes that are there: a plan may claim more.
-void ReadRun(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t bytes,
+void ReadRun(const SourceList& list, std::size_t archive, std::uint64_t offset, std::uint64_t bytes,
              std::vector<std::byte>& content) {
+  const std::filesystem::path& path = list.archives.at(archive);
   const FileHandle file = OpenForReading(path);
   const std::uint64_t there = FileBytes(file, path);
   const bool whole = offset <= there && bytes <= there - offset;
   content.resize(whole ? bytes : 0);
   if (!whole || ReadAt(file, path, offset, content) < bytes)
     throw Error(ErrorCode::kIo, "the archive became shorter since the conversion began");
+  // The list's offsets hold for the archive that was listed: in another one, the same run may be
+  // another picture. This is checked after reading, so that the bytes were not changed before.
+  struct stat info {};
+  if (fstat(file.get(), &info) == 0 && StateIn(info) != list.archive_states.at(archive))
+    throw Error(ErrorCode::kIo, kArchiveChanged);
 }
 
 // Reads a run of bytes of an archive, and at most `most` of them.
@@ -58,13 +82,13 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
   if (extent.bytes > kMaxSourceBytes) ThrowTooLarge(extent.bytes);
   const std::uint64_t wanted = std::min(extent.bytes, most);
   if ((extent.archive & kInPage) == 0)
-    return ReadRun(list.archives.at(extent.archive), extent.offset, wanted, content);
+    return ReadRun(list, extent.archive, extent.offset, wanted, content);
   const std::uint64_t number = extent.archive & ~kInPage;
   const PackedPage& page = list.pages.at(number);
   bool whole = kept.number == number;
   if (!whole) {
     std::vector<std::byte> stored;
-    ReadRun(list.archives.at(page.archive), page.offset, page.stored, stored);
+    ReadRun(list, page.archive, page.offset, page.stored, stored);
     kept.number = UnpackedPage::kNone;
     kept.content.resize(page.plain);
     whole = UnpackPage(page, stored, kept.content);
@@ -128,9 +152,11 @@ std::pair<Bytes, Bytes> SourceValues::Memory() const {
 void SourceList::SetArchives(std::vector<std::filesystem::path> files) {
   archives = std::move(files);
   archive_names.clear();
+  archive_states.clear();
   std::vector<std::filesystem::path> above;  // the folders that the names do not have yet
   for (const std::filesystem::path& file : archives) {
     archive_names.push_back(file.filename().string());
+    archive_states.push_back(StateOf(file));
     above.push_back(file.lexically_normal().parent_path());
   }
   for (bool longer = true; longer;) {
@@ -155,6 +181,8 @@ void SourceList::RequirePlaces() const {
   };
   for (const std::filesystem::path& archive : archives)
     require(WhyUnreadable(archive), archive);
+  for (std::size_t a = 0; a < archives.size(); ++a)
+    require(StateOf(archives[a]) == archive_states[a] ? "" : kArchiveChanged, archives[a]);
   if (!archives.empty() || store != nullptr) return;  // a store's faults are a StoreFault
   for (std::size_t f = 0; f < fields.size(); ++f) {
     std::size_t readable = 0;

@@ -97,11 +97,19 @@ class SourceValues {
 
 class StoreFiles;
 
+// Tells whether a file is still the one that was listed.
+struct FileState {
+  std::uint64_t device = 0, inode = 0, bytes = 0;
+  std::int64_t seconds = 0, nanoseconds = 0;  // when it was last written to
+  friend bool operator==(const FileState&, const FileState&) = default;
+};
+
 struct SourceList {
   std::filesystem::path root;                   // of the files: a folder, or a URL
   std::shared_ptr<StoreFiles> store;            // the files, if the root is a URL
   bool secret_root = false;                     // the URL had secrets that `root` leaves out
   std::vector<std::filesystem::path> archives;  // hold everything, if there are any
+  std::vector<FileState> archive_states;        // when the list was begun
   std::vector<std::string> archive_names;       // for messages and keys, no two alike
   std::vector<PackedPage> pages;                // of archives
   std::vector<SourceField> fields;              // of the schema; the image is the first
@@ -118,7 +126,8 @@ struct SourceList {
   // Sets the root, and opens the store if it is a URL. Reads end soon after a stop request. Throws
   // Error.
   void SetRoot(const std::filesystem::path& place, const std::stop_token& stop);
-  // Sets the archives and their names: "0.tar" or, if several archives have this name, with as many
+  // Sets the archives, their states and names. Call it before the archives are read. A name is
+  // "0.tar" or, if several archives have this name, with as many
   // folders as tell them apart, "train/0.tar".
   void SetArchives(std::vector<std::filesystem::path> files);
   Schema MakeSchema() const;
@@ -134,8 +143,8 @@ struct SourceList {
   bool HasDrawn(std::size_t source) const;
   Extent ExtentOf(std::size_t source, std::size_t field) const;
   // Call it if a source cannot be read. Throws Error(kIo) if the place that holds the source is
-  // gone or unreadable (an archive, or every one of a sample of files), so that a source is not
-  // left out for a fault that is not its own.
+  // gone, unreadable or changed (an archive, or every one of a sample of files), so that a source
+  // is not left out for a fault that is not its own.
   void RequirePlaces() const;
   // For messages: the file's path, or the archive and the key.
   std::string NameOf(std::size_t source) const;
