@@ -192,3 +192,21 @@ def test_images_of_different_sizes_are_a_list_or_padded(tmp_path):
             assert numpy.array_equal(image[:height, :width], own_part)
             assert not image[height:].any() and not image[:, width:].any()
     assert sum(seen) >= 12
+
+
+def test_an_array_compares_by_element_and_leaves_the_rest_to_numpy(raw):
+    batch = next(iter(sluice.Loader(raw, 8, order=SEQUENTIAL)))
+    label = batch["label"]
+    wanted = numpy.arange(8) % 3
+    for equal in (label == wanted, wanted == label, label == batch["label"]):
+        assert equal.all() and equal.shape == (8,)
+    assert (label == 1).tolist() == (wanted == 1).tolist()
+    assert (label != 1).tolist() == (wanted != 1).tolist()
+    assert not (label != wanted).any()
+    assert hash(label) == hash(label)
+    for use in (bool, iter, lambda array: array[0]):
+        with pytest.raises(TypeError, match=r"use \.numpy\(\) or \.torch\(\)"):
+            use(label)
+    for compare in (lambda ragged: ragged == 1, lambda ragged: ragged != ragged):
+        with pytest.raises(TypeError, match="a Ragged field cannot be compared"):
+            compare(batch["boxes"])

@@ -324,6 +324,52 @@ constexpr char kNoPickling[] =
     "a batch lies in its Loader's memory and cannot be pickled; pickle copies, such as "
     "batch['label'].numpy().copy()";
 
+// `==` and `!=` by element, as numpy and torch compare. Without them, Python would compare
+// identities, and `predictions == batch["label"]` would be False for any values.
+nb::object Compared(nb::handle self, nb::handle other, int operation) {
+  nb::object own;
+  if (nb::hasattr(other, "__torch_function__")) {  // a tensor, which does not compare with numpy's
+    own = self.attr("torch")();
+  } else if (nb::cast<const Array&>(self).DeviceNumbers().first != kCpu) {
+    throw nb::type_error("an Array on a device is compared with tensors only; use .torch()");
+  } else {
+    own = nb::module_::import_("numpy").attr("asarray")(self);
+  }
+  PyObject* const result = PyObject_RichCompare(own.ptr(), other.ptr(), operation);
+  if (result == nullptr) throw nb::python_error();
+  return nb::steal(result);
+}
+
+// An Array is a place in memory: it hashes by identity, as a tensor of torch does, and leaves
+// indexing and iteration to numpy and torch.
+void BindOperators(nb::class_<Array>& bound) {
+  bound
+      .def(
+          "__eq__", [](nb::handle self, nb::handle other) { return Compared(self, other, Py_EQ); },
+          nb::arg().none(), nb::sig("def __eq__(self, other: object, /) -> typing.Any"))
+      .def(
+          "__ne__", [](nb::handle self, nb::handle other) { return Compared(self, other, Py_NE); },
+          nb::arg().none(), nb::sig("def __ne__(self, other: object, /) -> typing.Any"))
+      .def(
+          "__bool__",
+          [](nb::handle) {
+            throw nb::type_error("an Array has no truth value; use .numpy() or .torch()");
+          },
+          nb::sig("def __bool__(self) -> typing.NoReturn"))
+      .def(
+          "__getitem__",
+          [](nb::handle, nb::handle) {
+            throw nb::type_error("an Array has no index; use .numpy() or .torch()");
+          },
+          nb::arg().none(), nb::sig("def __getitem__(self, at: object, /) -> typing.NoReturn"))
+      .def(
+          "__iter__",
+          [](nb::handle) {
+            throw nb::type_error("an Array cannot be iterated over; use .numpy() or .torch()");
+          },
+          nb::sig("def __iter__(self) -> typing.NoReturn"));
+}
+
 void BindArray(nb::module_& module) {
   PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&GetBuffer)}, {0, nullptr}};
   nb::class_<Array> bound(
@@ -332,6 +378,7 @@ void BindArray(nb::module_& module) {
       "(numpy.asarray(a), torch.from_dlpack(a)); but DLPack copies a field in host memory of up to "
       "64 KiB that is not an image. An Array holds its batch while it lives.");
   RefusePickling(bound, kNoPickling);
+  BindOperators(bound);
   bound.def_prop_ro("dtype", &Array::dtype, "the type of its elements, such as 'uint8'")
       .def_prop_ro("shape", &Array::shape, "its extents")
       .def_prop_ro("device", &Array::device, "'cpu' or 'cuda:N'")
@@ -393,6 +440,12 @@ PaddedPair Padded(nb::handle self, nb::object fill, std::size_t at_least) {
   return PaddedPair(nb::make_tuple(padded, numpy.attr("array")(counts, "int64")));
 }
 
+[[noreturn]] void RefuseComparison() {
+  throw nb::type_error(
+      "a Ragged field cannot be compared as a whole; use r[i], or r.values with .numpy() or "
+      ".torch()");
+}
+
 void BindRagged(nb::module_& module) {
   nb::class_<Ragged> bound(
       module, "Ragged",
@@ -420,6 +473,12 @@ void BindRagged(nb::module_& module) {
              return ArrayOver(values.data + values.offsets[at] * entry, values.type,
                               std::move(shape), self, true);
            })
+      .def(
+          "__eq__", [](nb::handle, nb::handle) { RefuseComparison(); }, nb::arg().none(),
+          nb::sig("def __eq__(self, other: object, /) -> typing.NoReturn"))
+      .def(
+          "__ne__", [](nb::handle, nb::handle) { RefuseComparison(); }, nb::arg().none(),
+          nb::sig("def __ne__(self, other: object, /) -> typing.NoReturn"))
       .def("padded", &Padded, "fill"_a = 0, "at_least"_a = 0,
            "(values, counts). values: a numpy array of samples x longest x entry, filled up after "
            "each sample's own entries. counts: how many entries each sample has of its own")
