@@ -44,6 +44,12 @@ def test_weights_are_shares_of_each_batch_on_request(raw, other):
     assert of_other == [2] * 8
 
 
+def test_a_dict_has_the_weights_as_its_values(raw, other):
+    assert repr(sluice.Mixture({raw: 0.75, other: 0.25})) == repr(sluice.Mixture([(raw, 0.75), (other, 0.25)]))
+    with pytest.raises(TypeError, match="weight of dataset 1 is a number"):
+        sluice.Mixture({raw: 1, other: None})
+
+
 def test_datasets_that_cannot_be_mixed_are_refused(raw, other):
     with pytest.raises(sluice.Error, match="pair of a dataset and its weight"):
         sluice.Mixture([(raw, 1, 2)])

@@ -61,7 +61,10 @@ Parts PartsOf(const Mixture& mixture) {
 
 void SetParts(Mixture& mixture, const Parts& parts) {
   std::vector<Mixture::Part> made;
-  for (const nb::handle part : parts)
+  // A dict has the weights as its values, which iterating over it would leave out.
+  const nb::object pairs =
+      nb::isinstance<nb::dict>(parts) ? parts.attr("items")() : nb::borrow(parts);
+  for (const nb::handle part : pairs)
     made.push_back(PartOf(part, made.size()));
   mixture.parts = std::move(made);
 }
@@ -82,7 +85,8 @@ void BindMixture(nb::module_& module) {
       nb::class_<Mixture>(
           module, "Mixture",
           "Several datasets played as one: Loader(Mixture([(photos, 0.7), (drawings, 0.3)]), 256). "
-          "A part is a Dataset or its path, alone or with a weight; without weights, an epoch has "
+          "A part is a Dataset or its path, alone or with a weight; a dict {photos: 0.7, drawings: "
+          "0.3} is taken, too. Without weights, an epoch has "
           "every sample of every dataset once. Samples are numbered through all datasets. Fields "
           "are matched by name. If a dataset lacks a field, its samples hold OutputOptions.absent "
           "as label or number, no entries as list, and OutputOptions.mask_fill as mask. If these "
