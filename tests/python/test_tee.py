@@ -73,6 +73,39 @@ def test_a_branch_waits_for_the_slowest_but_not_for_one_whose_loop_was_left(jpeg
     assert seen == list(range(len(loader_of(jpeg))))
 
 
+def test_a_branch_that_is_collected_counts_as_ended(jpeg):
+    first, second = loader_of(jpeg).tee(2)
+    seen = []
+    thread = threading.Thread(target=lambda: seen.extend(batch.index for batch in first), daemon=True)
+    thread.start()
+    thread.join(0.5)
+    assert thread.is_alive()  # it waits for the other branch, which has not begun
+    del second
+    thread.join(30)
+    assert seen == list(range(len(loader_of(jpeg))))
+
+
+def test_closing_the_loader_ends_a_branch_that_waits_for_another(jpeg):
+    loader = loader_of(jpeg)
+    first, second = loader.tee(2)
+    raised = []
+
+    def loop():
+        try:
+            for _ in first:
+                pass
+        except sluice.Error as error:
+            raised.append(str(error))
+
+    thread = threading.Thread(target=loop, daemon=True)
+    thread.start()
+    thread.join(0.5)
+    assert thread.is_alive()
+    loader.close()
+    thread.join(30)
+    assert raised and "closed" in raised[0]
+
+
 def test_every_branch_gets_the_error_after_the_batches_before_it(jpeg):
     def fail(sample):
         if sample.index == 30:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import collections
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Deque, List, Optional, Union
 
 from sluice._sluice import Batch, Loader
 
 _Item = Union[Batch, Exception, None]  # None: the end of an epoch
+
+_LOOK_SECONDS = 0.2  # how often a branch that waits looks for a closed loader
 
 
 class _Shared:
@@ -24,6 +27,7 @@ class _Shared:
         self.first = 0  # the number of items[0]
         # By branch: the number of the item that it has or waits for. None: its loop ended early.
         self.at: List[Optional[int]] = [-1] * branches
+        self.dropped: List[int] = []  # branches that were collected
         self.walk: Optional[Iterator[Batch]] = None
         self.taking = False  # a thread waits for the loader
 
@@ -39,6 +43,14 @@ class _Shared:
             self.first += 1
         self.changed.notify_all()
 
+    def wait(self) -> None:
+        """Waits a moment for another branch. A branch that was dropped, or a loader that was closed, does not notify:
+        a finalizer may run while this very thread holds the lock. So each wait is short, and looks for both."""
+        self.changed.wait(_LOOK_SECONDS)
+        while self.dropped:
+            self.move(self.dropped.pop(), None)
+        self.loader.stats()  # raises an error if the loader is closed
+
     def next(self, branch: int) -> _Item:
         with self.changed:
             at = self.at[branch]
@@ -47,7 +59,7 @@ class _Shared:
             while wanted >= self.end():
                 slowest = min(at for at in self.at if at is not None)
                 if self.taking or self.end() - slowest > self.apart:
-                    self.changed.wait()
+                    self.wait()
                 else:
                     self._take()
             return self.items[wanted - self.first]
@@ -82,6 +94,7 @@ class Branch:
     def __init__(self, shared: _Shared, number: int) -> None:
         self._shared = shared
         self._number = number
+        weakref.finalize(self, shared.dropped.append, number)
 
     def __iter__(self) -> Iterator[Batch]:
         ended = False
