@@ -205,6 +205,14 @@ def test_a_value_of_the_wrong_kind_is_shown_in_a_readable_sentence(raw, call):
     assert "bad_cast" not in str(raised.value) and ("ud800" in str(raised.value) or "not 3" in str(raised.value))
 
 
+def test_an_error_shows_only_the_beginning_of_a_long_value(raw):
+    for call in (lambda: sluice.SampleList.weighted([True] * 100_000, 5, True), lambda: sluice.Loader([raw] * 1000, 8),
+                 lambda: setattr(sluice.OrderOptions(), "shuffle", "x" * 100_000)):
+        with pytest.raises(TypeError, match=r"not .*\.\.\.") as raised:
+            call()
+        assert len(str(raised.value)) < 1000
+
+
 @pytest.mark.parametrize("run, option", [
     (_command.sluice, "SLUICE_BUILD_TOOLS"),
     (_command.sluice_bench, "SLUICE_BUILD_BENCH"),

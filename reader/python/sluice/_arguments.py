@@ -93,6 +93,12 @@ def _words(kind: str) -> str:
     return words.replace("os.PathLike", "a path").replace("object", "a value") if words != "int" else "a whole number from 0"
 
 
+def _written(value: Any) -> str:
+    """The repr of a value in an error: its beginning, since a list may have a million entries."""
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
 def _parameters(signature: str) -> list[str]:
     inside = signature[signature.index("(") + 1 : signature.rindex(") ->")]
     return [part for part in _split(inside, ",") if part and part != "self"]
@@ -102,7 +108,7 @@ def _outside(value: Any) -> str:
     """What the argument takes, if its type cannot hold this number (the one that was refused last) or if UTF-8 cannot
     hold this text; otherwise ''."""
     if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
-        return f"text without lone surrogates, which UTF-8 cannot hold, not {value!r}"
+        return f"text without lone surrogates, which UTF-8 cannot hold, not {_written(value)}"
     number, low, high = _refused()
     if id(value) == number and hasattr(value, "__index__") and not low <= int(value) <= high:
         return f"a whole number from {low} to {high}, not {value!r}"
@@ -141,9 +147,9 @@ def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, 
     for word in required:
         if word not in values:
             return f"{name}() needs {word!r}: {_words(kinds[word])}"
-    misfits = {word: _outside(value) or f"{_words(kinds[word])}, not {value!r}" for word, value in values.items()
+    misfits = {word: _outside(value) or f"{_words(kinds[word])}, not {_written(value)}" for word, value in values.items()
                if _outside(value) or not _fits(value, kinds[word])}
-    misfits = misfits or {word: f"{_words(kinds[word])}, not {value!r}" for word, value in values.items()}
+    misfits = misfits or {word: f"{_words(kinds[word])}, not {_written(value)}" for word, value in values.items()}
     return f"{name}(): " + "; ".join(f"{word} takes {why}" for word, why in misfits.items())
 
 
@@ -235,7 +241,7 @@ def _explained(owner: str, name: str, given: property) -> property:
             given.__set__(self, value)
         except TypeError:
             kind = _parameters(given.fset.__nb_signature__[0][0])[0].partition(": ")[2]  # type: ignore[union-attr]
-            raise TypeError(f"{owner}.{name} takes {_outside(value) or f'{_words(kind)}, not {value!r}'}") from None
+            raise TypeError(f"{owner}.{name} takes {_outside(value) or f'{_words(kind)}, not {_written(value)}'}") from None
 
     return property(get_value, set_value, None, given.__doc__)
 
