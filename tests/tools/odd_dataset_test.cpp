@@ -133,6 +133,60 @@ TEST_CASE("merge refuses a label that only the merged classes contain, and names
   }
 }
 
+TEST_CASE("merge keeps classes of one name apart if one dataset's list begins with the other's") {
+  const Labelled one({0, 1, 2}, {"crane", "fox", "crane"});
+  const std::string out = (one.folder / "out").string();
+  const auto merged = [&](const std::vector<std::string>& classes) {
+    const Labelled other({0, 1, 2}, classes);
+    std::filesystem::remove_all(out);
+    const Outcome outcome = Sluice({"merge", one.data, other.data, out, "--duplicates", "keep"});
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    return LabelsOf(out);
+  };
+  CHECK(merged({"crane", "fox", "crane"}) == std::vector<std::int64_t>{0, 0, 1, 1, 2, 2});
+  CHECK(merged({"crane", "fox", "crane", "fox"}) == std::vector<std::int64_t>{0, 0, 1, 1, 2, 2});
+  CHECK(Dataset::Open(out).class_counts() == std::vector<std::uint64_t>{2, 2, 2, 0});
+}
+
+TEST_CASE("merge refuses to match classes by name if a name stands twice") {
+  const Labelled twice({0, 1, 2}, {"crane", "fox", "crane"});
+  const Labelled once({0, 1, 2}, {"fox", "crane", "owl"});
+  const std::string out = (once.folder / "out").string();
+  for (const auto& [first, second] :
+       {std::pair{twice.data, once.data}, std::pair{once.data, twice.data}}) {
+    const Outcome refused = Sluice({"merge", first, second, out});
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, ContainsSubstring("the name \"crane\" stands twice"));
+    CHECK_FALSE(std::filesystem::exists(out));
+  }
+}
+
+TEST_CASE("merge says how the classes of masks differ") {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, std::vector<std::string> classes) {
+    Field mask = Field::Mask("mask", "image");
+    mask.classes = std::move(classes);
+    const Schema schema{{Field::Image(), mask}};
+    const std::vector<EncodedSample> samples = {
+        {name, {ImageValue(2, 1, 1, "xx"), ImageValue(2, 1, 1, std::string(2, '\0'))}}};
+    const std::vector<BuiltShard> shards = {BuildShard(schema, IdOf(1), 4, samples)};
+    std::filesystem::create_directory(folder / name);
+    WriteDataset(folder / name, ManifestOf("masks", schema, shards, samples), shards);
+    return (folder / name).string();
+  };
+  const std::string road = write("a", {"sky", "road"});
+  const auto error = [&](const std::string& other) {
+    return Sluice({"merge", road, other, (folder / "out").string()}).err;
+  };
+  CHECK_THAT(error(write("b", {"sky", "tree"})),
+             ContainsSubstring("field \"mask\": its classes differ: class 1 is \"road\" in those "
+                               "and \"tree\" in this one"));
+  CHECK_THAT(error(write("c", {"sky"})),
+             ContainsSubstring("field \"mask\": its classes differ: those have 2 classes, this one "
+                               "has 1"));
+}
+
 TEST_CASE("merge keeps a label that is a class neither before nor after the merge") {
   const Labelled few({0, 7, -1});
   const Labelled more({3}, {"cat", "dog", "owl", "bat"});

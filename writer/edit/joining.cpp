@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include <sluice/error.h>
 
@@ -61,6 +64,36 @@ void MapElements(const FieldMap& map, std::span<std::byte> elements) {
 
 }  // namespace
 
+namespace {
+
+bool BeginsWith(const std::vector<std::string>& list, const std::vector<std::string>& beginning) {
+  return beginning.size() <= list.size() &&
+         std::equal(beginning.begin(), beginning.end(), list.begin());
+}
+
+// How two lists of classes that are not equal differ.
+std::string ClassDifference(const std::vector<std::string>& earlier,
+                            const std::vector<std::string>& later) {
+  const std::size_t common = std::min(earlier.size(), later.size());
+  for (std::size_t c = 0; c < common; ++c) {
+    if (earlier[c] == later[c]) continue;
+    return "class " + std::to_string(c) + " is \"" + earlier[c] + "\" in those and \"" + later[c] +
+           "\" in this one";
+  }
+  return "those have " + std::to_string(earlier.size()) + " classes, this one has " +
+         std::to_string(later.size());
+}
+
+// The first name that stands twice in a list of classes; null if all names differ.
+const std::string* RepeatedName(const std::vector<std::string>& classes) {
+  std::unordered_set<std::string_view> names;
+  for (const std::string& name : classes)
+    if (!names.insert(name).second) return &name;
+  return nullptr;
+}
+
+}  // namespace
+
 LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged) {
   const auto refuse = [&name](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, name,
@@ -75,22 +108,39 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
     const bool mapped = HasNumberedClasses(theirs) && HasNumberedClasses(ours);
     if (mapped) same.classes = ours.classes;
     if (same != ours) {
+      same.classes = ours.classes;
+      if (same == ours) {
+        refuse("field \"" + ours.name +
+               "\": its classes differ: " + ClassDifference(ours.classes, theirs.classes));
+      }
       refuse("field " + std::to_string(f) + " (\"" + ours.name + "\" in those, \"" + theirs.name +
              "\" in this one) differs");
     }
     if (!mapped) continue;
-    // The number of each name; if a name occurs twice, its first.
+    // No number changes if one list begins with the other. This also keeps classes apart that have
+    // the same name, such as the two "crane" of ImageNet.
+    if (BeginsWith(ours.classes, theirs.classes)) continue;
+    if (BeginsWith(theirs.classes, ours.classes)) {
+      ours.classes = theirs.classes;
+      continue;
+    }
+    // Otherwise classes are matched by name, which a name that stands twice does not allow.
+    for (const auto* const classes : {&std::as_const(ours.classes), &theirs.classes}) {
+      if (const std::string* const repeated = RepeatedName(*classes)) {
+        refuse("field \"" + ours.name + "\": its classes differ (" +
+               ClassDifference(ours.classes, theirs.classes) + "), and the name \"" + *repeated +
+               "\" stands twice in " + (classes == &theirs.classes ? "this list" : "those") +
+               ", so classes cannot be matched by name; give each class a name of its own");
+      }
+    }
     std::unordered_map<std::string, std::int64_t> numbers;
     for (std::size_t c = 0; c < ours.classes.size(); ++c)
       numbers.emplace(ours.classes[c], c);
-    bool identity = true;
     for (std::size_t c = 0; c < theirs.classes.size(); ++c) {
       const auto [found, is_new] = numbers.emplace(theirs.classes[c], ours.classes.size());
       if (is_new) ours.classes.push_back(theirs.classes[c]);
       maps[f].push_back(found->second);
-      identity = identity && found->second == static_cast<std::int64_t>(c);
     }
-    if (identity) maps[f].clear();
   }
   return maps;
 }
