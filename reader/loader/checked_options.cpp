@@ -36,7 +36,8 @@ void CheckRank(const DatasetFacts& dataset, const LoaderOptions& options) {
     }
     return;
   }
-  if (options.order.shuffle == Shuffle::kQuasiRandom &&
+  // With order.batches, neither shuffle nor lanes has an effect.
+  if (!options.order.batches && options.order.shuffle == Shuffle::kQuasiRandom &&
       options.order.lanes % options.ranks.world_size != 0) {
     const std::uint64_t fitting = (options.order.lanes / options.ranks.world_size + 1) *
                                   std::uint64_t{options.ranks.world_size};
