@@ -12,6 +12,7 @@
 //   writer/convert/place.cpp
 //   writer/edit/dataset_build.cpp
 //   writer/edit/repair.cpp
+//   writer/source/list/store_files.cpp
 //   reader/decoding/sample_reader.h
 //   not tests/                            they name the codes that they expect
 // tools/cli/program.cpp turns the code into an exit code: 2 for kInvalidArgument, 1 for all others.
