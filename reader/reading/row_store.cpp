@@ -84,6 +84,22 @@ bool Lock(const FileHandle& file, short type, off_t byte) noexcept {
   return result == 0;
 }
 
+// Whether the name is that of a store of this user.
+bool IsStoreName(std::string_view name) {
+  constexpr std::size_t kIdDigits = 32;
+  const std::string begin = kNamePrefix + std::to_string(geteuid()) + "-";
+  return name.starts_with(begin) && name.size() == begin.size() + kIdDigits &&
+         name.find_first_not_of("0123456789abcdef", begin.size()) == std::string_view::npos;
+}
+
+// Whether the file begins as a store does. The magic word is written last, so the file of a loader
+// that was killed before is empty or begins with zeros.
+bool BeginsAsStore(const FileHandle& file) noexcept {
+  Word word = 0;
+  const ssize_t got = pread(file.get(), &word, sizeof word, 0);
+  return got == 0 || (got == sizeof word && (word == kMagic || word == 0));
+}
+
 }  // namespace
 
 struct RowStore::Place {
@@ -181,14 +197,21 @@ bool RowStore::IsRemoved() const noexcept {
   return fstat(file_.get(), &info) != 0 || info.st_nlink == 0;
 }
 
-// Removes stores that no loader uses: those of processes that were killed.
+// Removes stores that no loader uses: those of processes that were killed. A file of the user may
+// have a name that begins like a store's, so the whole name and the first word must be a store's.
 void RowStore::RemoveUnused(const SharedFolder& folder) const noexcept {
   try {
     for (const std::string& name : folder.Names()) {
-      if (!name.starts_with(kNamePrefix) || name == name_) continue;
+      if (!IsStoreName(name) || name == name_) continue;
       try {
         const FileHandle file = folder.OpenPrivate(name);
-        if (Lock(file, F_WRLCK, 0)) folder.Remove(name);
+        // Another loader may have removed the file before this one got the lock, and a third one
+        // may have made a new store of the name.
+        struct stat info {};
+        if (Lock(file, F_WRLCK, 0) && fstat(file.get(), &info) == 0 && info.st_nlink > 0 &&
+            BeginsAsStore(file)) {
+          folder.Remove(name);
+        }
       } catch (const Error&) {  // somebody else's
       }
     }

@@ -406,3 +406,15 @@ TEST_CASE("Processes that share rows and are killed harm no other") {
   }
   CHECK(StoresIn(folder.path()).empty());
 }
+
+TEST_CASE("Files that are no stores stay, even if their names begin like a store's") {
+  const TemporaryFolder folder;
+  const std::string begin = "sluice-rows-" + std::to_string(geteuid()) + "-";
+  for (const std::string& name : {std::string("sluice-rows-results.npy"), begin + "notes.txt",
+                                  begin + std::string(32, 'a')}) {
+    std::ofstream(folder / name) << "precious content";
+    REQUIRE(chmod((folder / name).c_str(), 0600) == 0);
+  }
+  SmallStore(folder, 20);
+  CHECK(StoresIn(folder.path()).size() == 3);
+}
