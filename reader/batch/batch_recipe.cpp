@@ -171,6 +171,14 @@ class FollowerFinder {
     if (field == Schema::kNone) return;  // the user's functions make this field
     const Field& of = FieldAt(field);
     if (of.role != Role::kBoxes && of.role != Role::kKeypoints) return;
+    // The classes of such boxes follow no image either. They would stay when their boxes are
+    // dropped.
+    if (of.follows.empty()) {
+      Refuse(of, "holds " + std::string(of.role == Role::kBoxes ? "boxes" : "key points") +
+                     " but follows no image (write it and the fields of its classes with "
+                     "follows=\"" +
+                     FieldAt(choice_.image).name + "\")");
+    }
     if (of.kind == FieldKind::kBytes) Refuse(of, "is stored as bytes");
     if (of.dtype != DType::kFloat32 && of.dtype != DType::kFloat64) {
       Refuse(of, "holds " + std::string(NameOf(of.dtype)) + ", not float32 or float64");

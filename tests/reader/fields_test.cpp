@@ -416,15 +416,22 @@ TEST_CASE("Fields that cannot follow steps are refused with steps, and come as s
   const TemporaryFolder folder;
   Field boxes = Field::Variable("boxes", DType::kInt32, {4});
   boxes.role = Role::kBoxes;
+  boxes.follows = "image";
   Field odd = Field::Variable("odd", DType::kFloat32, {4});
   odd.role = Role::kBoxes;
+  odd.follows = "image";
   odd.coordinates = "zigzag";
-  DatasetWriter writer(folder / "d", {{Field::Image(), boxes, odd}});
+  Field stray = Field::Variable("stray", DType::kFloat32, {4});
+  stray.role = Role::kBoxes;
+  Field points = Field::Array("points", DType::kFloat32, {3, 2});
+  points.role = Role::kKeypoints;
+  DatasetWriter writer(folder / "d", {{Field::Image(), boxes, odd, stray, points}});
   SampleBuilder sample = writer.NewSample("a");
   const std::vector<std::uint8_t> pixels(12);
   sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
   const std::int32_t box[4] = {-5, 0, 1, 9};
   sample.SetArray<std::int32_t>("boxes", box);
+  sample.SetArray<float>("points", std::vector<float>(6));
   writer.Add(sample);
   writer.Finish();
   const Dataset dataset = Dataset::Open(folder / "d");
@@ -434,9 +441,19 @@ TEST_CASE("Fields that cannot follow steps are refused with steps, and come as s
     CHECK(ToVector(batch.Variable<std::int32_t>("boxes")[0]) ==
           std::vector<std::int32_t>{-5, 0, 1, 9});
   options.transform = {HorizontalFlip()};
+  options.output.fields = {"image", "boxes"};
   CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("not float32"));
   options.output.fields = {"image", "odd"};
   CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("zigzag"));
+  for (const char* const name : {"stray", "points"}) {
+    options.output.fields = {"image", name};
+    options.transform = {HorizontalFlip()};
+    CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring(std::string("field \"") + name + "\"") &&
+                   ContainsSubstring("follows no image") && ContainsSubstring("follows=\"image\""));
+    options.transform = {};
+    CHECK_NOTHROW(Loader(dataset, options));
+  }
 }
