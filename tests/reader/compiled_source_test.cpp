@@ -426,6 +426,17 @@ TEST_CASE("A shard that was made of other files is not played") {
   }
 }
 
+TEST_CASE("The shard of a file whose time lies in the future is played") {
+  const TemporaryFolder folder;
+  const fs::path photos = WritePhotos(folder);
+  const auto year = std::chrono::hours(24 * 365);
+  fs::last_write_time(photos / NameOf(6), fs::file_time_type::clock::now() + year);
+  const Supply supply = PlaySource(photos, Into(folder / "data"));
+  AwaitDataset(folder / "data");
+  EpochOf(supply);
+  CHECK(supply->work().compiled == kPhotos);
+}
+
 TEST_CASE("A folder that the source cannot be compiled into is refused at once") {
   const TemporaryFolder folder;
   const fs::path photos = WritePhotos(folder, 12);

@@ -2,6 +2,7 @@
 // conversion with `keep` and without resizing makes of the same files.
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 
@@ -403,6 +404,101 @@ TEST_CASE("A table plays, and an index finds that the table or the split was cha
   WriteAt(folder / "table.csv", AsBytes(rows + "photos/ant/3.img,y,0,five\n"));
   CHECK_THAT(ErrorText([&] { PlaySource(source, options); }, ErrorCode::kExists),
              ContainsSubstring("table.csv"));
+}
+
+TEST_CASE("An index finds that a label file or a file of class names was changed") {
+  const TemporaryFolder folder;
+  const fs::path photos = WritePhotos(folder, 9);
+  const fs::path labels = folder / "labels";
+  const bool yolo = GENERATE(true, false);
+  const std::string ending = yolo ? ".txt" : ".xml";
+  const auto label = [&](int x) -> std::string {
+    const std::string number = std::to_string(x);
+    if (yolo) return "0 0.5 0.5 0.2 0." + number + "\n";
+    return "<annotation><object><name>ant</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>" +
+           number + "</xmax><ymax>9</ymax></bndbox></object></annotation>";
+  };
+  // A label file deep in the folder, and an image without one.
+  WriteAt(labels / ("ant/0" + ending), AsBytes(label(2)));
+  WriteAt(labels / ("bee/1" + ending), AsBytes(label(2)));
+  if (yolo) WriteAt(folder / "data.yaml", AsBytes("names: [ant, bee]\n"));
+  const ConvertSource source = ConvertSource::Annotated(
+      yolo ? AnnotationFormat::kYolo : AnnotationFormat::kVoc, labels, photos);
+  PlayOptions options = Playing();
+  options.index = folder / "labels.index";
+  const auto refused = [&] {
+    CHECK_THAT(ErrorText([&] { PlaySource(source, options); }, ErrorCode::kExists),
+               ContainsSubstring("labels.index") && ContainsSubstring("remove the index"));
+    fs::remove(options.index);
+    InPlace(source, options);
+    InPlace(source, options);
+  };
+  InPlace(source, options);
+  InPlace(source, options);
+  const fs::path deep = labels / ("ant/0" + ending);
+  WriteAt(deep, AsBytes(label(3)));  // the same size
+  SetTime(deep, 5);
+  refused();
+  fs::copy_file(deep, folder / "other");  // another file of the same size and time
+  fs::last_write_time(folder / "other", fs::last_write_time(deep));
+  fs::rename(folder / "other", deep);
+  refused();
+  WriteAt(labels / ("cow/2" + ending), AsBytes(label(4)));
+  refused();
+  WriteAt(labels / ("cow/5" + ending), AsBytes(label(4)));
+  refused();
+  if (!yolo) return;
+  WriteAt(folder / "data.yaml", AsBytes("names: [bee, ant]\n"));
+  SetTime(folder / "data.yaml", 5);
+  refused();
+  WriteAt(labels / "classes.txt", AsBytes("cow\nant\n"));
+  refused();
+}
+
+TEST_CASE("An index finds that the dataset of classes_of has other classes") {
+  const TemporaryFolder folder;
+  const fs::path photos = WritePhotos(folder, 9);
+  ConvertSource source(photos);
+  source.label.classes = {"ant", "bee", "cow"};
+  Convert(source, folder / "train", Keeping());
+  source.label.classes.clear();
+  source.label.classes_of = folder / "train";
+  PlayOptions options = Playing();
+  options.index = folder / "photos.index";
+  InPlace(source, options);
+  InPlace(source, options);
+  ConvertSource more(photos);
+  more.label.classes = {"bee", "ant", "cow"};
+  fs::remove_all(folder / "train");
+  Convert(more, folder / "train", Keeping());
+  CHECK_THAT(ErrorText([&] { PlaySource(source, options); }, ErrorCode::kExists),
+             ContainsSubstring("photos.index") && ContainsSubstring("the classes of"));
+}
+
+TEST_CASE("An archive that is changed or replaced while it is played is a fault that names it") {
+  const TemporaryFolder folder;
+  WritePhotos(folder, 9);
+  const fs::path archive = folder / "photos.tar";
+  const std::string command =
+      "tar -C '" + folder.path().string() + "' -cf '" + archive.string() + "' photos";
+  REQUIRE(std::system(command.c_str()) == 0);
+  Loader loader(InPlace(ConvertSource::Archives({archive})), Crops(4, 1));
+  loader.Row(0, 0);
+  SECTION("replaced by a file of the same size and time") {
+    fs::copy_file(archive, folder / "other.tar");
+    fs::last_write_time(folder / "other.tar", fs::last_write_time(archive));
+    fs::rename(folder / "other.tar", archive);
+  }
+  SECTION("written to") {
+    SetTime(archive, 5);
+  }
+  try {
+    loader.Row(1, 0);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK_THAT(error.what(),
+               ContainsSubstring("photos.tar") && ContainsSubstring("changed or replaced"));
+  }
 }
 
 TEST_CASE("A loader of a played folder states the memory that making samples takes") {

@@ -45,17 +45,22 @@ Time FileClock() {
 // The later of a file's modification time and its status change time. If a copy or a move kept the
 // modification time, the status change time still tells when that was done. kUnknown if the file is
 // missing.
-Time ChangeOf(const std::filesystem::path& file) {
+//
+// A modification time in the future (of a camera, or from an archive of another time zone) is not
+// when the file was changed. The status change time is then used alone: each write and each setting
+// of a time moves it to the current time.
+Time ChangeOf(const std::filesystem::path& file, const Time& now) {
   struct stat info {};
   if (stat(file.c_str(), &info) != 0) return kUnknown;
-  return std::max(TimeOf(info.st_mtim), TimeOf(info.st_ctim));
+  const Time written = TimeOf(info.st_mtim);
+  return written > now ? TimeOf(info.st_ctim) : std::max(written, TimeOf(info.st_ctim));
 }
 
 class SourceTimes {
  public:
   explicit SourceTimes(const SourceList& sources) : sources_(sources) {
     for (const std::filesystem::path& archive : sources.archives)
-      archives_.push_back(ChangeOf(archive));
+      archives_.push_back(ChangeOf(archive, now_));
   }
 
   // The later of `known` and the source's time, which is ignored if it lies in the future.
@@ -72,13 +77,13 @@ class SourceTimes {
     } else if (sources_.store != nullptr) {
       last = {sources_.sources[source].changed, 0};
     } else {
-      last = ChangeOf(sources_.root / sources_.sources[source].key);
+      last = ChangeOf(sources_.root / sources_.sources[source].key, now_);
     }
     for (std::size_t f = 0; f < sources_.fields.size(); ++f) {
       const SourceField& field = sources_.fields[f];
       if (field.feed != Feed::kMask || field.located) continue;
       const std::optional<Bytes> mask = sources_.Value(source, f);
-      if (mask) last = std::max(last, ChangeOf(field.folder / MaskFileOf(*mask).path));
+      if (mask) last = std::max(last, ChangeOf(field.folder / MaskFileOf(*mask).path, now_));
     }
     return last;
   }

@@ -325,7 +325,7 @@ std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOpti
 namespace {
 
 constexpr std::string_view kMagic = "sluice-plan-src1";
-constexpr std::string_view kIndexMagic = "sluice-index-01\n";
+constexpr std::string_view kIndexMagic = "sluice-index-02\n";
 static_assert(kIndexMagic.size() == kMagic.size());
 // A frame is written once it holds this many bytes before compression. A single text or blob is not
 // split, so the frame of a longer one is larger.

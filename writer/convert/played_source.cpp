@@ -27,6 +27,7 @@
 #include <sluice/cpu.h>
 #include <sluice/error.h>
 #include <sluice/play_source.h>
+#include <sluice/shown_path.h>
 
 #include "format/disk/checksum.h"
 #include "format/disk/json.h"
@@ -44,6 +45,7 @@
 #include "writer/convert/source_compiler.h"
 #include "writer/source/images/image_kinds.h"
 #include "writer/source/images/jpeg.h"
+#include "writer/source/labels/annotations.h"
 #include "writer/source/list/store_files.h"
 #include "writer/source/open_source.h"
 #include "writer/text.h"
@@ -64,6 +66,13 @@ ConvertOptions ConversionOf(const PlayOptions& options) {
   convert.shards = options.shards;
   convert.run.max_pixels = options.max_pixels;
   return convert;
+}
+
+// The number of the file's inode, which changes if another file takes its name; 0 if the file
+// cannot be examined.
+std::uint64_t InodeOf(const std::filesystem::path& file) {
+  struct stat info {};
+  return stat(file.c_str(), &info) == 0 ? info.st_ino : 0;
 }
 
 // When a file was last written to, in nanoseconds since 1970; 0 if it cannot be examined.
@@ -292,8 +301,10 @@ class SourceWords {
   std::string text_;
 };
 
-// The files that the whole list was made of.
-json FilesOf(const ConvertSource& source) {
+// What the whole list was made of: [name, time, bytes, inode] of each file, and [name, digest] of a
+// folder of label files and of the classes of another dataset. A changed entry makes an index
+// invalid.
+json FilesOf(const ConvertSource& source, const std::stop_token& stop) {
   json files = json::array();
   std::vector<std::filesystem::path> paths = source.archives;
   if (source.kind == ConvertSource::Kind::kTable) paths.push_back(source.table);
@@ -302,7 +313,20 @@ json FilesOf(const ConvertSource& source) {
     std::error_code ignored;
     const bool file = std::filesystem::is_regular_file(path, ignored);
     const std::uintmax_t bytes = file ? std::filesystem::file_size(path, ignored) : 0;
-    files.push_back({EscapeBytes(path.native()), WrittenAt(path), bytes});
+    files.push_back({EscapeBytes(path.native()), WrittenAt(path), bytes, InodeOf(path)});
+  }
+  // A folder's own time does not tell that a file in it was written to.
+  std::error_code ignored;
+  if (source.kind == ConvertSource::Kind::kAnnotations &&
+      std::filesystem::is_directory(source.label_files.path, ignored)) {
+    files.push_back({"a label file or a file of class names of " +
+                         EscapeBytes(source.label_files.path.native()),
+                     DigestOfLabelFiles(source, stop)});
+  }
+  if (const std::filesystem::path& dataset = source.label.classes_of; !dataset.empty()) {
+    const std::vector<std::string> classes = ClassesOfDataset(dataset, stop);
+    files.push_back({"the classes of " + EscapeBytes(ShownPath(dataset.native())),
+                     ToHex(Hash128(AsBytes(json(classes).dump())))});
   }
   return files;
 }
@@ -752,7 +776,7 @@ std::shared_ptr<SampleSupply> FromIndex(const ConvertSource& source, const PlayO
   try {
     if (head.at("source") != SourceWords(source).Digest())
       refuse(ErrorCode::kExists, "is the index of another source, or was made with other options");
-    const json now = FilesOf(source);
+    const json now = FilesOf(source, stop);
     for (std::size_t i = 0; i < now.size(); ++i) {
       if (head.at("files").at(i) != now[i]) {
         refuse(ErrorCode::kExists,
@@ -791,7 +815,7 @@ std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source, const Play
   if (!options.index.empty() && std::filesystem::exists(options.index, ignored))
     return FromIndex(source, options, stop);
   const unsigned threads = options.threads != 0 ? options.threads : AvailableCpus();
-  const json files = FilesOf(source);  // before they are read
+  const json files = FilesOf(source, stop);  // before they are read
   ConvertHooks hooks;
   hooks.stop = stop;
   hooks.on_look = options.on_look;

@@ -478,6 +478,8 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
   return ReadArchives(source, threads, stop);
 }
 
+}  // namespace
+
 std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset,
                                           const std::stop_token& stop) {
   std::shared_ptr<ObjectStore> store;
@@ -495,8 +497,6 @@ std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset,
               "has no field with classes, so no class numbers can be taken from it "
               "(--classes-of)");
 }
-
-}  // namespace
 
 SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
   if (!source.label.classes_of.empty() && source.label.classes.empty()) {

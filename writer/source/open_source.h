@@ -1,7 +1,10 @@
 // Turns the caller's source into the list of samples to convert.
 #pragma once
 
+#include <filesystem>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "writer/source/list/source_list.h"
 
@@ -9,6 +12,10 @@ namespace sluice {
 
 // Throws Error(kInvalidArgument) if members do not fit together.
 void CheckSource(const ConvertSource& source);
+
+// The classes that ConvertSource::label.classes_of, a dataset, gives. Throws Error.
+std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset,
+                                          const std::stop_token& stop);
 
 // Reads the folder, table, list or archives, on `threads` threads. Errors: those of list/look.h,
 // records/records.h and labels/annotations.h.

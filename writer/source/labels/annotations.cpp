@@ -12,13 +12,16 @@
 #include <set>
 
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include <sluice/convert.h>
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
+#include "format/disk/checksum.h"
 #include "format/parallel.h"
 #include "writer/source/labels/splits.h"
+#include "writer/source/list/folder_walk.h"
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
 #include "writer/text.h"
@@ -323,6 +326,35 @@ void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
 }
 
 }  // namespace
+
+// All candidates count, and not only the files of the listed images: an image without a label file
+// may get one later.
+std::string DigestOfLabelFiles(const ConvertSource& source, const std::stop_token& stop) {
+  const std::filesystem::path& folder = source.label_files.path;
+  const bool yolo = source.label_files.format == AnnotationFormat::kYolo;
+  Id128 digest;
+  const auto add = [&digest](const std::filesystem::path& file) {
+    struct stat info {};
+    std::string line = ToHex(digest) + file.native();
+    if (stat(file.c_str(), &info) == 0) {
+      for (const auto number :
+           {static_cast<std::int64_t>(info.st_size), static_cast<std::int64_t>(info.st_mtim.tv_sec),
+            static_cast<std::int64_t>(info.st_mtim.tv_nsec),
+            static_cast<std::int64_t>(info.st_ino)}) {
+        line += '\n' + std::to_string(number);
+      }
+    }
+    digest = Hash128(AsBytes(line));
+  };
+  for (const WalkedFile& file : WalkFolder(folder, {source.follow_links}, stop).files) {
+    if (file.key.ends_with(yolo ? ".txt" : ".xml")) add(folder / file.key);
+  }
+  if (yolo) {
+    for (const std::filesystem::path& file : YoloNameFiles(folder))
+      add(file);
+  }
+  return ToHex(digest);
+}
 
 SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
                            const ConvertHooks& hooks) {

@@ -30,6 +30,7 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -99,6 +100,13 @@ struct YoloNames {
 // `kpt_shape` of a YAML text, and ignores all others. Throws Error(kCorrupt). Declared here for
 // tests.
 YoloNames ParseYoloYaml(std::string_view text);
+// The files next to YOLO's labels, or above them, that the settings are read from. Throws Error.
+std::vector<std::filesystem::path> YoloNameFiles(const std::filesystem::path& labels);
+
+// A digest of the paths, sizes, times and inodes of all files that ReadVoc() or ReadYolo() may read
+// for this source. It differs as soon as one of them is written to, replaced, added or removed, in
+// any folder below ConvertSource::label_files.path, which must be a folder. Throws Error.
+std::string DigestOfLabelFiles(const ConvertSource& source, const std::stop_token& stop);
 
 // Reads the label files and looks at the images, on `threads` threads. The list gets fields for
 // each part in AnnotationParts that is requested and that the label files have. Errors: those of

@@ -191,8 +191,9 @@ YoloNames ParseYoloYaml(std::string_view text) {
 namespace {
 
 // The settings in the first file that has names of classes: in the folder of labels, else in the
-// folder above it, else in the one above that.
-YoloNames FindYoloNames(const std::filesystem::path& labels) {
+// folder above it, else in the one above that. Adds the files that it reads to `read`.
+YoloNames FindYoloNames(const std::filesystem::path& labels,
+                        std::vector<std::filesystem::path>& read) {
   std::filesystem::path folder = std::filesystem::absolute(labels).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
   std::vector<std::byte> content;
@@ -209,6 +210,7 @@ YoloNames FindYoloNames(const std::filesystem::path& labels) {
     }
     std::sort(files.begin(), files.end());
     for (const std::filesystem::path& file : files) {
+      read.push_back(file);
       ReadFile(file, kMaxLabelFileBytes, content);
       YoloNames found;
       if (file.extension() == ".yaml" || file.extension() == ".yml") {
@@ -356,12 +358,19 @@ void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
 
 }  // namespace
 
+std::vector<std::filesystem::path> YoloNameFiles(const std::filesystem::path& labels) {
+  std::vector<std::filesystem::path> read;
+  FindYoloNames(labels, read);
+  return read;
+}
+
 Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   RequireFolder(source, ".txt");
   Annotations read;
   read.relative = true;
   read.objects = true;
-  YoloNames settings = FindYoloNames(source.label_files.path);
+  std::vector<std::filesystem::path> name_files;
+  YoloNames settings = FindYoloNames(source.label_files.path, name_files);
   if (!source.label.classes.empty()) {
     settings.classes = source.label.classes;
   } else if (settings.counted > 0 && settings.counted != settings.classes.size()) {

@@ -103,7 +103,7 @@ class FolderWalk {
       tree_.passed_over.push_back({key, "a link that was followed from another folder"});
     } else if (S_ISDIR(info.st_mode)) {
       if (ignored_.Take(key + "/", tree_.passed_over)) return;
-      Enter(key, {info.st_dev, info.st_ino});
+      Enter(key, {info.st_dev, info.st_ino}, is_link);
     } else if (S_ISREG(info.st_mode) && tree_.files.size() == options_.max_files) {
       tree_.cut = true;
     } else if (S_ISREG(info.st_mode)) {
@@ -113,8 +113,12 @@ class FolderWalk {
     }
   }
 
-  void Enter(const std::string& key, FolderId id) {
-    if (std::find(ancestors_.begin(), ancestors_.end(), id) != ancestors_.end()) {
+  // Only a link can lead back to a folder that contains it, at once or through folders in its
+  // target. Without a link above it, a folder is entered whatever its inode number is: some file
+  // systems (FUSE, 9p) give several folders the same one.
+  void Enter(const std::string& key, FolderId id, bool is_link) {
+    const bool may_lead_back = is_link || links_above_ > 0;
+    if (may_lead_back && std::find(ancestors_.begin(), ancestors_.end(), id) != ancestors_.end()) {
       tree_.passed_over.push_back({key, "a link to a folder that contains it"});
       tree_.warnings.push_back(ToUtf8(key) +
                                ": links to a folder that contains it, and was not followed");
@@ -122,6 +126,7 @@ class FolderWalk {
     }
     tree_.folders.insert(key);
     if (!options_.enter) return;
+    links_above_ += is_link ? 1 : 0;
     ancestors_.push_back(id);
     for (const std::string& name : Names(root_ / key)) {
       std::string inner = key;
@@ -129,6 +134,7 @@ class FolderWalk {
       LookAt(inner);
     }
     ancestors_.pop_back();
+    links_above_ -= is_link ? 1 : 0;
   }
 
   const std::filesystem::path& root_;
@@ -137,6 +143,7 @@ class FolderWalk {
   std::filesystem::path inside_;  // the root without links
   FolderTree tree_;
   IgnoredFiles ignored_;
+  int links_above_ = 0;              // how many of the current folder and those above are links
   std::vector<FolderId> ancestors_;  // the current folder and those above it
   // The links to folders that were followed. Each is followed once: if folders hold several links
   // to folders that hold several links, and so on, the number of paths is exponential.
