@@ -132,6 +132,30 @@ TEST_CASE(
   CHECK_THAT(error->sentence(), ContainsSubstring("column \"price\" values of a type"));
 }
 
+TEST_CASE("a Parquet file's unsigned integers are not read as negative ones") {
+  const ParquetFolder folder;
+  const std::string form = GENERATE("unsigned", "unsigned_dictionary");
+  CAPTURE(form);
+  ConvertSource source = ConvertSource::Archives({Golden(form)});
+  source.rows.columns = {{"small", ColumnType::kInt}, {"list", ColumnType::kFloats}};
+  CHECK(folder.Convert(source).samples == 3);
+  const StoredDataset data = folder.Data();
+  CHECK(ElementsOf<std::int64_t>(FieldOf(data, 1, "small")) ==
+        std::vector<std::int64_t>{2147483648});
+  CHECK(ElementsOf<std::int64_t>(FieldOf(data, 2, "small")) ==
+        std::vector<std::int64_t>{4294967295});
+  CHECK(ElementsOf<float>(FieldOf(data, 1, "list")) == std::vector<float>{2147483648.0F, 5});
+
+  source.rows.columns = {{"large", ColumnType::kInt}};
+  const ConvertSummary summary = Convert(source, folder / "large");
+  CHECK(summary.samples == 2);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason,
+             ContainsSubstring("9223372036854775808 is not a whole number of 64 bits"));
+  CHECK(ElementsOf<std::int64_t>(FieldOf(ReadDataset(folder / "large"), 1, "large")) ==
+        std::vector<std::int64_t>{INT64_MAX});
+}
+
 TEST_CASE(
     "several Parquet files make one dataset, with the same bytes from any number of threads") {
   const ParquetFolder folder;

@@ -83,3 +83,14 @@ few = table.select(["image", "label"]).slice(0, 3)
 for name, precision in {"price": 9, "total": 38}.items():
     few = few.append_column(name, pa.array([decimal.Decimal(f"{i}.25") for i in range(3)], pa.decimal128(precision, 2)))
 pq.write_table(few, here / "decimals.parquet", compression="none", store_schema=False, store_decimal_as_integer=True)
+
+# Unsigned integers. The last row's `large` does not fit a signed integer of 64 bits.
+unsigned = pa.table({
+    "image": image.slice(0, 3),
+    "small": pa.array([7, 2**31, 2**32 - 1], pa.uint32()),
+    "large": pa.array([8, 2**63 - 1, 2**63], pa.uint64()),
+    "list": pa.array([[1], [2**31, 5], [2**32 - 1]], pa.list_(pa.uint32())),
+})
+for name, dictionary in {"unsigned": False, "unsigned_dictionary": True}.items():
+    pq.write_table(unsigned, here / f"{name}.parquet", compression="none", store_schema=False,
+                   use_dictionary=dictionary)

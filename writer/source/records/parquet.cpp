@@ -292,11 +292,16 @@ class ParquetRows final : public ImageRows {
         case ParquetType::kBytes: one = std::string(AsText(value.bytes)); break;
         case ParquetType::kFloat:
         case ParquetType::kDouble: one = value.number; break;
-        default: one = value.integer;
+        default:
+          // As an unsigned number, one of 2^63 or more is refused, and not taken as negative.
+          if (leaf.without_sign)
+            one = static_cast<std::uint64_t>(value.integer);
+          else
+            one = value.integer;
       }
       if (!used.classes.empty() && leaf.type != ParquetType::kBytes) {
         if (value.integer < 0 || static_cast<std::uint64_t>(value.integer) >= used.classes.size()) {
-          used.trouble = std::to_string(value.integer) + " is not a class number: the column has " +
+          used.trouble = one.dump() + " is not a class number: the column has " +
                          std::to_string(used.classes.size()) + " classes, numbered from 0";
           return;
         }

@@ -402,7 +402,12 @@ void ParquetColumn::ReadPlain(ParquetValue& value) {
       leaf_.type == ParquetType::kInt32 || leaf_.type == ParquetType::kFloat ? 4 : 8;
   if (plain_.memory.size() - plain_.at < size) Fail("a page ends within its values");
   switch (leaf_.type) {
-    case ParquetType::kInt32: value.integer = LoadAt<std::int32_t>(plain_.memory, plain_.at); break;
+    case ParquetType::kInt32:
+      if (leaf_.without_sign)
+        value.integer = LoadAt<std::uint32_t>(plain_.memory, plain_.at);
+      else
+        value.integer = LoadAt<std::int32_t>(plain_.memory, plain_.at);
+      break;
     case ParquetType::kInt64: value.integer = LoadAt<std::int64_t>(plain_.memory, plain_.at); break;
     case ParquetType::kFloat: value.number = LoadAt<float>(plain_.memory, plain_.at); break;
     case ParquetType::kDouble: value.number = LoadAt<double>(plain_.memory, plain_.at); break;

@@ -102,6 +102,7 @@ struct SchemaNode {
   bool text = false;  // according to its logical type
   bool list = false;
   bool odd = false;  // its logical type changes what the number means
+  bool without_sign = false;
 };
 
 class FooterReader {
@@ -145,16 +146,22 @@ class FooterReader {
             node.text = node.text || kind == 1 || kind == 4 || kind == 12;  // text, enum, JSON
             node.list = node.list || kind == 3;
             node.odd = node.odd || kind == 5 || kind == 15;  // decimal, 16-bit float
-            thrift_.Skip(inner);
+            if (kind != 10 || inner != ThriftReader::kStruct) return thrift_.Skip(inner);
+            thrift_.Struct([&](std::int64_t member, unsigned member_type) {  // an integer
+              node.without_sign |= member == 2 && member_type == ThriftReader::kFalse;
+              thrift_.Skip(member_type);
+            });
           });
           break;
         default: thrift_.Skip(type);
       }
     });
-    // Older files have numbers of ConvertedType instead: text, enum, JSON; list; decimal.
+    // Older files have numbers of ConvertedType instead: text, enum, JSON; list; decimal; unsigned
+    // integers of 8 to 64 bits.
     node.text = node.text || node.converted == 0 || node.converted == 4 || node.converted == 19;
     node.list = node.list || node.converted == 3;
     node.odd = node.odd || node.converted == 5;
+    node.without_sign = node.without_sign || (node.converted >= 11 && node.converted <= 14);
     nodes_.push_back(std::move(node));
   }
 
@@ -263,6 +270,7 @@ class FooterReader {
                        node.text,     !node.odd,
                        inner.defined, inner.entry,
                        inner.lists};
+      leaf.without_sign = node.without_sign;
       leaf.supported =
           leaf.supported && leaf.type != ParquetType::kInt96 && leaf.type != ParquetType::kFixed;
       file_.leaves.push_back(std::move(leaf));

@@ -104,6 +104,7 @@ struct ParquetLeaf {
   unsigned defined = 0;
   unsigned entry = 0;
   unsigned lists = 0;  // number of lists around it
+  bool without_sign = false;  // kInt32 and kInt64 whose numbers are unsigned
 };
 
 // The values of a leaf in a group of rows.
