@@ -58,6 +58,19 @@ TEST_CASE("a missing shard is named once, and its samples are counted") {
   CHECK_THAT(out["damaged"][0].get<std::string>(), ContainsSubstring(lost.file));
 }
 
+TEST_CASE("inspect --key finds a sample although an earlier shard is missing") {
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  WritePictures(data, 300, 9);
+  std::filesystem::remove(folder / "data" / Dataset::Open(data).shards()[0].file);
+  const Outcome found = Sluice({"inspect", data, "--key", "k8"});
+  CHECK(found.exit_code == 0);
+  CHECK_THAT(found.out, ContainsSubstring("sample 8: k8"));
+  // A key that none of the others has may lie in the missing shard.
+  CHECK_THAT(Sluice({"inspect", data, "--key", "none"}).err,
+             ContainsSubstring("shard-00000.sluice: cannot be opened"));
+}
+
 TEST_CASE("a hundred of many damaged samples are named, and all are counted") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
