@@ -160,10 +160,22 @@ FileHandle SharedFolder::OpenForReading(const std::string& name) const {
 }
 
 FileHandle SharedFolder::OpenPrivate(const std::string& name) const {
-  FileHandle file = OpenChecked(name, O_RDWR | O_CREAT, 0600);
   struct stat info {};
+  // Not OfAnother(): no group shares these files, and the folder may be /dev/shm, whose mode must
+  // stay.
+  const auto require_own = [&] {
+    if (info.st_uid == geteuid()) return;
+    Refuse(name, "belongs to user " + std::to_string(info.st_uid) +
+                     ", who could choose what is read here; set SharedRows::folder to a folder of "
+                     "your own");
+  };
+  if (fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISREG(info.st_mode)) {
+    require_own();
+  }
+  FileHandle file = OpenChecked(name, O_RDWR | O_CREAT, 0600);
   if (fstat(file.get(), &info) != 0) Fail(name, errno);
-  if (info.st_uid != geteuid()) Refuse(name, OfAnother(info, path_));
+  require_own();
   if ((info.st_mode & 077) != 0) Refuse(name, "can be opened by other users; remove it");
   return file;
 }

@@ -177,10 +177,13 @@ RowStore::RowStore(const std::filesystem::path& folder, const Id128& identity, s
                                        "; make it large enough for several batches of rows");
   }
   for (int tries = 0; !OpenOrMake(folder_, name_, bytes); ++tries) {
+    // A lock on the first byte proves that its holder lives. Making a large store takes its maker a
+    // second for every few GB, so this waits for as long as the maker works.
+    if (IsBeingMade()) tries = 0;
     if (tries == kMostTries) {
-      throw Error(ErrorCode::kIo, (folder_.path() / name_).string(),
-                  "cannot be used: another process has been making it for seconds; try again, or "
-                  "remove it");
+      throw Error(
+          ErrorCode::kIo, (folder_.path() / name_).string(),
+          "cannot be used: it keeps being removed, or its content is incomplete; remove it");
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
@@ -190,6 +193,16 @@ RowStore::RowStore(const std::filesystem::path& folder, const Id128& identity, s
 RowStore::~RowStore() {
   munmap(memory_.data(), memory_.size());
   if (Lock(file_, F_WRLCK, 0) && !IsRemoved()) folder_.Remove(name_);
+}
+
+// Whether another process holds the lock that a maker has.
+bool RowStore::IsBeingMade() const noexcept {
+  struct flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 0;
+  lock.l_len = 1;
+  return fcntl(file_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
 }
 
 bool RowStore::IsRemoved() const noexcept {

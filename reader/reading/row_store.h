@@ -131,6 +131,7 @@ class RowStore {
   bool OpenOrMake(const SharedFolder& folder, const std::string& name, std::uint64_t bytes);
   void Make(const SharedFolder& folder, const std::string& name, std::uint64_t bytes);
   bool Map(std::uint64_t bytes);
+  bool IsBeingMade() const noexcept;
   bool IsRemoved() const noexcept;
   void RemoveUnused(const SharedFolder& folder) const noexcept;
   // Takes a number that no living loader of the store has.

@@ -278,6 +278,12 @@ TEST_CASE("A file that other users can open, or a link, is not used as a store")
   std::filesystem::remove(store);
   std::filesystem::create_symlink(folder / "jpeg", store);
   CHECK_THAT(refusal(), ContainsSubstring("symbolic link"));
+  if (geteuid() != 0) return;
+  std::filesystem::remove(store);
+  std::ofstream(store).put('x');
+  REQUIRE(chown(store.c_str(), 4321, 4321) == 0);
+  CHECK_THAT(refusal(), ContainsSubstring("set SharedRows::folder to a folder of your own"));
+  CHECK_THAT(refusal(), !ContainsSubstring("chmod"));
 }
 
 TEST_CASE("A row is made once, and taken as often as a loader asks for it") {
@@ -350,6 +356,27 @@ TEST_CASE("A store whose loaders were all killed is made anew, and others are re
   CHECK(store->places() == 20);
   CHECK(TakeFrom(*store, {0, 1, 1}) == Found::kToMake);
   CHECK(StoresIn(folder.path()).size() == 1);
+}
+
+TEST_CASE("A loader waits for a store as long as another process is making it") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = [&] {
+    const auto store = SmallStore(folder, 20);
+    return StoresIn(folder.path()).at(0);
+  }();
+  // The lock of a maker that needs longer than a loader waits for a store that nobody makes.
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  REQUIRE(file >= 0);
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  REQUIRE(fcntl(file, F_OFD_SETLK, &lock) == 0);
+  std::jthread maker([file] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(6500));
+    close(file);
+  });
+  CHECK(SmallStore(folder, 20)->places() == 20);
 }
 
 TEST_CASE("Loaders of one store begin their batches far from one another") {
