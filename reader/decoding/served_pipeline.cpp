@@ -265,13 +265,19 @@ ServedPipeline ServedPipeline::Of(const BatchRecipe& recipe, std::uint64_t epoch
 }
 
 ServedPipeline ServedPipeline::Parse(std::string_view text) {
+  // A stranger's text is refused before it is read: reading millions of steps takes gigabytes.
+  constexpr std::size_t kMaxText = 1'000'000;
+  if (text.size() > kMaxText) {
+    RefusePipeline("has a text of " + std::to_string(text.size()) +
+                   " bytes, and at most 1,000,000 are read");
+  }
   ServedPipeline pipeline;
   if (text.find('{') == std::string_view::npos) {
     pipeline.steps = ParsePipeline(text);
     std::erase_if(pipeline.steps, ConcernsBatch);
     const std::optional<PictureExtent> extent = Geometry(pipeline.steps).FixedExtent();
     if (!extent)
-      RefusePipeline("\"" + std::string(text) +
+      RefusePipeline("\"" + std::string(text.substr(0, 200)) +
                      "\" leaves the size of its rows open; add a step "
                      "such as center:224");
     pipeline.width = extent->width;

@@ -19,6 +19,13 @@ namespace sluice {
 
 namespace {
 
+// A text as messages quote it: its beginning, if it is long.
+std::string Quoted(std::string_view text) {
+  constexpr std::size_t kMaxQuoted = 200;
+  if (text.size() <= kMaxQuoted) return std::string(text);
+  return std::string(text.substr(0, kMaxQuoted)) + "...";
+}
+
 // A step's text form, StepOf<Step>::kText, taken apart.
 struct StepForm {
   struct Place {
@@ -96,7 +103,7 @@ class Typed {
                  rest[0] == form.places[numbers.size()].before) {
         numbers.push_back(part);
       } else {
-        Refuse("has \"" + std::string(rest.substr(0, end)) + "\"");
+        Refuse("has \"" + Quoted(rest.substr(0, end)) + "\"");
       }
       rest = rest.substr(end);
     }
@@ -107,7 +114,7 @@ class Typed {
 
   [[noreturn]] void Refuse(const std::string& why) const {
     throw Error(ErrorCode::kInvalidArgument,
-                "\"" + std::string(text_) + "\" " + why + "; it takes " + takes_);
+                "\"" + Quoted(text_) + "\" " + why + "; it takes " + takes_);
   }
   double Decimal(std::string_view text) const {
     double value = 0;
@@ -115,7 +122,7 @@ class Typed {
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (text.find_first_not_of("0123456789.") != std::string_view::npos || error != std::errc() ||
         stop != end) {
-      Refuse("has \"" + std::string(text) + "\" instead of a number");
+      Refuse("has \"" + Quoted(text) + "\" instead of a number");
     }
     return value;
   }
@@ -124,7 +131,7 @@ class Typed {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc() || stop != end)
-      Refuse("has \"" + std::string(text) + "\" instead of a whole number");
+      Refuse("has \"" + Quoted(text) + "\" instead of a whole number");
     return value;
   }
 
@@ -195,10 +202,10 @@ Transform Read(std::string_view text, const StepForm& form) {
   if constexpr (requires { StepOf<Step>::AsWritten(); }) step = StepOf<Step>::AsWritten();
   TypedReading reading(typed, form);
   StepOf<Step>::List(step, reading);
-  if (!typed.words.empty()) typed.Refuse("has \":" + std::string(typed.words[0]) + "\"");
+  if (!typed.words.empty()) typed.Refuse("has \":" + Quoted(typed.words[0]) + "\"");
   if (typed.chance) typed.Refuse("has no probability, so no @ can follow it");
   if (const std::string wrong = WrongParameter(step); !wrong.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "\"" + std::string(text) + "\": " + wrong);
+    throw Error(ErrorCode::kInvalidArgument, "\"" + Quoted(text) + "\": " + wrong);
   }
   return step;
 }
@@ -213,6 +220,12 @@ void ForEachStep(const Take& take) {
   ForEachStep(take, static_cast<const Transform*>(nullptr));
 }
 
+std::string_view WithoutBlanks(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\n\r");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\n\r") + 1 - begin);
+}
+
 Transform ParseStep(std::string_view text) {
   const std::string_view name = text.substr(0, text.find_first_of(":@"));
   std::optional<Transform> step;
@@ -223,17 +236,18 @@ Transform ParseStep(std::string_view text) {
   });
   if (step) return *step;
   throw Error(ErrorCode::kInvalidArgument,
-              "\"" + std::string(text) + "\" is not a step; the steps are " + names + "and none");
+              "\"" + Quoted(text) + "\" is not a step; the steps are " + names + "and none");
 }
 
 }  // namespace
 
 Pipeline ParsePipeline(std::string_view text) {
   Pipeline pipeline;
+  text = WithoutBlanks(text);
   if (text == "none") return pipeline;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    pipeline.push_back(ParseStep(text.substr(begin, end - begin)));
+    pipeline.push_back(ParseStep(WithoutBlanks(text.substr(begin, end - begin))));
     begin = end + 1;
   }
   return pipeline;
@@ -250,7 +264,7 @@ std::vector<ScheduledTransform> ParseSchedule(std::string_view text) {
     const auto [stop, error] = std::from_chars(part.data(), number_end, later.epoch);
     if (sign == part.size() || error != std::errc() || stop != number_end) {
       throw Error(ErrorCode::kInvalidArgument,
-                  "\"" + std::string(part) +
+                  "\"" + Quoted(part) +
                       "\" is not a part of a schedule; write EPOCH=STEPS, such as "
                       "80=rrc:224,flip, and separate parts by \";\"");
     }

@@ -125,6 +125,22 @@ TEST_CASE("a step's probability is read after it, and so are shares and ratios o
   CHECK(std::get<MixUp>(steps[7]).probability == 0.25);
 }
 
+TEST_CASE("blanks around steps are ignored, and messages quote the beginning of a long text") {
+  const Pipeline steps = ParsePipeline(" rrc:224, flip ,\tnormalize\n");
+  REQUIRE(steps.size() == 3);
+  CHECK(std::get<HorizontalFlip>(steps[1]).probability == 0.5);
+  CHECK(ParsePipeline(" none ").empty());
+  for (const std::size_t length : {400'000, 5'000'000}) {
+    try {
+      ParsePipeline(std::string(length, '['));
+      FAIL_CHECK("not refused");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kInvalidArgument);
+      CHECK(std::string_view(error.what()).size() < 2000);
+    }
+  }
+}
+
 TEST_CASE("a text that is not a transform is refused") {
   for (const char* text : {"",
                            "rrc",

@@ -221,6 +221,14 @@ TEST_CASE("A pipeline's text with anything that this version does not know is re
   CHECK_THAT(refusal("short:48"), ContainsSubstring("leaves the size of its rows open"));
 }
 
+TEST_CASE("A pipeline's text of more than 1 MB is refused before it is read") {
+  for (const char first : {'[', '{'}) {
+    const std::string text(1'000'001, first);
+    const std::string error = ErrorText([&] { Preprocess{text}; }, ErrorCode::kInvalidArgument);
+    CHECK_THAT(error, ContainsSubstring("1000001 bytes, and at most 1,000,000"));
+  }
+}
+
 TEST_CASE("Random steps are refused, and steps whose result is fixed are accepted") {
   const auto refusal = [](const std::string& steps) {
     return ErrorText([&] { Preprocess{steps}; }, ErrorCode::kInvalidArgument);
