@@ -434,7 +434,7 @@ TEST_CASE("The shard of a file whose time lies in the future is played") {
   const Supply supply = PlaySource(photos, Into(folder / "data"));
   AwaitDataset(folder / "data");
   EpochOf(supply);
-  CHECK(supply->work().compiled == kPhotos);
+  CHECK(supply->work().compiled >= kPhotos);  // more if the next epoch is begun already
 }
 
 TEST_CASE("A folder that the source cannot be compiled into is refused at once") {

@@ -151,7 +151,7 @@ TEST_CASE("a Parquet file's unsigned integers are not read as negative ones") {
   CHECK(summary.samples == 2);
   REQUIRE(summary.skipped.size() == 1);
   CHECK_THAT(summary.skipped[0].reason,
-             ContainsSubstring("9223372036854775808 is not a whole number of 64 bits"));
+             ContainsSubstring("9223372036854775808\" is not a whole number of 64 bits"));
   CHECK(ElementsOf<std::int64_t>(FieldOf(ReadDataset(folder / "large"), 1, "large")) ==
         std::vector<std::int64_t>{INT64_MAX});
 }

@@ -89,7 +89,7 @@ unsigned = pa.table({
     "image": image.slice(0, 3),
     "small": pa.array([7, 2**31, 2**32 - 1], pa.uint32()),
     "large": pa.array([8, 2**63 - 1, 2**63], pa.uint64()),
-    "list": pa.array([[1], [2**31, 5], [2**32 - 1]], pa.list_(pa.uint32())),
+    "list": pa.array([[1, 2], [2**31, 5], [2**32 - 1, 6]], pa.list_(pa.uint32())),
 })
 for name, dictionary in {"unsigned": False, "unsigned_dictionary": True}.items():
     pq.write_table(unsigned, here / f"{name}.parquet", compression="none", store_schema=False,
