@@ -172,7 +172,7 @@ std::shared_ptr<const Slot> BatchRing::Next(std::uint64_t range, const OneConsum
   // mutex.
   const auto handle = std::make_shared<Handle>(*this, std::move(owner));
   const MutexLock lock(mutex_);
-  if (range != cursor_.range()) return nullptr;
+  if (range != cursor_.range()) return EndOfEarlier(range);
   consumer_.Require(range, walk);
   consumer_.EndWalk();
   if (cursor_.RangeIsOver()) return nullptr;
@@ -187,11 +187,20 @@ std::shared_ptr<const Slot> BatchRing::Next(std::uint64_t range, const OneConsum
   }
 }
 
+// Null if the range had delivered all its batches before a later one began. Otherwise it throws: a
+// loop that ended in silence would look as if it had played the whole epoch.
+std::shared_ptr<const Slot> BatchRing::EndOfEarlier(std::uint64_t range) const {
+  if (cursor_.WasComplete(range)) return nullptr;
+  throw Error(ErrorCode::kState,
+              "another epoch of this Loader was begun, which ended this one: a Loader plays one "
+              "epoch at a time; make a second Loader to play two");
+}
+
 std::shared_ptr<const Slot> BatchRing::NextOfRange(const std::shared_ptr<Handle>& handle) {
   if (repeated_ != nullptr && !stopping_) return Repeat();
   const std::uint64_t range = cursor_.range();
   WaitForFront();
-  if (range != cursor_.range()) return nullptr;  // another epoch has begun meanwhile
+  if (range != cursor_.range()) return EndOfEarlier(range);  // another has begun meanwhile
   if (out_of_memory_) throw OutOfMemory();
   if (stopping_) {
     throw Error(ErrorCode::kState, "the Loader this epoch belongs to is gone; keep it alive");

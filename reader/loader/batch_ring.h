@@ -56,7 +56,8 @@ class BatchRing {
 
   // Returns the range's number.
   std::uint64_t BeginRange(std::uint64_t epoch, const EpochSize& size);
-  // The range's next batch, or null at its end. The batch keeps `owner` alive.
+  // The range's next batch, or null at its end. The batch keeps `owner` alive. Throws if a later
+  // range began before this one had delivered all its batches.
   std::shared_ptr<const Slot> Next(std::uint64_t range, const OneConsumer::Walk& walk,
                                    std::shared_ptr<void> owner);
   // Waits until Next() would not have to wait for a batch, but no longer than `most`. Returns false
@@ -172,6 +173,7 @@ class BatchRing {
   void WaitForFront() REQUIRES(mutex_);
   void WaitReady(Clock::time_point begun) REQUIRES(mutex_);
   std::shared_ptr<const Slot> NextOfRange(const std::shared_ptr<Handle>& handle) REQUIRES(mutex_);
+  std::shared_ptr<const Slot> EndOfEarlier(std::uint64_t range) const REQUIRES(mutex_);
   std::shared_ptr<const Slot> Deliver(const std::shared_ptr<Handle>& handle) REQUIRES(mutex_);
   std::shared_ptr<const Slot> Repeat() REQUIRES(mutex_);
   [[noreturn]] void Fail(Slot& slot, const Error& error) REQUIRES(mutex_);

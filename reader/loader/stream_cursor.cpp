@@ -15,6 +15,10 @@ StreamCursor::StreamCursor(const Deal& deal, Options options)
 }
 
 bool StreamCursor::BeginRange(std::uint64_t epoch, const EpochSize& size) {
+  if (begun() && RangeIsOver()) {
+    complete_.push_back(range_);
+    if (complete_.size() > kMaxComplete) complete_.pop_front();
+  }
   NoteBatches(epoch, size.batches);
   BatchNumber begin{epoch, 0};
   if (resume_due_ && epoch == options_.resume_from->epoch) {

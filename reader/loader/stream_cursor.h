@@ -2,6 +2,7 @@
 // one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -91,6 +92,11 @@ class StreamCursor {
   // The consumer's side. RangeIsOver() says whether the next batch to deliver belongs to another
   // epoch.
   bool RangeIsOver() const noexcept { return next_.epoch != range_epoch_; }
+  // Whether an earlier range had delivered all its batches when a later one began. Only the last
+  // kMaxComplete complete ranges are remembered.
+  bool WasComplete(std::uint64_t range) const noexcept {
+    return std::ranges::find(complete_, range) != complete_.end();
+  }
   // The next batch leaves the ring, delivered or failed.
   void Advance();
   // Call it after Advance(), unless that batch failed: the consumer has the batch, so resuming
@@ -113,6 +119,8 @@ class StreamCursor {
   std::uint64_t range_epoch_ = 0;
   std::uint64_t stream_ = 0;
   EpochSize size_;
+  static constexpr std::size_t kMaxComplete = 64;
+  std::deque<std::uint64_t> complete_;  // the latest ranges that were over when another began
   BatchNumber to_plan_;
   BatchNumber next_;  // to deliver
   BatchNumber done_;  // the one after the last batch handed over

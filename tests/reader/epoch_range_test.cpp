@@ -112,3 +112,36 @@ TEST_CASE(
     CHECK(failed == 0);
   }
 }
+
+TEST_CASE("A range that another epoch has ended throws, unless it had delivered all its batches") {
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 50)), OptionsFor(8, 2));
+  std::size_t outer = 0, inner = 0;
+  const std::string error = ErrorText(
+      [&] {
+        for (const Batch& batch : loader.Epoch(0)) {
+          outer += batch.size();
+          for (const Batch& other : loader.Epoch(7))
+            inner += other.size();
+        }
+      },
+      ErrorCode::kState);
+  CHECK(error.find("another epoch of this Loader was begun") != std::string::npos);
+  CHECK(outer == 8);
+  CHECK(inner == 50);
+  // The next epoch may begin in the body of the last batch's turn.
+  const EpochRange complete = loader.Epoch(1);
+  for (int i = 0; i < 7; ++i)
+    CHECK(complete.Next().has_value());
+  {
+    std::optional<EpochRange> left = loader.Epoch(2);
+    CHECK(left->Next().has_value());
+    const EpochRange later = loader.Epoch(3);
+    CHECK(complete.Next() == std::nullopt);
+    left.reset();  // its end does not end the later one
+    std::size_t batches = 0;
+    while (later.Next())
+      ++batches;
+    CHECK(batches == 7);
+  }
+}

@@ -174,15 +174,14 @@ TEST_CASE("An epoch may be left at any batch, and any other epoch begun") {
   }
 }
 
-TEST_CASE("A range ends when another epoch is begun") {
+TEST_CASE("A range throws when another epoch has begun") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsFor(10, 2));
   const EpochRange first = loader.Epoch(0);
   EpochIterator it = first.begin();
   REQUIRE(it->epoch() == 0);
   const EpochRange second = loader.Epoch(3);
-  ++it;
-  REQUIRE(it == std::default_sentinel);
+  CHECK(ErrorText([&] { ++it; }, ErrorCode::kState).find("another epoch") != std::string::npos);
   REQUIRE(second.begin()->epoch() == 3);
 }
 
@@ -262,7 +261,7 @@ TEST_CASE("Two iterators of a range on one thread share its batches") {
   CHECK(a == range.end());
 }
 
-TEST_CASE("A thread that waits for a batch of a range ends when another epoch begins") {
+TEST_CASE("A thread that waits for a batch of a range gets an error when another epoch begins") {
   const TemporaryFolder folder;
   Gate gate;
   LoaderOptions options = OptionsFor(10, 2);
@@ -270,15 +269,21 @@ TEST_CASE("A thread that waits for a batch of a range ends when another epoch be
   Loader loader(Dataset::Open(WriteRawDataset(folder, 60)), options);
   const EpochRange first = loader.Epoch(0);
   std::size_t played = 0;
+  std::optional<ErrorCode> code;
   std::thread waiting([&] {
-    for (EpochIterator it = first.begin(); it != first.end(); ++it)
-      ++played;
+    try {
+      for (EpochIterator it = first.begin(); it != first.end(); ++it)
+        ++played;
+    } catch (const Error& error) {
+      code = error.code();
+    }
   });
   AwaitConsumer(loader);
   const EpochRange second = loader.Epoch(1);
   waiting.join();
   gate.open.set_value();
   CHECK(played == 0);
+  CHECK(code == ErrorCode::kState);
   std::uint64_t next = 0;
   for (const Batch& batch : second)
     CHECK((batch.epoch() == 1 && batch.index() == next++));

@@ -31,7 +31,8 @@ struct LoaderState;  // private
 
 // Input iterator over the batches of an epoch. ++ drops the iterator's batch and waits for the next
 // one. It throws the Error of a sample in the next batch that cannot be read, Error(kState) if the
-// consumer holds every slot, and Error(kIo) after LoaderOptions::timeout.
+// consumer holds every slot or another Epoch() has ended this one, and Error(kIo) after
+// LoaderOptions::timeout.
 //
 // After ++ has thrown, the iterator holds no batch, but is not at its end: call ++ again to resume.
 // After an unreadable sample, that call gives the batch after the failed one, or ends the epoch if
@@ -128,10 +129,13 @@ class Loader {
   Loader(Loader&&) noexcept;  // the moved-from Loader may only be destroyed or assigned to
   Loader& operator=(Loader&&) noexcept;
 
-  // Starts playing the epoch `epoch`. Ranges begun earlier end, also for a thread that waits in
-  // one. Consecutive epochs (n, n + 1, ...) flow into one another: the first batches of epoch n + 1
-  // are decoded while the last batches of epoch n are in use. With LoaderOptions::resume_from, the
-  // first call for its epoch plays the rest of that epoch.
+  // Starts playing the epoch `epoch`. A Loader plays one epoch at a time, so this ends ranges begun
+  // earlier, also for a thread that waits in one. A further step in a range that had batches left
+  // throws Error(kState); it may be dropped at any time. To play two epochs at once, for instance
+  // to validate in mid-epoch, make a second Loader. Consecutive epochs (n, n + 1, ...) flow into
+  // one another: the first batches of epoch n + 1 are decoded while the last batches of epoch n are
+  // in use. With LoaderOptions::resume_from, the first call for its epoch plays the rest of that
+  // epoch.
   EpochRange Epoch(std::uint64_t epoch);
 
   // One row: what Epoch(epoch) has for that sample, but without MixUp, CutMix and batch_function,

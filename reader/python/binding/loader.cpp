@@ -43,8 +43,6 @@ struct PyLoader {
   // torch.distributed may say it later.
   bool may_be_a_rank = false;
   std::atomic<std::uint64_t> next_epoch{0};
-  std::mutex beginning;                 // held while a walk begins, without the GIL
-  std::atomic<std::uint64_t> walks{0};  // walks begun so far; only the last one continues
 
   PyLoader(Loader made, std::shared_ptr<UserCalls> functions,
            std::shared_ptr<const FieldTypes> fields, std::chrono::milliseconds most)
@@ -194,9 +192,6 @@ struct Walk {
   nb::object owner;  // the PyLoader
   std::uint64_t epoch;
   std::optional<EpochRange> range = {};
-  std::uint64_t number = 0;          // this walk's, counted through the loader's walks
-  std::uint64_t batches = 0;         // of the epoch
-  bool has_last = false;             // Next() has returned the epoch's last batch
   std::atomic<bool> is_over{false};  // the walk has ended
   std::atomic_flag stepping{};       // a thread is in Next()
 
@@ -209,13 +204,7 @@ struct Walk {
     if (!range) {
       loader.RequireRank();
       loader.RequireOneShare();
-      range = loader.Play([&](Loader& playing) {
-        batches = playing.batches_per_epoch(epoch);
-        // The walk with the highest number is the one that the Loader continues.
-        const std::scoped_lock lock(loader.beginning);
-        number = ++loader.walks;  // before the earlier walk can notice that it has ended
-        return playing.Epoch(epoch);
-      });
+      range = loader.Play([&](Loader& playing) { return playing.Epoch(epoch); });
     }
     loader.RequireOpen();
     std::optional<Batch> batch = {};
@@ -231,13 +220,7 @@ struct Walk {
       throw;
     }
     is_over = !batch;
-    if (is_over && !has_last && number != loader.walks) {
-      throw Error(ErrorCode::kState,
-                  "another epoch of this Loader was begun, which ended this one: a Loader plays "
-                  "one epoch at a time; make a second Loader to play two");
-    }
     if (is_over) throw nb::stop_iteration();
-    has_last = batch->index() + 1 == batches;
     return OfNoThread(nb::cast(PyBatch{Owned<Batch>(std::move(*batch)), loader.types}));
   }
   std::uint64_t Size() const {
