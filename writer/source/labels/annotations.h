@@ -21,7 +21,8 @@
 //   tests/remote/convert_test.cpp
 //   tests/writer/annotations_test.cpp
 //   tests/writer/turned_test.cpp
-//   tests/writer/links_test.cpp           this and the next if it is a folder of files
+//   tests/reader/played_source_test.cpp   this and the next two if it is a folder of files
+//   tests/writer/links_test.cpp
 //   tests/writer/odd_labels_test.cpp
 //   tests/tools/convert_source_test.cpp   its flag
 //   tests/tools/convert_split_test.cpp
