@@ -69,9 +69,9 @@ void* ReadIntoMemory(const FileHandle& file, const std::filesystem::path& path,
   return memory;
 }
 
-// Makes a new file of this name. A file there, which a killed process has
-// left, is removed and not opened: somebody else may have put it there, as a hard link to another
-// file or as a named pipe, which would wait for a reader for ever. Nor is a link followed.
+// Makes a new file of this name. A file that is there already (a killed process may have left it)
+// is removed and not opened: somebody else may have put it there, as a hard link to another file or
+// as a named pipe, which would wait for a reader for ever. Nor is a symbolic link followed.
 FileHandle MakeTemporary(const std::filesystem::path& path) {
   constexpr int kMaxTries = 100;  // another process may make the file again each time
   for (int tries = 0; tries < kMaxTries; ++tries) {

@@ -44,9 +44,8 @@ void ReadFileOf(const SourceList& list, const std::filesystem::path& folder, con
 }
 
 constexpr const char* kArchiveChanged =
-    "the archive was changed or replaced after it was listed; restore it, or start again (remove "
-    "the "
-    "index, if there is one)";
+    "the archive was changed or replaced after it was listed; restore it, or start again (if there "
+    "is an index, remove it)";
 
 FileState StateIn(const struct stat& info) {
   return {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino),

@@ -127,8 +127,8 @@ struct SourceList {
   // Error.
   void SetRoot(const std::filesystem::path& place, const std::stop_token& stop);
   // Sets the archives, their states and names. Call it before the archives are read. A name is
-  // "0.tar" or, if several archives have this name, with as many
-  // folders as tell them apart, "train/0.tar".
+  // "0.tar" or, if several archives have this name, with as many folders as tell them apart,
+  // "train/0.tar".
   void SetArchives(std::vector<std::filesystem::path> files);
   Schema MakeSchema() const;
   std::optional<Bytes> Value(std::size_t source, std::size_t field) const {
