@@ -18,13 +18,14 @@ namespace sluice {
 // any other name are never removed.
 class WorkFolder {
  public:
-  // Creates the folder, or takes over one that has a mark (with its content) or is empty, since a
-  // process may be killed before it has made its mark. Throws Error: kExists (it holds files and
-  // has no mark, or the name belongs to something that is not a folder), kState (another process is
-  // using it), kIo.
-  // With `gives`, also kExists if a file is there that the work has not made; without it, all that
-  // is in the folder belongs to the work. `gives` gets a name in the folder, such as "a" or "b/c".
+  // Says whether the work gives this name to a file in the folder, such as "a" or "b/c".
   using Gives = std::function<bool(const std::string& name)>;
+
+  // Creates the folder, or takes over one that has a mark (with its content) or is empty, since a
+  // process may be killed before it has made its mark. Without `gives`, all that is in the folder
+  // belongs to the work. Throws Error: kExists (it holds files and has no mark; with `gives`, it
+  // holds a file that the work has not made; or the name belongs to something that is not a
+  // folder), kState (another process is using it), kIo.
   explicit WorkFolder(const std::filesystem::path& path, Gives gives = {});
   // Removes the folder, as Remove() does, unless Keep() was called.
   ~WorkFolder();
