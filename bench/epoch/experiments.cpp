@@ -330,11 +330,11 @@ ConvertSource PartOf(ConvertSource source, const Dataset& played, std::uint64_t 
   return source;
 }
 
-// The median rate of three epochs, which repeat the samples until a run lasts half a second. An
-// epoch that is shorter than the ring is decoded while the one before it is played, so the rate of
-// a short one says nothing, and only the clock tells how often to repeat it.
+// The median rate of three epochs, which repeat the samples until a run lasts a second. An epoch
+// that is shorter than the ring is decoded while the one before it is played, so the rate of a
+// short one says nothing, and only the clock tells how often to repeat it.
 double MedianRate(EpochOptions options, const Dataset& dataset, const std::stop_token& stop) {
-  constexpr std::chrono::milliseconds kLongEnough(500);
+  constexpr std::chrono::seconds kLongEnough(1);
   constexpr std::uint64_t kMaxRepeat = 10'000;
   options.epochs = 3;
   options.warm_up = 1;
@@ -343,7 +343,7 @@ double MedianRate(EpochOptions options, const Dataset& dataset, const std::stop_
   options.step = {};
   options.index.clear();
   options.compile_to.clear();
-  for (options.repeat = 1;; options.repeat *= 4) {
+  for (options.repeat = 1;; options.repeat *= 2) {
     const auto start = std::chrono::steady_clock::now();
     const EpochsRun run =
         RunEpochs(options, {.on_batch = {}, .on_epoch = {}, .on_span = {}, .stop = stop}, dataset);

@@ -391,8 +391,8 @@ int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char*
   commands.push_back(AddCompletionCommand(program));
   commands.push_back(AddCompleteCommand(program));
   FillStandardStreams();
-  std::signal(SIGXFSZ,
-              SIG_IGN);  // beyond `ulimit -f`, write() fails with EFBIG, which has a message
+  // Beyond `ulimit -f`, write() then fails with EFBIG, which has a message.
+  std::signal(SIGXFSZ, SIG_IGN);
   PrepareHelp(program);
   for (const Command& command : commands)
     PrepareHelp(*command.app);

@@ -62,10 +62,6 @@ void MapElements(const FieldMap& map, std::span<std::byte> elements) {
   });
 }
 
-}  // namespace
-
-namespace {
-
 bool BeginsWith(const std::vector<std::string>& list, const std::vector<std::string>& beginning) {
   return beginning.size() <= list.size() &&
          std::equal(beginning.begin(), beginning.end(), list.begin());

@@ -96,6 +96,7 @@ struct YoloNames {
   std::size_t counted = 0;           // "nc" of a .yaml; 0: not given
   std::size_t points = 0;            // key points of each object
   std::size_t point_numbers = 3;     // numbers of each point: x, y, visibility; 2: only x, y
+  std::vector<std::filesystem::path> files;  // that were read for this
 };
 // Reads the members `names` (a list or a map by number, in a line or in several), `nc` and
 // `kpt_shape` of a YAML text, and ignores all others. Throws Error(kCorrupt). Declared here for

@@ -191,9 +191,9 @@ YoloNames ParseYoloYaml(std::string_view text) {
 namespace {
 
 // The settings in the first file that has names of classes: in the folder of labels, else in the
-// folder above it, else in the one above that. Adds the files that it reads to `read`.
-YoloNames FindYoloNames(const std::filesystem::path& labels,
-                        std::vector<std::filesystem::path>& read) {
+// folder above it, else in the one above that.
+YoloNames FindYoloNames(const std::filesystem::path& labels) {
+  std::vector<std::filesystem::path> read;
   std::filesystem::path folder = std::filesystem::absolute(labels).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
   std::vector<std::byte> content;
@@ -224,10 +224,14 @@ YoloNames FindYoloNames(const std::filesystem::path& labels,
           if (!Trimmed(line).empty()) found.classes.push_back(ToUtf8(Trimmed(line)));
         }
       }
-      if (!found.classes.empty()) return found;
+      if (found.classes.empty()) continue;
+      found.files = std::move(read);
+      return found;
     }
   }
-  return {};
+  YoloNames none;
+  none.files = std::move(read);
+  return none;
 }
 
 std::array<double, 4> ExtentOf(const std::vector<double>& outline) {
@@ -359,9 +363,7 @@ void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
 }  // namespace
 
 std::vector<std::filesystem::path> YoloNameFiles(const std::filesystem::path& labels) {
-  std::vector<std::filesystem::path> read;
-  FindYoloNames(labels, read);
-  return read;
+  return FindYoloNames(labels).files;
 }
 
 Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
@@ -369,8 +371,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   Annotations read;
   read.relative = true;
   read.objects = true;
-  std::vector<std::filesystem::path> name_files;
-  YoloNames settings = FindYoloNames(source.label_files.path, name_files);
+  YoloNames settings = FindYoloNames(source.label_files.path);
   if (!source.label.classes.empty()) {
     settings.classes = source.label.classes;
   } else if (settings.counted > 0 && settings.counted != settings.classes.size()) {

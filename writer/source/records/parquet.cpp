@@ -294,7 +294,7 @@ class ParquetRows final : public ImageRows {
         case ParquetType::kDouble: one = value.number; break;
         default:
           // As an unsigned number, one of 2^63 or more is refused, and not taken as negative.
-          if (leaf.without_sign)
+          if (leaf.is_unsigned)
             one = static_cast<std::uint64_t>(value.integer);
           else
             one = value.integer;

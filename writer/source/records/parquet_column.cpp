@@ -403,7 +403,7 @@ void ParquetColumn::ReadPlain(ParquetValue& value) {
   if (plain_.memory.size() - plain_.at < size) Fail("a page ends within its values");
   switch (leaf_.type) {
     case ParquetType::kInt32:
-      if (leaf_.without_sign)
+      if (leaf_.is_unsigned)
         value.integer = LoadAt<std::uint32_t>(plain_.memory, plain_.at);
       else
         value.integer = LoadAt<std::int32_t>(plain_.memory, plain_.at);

@@ -102,7 +102,7 @@ struct SchemaNode {
   bool text = false;  // according to its logical type
   bool list = false;
   bool odd = false;  // its logical type changes what the number means
-  bool without_sign = false;
+  bool is_unsigned = false;
 };
 
 class FooterReader {
@@ -148,7 +148,7 @@ class FooterReader {
             node.odd = node.odd || kind == 5 || kind == 15;  // decimal, 16-bit float
             if (kind != 10 || inner != ThriftReader::kStruct) return thrift_.Skip(inner);
             thrift_.Struct([&](std::int64_t member, unsigned member_type) {  // an integer
-              node.without_sign |= member == 2 && member_type == ThriftReader::kFalse;
+              node.is_unsigned |= member == 2 && member_type == ThriftReader::kFalse;
               thrift_.Skip(member_type);
             });
           });
@@ -161,7 +161,7 @@ class FooterReader {
     node.text = node.text || node.converted == 0 || node.converted == 4 || node.converted == 19;
     node.list = node.list || node.converted == 3;
     node.odd = node.odd || node.converted == 5;
-    node.without_sign = node.without_sign || (node.converted >= 11 && node.converted <= 14);
+    node.is_unsigned = node.is_unsigned || (node.converted >= 11 && node.converted <= 14);
     nodes_.push_back(std::move(node));
   }
 
@@ -270,7 +270,7 @@ class FooterReader {
                        node.text,     !node.odd,
                        inner.defined, inner.entry,
                        inner.lists};
-      leaf.without_sign = node.without_sign;
+      leaf.is_unsigned = node.is_unsigned;
       leaf.supported =
           leaf.supported && leaf.type != ParquetType::kInt96 && leaf.type != ParquetType::kFixed;
       file_.leaves.push_back(std::move(leaf));

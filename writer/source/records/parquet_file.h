@@ -103,8 +103,8 @@ struct ParquetLeaf {
   // perhaps as null, from `entry` on. Both are 0 if the value is always present.
   unsigned defined = 0;
   unsigned entry = 0;
-  unsigned lists = 0;         // number of lists around it
-  bool without_sign = false;  // kInt32 and kInt64 whose numbers are unsigned
+  unsigned lists = 0;        // number of lists around it
+  bool is_unsigned = false;  // kInt32 and kInt64 whose numbers are unsigned
 };
 
 // The values of a leaf in a group of rows.
