@@ -426,6 +426,25 @@ TEST_CASE("A shard that was made of other files is not played") {
   }
 }
 
+TEST_CASE("A dataset of another folder with the same names and sizes is not played") {
+  const TemporaryFolder folder;
+  const fs::path photos = WritePhotos(folder);
+  for (int i = 0; i < kPhotos; ++i) {
+    std::vector<std::byte> other = JpegOf(i);
+    other[other.size() / 2] ^= std::byte{1};
+    WriteAt(folder / "others" / NameOf(i), other);
+  }
+  Converted(folder / "others", folder / "data");  // after all files were written
+  Warnings warnings;
+  PlayOptions options = Into(folder / "data");
+  options.on_warning = warnings.Hook();
+  const Supply supply = PlaySource(photos, options);
+  CHECK_THAT(warnings.Await(), ContainsSubstring("holds a finished dataset") &&
+                                   ContainsSubstring("sources changed"));
+  CHECK(EpochOf(supply) == EpochOf(PlaySource(photos, Raw())));
+  CHECK(supply->work().compiled == 0);
+}
+
 TEST_CASE("The shard of a file whose time lies in the future is played") {
   const TemporaryFolder folder;
   const fs::path photos = WritePhotos(folder);

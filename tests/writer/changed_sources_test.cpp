@@ -102,6 +102,23 @@ TEST_CASE("a file moved over a source is noticed, even if it keeps its old time"
   CHECK_THAT(images.Refusal(), ContainsSubstring("such as 12.ppm,"));
 }
 
+TEST_CASE("another folder whose files have the same names and sizes is noticed") {
+  const PpmImages images;
+  const fs::path other = images.path() / "other";
+  for (int i = 0; i < 40; ++i)
+    WriteSource(other / PpmImages::Name(i), Ppm(static_cast<std::uint8_t>(100 + i)));
+  images.Convert();  // all files are older than this plan
+  CHECK_THAT(images.Refusal(SourceAt(other)),
+             ContainsSubstring("40 sources changed, such as 00.ppm"));
+  CHECK(images.Convert().samples == 40);
+
+  fs::remove_all(images.data);
+  images.Interrupt();
+  CHECK_FALSE(WarningWith(sluice::Convert(other, images.data, images.options), "changed").empty());
+  sluice::Convert(other, images.path() / "anew", images.options);
+  CHECK(ContentsOf(images.data) == ContentsOf(images.path() / "anew"));
+}
+
 TEST_CASE("files that were only touched are compared once and change nothing") {
   const PpmImages images;
   images.Convert();
@@ -129,12 +146,12 @@ TEST_CASE("files that were only touched are compared once and change nothing") {
 TEST_CASE("contents are compared on request, whatever the times say") {
   PpmImages images;
   images.Convert();
-  WriteSource(images.source / "20.ppm", Ppm(200));
+  WriteSource(images.source / "21.ppm", Ppm(200));
   fs::last_write_time(images.data / "plan.json",
                       fs::file_time_type::clock::now() + std::chrono::hours(1));
   CHECK(images.Convert().samples == 40);
   images.options.run.check = SourceCheck::kContent;
-  CHECK_THAT(images.Refusal(), ContainsSubstring("such as 20.ppm,"));
+  CHECK_THAT(images.Refusal(), ContainsSubstring("such as 21.ppm,"));
 }
 
 TEST_CASE("a resumed conversion makes shards of changed images again") {

@@ -12,7 +12,6 @@
 #include <sluice/error.h>
 
 #include "format/parallel.h"
-#include "writer/convert/sample_encoder.h"
 #include "writer/edit/stored_dataset.h"
 
 namespace sluice {
@@ -112,17 +111,47 @@ class Comparison {
       : of_(of), folder_(folder), made_(made), hooks_(hooks) {}
 
   ChangedSources Run(unsigned threads) {
-    FindSuspects(threads);
+    // A folder with the same names and sizes may be another source, whose files are as old.
+    const bool all = of_.options.run.check == SourceCheck::kContent ||
+                     !Changed(Sample(), threads, false).empty();
+    FindSuspects(threads, all);
+    found_.positions = Changed(suspects_, threads, true);
+    found_.compared = suspects_.size();
+    return std::move(found_);
+  }
+
+ private:
+  // A few positions of the shards that are made, evenly spaced.
+  std::vector<std::uint64_t> Sample() const {
+    constexpr std::uint64_t kSampled = 16;
+    std::vector<std::uint64_t> positions;
+    for (std::size_t shard = 0; shard < made_.size(); ++shard) {
+      if (!made_[shard] || !LiesHere(*made_[shard])) continue;
+      for (std::uint64_t s = 0; s < of_.plan.SamplesOf(shard); ++s)
+        positions.push_back(shard * of_.plan.shard_samples + s);
+    }
+    const std::size_t step = std::max<std::size_t>(1, positions.size() / kSampled);
+    std::vector<std::uint64_t> sampled;
+    for (std::size_t i = 0; i < positions.size(); i += step)
+      sampled.push_back(positions[i]);
+    return sampled;
+  }
+
+  // Those of the positions, which ascend, whose samples differ from the stored ones.
+  std::vector<std::uint64_t> Changed(const std::vector<std::uint64_t>& positions, unsigned threads,
+                                     bool reports) {
     const std::uint64_t header_bytes = BuildShardHeader(of_.schema, {}, 1).size();
     const std::uint64_t reserve_bytes = OriginBound(of_.plan.SamplesOf(0));
     std::vector<SampleEncoder> encoders;
     encoders.reserve(threads);
-    for (unsigned i = 0; i < threads && !suspects_.empty(); ++i)
+    for (unsigned i = 0; i < threads && !positions.empty(); ++i)
       encoders.emplace_back(of_.sources, of_.options, of_.schema, header_bytes, reserve_bytes);
     const auto schema = std::make_shared<const ShardSchema>(of_.schema);
-    for (auto begin = suspects_.begin(); begin != suspects_.end();) {
+    std::vector<std::uint64_t> found;
+    std::atomic<std::uint64_t> compared{0};
+    for (auto begin = positions.begin(); begin != positions.end();) {
       const std::uint64_t shard = *begin / of_.plan.shard_samples;
-      const auto end = std::find_if(begin, suspects_.end(), [&](std::uint64_t position) {
+      const auto end = std::find_if(begin, positions.end(), [&](std::uint64_t position) {
         return position / of_.plan.shard_samples != shard;
       });
       const std::optional<MadeFiles> files =
@@ -130,23 +159,20 @@ class Comparison {
       std::vector<char> changed(static_cast<std::size_t>(end - begin));
       ParallelFor(threads, changed.size(), hooks_.stop, [&](unsigned worker, std::size_t i) {
         const std::uint64_t position = *(begin + static_cast<std::ptrdiff_t>(i));
-        changed[i] = !files || HasChanged(encoders[worker], *files, position) ? 1 : 0;
-        Report(++compared_);
+        changed[i] = !files || HasChanged(of_, encoders[worker], *files, position) ? 1 : 0;
+        if (reports) Report(++compared, positions.size());
       });
       if (hooks_.stop.stop_requested()) ThrowStopped();
       for (std::size_t i = 0; i < changed.size(); ++i) {
-        if (changed[i] != 0) found_.positions.push_back(*(begin + static_cast<std::ptrdiff_t>(i)));
+        if (changed[i] != 0) found.push_back(*(begin + static_cast<std::ptrdiff_t>(i)));
       }
       begin = end;
     }
-    found_.compared = suspects_.size();
-    return std::move(found_);
+    return found;
   }
 
- private:
   // Finds the positions whose sources may have changed, and the plan's new time.
-  void FindSuspects(unsigned threads) {
-    const bool all = of_.options.run.check == SourceCheck::kContent;
+  void FindSuspects(unsigned threads, bool all) {
     struct stat plan {};
     if (stat((folder_ / kPlanName).c_str(), &plan) != 0) return;
     const Time since = TimeOf(plan.st_mtim);
@@ -175,24 +201,13 @@ class Comparison {
     });
   }
 
-  bool HasChanged(SampleEncoder& encoder, const MadeFiles& files, std::uint64_t position) const {
-    const Outcome now = encoder.Encode(of_.order[position]);
-    if (now.unreadable) return false;
-    const std::string* const left_out = files.LeftOut(position);
-    if (left_out != nullptr || !now.reason.empty())
-      return left_out == nullptr || *left_out != now.reason;
-    const std::uint64_t first = position / of_.plan.shard_samples * of_.plan.shard_samples;
-    const MadeFiles::Place then = files.Find(first, position);
-    return then.part == nullptr || !AreSame(now.sample, CopySample(*then.part, then.index));
-  }
-
-  void Report(std::uint64_t compared) {
+  void Report(std::uint64_t compared, std::uint64_t of) {
     using Clock = std::chrono::steady_clock;
     if (!hooks_.on_look) return;
     const std::lock_guard lock(mutex_);
     if (Clock::now() - last_ < std::chrono::milliseconds(200)) return;
     last_ = Clock::now();
-    hooks_.on_look(compared, suspects_.size());
+    hooks_.on_look(compared, of);
   }
 
   const ConversionInput& of_;
@@ -201,7 +216,6 @@ class Comparison {
   const ConvertHooks& hooks_;
   std::vector<std::uint64_t> suspects_;  // positions
   ChangedSources found_;
-  std::atomic<std::uint64_t> compared_{0};
   std::mutex mutex_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
@@ -227,6 +241,18 @@ std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std:
               });
   if (stop.stop_requested()) ThrowStopped();
   return SpecOf(*std::max_element(latest.begin(), latest.end()));
+}
+
+bool HasChanged(const ConversionInput& of, SampleEncoder& encoder, const MadeFiles& files,
+                std::uint64_t position) {
+  const Outcome now = encoder.Encode(of.order[position]);
+  if (now.unreadable) return false;
+  const std::string* const left_out = files.LeftOut(position);
+  if (left_out != nullptr || !now.reason.empty())
+    return left_out == nullptr || *left_out != now.reason;
+  const std::uint64_t first = position / of.plan.shard_samples * of.plan.shard_samples;
+  const MadeFiles::Place then = files.Find(first, position);
+  return then.part == nullptr || !AreSame(now.sample, CopySample(*then.part, then.index));
 }
 
 bool UnchangedSince(const std::timespec& time, const ConversionInput& of, std::uint32_t shard) {

@@ -5,8 +5,9 @@
 // or is repeated, the times of the files decide: a source that changed after the plan's time is
 // converted again, and the result is compared with the sample in the shard. A sample depends on its
 // source and the options alone. If both samples are equal, the file was only touched, moved or
-// copied, and nothing needs to be done. Plans, shards and manifests hold no times, so they have the
-// same bytes wherever the sources lie.
+// copied, and nothing needs to be done. A few samples are always compared: times do not show that a
+// folder with the same names and sizes is another source. If one of them differs, all are compared.
+// Plans, shards and manifests hold no times, so they have the same bytes wherever the sources lie.
 #pragma once
 
 #include <ctime>
@@ -17,6 +18,7 @@
 
 #include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
+#include "writer/convert/sample_encoder.h"
 
 namespace sluice {
 
@@ -29,6 +31,11 @@ std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std:
 // Whether none of the sources of a planned shard changed after `time`, the time of a plan. If so, a
 // shard of that plan has the samples that the sources give now.
 bool UnchangedSince(const std::timespec& time, const ConversionInput& of, std::uint32_t shard);
+
+// Whether the position's source gives another sample now than `files` has, its planned shard. False
+// if the source cannot be read.
+bool HasChanged(const ConversionInput& of, SampleEncoder& encoder, const MadeFiles& files,
+                std::uint64_t position);
 
 struct ChangedSources {
   std::uint64_t compared = 0;  // sources that were converted again

@@ -118,6 +118,11 @@ void SourceCompiler::Run(const std::stop_token& stop) {
   setpriority(PRIO_PROCESS, 0, kLowest);
   std::string why;
   try {
+    if (input_.sources.store != nullptr) {
+      // The store's reading ahead serves one reader, and its requests end with one stop request.
+      own_.emplace(input_);
+      own_->sources.SetRoot(settings_.source.root, stop);
+    }
     LookForShards(stop);
     if (Claim(stop)) Compile(stop);
   } catch (const std::bad_alloc&) {
@@ -155,13 +160,7 @@ bool SourceCompiler::Claim(const std::stop_token& stop) {
 
 // As Convert(), for a source that is listed already.
 void SourceCompiler::Compile(const std::stop_token& stop) {
-  std::optional<ConversionInput> own;
-  if (input_.sources.store != nullptr) {
-    // The store's reading ahead serves one reader, and its requests end with one stop request.
-    own.emplace(input_);
-    own->sources.SetRoot(settings_.source.root, stop);
-  }
-  const ConversionInput& input = own ? *own : input_;
+  const ConversionInput& input = own_ ? *own_ : input_;
   const ConvertHooks hooks = {.on_progress = {}, .stop = stop};
   const bool resumes = folder_->plan().has_value();
   const std::timespec time =
@@ -178,7 +177,7 @@ void SourceCompiler::Compile(const std::stop_token& stop) {
   }
   conversion.on_shard = [this](const MadeShard& made) {
     RequireAsListed(made.origin.shard);
-    OpenShard(made.origin.shard);
+    OpenShard(made.origin.shard, false);
   };
   conversion.Run(Threads(), {});
   ConvertSummary summary = BeginSummary(input.sources);
@@ -205,14 +204,15 @@ bool SourceCompiler::LookForShards(const std::stop_token& stop) {
     std::error_code ignored;
     if (Opened(shard) == nullptr &&
         std::filesystem::exists(settings_.folder / ShardFileName(shard), ignored))
-      any |= OpenShard(shard);
+      any |= OpenShard(shard, true);
   }
   return any;
 }
 
 // Returns false if the shard is damaged, or is not made of the files that were listed. (Playing
-// such a file, or the conversion, says what is wrong.)
-bool SourceCompiler::OpenShard(std::uint32_t shard) {
+// such a file, or the conversion, says what is wrong.) `compare`: also false if the shard's first
+// sample is another one, as of a folder with the same names and sizes.
+bool SourceCompiler::OpenShard(std::uint32_t shard, bool compare) {
   // The plan's time is read before the shard: a process that advances it has first removed the
   // shards of files that were changed.
   struct stat plan {};
@@ -222,6 +222,10 @@ bool SourceCompiler::OpenShard(std::uint32_t shard) {
     files = OpenMadeShard(input_.plan, schema_, settings_.folder, shard);
     if (!files || !UnchangedSince(plan.st_mtim, input_, shard)) return false;
     RequireAsListed(shard);
+    const ConversionInput& input = own_ ? *own_ : input_;
+    SampleEncoder encoder(input.sources, input.options, input.schema, 0, 0);
+    if (compare && HasChanged(input, encoder, *files, shard * input.plan.shard_samples))
+      return false;
   } catch (const Error&) {
     return false;
   }

@@ -73,7 +73,7 @@ class SourceCompiler {
   bool Claim(const std::stop_token& stop);
   void Compile(const std::stop_token& stop);
   bool LookForShards(const std::stop_token& stop);
-  bool OpenShard(std::uint32_t shard);
+  bool OpenShard(std::uint32_t shard, bool compare);
   void RequireAsListed(std::uint32_t shard) const;
   std::shared_ptr<const MadeFiles> Opened(std::uint32_t shard);
   void Warn(const std::string& text) const;
@@ -87,6 +87,7 @@ class SourceCompiler {
   const std::shared_ptr<const ShardSchema> schema_;
   const Settings settings_;
   const pid_t process_;                  // that created this object; a fork of it has no thread_
+  std::optional<ConversionInput> own_;   // the thread's, if the sources lie in a store
   std::optional<DatasetFolder> folder_;  // empty while another process works in it
   Mutex mutex_;
   std::vector<Shard> shards_ GUARDED_BY(mutex_);
