@@ -129,13 +129,13 @@ void AwaitDataset(const fs::path& folder) {
   AwaitUnlocked(folder);
 }
 
-// The warnings of a source's thread.
+// The warnings of a source's thread, without the one that Raw() enlarges the pictures.
 class Warnings {
  public:
   std::function<void(const std::string&)> Hook() {
     return [this](const std::string& text) {
       const std::lock_guard lock(mutex_);
-      texts_.push_back(text);
+      if (text.find("were enlarged") == text.npos) texts_.push_back(text);
     };
   }
   std::vector<std::string> Texts() {
@@ -404,7 +404,7 @@ TEST_CASE("A shard that was made of other files is not played") {
     AwaitDataset(folder / "data");
     REQUIRE(EpochOf(supply) == batches);
     CHECK(FilesOf(folder / "data") == Converted(photos, folder / "converted"));
-    CHECK(warnings.Texts().empty());
+    CHECK_THAT(warnings.Await(), ContainsSubstring("every shard with a changed source was made"));
   }
   SECTION("changed since the source was listed") {
     PlayOptions listing = Raw();

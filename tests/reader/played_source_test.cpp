@@ -345,6 +345,27 @@ TEST_CASE("An index that exists is used as the list of samples until the index i
   CHECK(InPlace(photos, options).size() == 31);
 }
 
+TEST_CASE("A played source warns of what its conversion warns of, with and without an index") {
+  const TemporaryFolder folder;
+  const std::string dim = "P2 2 1 4095 0 1023\n";
+  for (const char* name : {"a.pgm", "b.pgm"})
+    WriteAt(folder / "scans" / name, AsBytes(dim));
+  ConvertOptions dry;
+  dry.run.dry_run = true;
+  const std::vector<std::string> expected = Convert(folder / "scans", folder / "data", dry).warnings;
+  REQUIRE(expected.size() == 1);
+  CHECK_THAT(expected[0], ContainsSubstring("less than a quarter of the range"));
+  std::vector<std::string> warnings;
+  PlayOptions options = Playing();
+  options.index = folder / "index";
+  options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  for (int start = 0; start < 2; ++start) {
+    warnings.clear();
+    InPlace(folder / "scans", options);
+    CHECK(warnings == expected);
+  }
+}
+
 TEST_CASE("An index of another source, of other options or with damage is refused") {
   const TemporaryFolder folder;
   const fs::path photos = WritePhotos(folder, 12);

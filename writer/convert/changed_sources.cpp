@@ -121,19 +121,21 @@ class Comparison {
   }
 
  private:
-  // A few positions of the shards that are made, evenly spaced.
+  // A few positions of the shards that are made, evenly spaced, whose sources can be examined.
   std::vector<std::uint64_t> Sample() const {
     constexpr std::uint64_t kSampled = 16;
     std::vector<std::uint64_t> positions;
     for (std::size_t shard = 0; shard < made_.size(); ++shard) {
-      if (!made_[shard] || !LiesHere(*made_[shard])) continue;
+      if (!made_[shard] || made_[shard]->parts.empty() || !LiesHere(*made_[shard])) continue;
       for (std::uint64_t s = 0; s < of_.plan.SamplesOf(shard); ++s)
         positions.push_back(shard * of_.plan.shard_samples + s);
     }
     const std::size_t step = std::max<std::size_t>(1, positions.size() / kSampled);
+    const SourceTimes times(of_.sources);
     std::vector<std::uint64_t> sampled;
-    for (std::size_t i = 0; i < positions.size(); i += step)
-      sampled.push_back(positions[i]);
+    for (std::size_t i = 0; i < positions.size(); i += step) {
+      if (times.Of(of_.order[positions[i]]) != kUnknown) sampled.push_back(positions[i]);
+    }
     return sampled;
   }
 

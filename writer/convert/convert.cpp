@@ -82,29 +82,6 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
       "the source to another dataset, and use `sluice merge`");
 }
 
-// The report of a dry run: what is planned, and estimates from the probed samples.
-void SummarizePlan(const ConversionInput& input, const Probe& probe, ConvertSummary& summary) {
-  const SourceList& sources = input.sources;
-  const Plan& plan = input.plan;
-  summary.samples = plan.samples;
-  summary.shards = plan.shards();
-  summary.bytes_out = plan.samples * probe.mean_bytes;
-  summary.class_counts.resize(sources.classes.size());
-  for (const Source& source : sources.sources) {
-    summary.bytes_in += source.bytes;
-    if (sources.labelled) ++summary.class_counts[static_cast<std::size_t>(source.label)];
-  }
-  summary.skipped.insert(summary.skipped.end(), probe.left_out.begin(), probe.left_out.end());
-  summary.truncated = probe.truncated;
-  const auto name = [&](const NotedPositions& noted, SomeImages& images) {
-    images.count = noted.count;
-    for (const std::uint64_t position : noted.first)
-      images.examples.push_back(sources.KeyForPeople(input.order[position]));
-  };
-  name(probe.turned, summary.turned);
-  name(probe.dim, summary.dim);
-}
-
 class Stages {
  public:
   Stages(const Schema* wanted, const ConvertSource& source, const ConvertOptions& options,
@@ -120,7 +97,7 @@ class Stages {
   }
 
   ConvertSummary DryRun() {
-    SummarizePlan(input_, Settle(), summary_);
+    SummarizeProbe(input_, Settle(), summary_);
     LookForDuplicates();
     AddSuspicions(input_.sources, options_, false, summary_);
     return Summary();
@@ -132,7 +109,7 @@ class Stages {
     if (folder.plan()) ResumePlan(*folder.plan(), (dataset / kPlanName).string(), input_.plan);
     const std::timespec time = PlanTime(folder);
     const Probe probe = Settle(folder.plan().has_value());
-    SummarizePlan(input_, probe, summary_);
+    SummarizeProbe(input_, probe, summary_);
     AddSuspicions(input_.sources, options_, false, summary_);
     if (std::filesystem::exists(dataset / kManifestName)) return Summary();
     // The plan is written last: a process that finds the plan also finds the list.

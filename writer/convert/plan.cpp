@@ -191,6 +191,11 @@ ConversionInput::ConversionInput(SourceList all_sources, const ConvertOptions& a
   order = ConvertOrder(plan.samples, options);
 }
 
+std::string AbsolutePlace(const std::filesystem::path& path) {
+  if (path.empty() || IsStoreUrl(path.native())) return path.native();
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
 Plan BeginPlan(const SourceList& sources, const ConvertOptions& options) {
   Plan plan;
   plan.samples = sources.sources.size();
@@ -343,11 +348,6 @@ struct FrameHead {
   std::uint64_t hash = 0;    // of the compressed bytes
 };
 
-std::string Absolute(const std::filesystem::path& path) {
-  if (path.empty() || IsStoreUrl(path.native())) return path.native();
-  return std::filesystem::absolute(path).lexically_normal().string();
-}
-
 // Writes the file in frames (kFrameBytes).
 class PlannedSourcesWriter {
  public:
@@ -372,7 +372,7 @@ class PlannedSourcesWriter {
   void Pass(const T&... values) {
     const auto pass = [this]<class V>(const V& value) {
       if constexpr (std::is_same_v<V, std::filesystem::path>)
-        Text(Absolute(value));
+        Text(AbsolutePlace(value));
       else if constexpr (std::is_same_v<V, std::string>)
         Text(value);
       else

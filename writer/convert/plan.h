@@ -85,6 +85,9 @@ std::string MadeJson(const Plan& plan);
 // Position in the dataset -> index of the source: permuted by the seed, or in key order.
 std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOptions& options);
 
+// The same place wherever a process runs: an absolute path; a URL as it is.
+std::string AbsolutePlace(const std::filesystem::path& path);
+
 inline constexpr const char* kPlannedSourcesName = "plan-sources.bin";
 
 // A plan's list of sources, in a file next to the plan: with it, workers convert their parts

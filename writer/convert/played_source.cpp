@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <mutex>
@@ -21,9 +20,9 @@
 #include <utility>
 
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <sluice/convert_option_list.h>
 #include <sluice/cpu.h>
 #include <sluice/error.h>
 #include <sluice/play_source.h>
@@ -37,10 +36,12 @@
 #include "format/disk/system_error.h"
 #include "format/parallel.h"
 #include "format/remote/object_store.h"
+#include "writer/convert/conversion.h"
 #include "writer/convert/options.h"
 #include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
 #include "writer/convert/probe.h"
+#include "writer/convert/report.h"
 #include "writer/convert/sample_encoder.h"
 #include "writer/convert/source_compiler.h"
 #include "writer/source/images/image_kinds.h"
@@ -68,18 +69,10 @@ ConvertOptions ConversionOf(const PlayOptions& options) {
   return convert;
 }
 
-// The number of the file's inode, which changes if another file takes its name; 0 if the file
-// cannot be examined.
-std::uint64_t InodeOf(const std::filesystem::path& file) {
-  struct stat info {};
-  return stat(file.c_str(), &info) == 0 ? info.st_ino : 0;
-}
-
 // When a file was last written to, in nanoseconds since 1970; 0 if it cannot be examined.
 std::int64_t WrittenAt(const std::filesystem::path& file) {
-  struct stat info {};
-  if (stat(file.c_str(), &info) != 0) return 0;
-  return info.st_mtim.tv_sec * kSecond + info.st_mtim.tv_nsec;
+  const FileState state = StateOf(file);
+  return state.seconds * kSecond + state.nanoseconds;
 }
 
 // The latest time of the files that the source's sample is made of; 0 if the sources lie in
@@ -245,76 +238,45 @@ std::vector<ManifestValues> SurveyValues(const SourceList& list, const Schema& s
 
 // --- The index ----------------------------------------------------------------------------------
 
-// Collects what a list of samples depends on besides the sources themselves: all members of a
-// ConvertSource.
-class SourceWords {
- public:
-  explicit SourceWords(const ConvertSource& source) {
-    Add(source.kind, Absolute(source.root), Absolute(source.table), source.upright.has_value(),
-        source.upright.value_or(false), source.follow_links, Absolute(source.mask_folder));
-    for (const std::string& path : source.paths)
-      Add(path);
-    Add("archives");
-    for (const std::filesystem::path& archive : source.archives)
-      Add(Absolute(archive));
-    const RowOptions& rows = source.rows;
-    Add("rows", rows.path_column, rows.group);
-    for (const Column& column : rows.columns) {
-      Add(column.column, column.type, column.field, column.boxes, column.relative, column.at_spaces,
-          column.classes.size());
-      for (const std::string& name : column.classes)
-        Add(name);
-    }
-    const LabelFiles& files = source.label_files;
-    Add("labels", files.format, Absolute(files.path), files.parts.boxes, files.parts.masks,
-        files.parts.keypoints, files.parts.captions);
-    const LabelOptions& label = source.label;
-    Add(label.store, label.folders, label.numbers, Absolute(label.classes_of));
-    for (const std::string& name : label.classes)
-      Add(name);
-    // Bits, so that the text has all digits.
-    for (const double end : {source.split.begin, source.split.end})
-      Add(std::bit_cast<std::uint64_t>(end));
-    Add(source.split.seed, source.split.by);
+// What a list of samples depends on besides the files: all members of a ConvertSource.
+template <class T>
+json WordsOfSource(const T& value) {
+  if constexpr (option_list::HasOptions<T>) {
+    json words;
+    option_list::ForEachMember<T>(
+        [&](const auto& option) { words[option.name] = WordsOfSource(value.*option.member); });
+    return words;
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    return EscapeBytes(AbsolutePlace(value));
+  } else if constexpr (std::is_convertible_v<T, std::string_view>) {
+    return EscapeBytes(value);
+  } else if constexpr (std::is_enum_v<T>) {
+    return static_cast<int>(value);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return value;
+  } else if constexpr (requires { value.has_value(); }) {
+    return value ? WordsOfSource(*value) : json();
+  } else {
+    json words = json::array();
+    for (const auto& one : value)
+      words.push_back(WordsOfSource(one));
+    return words;
   }
-  std::string Digest() const { return ToHex(Hash128(AsBytes(text_))); }
+}
 
- private:
-  static std::string Absolute(const std::filesystem::path& path) {
-    if (path.empty() || IsStoreUrl(path.native())) return path.native();
-    return std::filesystem::absolute(path).lexically_normal().string();
-  }
-  template <class... T>
-  void Add(const T&... values) {
-    const auto add = [this]<class V>(const V& value) {
-      if constexpr (std::is_enum_v<V>)
-        text_ += std::to_string(static_cast<int>(value));
-      else if constexpr (std::is_arithmetic_v<V>)
-        text_ += std::to_string(value);
-      else
-        text_ += std::to_string(std::string_view(value).size()).append(":").append(value);
-      text_ += '\n';
-    };
-    (add(values), ...);
-  }
+std::string DigestOf(const json& words) {
+  return ToHex(Hash128(AsBytes(words.dump())));
+}
 
-  std::string text_;
-};
-
-// What the whole list was made of: [name, time, bytes, inode] of each file, and [name, digest] of a
-// folder of label files and of the classes of another dataset. A changed entry makes an index
-// invalid.
+// What the whole list was made of: [name, state] of each file, and [name, digest] of a folder of
+// label files and of the classes of another dataset. A changed entry makes an index invalid.
 json FilesOf(const ConvertSource& source, const std::stop_token& stop) {
   json files = json::array();
   std::vector<std::filesystem::path> paths = source.archives;
   if (source.kind == ConvertSource::Kind::kTable) paths.push_back(source.table);
   if (source.kind == ConvertSource::Kind::kAnnotations) paths.push_back(source.label_files.path);
-  for (const std::filesystem::path& path : paths) {
-    std::error_code ignored;
-    const bool file = std::filesystem::is_regular_file(path, ignored);
-    const std::uintmax_t bytes = file ? std::filesystem::file_size(path, ignored) : 0;
-    files.push_back({EscapeBytes(path.native()), WrittenAt(path), bytes, InodeOf(path)});
-  }
+  for (const std::filesystem::path& path : paths)
+    files.push_back({EscapeBytes(path.native()), StateOf(path).Words()});
   // A folder's own time does not tell that a file in it was written to.
   std::error_code ignored;
   if (source.kind == ConvertSource::Kind::kAnnotations &&
@@ -325,8 +287,8 @@ json FilesOf(const ConvertSource& source, const std::stop_token& stop) {
   }
   if (const std::filesystem::path& dataset = source.label.classes_of; !dataset.empty()) {
     const std::vector<std::string> classes = ClassesOfDataset(dataset, stop);
-    files.push_back({"the classes of " + EscapeBytes(ShownPath(dataset.native())),
-                     ToHex(Hash128(AsBytes(json(classes).dump())))});
+    files.push_back(
+        {"the classes of " + EscapeBytes(ShownPath(dataset.native())), DigestOf(json(classes))});
   }
   return files;
 }
@@ -774,7 +736,7 @@ std::shared_ptr<SampleSupply> FromIndex(const ConvertSource& source, const PlayO
   };
   const json head = json::parse(index.head, nullptr, false);
   try {
-    if (head.at("source") != SourceWords(source).Digest())
+    if (head.at("source") != DigestOf(WordsOfSource(source)))
       refuse(ErrorCode::kExists, "is the index of another source, or was made with other options");
     const json now = FilesOf(source, stop);
     for (std::size_t i = 0; i < now.size(); ++i) {
@@ -827,9 +789,14 @@ std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source, const Play
   ConversionInput input(std::move(list), convert);
   const Probe probe = ProbeSizes(input, threads, stop);
   Settle(probe, input);
+  // What a dry run of the conversion warns of.
+  ConvertSummary summary = BeginSummary(input.sources);
+  SummarizeProbe(input, probe, summary);
+  AddSuspicions(input.sources, convert, false, summary);
+  input.sources.warnings = std::move(summary.warnings);
   std::vector<ManifestImages> images = SurveyImages(input, probe, threads, options, stop);
   if (!options.index.empty()) {
-    const json head = {{"source", SourceWords(source).Digest()},
+    const json head = {{"source", DigestOf(WordsOfSource(source))},
                        {"files", files},
                        {"plan", PlanToJson(input.plan)},
                        {"images", ImagesToJson(images)}};

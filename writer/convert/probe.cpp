@@ -64,4 +64,26 @@ Probe ProbeSizes(const ConversionInput& input, unsigned threads, const std::stop
   return probe;
 }
 
+void SummarizeProbe(const ConversionInput& input, const Probe& probe, ConvertSummary& summary) {
+  const SourceList& sources = input.sources;
+  const Plan& plan = input.plan;
+  summary.samples = plan.samples;
+  summary.shards = plan.shards();
+  summary.bytes_out = plan.samples * probe.mean_bytes;
+  summary.class_counts.resize(sources.classes.size());
+  for (const Source& source : sources.sources) {
+    summary.bytes_in += source.bytes;
+    if (sources.labelled) ++summary.class_counts[static_cast<std::size_t>(source.label)];
+  }
+  summary.skipped.insert(summary.skipped.end(), probe.left_out.begin(), probe.left_out.end());
+  summary.truncated = probe.truncated;
+  const auto name = [&](const NotedPositions& noted, SomeImages& images) {
+    images.count = noted.count;
+    for (const std::uint64_t position : noted.first)
+      images.examples.push_back(sources.KeyForPeople(input.order[position]));
+  };
+  name(probe.turned, summary.turned);
+  name(probe.dim, summary.dim);
+}
+
 }  // namespace sluice

@@ -30,4 +30,7 @@ struct Probe {
 // outcomes. The result is the same for any number of threads, except for which outcomes are kept.
 Probe ProbeSizes(const ConversionInput& input, unsigned threads, const std::stop_token& stop);
 
+// Adds to the summary of a dry run what is planned, and estimates from the probed samples.
+void SummarizeProbe(const ConversionInput& input, const Probe& probe, ConvertSummary& summary);
+
 }  // namespace sluice

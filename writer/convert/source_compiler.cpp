@@ -183,6 +183,9 @@ void SourceCompiler::Compile(const std::stop_token& stop) {
   ConvertSummary summary = BeginSummary(input.sources);
   conversion.Finish(summary);
   RemovePlanned(settings_.folder);
+  const std::vector<std::string>& said = input.sources.warnings;
+  for (const std::string& warning : summary.warnings)
+    if (std::find(said.begin(), said.end(), warning) == said.end()) Warn(warning);
 }
 
 void SourceCompiler::RequireAsListed(std::uint32_t shard) const {

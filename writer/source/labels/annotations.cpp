@@ -12,7 +12,6 @@
 #include <set>
 
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 #include <sluice/convert.h>
 #include <sluice/error.h>
@@ -334,16 +333,7 @@ std::string DigestOfLabelFiles(const ConvertSource& source, const std::stop_toke
   const bool yolo = source.label_files.format == AnnotationFormat::kYolo;
   Id128 digest;
   const auto add = [&digest](const std::filesystem::path& file) {
-    struct stat info {};
-    std::string line = ToHex(digest) + file.native();
-    if (stat(file.c_str(), &info) == 0) {
-      for (const auto number :
-           {static_cast<std::int64_t>(info.st_size), static_cast<std::int64_t>(info.st_mtim.tv_sec),
-            static_cast<std::int64_t>(info.st_mtim.tv_nsec),
-            static_cast<std::int64_t>(info.st_ino)}) {
-        line += '\n' + std::to_string(number);
-      }
-    }
+    const std::string line = ToHex(digest) + file.native() + '\n' + StateOf(file).Words();
     digest = Hash128(AsBytes(line));
   };
   for (const WalkedFile& file : WalkFolder(folder, {source.follow_links}, stop).files) {

@@ -52,12 +52,6 @@ FileState StateIn(const struct stat& info) {
           static_cast<std::uint64_t>(info.st_size), info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
 }
 
-// All zeros if the file cannot be examined; opening it says why.
-FileState StateOf(const std::filesystem::path& file) {
-  struct stat info {};
-  return stat(file.c_str(), &info) == 0 ? StateIn(info) : FileState{};
-}
-
 // Reads a run of an archive. Takes memory only for bytes that are there: a plan may claim more.
 void ReadRun(const SourceList& list, std::size_t archive, std::uint64_t offset, std::uint64_t bytes,
              std::vector<std::byte>& content) {
@@ -236,6 +230,18 @@ bool IsDrawn(Feed feed) noexcept {
 bool SourceList::HasDrawn() const noexcept {
   return std::any_of(fields.begin(), fields.end(),
                      [](const SourceField& field) { return IsDrawn(field.feed); });
+}
+
+std::string FileState::Words() const {
+  std::string words = std::to_string(inode);
+  for (const auto number : {static_cast<std::int64_t>(bytes), seconds, nanoseconds})
+    words += ' ' + std::to_string(number);
+  return words;
+}
+
+FileState StateOf(const std::filesystem::path& file) {
+  struct stat info {};
+  return stat(file.c_str(), &info) == 0 ? StateIn(info) : FileState{};
 }
 
 bool SourceList::HasDrawn(std::size_t source) const {
