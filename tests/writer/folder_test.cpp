@@ -258,6 +258,20 @@ TEST_CASE("label.classes_of gives a source the class numbers of another dataset"
   CHECK(CodeOf([&] { Convert(source, folders.path() / "more"); }) == ErrorCode::kInvalidArgument);
 }
 
+TEST_CASE("a part of a split that lacks a class of another part gives a warning") {
+  const ClassFolders folders;
+  for (const char* key : {"train/ant/1.jpg", "train/bee/1.jpg", "train/cow/1.jpg", "val/ant/1.jpg",
+                          "val/cow/1.jpg", "other/dog/1.jpg"})
+    folders.Add(key);
+  ConvertSource part = folders.source / "val";
+  CHECK(WarningWith(Convert(part, folders.path() / "val"), "--classes-of")
+            .starts_with("train/ next to this folder has the class bee, which is missing here"));
+  part.label.classes = {"ant", "bee", "cow"};
+  CHECK(WarningWith(Convert(part, folders.path() / "named"), "next to").empty());
+  const ConvertSource whole = folders.source / "train";
+  CHECK(WarningWith(Convert(whole, folders.path() / "train"), "next to").empty());
+}
+
 TEST_CASE("label.classes_of refuses a dataset without classes") {
   const ClassFolders folders;
   folders.Add("1.jpg");

@@ -126,6 +126,12 @@ Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLa
   return layout;
 }
 
+// The folder as an absolute path that ends with its name.
+std::filesystem::path NamedFolder(const std::filesystem::path& folder) {
+  const std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
 // Whether the layout has a single top folder that may hold the classes instead of being one: an
 // image lies deeper in it, and the caller has not named it as a class. (If an image also lies
 // directly in it, ListOf() still takes it as a class.)
@@ -139,9 +145,7 @@ bool HasOuterFolder(const ConvertSource& source, const SourceList& list, const L
     return false;
   // A folder that is named like a part of a split is refused later, unless the source itself has
   // the same name (as in train/train).
-  const std::filesystem::path root = std::filesystem::absolute(list.root).lexically_normal();
-  const std::filesystem::path named = root.has_filename() ? root : root.parent_path();
-  return !IsSplitName(name) || named.filename() == name;
+  return !IsSplitName(name) || NamedFolder(list.root).filename() == name;
 }
 
 constexpr const char* kChoices =
@@ -279,6 +283,39 @@ void WarnOfBackslashes(SourceList& list) {
       "`unzip` or `7z x`, which keep the folders, because the folders are the classes");
 }
 
+// Warns if another part of the same split, as train/ next to val/, has classes that are missing
+// here. One class then has different numbers in the two, unless both get the same list.
+void WarnOfOtherParts(const ConvertSource& source, SourceList& list) {
+  if (!list.labelled || list.store != nullptr || source.label.numbers ||
+      !source.label.classes.empty())
+    return;
+  const std::filesystem::path root = NamedFolder(list.root);
+  if (!IsSplitName(root.filename().string())) return;
+  const std::set<std::string> here(list.classes.begin(), list.classes.end());
+  std::map<std::string, std::string> lacking;  // part -> its first class that is missing here
+  std::error_code ignored;
+  for (const auto& part : std::filesystem::directory_iterator(root.parent_path(), ignored)) {
+    const std::string name = part.path().filename().string();
+    if (name == root.filename() || !IsSplitName(name)) continue;
+    std::set<std::string> classes;
+    for (const auto& folder : std::filesystem::directory_iterator(part.path(), ignored)) {
+      const std::string of = ToUtf8(folder.path().filename().string());
+      if (!of.starts_with('.') && folder.is_directory(ignored)) classes.insert(of);
+    }
+    std::vector<std::string> missing;
+    std::set_difference(classes.begin(), classes.end(), here.begin(), here.end(),
+                        std::back_inserter(missing));
+    if (!missing.empty() && missing.size() < classes.size()) lacking[name] = missing.front();
+  }
+  if (lacking.empty()) return;
+  const auto& [name, missing] = *lacking.begin();
+  list.warnings.push_back(
+      ToUtf8(name) + "/ next to this folder has the class " + missing +
+      ", which is missing here, so classes have other numbers here than there; take the classes "
+      "from one of them with --classes-of (label.classes_of), or convert both with "
+      "--split-folders");
+}
+
 SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree, unsigned threads,
                   const ConvertHooks& hooks) {
   std::vector<Look> looks(tree.files.size());
@@ -328,6 +365,7 @@ SourceList ScanFolder(const ConvertSource& source, unsigned threads, const Conve
                         ? list.store->List()
                         : WalkFolder(source.root, {source.follow_links}, hooks.stop);
   list = ListOf(source, std::move(list), std::move(tree), threads, hooks);
+  WarnOfOtherParts(source, list);
   SortBy(list.sources, &Source::key);
   return list;
 }
