@@ -18,9 +18,11 @@
 
 #include <sluice/convert.h>
 #include <sluice/convert_steps.h>
+#include <sluice/copy.h>
 #include <sluice/error.h>
 #include <sluice/loader.h>
 #include <sluice/play_source.h>
+#include <sluice/verify.h>
 
 #include "format/disk/file.h"
 #include "format/disk/manifest.h"
@@ -243,6 +245,36 @@ TEST_CASE("A picture replaced in its bucket by one of the same size is noticed b
   CHECK_THAT(error->sentence(), ContainsSubstring("1 source changed, such as b.ppm,"));
   bucket->Set("p/b.ppm", ppm('b'));
   CHECK(convert().samples == 3);
+}
+
+TEST_CASE("Of two datasets that are copied to one URL at the same time, one is refused") {
+  const TemporaryFolder folder;
+  Convert(WritePictures(folder / "pictures"), folder / "a", SmallShards());
+  ConvertOptions smaller = SmallShards();
+  smaller.geometry.max_side = 20;
+  Convert(folder / "pictures", folder / "b", smaller);
+  Bucket bucket;
+  const auto copy_b = [&] { CopyDataset(folder / "b", "s3://bkt/x"); };
+  CopyOptions options;
+  std::optional<Error> meanwhile;
+  options.on_progress = [&](std::uint64_t, std::uint64_t) { meanwhile = ErrorOf(copy_b); };
+  CopyDataset(folder / "a", "s3://bkt/x", options);
+  REQUIRE(meanwhile);
+  CHECK(meanwhile->code() == ErrorCode::kExists);
+  CHECK_THAT(meanwhile->sentence(), ContainsSubstring("another dataset is being copied there"));
+  CHECK(VerifyDataset("s3://bkt/x").faults.empty());
+  CHECK_FALSE(bucket->Content("x/sluice-copy.txt"));
+  CHECK_THAT(ErrorOf(copy_b)->sentence(), ContainsSubstring("holds another dataset already"));
+
+  // A copy that was stopped keeps its place, and is resumed by the same call.
+  std::stop_source stop;
+  options.stop = stop.get_token();
+  options.on_progress = [&](std::uint64_t, std::uint64_t) { stop.request_stop(); };
+  CHECK(CodeOf([&] { CopyDataset(folder / "a", "s3://bkt/y", options); }) == ErrorCode::kState);
+  CHECK_THAT(ErrorOf([&] { CopyDataset(folder / "b", "s3://bkt/y"); })->sentence(),
+             ContainsSubstring("remove the object sluice-copy.txt there"));
+  CopyDataset(folder / "a", "s3://bkt/y");
+  CHECK(VerifyDataset("s3://bkt/y").faults.empty());
 }
 
 TEST_CASE("A picture that is removed during its conversion is left out, and no other is") {

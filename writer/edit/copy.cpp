@@ -3,6 +3,9 @@
 // Shards come first and the manifest last, so that a copy that was stopped is not a dataset yet,
 // and the same call resumes it. Each shard is compared with its checksums before it is copied. If a
 // shard is at the target already, every byte of it is read there; a sound shard is left alone.
+//
+// A folder is locked meanwhile. In a store, an object says which dataset is being copied there:
+// shards of two datasets have the same names, and one copy would put its own over the other's.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -20,8 +23,10 @@ namespace sluice {
 
 namespace {
 
-// Locks a folder. A URL needs no lock: two calls may copy to it at once, since each object is
-// written whole.
+// In a store, the object that claims the place. Its content is the dataset's id.
+constexpr const char* kClaimName = "sluice-copy.txt";
+
+// Locks a folder. At a URL, see kClaimName.
 FileHandle LockOf(const std::filesystem::path& target) {
   if (IsStoreUrl(target.string())) return FileHandle();
   CreateFolder(target);
@@ -65,13 +70,42 @@ class Copying {
 
  private:
   CopyReport CopyAll() {
-    const bool finished = TargetIsFinished();
-    if (!finished) RequireShards(source_, options_.stop);
+    bool finished = TargetIsFinished();
+    if (!finished) {
+      RequireShards(source_, options_.stop);
+      Claim();
+      // Another copy may have put its manifest, and removed its claim, before this claim was made.
+      try {
+        finished = TargetIsFinished();
+      } catch (const Error&) {
+        target_->Remove(kClaimName);
+        throw;
+      }
+    }
     ParallelFor(std::max(options_.threads, 1U), source_.manifest.shards.size(), options_.stop,
                 [this](unsigned, std::size_t shard) { CopyShard(shard); });
     if (options_.stop.stop_requested()) throw Stopped();
     if (!finished) PutManifest();
+    if (claimed_) target_->Remove(kClaimName);
     return report_;
+  }
+  // Claims the place in a store, unless a call that copies the same dataset has done so: they may
+  // work together, since each object is written whole. Throws Error(kExists).
+  void Claim() {
+    if (lock_) return;
+    const std::string id = ToHex(source_.id);
+    try {
+      target_->Put(kClaimName, AsBytes(id), true);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kExists) throw;
+      if (AsText(target_->Get(kClaimName, kMaxManifestBytes)) != id) {
+        throw Error(ErrorCode::kExists, target_->url(),
+                    "another dataset is being copied there, or a copy of it was stopped; choose "
+                    "another place (or, if no such copy runs, remove the object " +
+                        std::string(kClaimName) + " there)");
+      }
+    }
+    claimed_ = true;
   }
   // Uploads the manifest, unless another call that copies the same dataset has done so.
   void PutManifest() {
@@ -187,6 +221,7 @@ class Copying {
   // Null if the target's shards are files that can be mapped.
   const std::shared_ptr<RemoteShards> target_shards_;
   const std::shared_ptr<const ShardSchema> schema_;
+  bool claimed_ = false;
   std::mutex mutex_;  // guards what follows
   CopyReport report_;
   std::uint64_t done_ = 0;
