@@ -21,8 +21,8 @@ constexpr Words4 Philox(std::uint64_t key, Words4 counter) noexcept {
 }
 
 // The purpose of a stream of draws. It is part of every counter, so that streams never share
-// numbers. Orders and conversions depend on the values below as if they were on disk: a value is
-// never changed or used for another purpose.
+// numbers. Orders, transforms and conversions depend on the values below as if they were on disk: a
+// value is never changed or used for another purpose.
 enum class Purpose : std::uint32_t {
   kConvertOrder = 1,     // the permutation of the samples at conversion
   kBlockOrder = 2,       // reader: the permutation of blocks

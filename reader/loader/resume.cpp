@@ -68,6 +68,14 @@ class Reading {
     if (!number) RefusePoint("\"" + std::string(name) + "\" is not a number");
     return *number;
   }
+  // A version whose word is there only if it is not 1.
+  std::uint32_t LaterVersion(std::string_view name) {
+    if (AtEnd() || words_[next_].substr(0, words_[next_].find('=')) != name) return 1;
+    const std::uint64_t version = Number(name);
+    if (version < 2 || version > UINT32_MAX)
+      RefusePoint("\"" + std::string(name) + "\" is out of range");
+    return static_cast<std::uint32_t>(version);
+  }
   bool AtEnd() const noexcept { return next_ == words_.size(); }
 
  private:
@@ -85,6 +93,7 @@ std::string ResumePoint::Text() const {
       " shard_ranks=" + std::to_string(shard_ranks) + " list=" + (list.empty() ? "-" : list) +
       " epoch=" + std::to_string(epoch) + " position=" + std::to_string(position);
   if (views_version != 1) text += " views=" + std::to_string(views_version);
+  if (draws_version != 1) text += " draws=" + std::to_string(draws_version);
   return text + " check=" + CheckOf(text);
 }
 
@@ -115,11 +124,8 @@ ResumePoint ResumePoint::Parse(std::string_view text) {
   if (point.list == "-") point.list.clear();
   point.epoch = words.Number("epoch");
   point.position = words.Number("position");
-  if (!words.AtEnd()) {
-    const std::uint64_t views = words.Number("views");
-    if (views < 2 || views > UINT32_MAX) RefusePoint("\"views\" is out of range");
-    point.views_version = static_cast<std::uint32_t>(views);
-  }
+  point.views_version = words.LaterVersion("views");
+  point.draws_version = words.LaterVersion("draws");
   if (!words.AtEnd()) RefusePoint("there is text after its end");
   return point;
 }
@@ -151,6 +157,7 @@ ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options) {
   if (options.ranks.by_shards) start.shard_ranks = options.ranks.world_size;
   start.list = options.order.batches ? "batches" : options.order.samples.digest();
   start.views_version = ViewsVersionOf(options);
+  start.draws_version = kDrawsVersion;
   return start;
 }
 
@@ -167,6 +174,13 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
                  std::to_string(point.order_version) + ", and this one has version " +
                  std::to_string(start.order_version) +
                  "; use that version of Sluice, or start the epoch anew");
+  }
+  if (point.draws_version != start.draws_version) {
+    RefuseResume(
+        "was saved by a version of Sluice whose transforms draw random numbers by version " +
+        std::to_string(point.draws_version) + ", and this one draws them by version " +
+        std::to_string(start.draws_version) +
+        "; use that version of Sluice, or start the epoch anew");
   }
   if (point.views_version > kViewsVersion) {
     RefuseResume("was saved by a version of Sluice whose views have version " +

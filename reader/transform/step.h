@@ -9,6 +9,8 @@
 //   reader/include/sluice/pixel_transform.h  or the header of its kind
 //   reader/python/binding/steps.cpp
 //   reader/TRANSFORMS.md                  its table, its probability, torchvision's name
+//   reader/DRAWS.md                       the number of its kind, and its draws
+//   tests/reader/draws_by_document.py     its draws; makes draws_by_document.inc
 //   tests/reader/step_declarations_test.cpp
 //   tests/reader/parse_pipeline_test.cpp  its numbers as text
 //   tests/reader/preprocess_test.cpp      and as JSON
@@ -165,7 +167,8 @@ enum class StepKind : std::uint8_t {
 // kName: the type's name. kText: the text form: its name, and the parameters that follow, in
 // brackets if they may be left out. kDraws: part of every draw's counter, never to be changed.
 // kRuns: where it runs, for Loader::Describe(). List(step, list): its parameters. Then its program,
-// by its kind (frame.h, PixelStep below).
+// by its kind (frame.h, PixelStep below). What an existing step draws never changes:
+// reader/DRAWS.md specifies it, and kDrawsVersion (sluice/version.h) is part of every state.
 template <class Step>
 struct StepOf;
 

@@ -134,6 +134,9 @@ TEST_CASE("A state that does not fit the dataset or the options is refused, with
       dataset, [](LoaderOptions& o) { o.batch_size = 20; }, "batch_size");
   refused(
       dataset, [](LoaderOptions& o) { o.resume_from->order_version = 2; }, "version");
+  refused(
+      dataset, [](LoaderOptions& o) { o.resume_from->draws_version = 2; },
+      "draw random numbers by version 2");
   for (const std::uint64_t beyond : {500U, 510U, 4'000'000'000U}) {
     refused(
         dataset, [beyond](LoaderOptions& o) { o.resume_from->position = beyond; }, "of 500");
@@ -196,6 +199,19 @@ TEST_CASE("A state's text is one line and parses back to the same value") {
   REQUIRE_THAT(text, ContainsSubstring(" epoch=41 position=123456789012 "));
   REQUIRE(ResumePoint::Parse(text) == point);
   REQUIRE(ResumePoint::Parse(text + "\r\n") == point);
+}
+
+TEST_CASE("A state's text names the version of the draws, unless that is the first") {
+  const std::string first = SomePoint().Text();
+  CHECK_THAT(first, !ContainsSubstring(" draws="));
+  CHECK(ResumePoint::Parse(first).draws_version == 1);
+  for (const std::uint32_t views : {1U, 2U}) {
+    ResumePoint later = SomePoint();
+    later.views_version = views;
+    later.draws_version = 2;
+    CHECK_THAT(later.Text(), ContainsSubstring(" draws=2 check="));
+    CHECK(ResumePoint::Parse(later.Text()) == later);
+  }
 }
 
 TEST_CASE("A state's text that was truncated or changed anywhere is refused") {

@@ -171,7 +171,7 @@ nav = [
     {"Concepts": take("reader/CONCEPTS.md", ("reader/README.md", "The loader"), ("writer/README.md", "Converting"),
                       "reader/TRANSFORMS.md", "reader/GPU.md", ("format/remote/README.md", "Datasets at URLs"),
                       "format/remote/")},
-    {"Reference": reference + take("tools/ENVIRONMENT.md", "format/FORMAT.md", "reader/ORDER.md",
+    {"Reference": reference + take("tools/ENVIRONMENT.md", "format/FORMAT.md", "reader/ORDER.md", "reader/DRAWS.md",
                                    ("bench/report/SCHEMA.md", "JSON of sluice-bench"))},
     {"Performance": take("bench/PERFORMANCE.md", ("bench/README.md", "How to measure"), "bench/MEASURED.md",
                          "bench/")},

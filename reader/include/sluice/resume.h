@@ -45,6 +45,9 @@ struct ResumePoint {
   // loader that resumes makes views as the version of its point says. 1 without views, and in
   // points saved by a Sluice that knew no other version.
   std::uint32_t views_version = 1;
+  // The version of the transforms' random draws in reader/DRAWS.md (kDrawsVersion). A Loader
+  // refuses a point of another version. 1 in points whose text does not name it.
+  std::uint32_t draws_version = 1;
 
   // One line of printable ASCII without quotation marks, with a check value at its end.
   std::string Text() const;
