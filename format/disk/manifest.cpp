@@ -239,12 +239,19 @@ struct Malformed {
   std::string what;
 };
 
-// A non-negative integer member; anything else is malformed.
-std::uint64_t Unsigned(const json& value, std::uint64_t limit) {
+// A whole number from 0 to `limit`, of the member with that name; anything else is malformed. `of`:
+// the file of the shard that the member describes, if it does.
+std::uint64_t Unsigned(const json& value, const char* member, std::uint64_t limit,
+                       const std::string& of = {}) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > limit) {
-    throw Malformed{"a number is out of range"};
+    throw Malformed{"\"" + std::string(member) + "\"" + (of.empty() ? of : " of " + of) +
+                    " is not a whole number from 0 to " + std::to_string(limit)};
   }
   return value.get<std::uint64_t>();
+}
+std::uint64_t UnsignedIn(const json& in, const char* member, std::uint64_t limit,
+                         const std::string& of = {}) {
+  return Unsigned(in.at(member), member, limit, of);
 }
 
 // A member that is a list. Checked because iterating over an object would give its members.
@@ -254,21 +261,24 @@ const json& List(const json& in, const char* member) {
   return list;
 }
 
-void RangeFromJson(const json& in, std::uint64_t limit, std::uint32_t& low, std::uint32_t& high) {
-  if (!in.is_array() || in.size() != 2) throw Malformed{"a range does not have two ends"};
-  low = static_cast<std::uint32_t>(Unsigned(in.at(0), limit));
-  high = static_cast<std::uint32_t>(Unsigned(in.at(1), limit));
-  if (low > high) throw Malformed{"a range ends before it begins"};
+void RangeFromJson(const json& in, const char* member, std::uint64_t limit, std::uint32_t& low,
+                   std::uint32_t& high) {
+  const json& range = in.at(member);
+  const std::string named = "\"" + std::string(member) + "\" ";
+  if (!range.is_array() || range.size() != 2) throw Malformed{named + "does not have two ends"};
+  low = static_cast<std::uint32_t>(Unsigned(range.at(0), member, limit));
+  high = static_cast<std::uint32_t>(Unsigned(range.at(1), member, limit));
+  if (low > high) throw Malformed{named + "ends before it begins"};
 }
 
 ManifestImages ImagesFromJson(const json& in) {
   ManifestImages images;
-  images.present = Unsigned(in.at("present"), kMaxSamples);
-  images.payload_bytes = Unsigned(in.at("payload_bytes"), UINT64_MAX);
-  images.max_payload_bytes = Unsigned(in.at("max_payload_bytes"), kMaxPayloadBytes);
-  RangeFromJson(in.at("width"), kMaxImageSide, images.min_width, images.max_width);
-  RangeFromJson(in.at("height"), kMaxImageSide, images.min_height, images.max_height);
-  RangeFromJson(in.at("channels"), 4, images.min_channels, images.max_channels);
+  images.present = UnsignedIn(in, "present", kMaxSamples);
+  images.payload_bytes = UnsignedIn(in, "payload_bytes", UINT64_MAX);
+  images.max_payload_bytes = UnsignedIn(in, "max_payload_bytes", kMaxPayloadBytes);
+  RangeFromJson(in, "width", kMaxImageSide, images.min_width, images.max_width);
+  RangeFromJson(in, "height", kMaxImageSide, images.min_height, images.max_height);
+  RangeFromJson(in, "channels", 4, images.min_channels, images.max_channels);
   const auto type = in.at("pixel_type").get<std::string>();
   if (type != "uint8" && type != "uint16") throw Malformed{"an unknown pixel type"};
   images.pixel_type = type == "uint8" ? 0 : 1;
@@ -276,8 +286,8 @@ ManifestImages ImagesFromJson(const json& in) {
 }
 
 ManifestValues ValuesFromJson(const json& in) {
-  return {Unsigned(in.at("present"), kMaxSamples), Unsigned(in.at("bytes"), UINT64_MAX),
-          Unsigned(in.at("max_bytes"), kMaxInflatedBytes)};
+  return {UnsignedIn(in, "present", kMaxSamples), UnsignedIn(in, "bytes", UINT64_MAX),
+          UnsignedIn(in, "max_bytes", kMaxInflatedBytes)};
 }
 
 json ShardToJson(const ManifestShard& shard) {
@@ -289,9 +299,12 @@ json ShardToJson(const ManifestShard& shard) {
   return out;
 }
 
-Id128 IdFromJson(const json& in) {
+Id128 IdFromJson(const json& in, const char* member, const std::string& of) {
   Id128 id;
-  if (!FromHex(in.get<std::string>(), id)) throw Malformed{"an id is malformed"};
+  if (!FromHex(in.at(member).get<std::string>(), id)) {
+    throw Malformed{"\"" + std::string(member) + "\" of " + of +
+                    " is not 32 lower-case hexadecimal digits"};
+  }
   return id;
 }
 
@@ -303,13 +316,13 @@ ManifestShard ShardFromJson(const json& in) {
       shard.file.find('/') != std::string::npos || shard.file.find('\0') != std::string::npos) {
     throw Malformed{"a shard's file name is not a plain name"};
   }
-  shard.id = IdFromJson(in.at("id"));
-  shard.digest = IdFromJson(in.at("digest"));
-  shard.samples = Unsigned(in.at("samples"), kMaxShardBytes);
-  shard.blocks = Unsigned(in.at("blocks"), kMaxShardBytes);
+  shard.id = IdFromJson(in, "id", shard.file);
+  shard.digest = IdFromJson(in, "digest", shard.file);
+  shard.samples = UnsignedIn(in, "samples", kMaxShardBytes, shard.file);
+  shard.blocks = UnsignedIn(in, "blocks", kMaxShardBytes, shard.file);
   shard.block_samples =
-      static_cast<std::uint32_t>(Unsigned(in.at("block_samples"), kMaxBlockSamples));
-  shard.bytes = Unsigned(in.at("bytes"), kMaxShardBytes);
+      static_cast<std::uint32_t>(UnsignedIn(in, "block_samples", kMaxBlockSamples, shard.file));
+  shard.bytes = UnsignedIn(in, "bytes", kMaxShardBytes, shard.file);
   shard.unknown =
       MembersBut({"file", "id", "digest", "samples", "blocks", "block_samples", "bytes"}, in);
   return shard;
@@ -371,7 +384,7 @@ void CheckFormat(const json& in, const std::string& file) {
   if (in.at("format") != kFormatName) {
     throw Error(ErrorCode::kCorrupt, file, "is not the manifest of a Sluice dataset");
   }
-  CheckVersion(Unsigned(in.at("version"), UINT32_MAX), file);
+  CheckVersion(UnsignedIn(in, "version", UINT32_MAX), file);
   if (in.contains("requires") && !List(in, "requires").empty()) {
     throw Error(ErrorCode::kUnsupported, file,
                 "needs features that this build does not know (" + in.at("requires").dump() +
@@ -411,7 +424,7 @@ Manifest FromJson(const json& in, ShardList& shards, const std::string& file) {
   Manifest manifest;
   manifest.name = in.at("name").get<std::string>();
   manifest.schema = SchemaFromParsed(in.at("schema"), file);
-  manifest.samples = Unsigned(in.at("samples"), kMaxSamples);
+  manifest.samples = UnsignedIn(in, "samples", kMaxSamples);
   for (const json& images : List(in, "images"))
     manifest.images.push_back(ImagesFromJson(images));
   if (in.contains("values")) {
@@ -419,7 +432,7 @@ Manifest FromJson(const json& in, ShardList& shards, const std::string& file) {
       manifest.values.push_back(ValuesFromJson(values));
   }
   for (const json& count : List(in, "class_counts")) {
-    manifest.class_counts.push_back(Unsigned(count, kMaxSamples));
+    manifest.class_counts.push_back(Unsigned(count, "class_counts", kMaxSamples));
   }
   if (!in.at("made").is_object()) throw Malformed{"\"made\" is not an object"};
   manifest.made = in.at("made").dump();

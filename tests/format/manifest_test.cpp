@@ -265,6 +265,22 @@ TEST_CASE("counts that contradict each other are refused") {
         ErrorCode::kCorrupt);  // no image field, but one entry in "images"
 }
 
+TEST_CASE("the error about a malformed number or id names the member, and the shard's file") {
+  const auto told = [](const std::string& from, const std::string& to, const std::string& what) {
+    CHECK_THAT(ManifestRefusal(TextWith(from, to))->what(),
+               Catch::Matchers::ContainsSubstring(what));
+  };
+  told(R"("bytes":12288)", R"("bytes":128004096)",
+       "\"bytes\" of a.sluice is not a whole number from 0 to 128000000");
+  told(R"("samples":2,"schema")", R"("samples":2.0,"schema")",
+       "\"samples\" is not a whole number from 0 to 281474976710656");
+  told(R"("height":[1,2])", R"("height":[1,65536])",
+       "\"height\" is not a whole number from 0 to 65535");
+  told(R"("width":[3,4])", R"("width":[4,3])", "\"width\" ends before it begins");
+  told(R"(00002","samples")", R"(0000X","samples")",
+       "\"id\" of a.sluice is not 32 lower-case hexadecimal digits");
+}
+
 TEST_CASE("a shard that claims to hold more samples than its size allows is refused") {
   // The header and two blocks take at least three pages: 8192 bytes are too few.
   const auto refusal = ManifestRefusal(TextWith(R"("block_samples":8,"blocks":1,"bytes":12288)",
