@@ -90,6 +90,15 @@ def test_rows_that_fill_up_and_composed_batches_have_the_positions_of_the_page(d
     check_corners(play(dataset, order=order), BY_PAGE, 0, range(5))
 
 
+def test_a_substitute_has_the_draws_of_the_sample_that_it_replaces(dataset):
+    def refuse(sample):
+        if sample.index == 3:
+            raise ValueError
+
+    substitute = sluice.IntegrityOptions(on_fault=sluice.OnFault.SUBSTITUTE)
+    check_corners(play(dataset, sample_function=refuse, integrity=substitute), BY_PAGE, 0, range(SAMPLES))
+
+
 def test_ranks_that_play_whole_shards_draw_at_the_positions_of_the_page(tmp_path):
     parts = [sluice.Dataset(write(tmp_path / str(part), 6 * part, 6)) for part in range(2)]
     for rank in range(2):
@@ -114,23 +123,28 @@ def test_views_and_further_images_are_cut_out_where_the_page_says(dataset, field
         assert pixels[0, :, 0].tolist() == columns and pixels[:, 0, 1].tolist() == [y - y0 for y in range(20)]
 
 
-def test_functions_draw_from_the_streams_of_the_page(dataset):
+def test_functions_draw_from_the_streams_of_the_page_also_where_samples_are_left_out(dataset):
     made = [sluice.Field.array("own", "float64"), sluice.Field.array("all", "float64")]
 
     def of_sample(sample):
+        if sample.index in (3, 5):
+            raise ValueError
         sample.field("own")[0] = sample.uniform() + sample.below(1000)
 
     def of_batch(batch):
         batch.field("all")[:] = batch.uniform()
 
-    seed = document.draw_seed(SEED, 2)
+    seed, played = document.draw_seed(SEED, 2), []
     for batch in play(dataset, 5, 2, sample_function=of_sample, batch_function=of_batch,
+                      integrity=sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP),
                       output=sluice.OutputOptions(made_fields=made)):
         expected = document.Stream(seed, document.BATCH_FUNCTION, batch.index * 5).uniform()
         assert batch["all"].numpy().tolist() == [expected] * len(batch)
-        for row, value in enumerate(batch["own"].numpy().tolist()):
-            stream = document.Stream(seed, document.SAMPLE_FUNCTION, batch.index * 5 + row)
+        for number, value in zip(batch.samples.tolist(), batch["own"].numpy().tolist(), strict=True):
+            stream = document.Stream(seed, document.SAMPLE_FUNCTION, number)
             assert value == stream.uniform() + stream.below(1000)
+            played.append(number)
+    assert played == [0, 1, 2, 4, 6, 7, 8, 9, 10, 11]
 
 
 def test_batches_are_mixed_by_the_shares_of_the_page(dataset):
