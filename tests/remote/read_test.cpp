@@ -255,4 +255,42 @@ TEST_CASE(
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("in a loop"));
 }
 
+TEST_CASE("A redirect that leads nowhere is an error that names it, and is not tried for long") {
+  std::string target;
+  BucketServer server([&](const WebRequest&) -> std::optional<WebAnswer> {
+    WebAnswer answer;
+    answer.status = 302;
+    answer.headers["Location"] = target;
+    return answer;
+  });
+  const auto refusal = [&](bool range) {
+    const auto store = OpenStoreWith(server.plain_url(), TestSettings({}));
+    const auto error = ErrorOf([&] {
+      if (range)
+        ReadRange(*store, "a", 3, 4);
+      else
+        store->Get("a", 10);
+    });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kIo);
+    return std::string(error->what());
+  };
+  const std::string dead = [] {
+    const BucketServer gone;
+    return gone.plain_url();
+  }();
+  using Catch::Matchers::ContainsSubstring;
+  for (const bool range : {false, true}) {
+    target = "http://me:secret@localhost/a";
+    CHECK_THAT(refusal(range),
+               ContainsSubstring("a name and password") && !ContainsSubstring("secret"));
+    target = "http://local host/a";
+    CHECK_THAT(refusal(range), ContainsSubstring("does not follow it"));
+    // Tests would wait for minutes if the first server's answers counted as this one's.
+    target = dead;
+    CHECK_THAT(refusal(range), ContainsSubstring("cannot be reached") &&
+                                   ContainsSubstring(dead.substr(0, dead.rfind('/'))));
+  }
+}
+
 }  // namespace sluice::test

@@ -83,6 +83,7 @@ class Retries {
       renewed_ = true;
       return std::chrono::milliseconds(0);
     }
+    hops_ = 0;  // the next request begins at the store's own URL, or where the last one led
     if (outage_->Lasts()) return std::nullopt;
     const auto bound =
         std::min(settings_.longest_wait, settings_.first_wait * (1 << std::min(failures_, 16)));
@@ -107,7 +108,7 @@ class Retries {
   Clock::time_point progress_;  // when the last byte came, or this object was made
   // Since then:
   int failures_ = 0;      // how many waits there were
-  int hops_ = 0;          // how many redirects
+  int hops_ = 0;          // how many redirects in a row
   bool renewed_ = false;  // whether credentials were renewed
 };
 

@@ -54,6 +54,12 @@ Verdict PlainEndpoint::JudgeRedirect(const HttpReply& reply) const {
         ErrorCode::kIo, EXDEV,
         says + ", without encryption; if you accept that, use the redirect's target as the URL");
   }
+  try {
+    ParseHttpOrigin(target, "the address");
+  } catch (const Error& error) {
+    return FinalVerdict(ErrorCode::kIo, EXDEV,
+                        says + ", and Sluice does not follow it: " + error.sentence());
+  }
   Verdict verdict = FinalVerdict(ErrorCode::kIo, ELOOP, says + ", in a loop");
   verdict.kind = Verdict::Kind::kElsewhere;
   verdict.target = std::move(target);
@@ -62,7 +68,8 @@ Verdict PlainEndpoint::JudgeRedirect(const HttpReply& reply) const {
 
 Verdict PlainEndpoint::Judge(const StoreCall&, const Credentials&, const HttpReply& reply) {
   if (!reply.whole() && reply.failure != HttpFailure::kTooLong)
-    return JudgeFailure(reply, url_.origin);
+    return JudgeFailure(
+        reply, reply.url.empty() ? url_.origin : ParseHttpOrigin(reply.url, "redirect").origin);
   if (reply.succeeded()) return {};
   if (Verdict usual = JudgeCommonStatus(reply, url_.origin); usual.kind != Verdict::Kind::kGood)
     return usual;

@@ -173,10 +173,10 @@ RangeReads::Attempt* RangeReads::Find(Ticket ticket, HttpLoop::Ticket transfer, 
 }
 
 bool RangeReads::OnHead(Ticket ticket, HttpLoop::Ticket transfer, const HttpReply& reply) {
-  measures_.answered = true;
   Reading* reading = nullptr;
   Attempt* const attempt = Find(ticket, transfer, reading);
   if (attempt == nullptr) return false;
+  measures_.answered_at(!reading->redirected.empty()) = true;
   link_.NoteFirstByte(reply.first_byte);
   if (reply.status != 200 && reply.status != 206) return false;  // the body is an error message
   const RangeRead& read = reading->read;
@@ -228,7 +228,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
   Reading* reading = nullptr;
   const Attempt* const found = Find(ticket, transfer, reading);
   if (found == nullptr) return;
-  if (reply.status != 0) measures_.answered = true;
+  if (reply.status != 0) measures_.answered_at(!reading->redirected.empty()) = true;
   const Attempt attempt = *found;
   std::erase_if(reading->attempts, [&](const Attempt& one) { return one.transfer == transfer; });
   --active_;
@@ -265,7 +265,8 @@ void RangeReads::Busy(Clock::time_point begun) {
 }
 
 void RangeReads::Failed(Ticket ticket, Reading& reading, Verdict verdict) {
-  const auto wait = reading.retries.Wait(verdict, measures_.answered);
+  const auto wait =
+      reading.retries.Wait(verdict, measures_.answered_at(!reading.redirected.empty()));
   if (!wait) return EndWith(ticket, verdict);
   if (verdict.kind == Verdict::Kind::kElsewhere) reading.redirected = verdict.target;
   if (verdict.kind == Verdict::Kind::kAgain || verdict.kind == Verdict::Kind::kBusy) {

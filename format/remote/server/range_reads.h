@@ -25,7 +25,11 @@ class RenewedCredentials;
 struct StoreMeasures {
   std::atomic<std::uint64_t> requests{0}, repeated{0}, bytes{0};
   std::atomic<std::uint64_t> useful_bytes{0};
-  std::atomic<bool> answered{false};  // whether the server has ever answered
+  // Whether the server, and one that it sends requests on to, has ever answered.
+  std::atomic<bool> answered{false}, answered_elsewhere{false};
+  std::atomic<bool>& answered_at(bool elsewhere) noexcept {
+    return elsewhere ? answered_elsewhere : answered;
+  }
   Outage outage;
 };
 

@@ -110,7 +110,8 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
     HttpReply& reply = sent.reply;
     reply = loop_->Call(request, std::max(limit, kMaxAnswerBytes));
     measures_.bytes += reply.body.size();
-    if (reply.status != 0) measures_.answered = true;
+    std::atomic<bool>& answered = measures_.answered_at(!redirected.empty());
+    if (reply.status != 0) answered = true;
     const bool good_status = reply.status >= 200 && reply.status < 300;
     if (good_status &&
         (reply.failure == HttpFailure::kTooLong || (reply.whole() && reply.body.size() > limit))) {
@@ -133,7 +134,7 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
     }
     if (verdict.kind == Verdict::Kind::kExpired && credentials_) credentials_->Expired(credentials);
     if (verdict.kind == Verdict::Kind::kElsewhere) redirected = verdict.target;
-    const auto wait = retries.Wait(verdict, measures_.answered);
+    const auto wait = retries.Wait(verdict, answered);
     if (!wait) verdict.Throw(endpoint_->Shown(call.object));
     if (!loop_->Sleep(*wait)) {
       if (!loop_->CallsStopped()) verdict.Throw(endpoint_->Shown(call.object));
