@@ -129,11 +129,74 @@ TEST_CASE("COCO's captions are a list of texts, and parts that are not asked for
   CHECK(AsText(data.Find("b.jpg").fields[1].bytes) == "[]");
 }
 
+TEST_CASE("an annotation of COCO's with a caption keeps its box and its mask") {
+  const LabelledImages folder;
+  folder.Convert(
+      folder.Coco(CocoText(R"({"image_id":7,"category_id":18,"bbox":[10,5,20,10],"caption":"a dog",
+                   "segmentation":[[10,5,30,5,30,15,10,15]]},
+                  {"image_id":7,"category_id":null,"bbox":[],"caption":"a tram"})")));
+  const StoredDataset data = folder.Data();
+  CHECK(ValuesIn<float>(data, "a.jpg", "boxes") == Floats{10, 5, 30, 15});
+  CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "classes") == Ints{1});
+  CHECK(data.manifest.schema.Find("mask") != Schema::kNone);
+  const std::size_t captions = data.manifest.schema.Find("captions");
+  REQUIRE(captions != Schema::kNone);
+  CHECK(AsText(data.Find("a.jpg").fields[captions].bytes) == R"(["a dog","a tram"])");
+}
+
+TEST_CASE("COCO's annotations without any place are the classes of whole images") {
+  const LabelledImages folder;
+  const ConvertSource one_each = folder.Coco(
+      CocoText(R"({"id":1,"image_id":7,"category_id":90},{"id":2,"image_id":3,"category_id":2})"));
+  const ConvertSummary summary = folder.Convert(one_each);
+  CHECK(summary.samples == 2);
+  CHECK(summary.class_counts == std::vector<std::uint64_t>{1, 0, 1});
+  const StoredDataset data = folder.Data();
+  CHECK(ClassesOf(data, "label") == Strings{"owl", "dog", "zebra"});
+  CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "label") == Ints{2});
+  CHECK(ValuesIn<std::int32_t>(data, "b.jpg", "label") == Ints{0});
+  CHECK(data.manifest.schema.Find("boxes") == Schema::kNone);
+
+  const ConvertSource several = folder.Coco(CocoText(
+      R"({"image_id":7,"category_id":90},{"image_id":7,"category_id":2},{"image_id":3,"category_id":2})"));
+  const ConvertSummary other = sluice::Convert(several, folder.path() / "several");
+  CHECK(other.samples == 1);
+  REQUIRE(other.skipped.size() == 1);
+  CHECK_THAT(other.skipped[0].reason, ContainsSubstring("it has 2 annotations"));
+}
+
+TEST_CASE("an image that COCO describes as larger than images can be is left out") {
+  const LabelledImages folder;
+  const ConvertSummary summary = folder.Convert(folder.Coco(
+      R"({"images":[{"id":1,"file_name":"a.jpg","width":2147483648,"height":40},
+                    {"id":2,"file_name":"b.jpg"}],
+          "categories":[{"id":1,"name":"cat"}],
+          "annotations":[{"image_id":2,"category_id":1,"bbox":[1,2,3,4]}]})"));
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("2147483648x40 pixels"));
+}
+
+TEST_CASE(
+    "a COCO file whose ids are texts in one list and numbers in another is refused in words") {
+  const LabelledImages folder;
+  const auto error = ErrorOf([&] {
+    folder.Convert(folder.Coco(CocoText(R"({"image_id":"7","category_id":2,"bbox":[1,2,3,4]})")));
+  });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring("7 is a text in one of the two lists"));
+}
+
 TEST_CASE("images with unusable annotations are left out, with a reason") {
   const LabelledImages folder;
   const auto [annotation, reason] = GENERATE(Catch::Generators::table<const char*, const char*>({
       {R"({"image_id":7,"category_id":2,"bbox":[1,2,3]})", "a box has four numbers"},
-      {R"({"image_id":7,"category_id":2})", "has no bbox"},
+      {R"({"image_id":7,"category_id":2,"keypoints":[1,1,2]})", "has no bbox"},
+      {R"({"image_id":7,"category_id":2},{"image_id":3,"category_id":2,"bbox":[1,2,3,4]})",
+       "has no bbox"},
+      {R"({"image_id":7,"category_id":2,"caption":"x"},{"image_id":3,"category_id":2,"bbox":[1,2,3,4]})",
+       "has no bbox"},
+      {R"({"image_id":7,"bbox":[1,2,3,4],"caption":"x"})", "has no category_id"},
+      {R"({"image_id":7,"category_id":"2","bbox":[1,2,3,4]})", "write both as numbers"},
       {R"({"image_id":7,"bbox":[1,2,3,4]})", "has no category_id"},
       {R"({"image_id":7,"category_id":5,"bbox":[1,2,3,4]})",
        "its category_id 5 is not the id of one of the categories"},
@@ -142,8 +205,12 @@ TEST_CASE("images with unusable annotations are left out, with a reason") {
       {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":{"size":[40,60],"counts":"!"}})",
        "runs of its mask are damaged"},
       {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":{"size":[40,60],"counts":[9999]}})",
-       "longer than the image"},
-      {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":{"size":[41,60],"counts":[1]}})",
+       "of 9999 pixels in all, but 60x40 are 2400"},
+      {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":{"size":[40,60],"counts":[5,5]}})",
+       "of 10 pixels in all, but 60x40 are 2400"},
+      {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":{"size":[40,60],"counts":["2300","100"]}})",
+       "a run that is not a whole number"},
+      {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":{"size":[41,60],"counts":[2460]}})",
        "are for 60x41 pixels"},
   }));
   CAPTURE(annotation);

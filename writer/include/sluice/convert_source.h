@@ -82,7 +82,9 @@ LabelTree TreeOf(AnnotationFormat format) noexcept;
 
 // The parts of label files to take, if they are there.
 struct AnnotationParts {
-  bool boxes = true;      // fields "boxes" and "classes"; "crowd" or "difficult" if any box has it
+  // Fields "boxes" and "classes"; "crowd" or "difficult" if any box has it. Of a COCO file without
+  // a box, outline or key point: a field "label", the class of the whole image.
+  bool boxes = true;
   bool masks = true;      // a field "mask": each pixel has its class's number + 1, or 0
   bool keypoints = true;  // a field "keypoints": x, y and visibility of each point of each box
   bool captions = true;   // a field "captions": a JSON list of texts

@@ -151,6 +151,11 @@ class AnnotatedList {
       const bool flags = Any([](const AnnotatedObject& object) { return object.flagged; });
       if (flags) AddField(Field::Variable(read_.flag, DType::kInt32, {}), Feed::kBoxClasses);
     }
+    if (parts.boxes && read_.labels) {
+      AddField(Field::Label(), Feed::kLabel);
+      list_.labelled = true;
+      list_.classes = classes;
+    }
     const bool masks =
         parts.masks && Any([](const AnnotatedObject& object) { return !object.shapes.empty(); });
     if (masks) {
@@ -200,12 +205,23 @@ class AnnotatedList {
     taken.key = std::move(image.path);
     taken.bytes = look.bytes;
     taken.changed = look.changed;
-    if (image.width <= UINT16_MAX && image.height <= UINT16_MAX) {
-      taken.described_width = static_cast<std::uint16_t>(image.width);
-      taken.described_height = static_cast<std::uint16_t>(image.height);
+    if (image.width > UINT16_MAX || image.height > UINT16_MAX) {
+      list_.broken.push_back({taken.key, image.place + " describes " + std::to_string(image.width) +
+                                             "x" + std::to_string(image.height) +
+                                             " pixels, which are more than an image can have"});
+      return;
+    }
+    taken.described_width = static_cast<std::uint16_t>(image.width);
+    taken.described_height = static_cast<std::uint16_t>(image.height);
+    if (list_.labelled && image.objects.size() != 1) {
+      list_.broken.push_back(
+          {taken.key, image.place + ": it has " + std::to_string(image.objects.size()) +
+                          " annotations, and without boxes exactly one can be its class; a table "
+                          "(--table) can give images several classes"});
+      return;
     }
     for (AnnotatedObject& object : image.objects)
-      object.label = read_.names.NumberOf(object.label);
+      taken.label = object.label = read_.names.NumberOf(object.label);
     for (const SourceField& field : list_.fields)
       list_.values.Add(ValueOf(field, image));
     list_.sources.push_back(std::move(taken));

@@ -75,6 +75,7 @@ struct Annotations {
   std::size_t points = 0;       // number of key points per object
   std::string flip_pairs;       // of the points, as the attribute of that name
   bool objects = false;         // whether objects are described, and not only captions
+  bool labels = false;          // objects are classes of whole images: they have no box
   std::vector<LeftOut> broken;  // descriptions that cannot be used
   std::vector<LeftOut> passed_over;
   std::vector<std::string> warnings;

@@ -11,6 +11,8 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -20,6 +22,7 @@
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/disk/file.h"
 #include "format/disk/limits.h"
 #include "writer/source/labels/annotations.h"
@@ -192,11 +195,30 @@ struct Category {
 // An annotation that waits for the lists of images and categories.
 struct Waiting {
   Id image, category;
-  bool caption = false;
-  std::string text;  // of the caption, or why the annotation cannot be used
-  bool faulty = false;
+  std::optional<std::string> caption;
+  bool has_object = false;  // and not only a caption
+  bool of_whole = false;    // the object is only a class; `fault` is set, in case others have boxes
+  std::string fault;        // why the annotation cannot be used; empty: it can
   AnnotatedObject object;
 };
+
+// The member; nullptr if it is missing, null or an empty list.
+const json* Given(const json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return found == object.end() || found->empty() ? nullptr : &*found;
+}
+
+// What to add to a message about an id that none of `known` has: 7 and "7" look alike there.
+template <class Known>
+std::string OtherForm(const Id& id, const Known& known) {
+  const bool is_text = id.first == INT64_MAX;
+  const std::string text = is_text ? id.second : std::to_string(id.first);
+  const auto number = ParseNumber<std::int64_t>(text);
+  if (!number || !known.contains(is_text ? Id{*number, ""} : Id{INT64_MAX, text})) return "";
+  return "; " + text +
+         " is a text in one of the two lists and a number in the other: write both as "
+         "numbers";
+}
 
 Shape RunsOf(const json& segmentation) {
   Shape shape;
@@ -208,14 +230,23 @@ Shape RunsOf(const json& segmentation) {
   }
   shape.height = static_cast<std::uint32_t>(sides[0]);
   shape.width = static_cast<std::uint32_t>(sides[1]);
+  const std::uint64_t pixels = std::uint64_t{shape.width} * shape.height;
   const json& counts = Member(segmentation, "counts");
   if (counts.is_string()) {
     shape.runs = DecodeRuns(counts.get_ref<const std::string&>());
   } else {
-    for (const double count : NumbersOf(counts)) {
-      if (!(count >= 0 && count <= UINT32_MAX)) Misread("its segmentation has an unusable run");
-      shape.runs.push_back(static_cast<std::uint32_t>(count));
+    for (const json& count : counts) {
+      const double run = count.is_number() ? count.get<double>() : -1;
+      if (!(run >= 0 && run <= UINT32_MAX && std::floor(run) == run))
+        Misread("its segmentation has a run that is not a whole number: " + count.dump());
+      shape.runs.push_back(static_cast<std::uint32_t>(run));
     }
+  }
+  const auto covered = std::accumulate(shape.runs.begin(), shape.runs.end(), std::uint64_t{0});
+  if (covered != pixels) {
+    Misread("the runs of its mask are of " + std::to_string(covered) + " pixels in all, but " +
+            std::to_string(shape.width) + "x" + std::to_string(shape.height) + " are " +
+            std::to_string(pixels));
   }
   return shape;
 }
@@ -271,15 +302,15 @@ std::array<double, 4> BoxAround(const std::vector<Shape>& shapes) {
 
 // Sets the object's box and area. If its box is missing, one is drawn around the segmentation.
 void AddBox(const json& annotation, AnnotatedObject& object) {
-  const auto given = annotation.find("bbox");
-  const auto segmentation = annotation.find("segmentation");
-  const bool missing = given == annotation.end() || given->is_null() || given->empty();
-  if (missing && segmentation != annotation.end() && !segmentation->is_null()) {
+  const json* const given = Given(annotation, "bbox");
+  const json* const segmentation = Given(annotation, "segmentation");
+  if (given == nullptr && segmentation == nullptr) Misread("has no bbox");
+  if (given == nullptr) {
     AnnotatedObject drawn;
     AddShapes(*segmentation, drawn);
     object.box = BoxAround(drawn.shapes);
   } else {
-    const std::vector<double> box = CornersOf(Member(annotation, "bbox"), BoxFormat::kXywh);
+    const std::vector<double> box = CornersOf(*given, BoxFormat::kXywh);
     if (box.size() != 4) Misread("its bbox does not have four numbers");
     std::copy_n(box.begin(), 4, object.box.begin());
   }
@@ -297,33 +328,33 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
   Waiting waiting;
   waiting.image = IdOf(annotation, "image_id");
   try {
-    if (annotation.contains("caption")) {
-      waiting.caption = true;
-      waiting.text = ToUtf8(TextOf(annotation["caption"]));
+    const json* const segmentation = Given(annotation, "segmentation");
+    const json* const box = Given(annotation, "bbox");
+    const json* const points = Given(annotation, "keypoints");
+    const bool placed = segmentation != nullptr || box != nullptr || points != nullptr;
+    const json* const caption = Given(annotation, "caption");
+    if (caption != nullptr) waiting.caption = ToUtf8(TextOf(*caption));
+    if (caption != nullptr && !placed && Given(annotation, "category_id") == nullptr)
       return waiting;
-    }
+    waiting.has_object = true;
     if (annotation.contains("segments_info"))
       Misread("is of COCO's panoptic form, which is not read");
     AnnotatedObject& object = waiting.object;
     waiting.category = IdOf(annotation, "category_id");
+    waiting.of_whole = !placed;
     AddBox(annotation, object);
     const auto area = annotation.find("area");
     if (area != annotation.end() && area->is_number()) object.area = area->get<double>();
     const auto crowd = annotation.find("iscrowd");
     object.flagged = crowd != annotation.end() && *crowd != 0 && *crowd != false;
-    const auto segmentation = annotation.find("segmentation");
-    if (parts.masks && segmentation != annotation.end() && !segmentation->is_null()) {
-      AddShapes(*segmentation, object);
-    }
-    const auto points = annotation.find("keypoints");
-    if (parts.keypoints && points != annotation.end() && !points->is_null()) {
+    if (parts.masks && segmentation != nullptr) AddShapes(*segmentation, object);
+    if (parts.keypoints && points != nullptr) {
       for (const double number : NumbersOf(*points))
         object.points.push_back(NarrowNumber(number));
       if (object.points.size() % 3 != 0) Misread("its keypoints are not x, y, v each");
     }
   } catch (const Error& error) {
-    waiting.faulty = true;
-    waiting.text = NameOf(annotation) + ": " + error.sentence();
+    waiting.fault = NameOf(annotation) + ": " + error.sentence();
   }
   return waiting;
 }
@@ -370,11 +401,19 @@ class CocoFile {
   Annotations Finish() {
     NumberCategories();
     SettlePoints();
+    // iNaturalist's form: each annotation is the class of a whole image.
+    const auto any = [this](auto has) {
+      return std::any_of(waiting_.begin(), waiting_.end(), has);
+    };
+    read_.labels = any([](const Waiting& one) { return one.of_whole; }) &&
+                   !any([](const Waiting& one) { return one.has_object && one.fault.empty(); });
     std::uint64_t lost = 0;
+    std::string other_form;
     for (Waiting& one : waiting_) {
       const auto image = images_.find(one.image);
       if (image == images_.end()) {
         ++lost;
+        if (other_form.empty()) other_form = OtherForm(one.image, images_);
         continue;
       }
       Give(one, image->second);
@@ -384,12 +423,13 @@ class CocoFile {
       throw Error(ErrorCode::kCorrupt, source_.label_files.path.string(),
                   "none of its " + std::to_string(lost) +
                       " annotations belongs to an image of the file: no image has the annotation's "
-                      "image_id as its id");
+                      "image_id as its id" +
+                      other_form);
     }
     if (lost > 0) {
       read_.warnings.push_back((lost == 1 ? "1 annotation is of an image"
                                           : std::to_string(lost) + " annotations are of images") +
-                               std::string(" that the file does not list"));
+                               std::string(" that the file does not list") + other_form);
     }
     read_.flag = "crowd";
     DropFaulty();
@@ -464,20 +504,19 @@ class CocoFile {
   }
 
   void Give(Waiting& one, std::size_t image) {
-    read_.objects = read_.objects || !one.caption;
-    if (one.faulty) {
-      faulty_.emplace(image, one.text);
+    read_.objects = !read_.labels && (read_.objects || one.has_object);
+    if (!one.fault.empty() && !(read_.labels && one.of_whole)) {
+      faulty_.emplace(image, one.fault);
       return;
     }
-    if (one.caption) {
-      read_.images[image].captions.push_back(std::move(one.text));
-      return;
-    }
+    if (one.caption) read_.images[image].captions.push_back(std::move(*one.caption));
+    if (!one.has_object) return;
     const auto category = categories_.find(one.category);
     if (category == categories_.end()) {
       const std::string id = one.category.second.empty() ? std::to_string(one.category.first)
                                                          : ToUtf8(one.category.second);
-      faulty_.emplace(image, "its category_id " + id + " is not the id of one of the categories");
+      faulty_.emplace(image, "its category_id " + id + " is not the id of one of the categories" +
+                                 OtherForm(one.category, categories_));
       return;
     }
     const std::optional<std::int32_t> number = read_.names.Add(category->second.name);
