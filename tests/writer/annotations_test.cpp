@@ -1,5 +1,6 @@
 // Conversions of images with label files: COCO, Pascal VOC, YOLO.
 #include <sluice/convert.h>
+#include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
 #include "format/disk/zstd.h"
@@ -383,6 +384,81 @@ TEST_CASE("YOLO's fractions become pixels, and the .yaml next to the labels name
   CHECK(ValuesIn<float>(data, "deep/c.jpg", "boxes") == Floats{0, 0, 30, 20});
   CHECK(ValuesIn<float>(data, "b.jpg", "boxes").empty());
   CHECK(ClassesOf(data, "mask") == Strings{"background", "cat", "big dog", "owl"});
+}
+
+TEST_CASE("label.classes_of gives label files the class numbers of a dataset of boxes") {
+  const LabelledImages folder;
+  const auto coco = [&](const std::string& annotations) {
+    return folder.Coco("{\"annotations\":[" + annotations + "]," + kImages +
+                       R"(,"categories":[{"id":1,"name":"dog"},{"id":2,"name":"owl"}]})");
+  };
+  folder.Convert(folder.Coco(CocoText(R"({"image_id":7,"category_id":2,"bbox":[0,0,60,40],
+                   "segmentation":[[0,0,60,0,60,40,0,40]]})")));  // owl, dog, zebra
+  const std::filesystem::path train = folder.path() / "data", val = folder.path() / "val";
+  const auto numbers = [&](ConvertSource source) {
+    std::filesystem::remove_all(val);
+    source.label.classes_of = train;
+    Convert(source, val);
+    const StoredDataset data = ReadDataset(val);
+    CHECK(ClassesOf(data, "classes") == Strings{"owl", "dog", "zebra"});
+    return ValuesIn<std::int32_t>(data, "a.jpg", "classes");
+  };
+  const char* const boxes = R"({"image_id":7,"category_id":2,"bbox":[0,0,6,4]},
+                               {"image_id":7,"category_id":1,"bbox":[0,0,6,4]})";
+  CHECK(numbers(coco(boxes)) == Ints{0, 1});
+
+  // A class of a .yaml keeps its name, not its number there. Without names, numbers are the
+  // dataset's.
+  WriteSource(folder.path() / "yolo/a.txt", std::string("1 0.5 0.5 0.5 0.5\n0 0.5 0.5 0.5 0.5\n"));
+  const ConvertSource yolo =
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "yolo", folder.images);
+  CHECK(numbers(yolo) == Ints{1, 0});
+  WriteSource(folder.path() / "yolo/data.yaml", std::string("names: [zebra, owl]\n"));
+  ConvertSource given = yolo;  // as for the parts of a split, each with a .yaml of its own
+  given.label.classes = {"owl", "zebra"};
+  Convert(given, folder.path() / "given");
+  CHECK(ValuesIn<std::int32_t>(ReadDataset(folder.path() / "given"), "a.jpg", "classes") ==
+        Ints{0, 1});
+  WriteSource(folder.path() / "yolo/data.yaml", std::string("names: [zebra, owl, cat]\n"));
+  CHECK(numbers(yolo) == Ints{0, 2});
+  WriteSource(folder.path() / "yolo/b.txt", std::string("2 0.5 0.5 0.5 0.5\n"));
+  std::filesystem::remove_all(val);
+  ConvertSource unknown = yolo;
+  unknown.label.classes_of = train;
+  const ConvertSummary summary = Convert(unknown, val);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].reason == "b.txt: its class \"cat\" is not one of the given classes");
+
+  WriteSource(folder.path() / "voc/a.xml",
+              std::string("<annotation><object><name>zebra</name><bndbox><xmin>1</xmin><ymin>1"
+                          "</ymin><xmax>9</xmax><ymax>9</ymax></bndbox></object></annotation>"));
+  CHECK(numbers(ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / "voc",
+                                         folder.images)) == Ints{2});
+
+  // A dataset that has only a mask gives its classes, too, and without the background.
+  std::filesystem::remove_all(train);
+  ConvertSource masks = coco(R"({"image_id":7,"category_id":2,"bbox":[0,0,60,40],
+                                 "segmentation":[[0,0,60,0,60,40,0,40]]})");
+  masks.label.classes = {"owl", "dog", "zebra"};
+  masks.label_files.parts.boxes = false;
+  folder.Convert(masks);
+  CHECK(numbers(coco(boxes)) == Ints{0, 1});
+}
+
+TEST_CASE("boxes and masks that are appended get the class numbers of the dataset") {
+  const LabelledImages folder;
+  folder.Convert(folder.Coco(CocoText(R"({"image_id":7,"category_id":2,"bbox":[0,0,60,40],
+                   "segmentation":[[0,0,60,0,60,40,0,40]]})")));
+  WriteSource(folder.path() / "more/x.jpg", MakeJpeg(MakePicture(60, 40)));
+  WriteSource(folder.path() / "more.json", std::string(R"({"images":[{"id":1,"file_name":"x.jpg"}],
+                              "categories":[{"id":1,"name":"zebra"},{"id":2,"name":"owl"}],
+                              "annotations":[{"image_id":1,"category_id":1,"bbox":[0,0,60,40],
+                                "segmentation":[[0,0,60,0,60,40,0,40]]}]})"));
+  AppendToDataset(folder.path() / "data",
+                  ConvertSource::Annotated(AnnotationFormat::kCoco, folder.path() / "more.json",
+                                           folder.path() / "more"));
+  CHECK(ClassesOf(folder.Data(), "mask") == Strings{"background", "owl", "dog", "zebra"});
+  CHECK(ValuesIn<std::int32_t>(folder.Data(), "x.jpg", "classes") == Ints{2});
 }
 
 TEST_CASE("images of COCO and labels of YOLO are found if their names differ in case or ending") {

@@ -253,6 +253,33 @@ TEST_CASE("every column of classes can have names of its own, and --classes name
              ContainsSubstring("takes no classes"));
 }
 
+TEST_CASE("label.classes_of numbers every column like the dataset's field of its name") {
+  const TableFolder folders;
+  const std::vector<Column> columns = {{"label", ColumnType::kClass},
+                                       {"tags", ColumnType::kClasses},
+                                       {"box", ColumnType::kBoxes},
+                                       {"name", ColumnType::kBoxClasses}};
+  folders.Convert(folders.Table("train.csv",
+                                "path,label,tags,box,name\n"
+                                "a.jpg,fox,x|y,1 1 2 2 3 3 4 4,cat|dog\nb.jpg,hen,z,,\n",
+                                columns));
+  ConvertSource val =
+      folders.Table("val.csv", "path,label,tags,box,name\na.jpg,hen,z,1 1 2 2,dog\n", columns);
+  val.label.classes_of = folders.folder / "data";
+  sluice::Convert(val, folders.folder / "val");
+  const StoredDataset data = ReadDataset(folders.folder / "val");
+  const std::vector<Field>& fields = data.manifest.schema.fields;
+  CHECK(fields[1].classes == std::vector<std::string>{"fox", "hen"});
+  CHECK(fields[2].classes == std::vector<std::string>{"x", "y", "z"});
+  CHECK(fields[4].classes == std::vector<std::string>{"cat", "dog"});
+  const auto numbers = [&](std::size_t field) {
+    return ValuesOf<std::int32_t>(data.samples.at(0).fields[field]);
+  };
+  CHECK(numbers(1) == std::vector<std::int32_t>{1});
+  CHECK(numbers(2) == std::vector<std::int32_t>{2});
+  CHECK(numbers(4) == std::vector<std::int32_t>{1});
+}
+
 TEST_CASE("columns of every type are stored as their fields") {
   const TableFolder folders;
   folders.Convert(folders.Table(

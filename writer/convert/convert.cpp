@@ -78,8 +78,9 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
     }
   }
   refuse(
-      "the source has classes that the dataset does not have, or numbers them otherwise; convert "
-      "the source to another dataset, and use `sluice merge`");
+      "the source numbers its classes otherwise than the dataset; leave out --classes and "
+      "--classes-of, so that it gets the dataset's own, or convert it to another dataset, and use "
+      "`sluice merge`");
 }
 
 class Stages {

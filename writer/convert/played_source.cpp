@@ -47,6 +47,7 @@
 #include "writer/source/images/image_kinds.h"
 #include "writer/source/images/jpeg.h"
 #include "writer/source/labels/annotations.h"
+#include "writer/source/list/dataset_classes.h"
 #include "writer/source/list/store_files.h"
 #include "writer/source/open_source.h"
 #include "writer/text.h"
@@ -286,9 +287,9 @@ json FilesOf(const ConvertSource& source, const std::stop_token& stop) {
                      DigestOfLabelFiles(source, stop)});
   }
   if (const std::filesystem::path& dataset = source.label.classes_of; !dataset.empty()) {
-    const std::vector<std::string> classes = ClassesOfDataset(dataset, stop);
-    files.push_back(
-        {"the classes of " + EscapeBytes(ShownPath(dataset.native())), DigestOf(json(classes))});
+    const DatasetClasses classes = ClassesOfDataset(dataset, stop);
+    files.push_back({"the classes of " + EscapeBytes(ShownPath(dataset.native())),
+                     DigestOf({classes.label, classes.fields})});
   }
   return files;
 }

@@ -28,6 +28,7 @@
 #include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/joining.h"
+#include "writer/source/list/dataset_classes.h"
 #include "writer/source/list/source_list.h"
 
 namespace sluice {
@@ -198,8 +199,10 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
   const std::filesystem::path staging = StagingIn(work);
   ConvertSource with_classes = source;
   with_classes.label.numbers = false;  // the classes are the dataset's
-  if (source.label.store && source.label.classes.empty() && source.label.classes_of.empty())
-    with_classes.label.classes = ClassesOf(before.manifest.schema);
+  if (source.label.store && source.label.classes.empty() && source.label.classes_of.empty() &&
+      !ClassesIn(before.manifest.schema).label.empty()) {
+    with_classes.label.classes_of = folder;
+  }
   AppendSummary summary;
   std::vector<std::string> warnings;
   ConvertOptions own = OptionsOf(before.manifest, options, warnings);

@@ -107,7 +107,10 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
       same.classes = ours.classes;
       if (same == ours) {
         refuse("field \"" + ours.name +
-               "\": its classes differ: " + ClassDifference(ours.classes, theirs.classes));
+               "\": its classes differ: " + ClassDifference(ours.classes, theirs.classes) +
+               "; merging does not change the pixels of masks: convert one of the sources again "
+               "with the classes of the other (--classes-of), or all with one list of classes "
+               "(--classes)");
       }
       refuse("field " + std::to_string(f) + " (\"" + ours.name + "\" in those, \"" + theirs.name +
              "\" in this one) differs");

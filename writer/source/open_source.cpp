@@ -19,12 +19,12 @@
 
 #include "format/disk/file.h"
 #include "format/remote/object_store.h"
-#include "format/remote/remote_manifest.h"
 #include "writer/source/images/sniff.h"
 #include "writer/source/labels/annotations.h"
 #include "writer/source/labels/masks.h"
 #include "writer/source/labels/splits.h"
 #include "writer/source/list/class_names.h"
+#include "writer/source/list/dataset_classes.h"
 #include "writer/source/list/folder_walk.h"
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
@@ -518,28 +518,10 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
 
 }  // namespace
 
-std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset,
-                                          const std::stop_token& stop) {
-  std::shared_ptr<ObjectStore> store;
-  const ManifestPlace place = ManifestPlace::Of(dataset);
-  if (IsStoreUrl(dataset.native())) store = OpenStore(place.folder.native());
-  const std::stop_callback on_stop(stop, [&store] {
-    if (store != nullptr) store->StopCalls();
-  });
-  Id128 id;
-  const Schema schema =
-      (store != nullptr ? ReadManifest(*store, id, place.name) : ReadManifest(dataset, id)).schema;
-  const std::size_t field = schema.ClassField();
-  if (field != Schema::kNone) return schema.fields[field].classes;
-  throw Error(ErrorCode::kInvalidArgument, ShownPath(dataset.native()),
-              "has no field with classes, so no class numbers can be taken from it "
-              "(--classes-of)");
-}
-
 SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
   if (!source.label.classes_of.empty() && source.label.classes.empty()) {
     ConvertSource named = source;
-    named.label.classes = ClassesOfDataset(source.label.classes_of, hooks.stop);
+    named.label.classes = ClassesOfDataset(source.label.classes_of, hooks.stop).label;
     return OpenSource(named, threads, hooks);
   }
   SourceList list;

@@ -13,10 +13,6 @@ namespace sluice {
 // Throws Error(kInvalidArgument) if members do not fit together.
 void CheckSource(const ConvertSource& source);
 
-// The classes that ConvertSource::label.classes_of, a dataset, gives. Throws Error.
-std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset,
-                                          const std::stop_token& stop);
-
 // Reads the folder, table, list or archives, on `threads` threads. Errors: those of list/look.h,
 // records/records.h and labels/annotations.h.
 SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks);

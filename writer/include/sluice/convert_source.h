@@ -142,8 +142,10 @@ struct LabelOptions {
   // The names of classes 0, 1, ..., in this order. Empty: the names that occur. For columns: the
   // classes of the label or, if no column is the label, of the first column with classes.
   std::vector<std::string> classes = {};
-  // Alternatively, the folder or URL of a dataset that has these classes. Use it for a later
-  // conversion that must number the classes alike, such as of validation images.
+  // Alternatively, the folder or URL of a dataset that has these classes: those of its label or else
+  // of its first field with classes (a mask's without the background). A column takes those of the
+  // dataset's field of its name, if it has one. Use it for a later conversion that must number the
+  // classes alike, such as of validation images.
   std::filesystem::path classes_of = {};
 };
 

@@ -360,6 +360,24 @@ void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
   }
 }
 
+// Replaces the labels' own numbers of classes by those of the same names in read.names.
+void TakeNumbersByName(const std::vector<std::string>& own, Annotations& read) {
+  const auto take = [&](AnnotatedImage& image) {
+    for (AnnotatedObject& object : image.objects) {
+      const std::string& name = own[static_cast<std::size_t>(object.label)];
+      const std::optional<std::int32_t> number = read.names.Add(name);
+      if (!number) {
+        read.broken.push_back({image.path, image.place + ": its class \"" + name +
+                                               "\" is not one of the given classes"});
+        return true;
+      }
+      object.label = *number;
+    }
+    return false;
+  };
+  std::erase_if(read.images, take);
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> YoloNameFiles(const std::filesystem::path& labels) {
@@ -372,8 +390,17 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   read.relative = true;
   read.objects = true;
   YoloNames settings = FindYoloNames(source.label_files.path);
-  if (!source.label.classes.empty()) {
-    settings.classes = source.label.classes;
+  // Classes that other sources have, too, are matched by name; other given names are new names for
+  // the labels' numbers.
+  const std::vector<std::string>& given = source.label.classes;
+  const auto is_given = [&](const std::string& name) {
+    return std::find(given.begin(), given.end(), name) != given.end();
+  };
+  const bool by_name = !settings.classes.empty() &&
+                       (!source.label.classes_of.empty() ||
+                        std::all_of(settings.classes.begin(), settings.classes.end(), is_given));
+  if (!given.empty() && !by_name) {
+    settings.classes = given;
   } else if (settings.counted > 0 && settings.counted != settings.classes.size()) {
     read.warnings.push_back("the .yaml names " + std::to_string(settings.classes.size()) +
                             " classes, but says that there are " +
@@ -451,7 +478,8 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
                                            std::to_string(classes.size()) + " named ones"});
   }
   std::erase_if(read.images, unknown);
-  read.names = ClassNames(classes);
+  read.names = ClassNames(by_name ? given : classes);
+  if (by_name) TakeNumbersByName(settings.classes, read);
   return read;
 }
 

@@ -11,6 +11,7 @@
 
 #include "format/ascii.h"
 #include "format/disk/checksum.h"
+#include "writer/source/list/dataset_classes.h"
 #include "writer/source/list/paths.h"
 #include "writer/source/records/table_values.h"
 #include "writer/text.h"
@@ -208,6 +209,16 @@ std::vector<std::string> RowFields::HeadingsReadAsNumbers() const {
 
 void RowFields::GiveClasses() {
   if (source_.label.classes.empty()) return;
+  // A field of a dataset gives its classes to the column of its name.
+  if (!source_.label.classes_of.empty()) {
+    const DatasetClasses dataset = ClassesOfDataset(source_.label.classes_of, {});
+    for (UsedColumn& used : used_columns_) {
+      const auto classes = dataset.fields.find(list_.fields[used.field].field.name);
+      if (!HasClasses(used.column.type) || used.given || classes == dataset.fields.end()) continue;
+      used.names = ClassNames(classes->second);
+      used.given = true;
+    }
+  }
   const auto is_label = [this](const UsedColumn& used) {
     return list_.fields[used.field].feed == Feed::kLabel;
   };
