@@ -210,3 +210,37 @@ def test_an_array_compares_by_element_and_leaves_the_rest_to_numpy(raw):
     for compare in (lambda ragged: ragged == 1, lambda ragged: ragged != ragged):
         with pytest.raises(TypeError, match="a Ragged field cannot be compared"):
             compare(batch["boxes"])
+
+
+@pytest.mark.parametrize("rows", [8, 5000], ids=["small", "large"])  # 5000 boxes take more than 64 KiB
+def test_what_is_written_to_a_field_stays(tmp_path, rows):
+    fields = [sluice.Field.label(), sluice.Field.array("box", "float32", (4,)), sluice.Field.variable("list", "int32")]
+    with sluice.Writer(tmp_path / "made", fields) as writer:
+        for number in range(rows):
+            writer.add(str(number), {"label": number % 7, "box": [number] * 4, "list": [number] * 5})
+    batch = next(iter(sluice.Loader(tmp_path / "made", rows, order=SEQUENTIAL)))
+    read = [lambda array: array.numpy(), numpy.asarray, memoryview, numpy.from_dlpack]
+    for name, array in ("label", lambda: batch["label"]), ("box", lambda: batch["box"]), ("list", lambda: batch["list"].values):
+        for value, write in enumerate(read[:3], 100):
+            numpy.asarray(write(array()))[...] = value
+            for again in read:
+                assert (numpy.asarray(again(array())) == value).all(), name
+    batch["list"][3][...] = 55
+    assert (batch["list"][3] == 55).all() and (batch["list"].values.numpy()[15:20] == 55).all()
+    assert batch["list"].padded()[0][3].tolist() == [55] * 5
+    batch.samples[2], batch.flags[2] = 77, 1
+    assert batch.samples[:4].tolist() == [0, 1, 77, 3] and batch.flags[:4].tolist() == [0, 0, 1, 0]
+
+
+def test_an_array_of_a_small_field_outlives_its_batch_and_keeps_no_slot(raw):
+    loader = sluice.Loader(raw, 4, ring=sluice.RingOptions(prefetch=1, hold=1), order=SEQUENTIAL)
+    labels = [numpy.asarray(batch["label"]) for batch in loader]
+    assert numpy.concatenate(labels).tolist() == [number % 3 for number in range(50)]
+
+
+def test_the_samples_that_a_batch_function_sees_cannot_be_changed(raw):
+    def change(batch):
+        batch.samples[0] = 3
+
+    with pytest.raises(sluice.Error, match="read-only"):
+        list(sluice.Loader(raw, 4, batch_function=change))

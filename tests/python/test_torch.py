@@ -158,3 +158,11 @@ def test_ranks_come_from_a_group_that_is_made_after_the_dataset(raw, tmp_path, l
     shares = [set(one.communicate(timeout=300)[0].splitlines()[-1].split()) for one in both]
     assert [one.returncode for one in both] == [0, 0]
     assert len(shares[0]) == len(shares[1]) == 24 and not shares[0] & shares[1]
+
+
+def test_tensors_and_arrays_of_a_small_field_share_their_memory(raw):
+    batch = next(iter(sluice.Loader(raw, 8)))
+    batch.torch()["pose"][3] = 7
+    assert (batch["pose"].numpy()[3] == 7).all()
+    batch["label"].numpy()[...] = 2
+    assert batch["label"].torch().tolist() == batch.torch()["label"].tolist() == [2] * 8

@@ -13,10 +13,6 @@
 
 namespace sluice::python {
 
-namespace {
-
-constexpr int kLegacyDefaultStream = 1;  // as __cuda_array_interface__ numbers streams
-
 // The structs of DLPack 1.0 and of the version before it (github.com/dmlc/dlpack, dlpack.h).
 struct Tensor {
   void* data;
@@ -40,6 +36,9 @@ struct Unversioned {
   void (*deleter)(Unversioned*);
 };
 
+namespace {
+
+constexpr int kLegacyDefaultStream = 1;  // as __cuda_array_interface__ numbers streams
 constexpr const char* kVersioned = "dltensor_versioned";
 constexpr const char* kUnversioned = "dltensor";
 constexpr int kCpu = 1, kCuda = 2;
@@ -92,35 +91,90 @@ struct DlpackRequest {
   nb::object stream, max_version, dl_device, copy;  // None: not given
 };
 
-// A field of a batch as the capsule that DLPack's protocol asks for. `offsets`: export a
-// variable-length field's offsets, not its values. `sample`: only this image. Throws a Python
-// BufferError for what cannot be given: another device, or a copy.
-nb::object DlpackCapsule(const Batch& batch, const std::string& field, bool offsets,
-                         std::optional<std::size_t> sample, const DlpackRequest& request) {
-  const auto device = DlpackDevice(batch, field, offsets);
+// Throws a Python BufferError if a consumer asks for another device or for a copy.
+void RequireAsItIs(const DlpackRequest& request, const std::pair<int, int>& device) {
   if (!request.dl_device.is_none() && nb::cast<std::pair<int, int>>(request.dl_device) != device) {
     throw nb::buffer_error("a Sluice batch stays on its device; move the tensor afterwards");
   }
   if (!request.copy.is_none() && nb::cast<bool>(request.copy)) {
     throw nb::buffer_error("a Sluice batch is handed over without a copy; clone the tensor");
   }
-  auto* const tensor = reinterpret_cast<Versioned*>(
-      offsets  ? OffsetsToDlpack(batch, field)
-      : sample ? SampleToDlpack(batch, field, *sample, StreamOf(batch, request.stream))
-               : ToDlpack(batch, field, StreamOf(batch, request.stream)));
-  const bool versioned = !request.max_version.is_none() &&
-                         nb::cast<std::pair<int, int>>(request.max_version).first >= 1;
-  return versioned ? CapsuleOf(tensor) : OldCapsuleOf(tensor);
 }
+
+// Another tensor over the memory of a tensor, which it keeps.
+Versioned* TensorOver(const std::shared_ptr<Versioned>& tensor) {
+  using Kept = std::shared_ptr<Versioned>;
+  auto* const made = new Versioned(*tensor);
+  made->context = new Kept(tensor);
+  made->deleter = [](Versioned* self) {
+    delete static_cast<Kept*>(self->context);
+    delete self;
+  };
+  return made;
+}
+
+}  // namespace
+
+// The copies that a batch's small fields are given as, so that they do not keep the batch's slot.
+// There is one copy of each, so that a value that is written to one array is seen in all of them.
+class BatchCopies {
+ public:
+  // A field in host memory that is not an image and has at most kCopiedTensorBytes; or where the
+  // samples of a variable-length field begin.
+  std::shared_ptr<Versioned> Of(const Batch& batch, const std::string& field, bool offsets) {
+    const nb::ft_lock_guard lock(mutex_);
+    std::shared_ptr<Versioned>& copy = fields_[{field, offsets}];
+    if (copy == nullptr) {
+      copy.reset(reinterpret_cast<Versioned*>(offsets ? OffsetsToDlpack(batch, field)
+                                                      : ToDlpack(batch, field)),
+                 [](Versioned* tensor) { tensor->deleter(tensor); });
+    }
+    return copy;
+  }
+  nb::object Samples(const Batch& batch) { return Kept(samples_, batch.samples(), DType::kInt64); }
+  nb::object Flags(const Batch& batch) {
+    const std::span<const SampleFlag> flags = batch.flags();
+    return Kept(flags_,
+                std::span(reinterpret_cast<const std::uint8_t*>(flags.data()), flags.size()),
+                DType::kUint8);
+  }
+
+ private:
+  template <class T>
+  nb::object Kept(std::shared_ptr<std::vector<T>>& copy, std::span<const T> values, DType type) {
+    using Owner = std::shared_ptr<std::vector<T>>;
+    std::unique_ptr<Owner> owner;
+    {
+      const nb::ft_lock_guard lock(mutex_);
+      if (copy == nullptr) copy = std::make_shared<std::vector<T>>(values.begin(), values.end());
+      owner = std::make_unique<Owner>(copy);
+    }
+    const nb::capsule kept(owner.get(),
+                           [](void* held) noexcept { delete static_cast<Owner*>(held); });
+    return ArrayOver((*owner.release())->data(), type, {values.size()}, kept, true);
+  }
+
+  nb::ft_mutex mutex_;  // guards the other members if there is no GIL
+  std::map<std::pair<std::string, bool>, std::shared_ptr<Versioned>> fields_;
+  std::shared_ptr<std::vector<std::uint64_t>> samples_;
+  std::shared_ptr<std::vector<std::uint8_t>> flags_;
+};
+
+PyBatch::PyBatch(Batch made, std::shared_ptr<const FieldTypes> fields)
+    : batch(std::move(made)), types(std::move(fields)), copies(std::make_shared<BatchCopies>()) {}
+
+namespace {
 
 // One tensor of a batch, handed over without a copy by the protocols of DLPack and numpy.
 class Array {
  public:
   // `offsets`: the array says where each sample of a variable-length field begins. `sample`: the
   // array is the image of that sample alone.
-  Array(const Batch& batch, std::string field, bool offsets = false,
+  Array(const PyBatch& of, std::string field, bool offsets = false,
         std::optional<std::size_t> sample = {})
-      : batch_(Batch(batch)), field_(std::move(field)), offsets_(offsets), sample_(sample) {
+      : field_(std::move(field)), offsets_(offsets), sample_(sample) {
+    const Batch& batch = *of.batch;
+    batch_.emplace(Batch(batch));
     shape_.reserve(4);
     const auto add = [this](auto... extents) {
       (shape_.push_back(static_cast<Py_ssize_t>(extents)), ...);
@@ -151,6 +205,11 @@ class Array {
     auto stride = static_cast<Py_ssize_t>(item_bytes());
     for (std::size_t i = shape_.size(); i-- > 0; stride *= shape_[i])
       strides_[i] = stride;
+    if (!is_image_ && on_host() && bytes() <= kCopiedTensorBytes) {
+      copy_ = of.copies->Of(batch, field_, offsets);
+      data_ = static_cast<const std::byte*>(copy_->tensor.data);
+      batch_.reset();
+    }
   }
 
   std::string_view dtype() const noexcept { return dtype_; }
@@ -158,11 +217,24 @@ class Array {
   std::string device() const {
     return on_host() ? "cpu" : "cuda:" + std::to_string(DeviceNumbers().second);
   }
-  std::pair<int, int> DeviceNumbers() const { return DlpackDevice(*batch_, field_, offsets_); }
+  std::pair<int, int> DeviceNumbers() const {
+    return batch_ ? DlpackDevice(**batch_, field_, offsets_) : std::pair(kCpu, 0);
+  }
+  const std::byte* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return static_cast<std::size_t>(shape_[0]); }
 
   nb::object Capsule(const DlpackRequest& request) const {
-    return DlpackCapsule(*batch_, field_, offsets_, sample_, request);
+    RequireAsItIs(request, DeviceNumbers());
+    auto* const tensor =
+        !batch_    ? TensorOver(copy_)
+        : offsets_ ? reinterpret_cast<Versioned*>(OffsetsToDlpack(**batch_, field_))
+                   : reinterpret_cast<Versioned*>(
+                         sample_ ? SampleToDlpack(**batch_, field_, *sample_,
+                                                  StreamOf(**batch_, request.stream))
+                                 : ToDlpack(**batch_, field_, StreamOf(**batch_, request.stream)));
+    const bool versioned = !request.max_version.is_none() &&
+                           nb::cast<std::pair<int, int>>(request.max_version).first >= 1;
+    return versioned ? CapsuleOf(tensor) : OldCapsuleOf(tensor);
   }
   // numpy's and CUDA's protocols, which differ only in the stream.
   NamedValues Interface(bool host) const {
@@ -181,15 +253,10 @@ class Array {
       // the work that is queued on that stream when the batch is dropped. By the protocol, the
       // consumer makes its own stream wait for the legacy default stream. Any other stream needs
       // Batch.wait_on().
-      batch_->WaitOn({});
+      (*batch_)->WaitOn({});
       made["stream"] = kLegacyDefaultStream;
     }
     return NamedValues(made);
-  }
-  // A numpy array. As with DLPack, a small one is a copy that does not keep the batch.
-  nb::object Numpy(nb::handle self) const {
-    const nb::object view = nb::module_::import_("numpy").attr("asarray")(self);
-    return !is_image_ && bytes() <= kCopiedTensorBytes ? view.attr("copy")() : view;
   }
   // Python's buffer protocol: numpy asks for it first, and needs fewer instructions for it than for
   // its own protocol (by callgrind, 9,500 for an image instead of 18,300). Returns false if the
@@ -240,7 +307,8 @@ class Array {
     return std::string(item_bytes() == 1 ? "|" : "<") + kind + std::to_string(item_bytes());
   }
 
-  Owned<Batch> batch_;
+  std::optional<Owned<Batch>> batch_;  // none if copy_ has the values
+  std::shared_ptr<Versioned> copy_;
   std::string field_;
   bool offsets_;
   std::optional<std::size_t> sample_;
@@ -268,7 +336,8 @@ const Batch& In(const PyBatch& batch) {
 struct Ragged {
   nb::object owner;  // a PyBatch
   std::string field;
-  const Batch& batch() const { return In(nb::cast<const PyBatch&>(owner)); }
+  const PyBatch& of() const { return nb::cast<const PyBatch&>(owner); }
+  const Batch& batch() const { return In(of()); }
 };
 
 nb::list Texts(const Batch& batch, const std::string& field, bool text) {
@@ -300,10 +369,10 @@ nb::object FieldOf(nb::handle self, const std::string& name) try {
   if (In(batch).image_sizes() == ImageSizes::kOwn && In(batch).HoldsImage(name)) {
     nb::list images;
     for (std::size_t sample = 0; sample < In(batch).size(); ++sample)
-      images.append(OfNoThread(nb::cast(Array(In(batch), name, false, sample))));
+      images.append(OfNoThread(nb::cast(Array(batch, name, false, sample))));
     return images;
   }
-  return OfNoThread(nb::cast(Array(In(batch), name)));
+  return OfNoThread(nb::cast(Array(batch, name)));
 } catch (const Error&) {
   const std::vector<std::string> fields = In(nb::cast<const PyBatch&>(self)).fields();
   if (std::ranges::find(fields, name) != fields.end()) throw;
@@ -375,8 +444,10 @@ void BindArray(nb::module_& module) {
   nb::class_<Array> bound(
       module, "Array", nb::type_slots(slots),
       "A field of a batch: numpy, torch, jax and cupy take it without a copy "
-      "(numpy.asarray(a), torch.from_dlpack(a)); but DLPack copies a field in host memory of up to "
-      "64 KiB that is not an image. An Array holds its batch while it lives.");
+      "(numpy.asarray(a), torch.from_dlpack(a)). An Array holds its batch while it lives; but a "
+      "field in host memory of up to 64 KiB that is not an image is copied once for each batch, "
+      "and its Arrays hold that copy alone. What is written to a field is seen wherever the batch "
+      "gives it.");
   RefusePickling(bound, kNoPickling);
   BindOperators(bound);
   bound.def_prop_ro("dtype", &Array::dtype, "the type of its elements, such as 'uint8'")
@@ -389,13 +460,14 @@ void BindArray(nb::module_& module) {
                     std::string(array.dtype()) + ", " + array.device() + ")";
            })
       .def(
-          "numpy", [](nb::handle self) { return nb::cast<const Array&>(self).Numpy(self); },
-          "As a numpy array. An array of up to 64 KiB that is not an image is copied, so that it "
-          "does not keep the whole batch in memory")
+          "numpy",
+          [](nb::handle self) { return nb::module_::import_("numpy").attr("asarray")(self); },
+          "As a numpy array. What is written to it is seen by all arrays and tensors of this field "
+          "of the batch")
       .def(
           "torch",
           [](nb::handle self) { return nb::module_::import_("torch").attr("from_dlpack")(self); },
-          "As a tensor of torch, on the batch's device")
+          "As a tensor of torch, on the batch's device, which shares its memory with numpy()")
       .def_prop_ro("__array_interface__", [](const Array& array) { return array.Interface(true); })
       .def_prop_ro("__cuda_array_interface__",
                    [](const Array& array) { return array.Interface(false); })
@@ -453,9 +525,9 @@ void BindRagged(nb::module_& module) {
       "entries of sample i. values has the entries of all samples, one after another; those of "
       "sample i begin at offsets[i] and end before offsets[i + 1].");
   RefusePickling(bound, kNoPickling);
-  bound.def_prop_ro("values", [](const Ragged& field) { return Array(field.batch(), field.field); })
+  bound.def_prop_ro("values", [](const Ragged& field) { return Array(field.of(), field.field); })
       .def_prop_ro("offsets",
-                   [](const Ragged& field) { return Array(field.batch(), field.field, true); })
+                   [](const Ragged& field) { return Array(field.of(), field.field, true); })
       .def("__len__", [](const Ragged& field) { return field.batch().size(); })
       .def("__getitem__",
            [](nb::handle self, std::int64_t row) {
@@ -470,8 +542,9 @@ void BindRagged(nb::module_& module) {
              std::size_t entry = SizeOf(values.type);
              for (const std::uint32_t extent : values.shape)
                entry *= extent;
-             return ArrayOver(values.data + values.offsets[at] * entry, values.type,
-                              std::move(shape), self, true);
+             const nb::object all = nb::cast(Array(field.of(), field.field));
+             return ArrayOver(nb::cast<const Array&>(all).data() + values.offsets[at] * entry,
+                              values.type, std::move(shape), all, true);
            })
       .def(
           "__eq__", [](nb::handle, nb::handle) { RefuseComparison(); }, nb::arg().none(),
@@ -568,7 +641,8 @@ void BindBatch(nb::module_& module) {
            "lists of str")
       .def("torch", &ToTorch,
            "All fields by name: tensors on the batch's device (labels as int64, as torch's losses "
-           "want them; with ImageSizes.OWN a list of tensors), Ragged fields, lists of str")
+           "want them, so these may be copies; with ImageSizes.OWN a list of tensors), Ragged "
+           "fields, lists of str")
       .def(
           "has",
           [](const PyBatch& batch, const std::string& field, std::size_t row) {
@@ -606,11 +680,10 @@ void BindBatch(nb::module_& module) {
           "index", [](const PyBatch& batch) { return In(batch).index(); },
           "The number of this batch in its epoch, from 0")
       .def_prop_ro(
-          "samples",
-          [](const PyBatch& batch) { return ArrayOf(In(batch).samples(), DType::kInt64); },
+          "samples", [](const PyBatch& batch) { return batch.copies->Samples(In(batch)); },
           "By row, the sample's number in the dataset (int64)")
       .def_prop_ro(
-          "flags", [](const PyBatch& batch) { return ArrayOf(In(batch).flags(), DType::kUint8); },
+          "flags", [](const PyBatch& batch) { return batch.copies->Flags(In(batch)); },
           "By row, its SampleFlag (uint8)")
       .def(
           "wait_on",

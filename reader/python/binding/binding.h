@@ -198,11 +198,6 @@ inline std::string Utf8Of(nb::handle text) {
 nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
                      bool writable);
 nb::object ArrayOver(const ImageBatch& image, nb::handle owner, bool writable);
-// A numpy array that is a copy of the values.
-template <class T>
-nb::object ArrayOf(std::span<const T> values, DType type) {
-  return ArrayOver(values.data(), type, {values.size()}, nb::none(), false).attr("copy")();
-}
 // Calls f with a value of the C++ type for `type`.
 template <class F>
 decltype(auto) WithType(DType type, F&& f) {
@@ -225,10 +220,14 @@ std::vector<std::uint64_t> SampleNumbersOf(nb::handle given, const std::string& 
 // Raises TypeError that says why `given` is not an index into a dataset.
 [[noreturn]] void RefuseIndex(nb::handle given);
 
+class BatchCopies;
+
 // A batch as Python holds it.
 struct PyBatch {
+  PyBatch(Batch made, std::shared_ptr<const FieldTypes> fields);
   Owned<Batch> batch;
   std::shared_ptr<const FieldTypes> types;
+  std::shared_ptr<BatchCopies> copies;
 };
 
 // The default of RingOptions::hold in Python: a loop's variable still holds the last batch while

@@ -221,7 +221,7 @@ struct Walk {
     }
     is_over = !batch;
     if (is_over) throw nb::stop_iteration();
-    return OfNoThread(nb::cast(PyBatch{Owned<Batch>(std::move(*batch)), loader.types}));
+    return OfNoThread(nb::cast(PyBatch(std::move(*batch), loader.types)));
   }
   std::uint64_t Size() const {
     return nb::cast<PyLoader&>(owner).Play(
@@ -460,7 +460,7 @@ void BindLoader(nb::module_& module) {
           [](PyLoader& loader, std::uint64_t sample, std::uint64_t epoch) {
             Batch row = loader.Play(
                 [sample, epoch](Loader& playing) { return playing.Row(sample, epoch); }, true);
-            return PyBatch{Owned<Batch>(std::move(row)), loader.types};
+            return PyBatch(std::move(row), loader.types);
           },
           "sample"_a, "epoch"_a,
           "The given sample as it comes in the given epoch, as a batch of one row, before MixUp, "

@@ -332,8 +332,16 @@ void BindUserFunctions(nb::module_& module) {
       .def(
           "__len__", [](const SeenBatch& seen) { return seen->size(); }, nb::lock_self())
       .def_prop_ro(
-          "samples", [](const SeenBatch& seen) { return ArrayOf(seen->samples(), DType::kInt64); },
-          nb::lock_self())
+          "samples",
+          [](const SeenBatch& seen) {
+            const std::span<const std::uint64_t> numbers = seen->samples();
+            nb::object copy =
+                ArrayOver(numbers.data(), DType::kInt64, {numbers.size()}, nb::none(), false)
+                    .attr("copy")();
+            copy.attr("flags").attr("writeable") = false;
+            return copy;
+          },
+          nb::lock_self(), "By row, the sample's number in the dataset (int64, read-only)")
       .def(
           "has",
           [](const SeenBatch& seen, const std::string& field, std::size_t row) {
