@@ -231,6 +231,15 @@ void CheckList(const SampleList& list, std::uint64_t samples, const std::string&
     RefuseList("LoaderOptions::order.samples has sample number " + std::to_string(state.needs - 1) +
                ", and the dataset has " + std::to_string(samples));
   }
+  // A mask of integers is a list of valid numbers, and would play samples 0 and 1 over and over.
+  const bool given = std::holds_alternative<FixedDraw>(state.draw) && state.dataset.empty();
+  if (given && samples > 2 && list.size() == samples && state.needs <= 2) {
+    RefuseList(
+        "LoaderOptions::order.samples has as many numbers as the dataset has samples, and all are "
+        "0 or 1, as in a mask; SampleList::Of takes the numbers of the samples: those at which the "
+        "mask is 1 (in Python numpy.flatnonzero(mask)). To play samples 0 and 1 this often, give a "
+        "list of another length");
+  }
   if (state.needs_exactly != 0 && state.needs_exactly != samples) {
     RefuseList("LoaderOptions::order.samples was made for a dataset of " +
                std::to_string(state.needs_exactly) + " samples, and this one has " +

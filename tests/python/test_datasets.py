@@ -309,3 +309,13 @@ def test_reading_a_truncated_shard_is_an_error(raw, tmp_path):
     assert read.returncode == 0
     lines = read.stdout.splitlines()
     assert len(lines) == 9 and all(line.endswith("was cut short") for line in lines), lines
+
+
+def test_truth_values_are_taken_for_a_mask_and_not_for_pixels(tmp_path):
+    pixels = numpy.indices((8, 8)).sum(0) % 2 == 1
+    with sluice.Writer(tmp_path / "made", [sluice.Field.image(), sluice.Field.mask("mask")], image="raw") as writer:
+        with pytest.raises(TypeError, match=r"'image' is given truth values.* pixels \* numpy.uint8\(255\)"):
+            writer.add("a", image=pixels, mask=pixels)
+        writer.add("a", image=pixels * numpy.uint8(255), mask=pixels)
+    stored = sluice.Dataset(tmp_path / "made")[0]
+    assert (stored.array("image") == pixels * 255).all() and (stored.array("mask") == pixels).all()

@@ -269,6 +269,12 @@ def test_a_mask_is_not_accepted_as_the_samples_0_and_1(raw, mask):
         list(sluice.Loader(raw, 10, order=order))
 
 
+def test_a_mask_of_integers_is_refused_by_the_loader(raw):
+    for mask in [number % 2 for number in range(50)], numpy.arange(50, dtype=numpy.uint8) % 2:
+        with pytest.raises(sluice.Error, match=r"as in a mask; SampleList.of takes .* numpy.flatnonzero\(mask\)"):
+            sluice.Loader(raw, 10, order=sluice.OrderOptions(samples=sluice.SampleList.of(mask)))
+
+
 @pytest.mark.parametrize("given, words", [
     (-1, "not -1"), ([3, -1], "not -1"), (numpy.array([3, -1]), "not -1"),
     ([1.5], r"not 1\.5"), (numpy.array([1.5]), "an array of float64"), ("12", "not '12'"),

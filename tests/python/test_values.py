@@ -7,6 +7,7 @@ import itertools
 import pickle
 import pydoc
 
+import numpy
 import pytest
 import sluice
 
@@ -340,7 +341,9 @@ def test_read_only_objects_can_be_compared_copied_and_pickled():
     lambda: sluice.OutputOptions(mask_fill={"mask": True}), lambda: sluice.RandomCrop(fill=[True]),
     lambda: setattr(sluice.RingOptions(), "hold", True), lambda: sluice.convert("a", "b", quality=True),
     lambda: sluice.Dataset("x", max_pixels=True), lambda: sluice.SampleList.weighted([True], 1, False),
-    lambda: sluice.Mixture([("x", True)]),
+    lambda: sluice.Mixture([("x", True)]), lambda: sluice.Loader("x", numpy.True_), lambda: sluice.Resize(numpy.True_),
+    lambda: sluice.Loader("x", timeout=numpy.True_), lambda: sluice.RingOptions(prefetch=numpy.True_),
+    lambda: sluice.SampleList.weighted([numpy.True_], 1, False),
 ])
 def test_a_truth_value_is_not_accepted_as_a_number(call):
     with pytest.raises(TypeError, match="True"):

@@ -305,6 +305,14 @@ TEST_CASE("Invalid lists, and lists of another dataset, are refused") {
        {std::uint64_t{1} << 40, UINT64_MAX / 10 + 1, UINT64_MAX / 2 + 1})
     refused(SampleList::ClassBalanced(dataset, count), "2^40");
   refused(SampleList::Weighted(std::vector(99, 1.0), 5, true), "99 samples");
+  std::vector<std::uint64_t> mask(100);
+  refused(SampleList::Of(mask), "as in a mask");
+  mask[7] = 1;
+  refused(SampleList::Of(mask), "as in a mask");
+  mask.pop_back();
+  LoaderOptions options = OptionsFor(10, 1);
+  options.order.samples = SampleList::Of(mask);
+  CHECK(Loader(dataset, options).samples_per_epoch() == 99);
   const auto nonsense = [](const std::vector<double>& weights, std::uint64_t count,
                            bool replacement, const char* words = "") {
     CHECK_THAT(ErrorText([&] { SampleList::Weighted(weights, count, replacement); },

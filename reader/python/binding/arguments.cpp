@@ -31,6 +31,18 @@ void nanobind::detail::NoteRefused(handle number, long long low, unsigned long l
   sluice::python::refused = {number.ptr(), low, high};
 }
 
+bool nanobind::detail::HoldsTruthValues(handle given) noexcept {
+  if (PyBool_Check(given.ptr())) return true;
+  if (PyLong_Check(given.ptr()) || PyFloat_Check(given.ptr())) return false;
+  try {
+    const object type = given.attr("dtype");
+    const std::string name = sluice::python::Utf8Of(str(type));
+    return name == "bool" || name.ends_with(".bool");
+  } catch (const std::exception&) {  // it has no dtype
+    return false;
+  }
+}
+
 template <>
 struct nanobind::detail::type_caster<sluice::python::OnSecondTry> {
   NB_TYPE_CASTER(sluice::python::OnSecondTry, const_name("object"))

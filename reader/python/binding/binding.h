@@ -33,6 +33,9 @@
 
 namespace nanobind::detail {
 
+// Whether the object is a truth value, or an array, scalar or tensor of them (arguments.cpp).
+bool HoldsTruthValues(handle given) noexcept;
+
 // Notes that `number` was refused, because it lies outside the range that the argument takes, from
 // `low` to `high` (arguments.cpp).
 void NoteRefused(handle number, long long low, unsigned long long high) noexcept;
@@ -47,7 +50,7 @@ struct NumberNotBool {
                          std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>;
 
   bool from_python(handle given, std::uint32_t flags, cleanup_list* cleanup) noexcept {
-    if (PyBool_Check(given.ptr())) return false;
+    if (HoldsTruthValues(given)) return false;
     make_caster<Wide> wide;
     if (wide.from_python(given, flags, cleanup)) {
       value = static_cast<T>(wide.value);

@@ -7,6 +7,8 @@ namespace sluice::python {
 
 namespace {
 
+using nb::detail::HoldsTruthValues;
+
 // The module with the parts of Dataset and Sample that are written in Python, since they call other
 // packages (Pillow, pandas).
 nb::module_ Pictures() {
@@ -121,14 +123,6 @@ std::string ShownAs(PyObject* (*how)(PyObject*), const nb::object& object) {
   const nb::object text = nb::steal(how(object.ptr()));
   if (!text.is_valid()) throw nb::python_error();
   return Utf8Of(text);
-}
-
-// Whether the object is a truth value, or an array, scalar or tensor of them.
-bool HoldsTruthValues(nb::handle given) {
-  if (PyBool_Check(given.ptr())) return true;
-  if (!nb::hasattr(given, "dtype")) return false;
-  const std::string type = ShownAs(&PyObject_Str, given.attr("dtype"));
-  return type == "bool" || type.ends_with(".bool");
 }
 
 std::uint64_t SampleNumberOf(nb::handle given, const std::string& what) {

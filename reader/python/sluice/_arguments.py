@@ -46,6 +46,11 @@ def _split(text: str, at: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
+def _is_truth_value(value: Any) -> bool:
+    """Also for those of numpy and torch."""
+    return isinstance(value, bool) or str(getattr(value, "dtype", "")).rpartition(".")[2] == "bool"
+
+
 def _fits(value: Any, kind: str) -> bool:
     """False if the value surely is not of the annotated kind."""
     kinds = _split(kind, "|")
@@ -59,7 +64,7 @@ def _fits(value: Any, kind: str) -> bool:
         return value is not None
     if name == "bool":
         return isinstance(value, bool)
-    if name in ("int", "float") and isinstance(value, bool):
+    if name in ("int", "float") and _is_truth_value(value):
         return False
     if name == "int":
         return hasattr(value, "__index__")

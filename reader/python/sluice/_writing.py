@@ -210,6 +210,11 @@ class Writer:
                 f"uint16 of height x width [x channels], not {value!r}"
             )
         if pixels.dtype == bool:
+            if field.role != "mask":
+                raise TypeError(
+                    f"field {field.name!r} is given truth values, which would become pixels of 0 and 1: give "
+                    "pixels * numpy.uint8(255) for black and white, or make it a mask by sluice.Field.mask()"
+                )
             pixels = pixels.astype(numpy.uint8)
         lossless = self._image == "raw" or field.role == "mask" or pixels.dtype != numpy.uint8
         if lossless:
