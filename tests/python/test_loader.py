@@ -1,7 +1,10 @@
 """sluice.Loader: epochs, options, resuming, faults, statistics, lists of samples, and several threads on one loader."""
 
 import inspect
+import pathlib
+import re
 import threading
+import warnings
 
 import numpy
 import pytest
@@ -43,6 +46,33 @@ def test_a_state_resumes_where_it_was_taken(raw):
     with pytest.raises(sluice.Error) as raised:
         sluice.Loader(raw, 8, resume_from="nonsense")
     assert raised.value.code == "invalid argument"
+
+
+@pytest.mark.parametrize("page", ["README.md", "reader/python/README.md", "samples/guides/resuming.md"])
+def test_the_loop_of_a_page_plays_what_is_left_of_a_resumed_training(raw, page):
+    """The loop over two epochs of 7 batches, after 9 batches."""
+    text = (pathlib.Path(__file__).parents[2] / page).read_text()
+    loop = re.search(r"^for \w+ in range\(\w+\.state_epoch,.*\n(?: +.*\n)+", text, re.M)[0]
+    before = sluice.Loader(raw, 8)
+    samples_of(before)
+    epoch = before.epoch(1)
+    next(epoch), next(epoch)
+    loader = sluice.Loader(raw, 8, resume_from=before.state())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exec(loop, {"loader": loader, "again": loader, "played": [], "EPOCHS": 2})
+    assert (loader.stats().batches, loader.state_epoch) == (5, 2)
+
+
+def test_a_finished_epoch_that_a_resumed_loader_plays_again_gives_a_warning(raw):
+    before = sluice.Loader(raw, 8)
+    next(before.epoch(2))
+    loader = sluice.Loader(raw, 8, resume_from=before.state())
+    with pytest.warns(UserWarning, match="resumes in epoch 2, and now plays epoch 0 .* loader.state_epoch"):
+        next(loader.epoch(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [sum(len(batch) for batch in loader.epoch(number)) for number in range(3)] == [50, 50, 42]
 
 
 def test_ranks_share_an_epoch(raw):

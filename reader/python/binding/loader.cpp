@@ -43,6 +43,7 @@ struct PyLoader {
   // torch.distributed may say it later.
   bool may_be_a_rank = false;
   std::atomic<std::uint64_t> next_epoch{0};
+  std::atomic<std::uint64_t> resumed_epoch{0};  // the epoch of resume_from, until one is played
 
   PyLoader(Loader made, std::shared_ptr<UserCalls> functions,
            std::shared_ptr<const FieldTypes> fields, std::chrono::milliseconds most)
@@ -52,6 +53,7 @@ struct PyLoader {
         timeout(most),
         signal_poll(most > 0ms ? std::min(most, kLoaderSignalPoll) : kLoaderSignalPoll) {
     next_epoch = (*loader)->State().epoch;
+    resumed_epoch = next_epoch.load();
     const nb::ft_lock_guard lock(All().mutex);
     All().live.insert(this);
   }
@@ -91,6 +93,17 @@ struct PyLoader {
             std::to_string(group->world_size) +
             " processes would play all samples; make it after init_process_group(), or give "
             "it LoaderOptions::ranks (world_size 1 to play all samples here)");
+  }
+  // Warns of epochs that were finished before a resume and are now played once more.
+  void NoteEpoch(std::uint64_t epoch) {
+    const std::uint64_t resumed = resumed_epoch.exchange(0);
+    if (epoch >= resumed) return;
+    const std::string text =
+        "this Loader resumes in epoch " + std::to_string(resumed) + ", and now plays epoch " +
+        std::to_string(epoch) +
+        " from its beginning; to play only what is left, begin the loop over epochs at "
+        "loader.state_epoch";
+    nb::module_::import_("warnings").attr("warn")(text, nb::none(), 1);
   }
   // Refuses to play a share if another class deals its batches out once more (sluice/_dealers.py).
   void RequireOneShare() {
@@ -204,6 +217,7 @@ struct Walk {
     if (!range) {
       loader.RequireRank();
       loader.RequireOneShare();
+      loader.NoteEpoch(epoch);
       range = loader.Play([&](Loader& playing) { return playing.Epoch(epoch); });
     }
     loader.RequireOpen();

@@ -5,7 +5,7 @@
     sluice.convert("pictures", "data/pictures")
     loader = sluice.Loader("data/pictures", batch_size=256, transform=[
         sluice.RandomResizedCrop(224), sluice.HorizontalFlip()])
-    for epoch in range(90):
+    for epoch in range(loader.state_epoch, 90):
         for batch in loader:
             train(batch["image"], batch["label"])
 
