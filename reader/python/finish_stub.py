@@ -17,6 +17,8 @@ text = text.replace(") -> object:", ") -> Any:")
 # Lists and dicts that attributes return are read-only: sluice/_arguments.py.
 for kind, read_only in ("list", "Sequence"), ("dict", "Mapping"):
     text = re.sub(rf"(@property\n    def \w+\(self\) -> ){kind}\[", rf"\1collections.abc.{read_only}[", text)
+# As typeshed writes that objects of a class cannot be hashed.
+text = text.replace("__hash__: None = None", "__hash__: ClassVar[None]  # type: ignore[assignment]")
 # Removes __del__, which only the garbage collector calls.
 text = re.sub(r"    def __del__\(.*\n\n", "", text)
 # A parameter that takes an enumeration takes its words, too.
@@ -24,7 +26,7 @@ for name, body in re.findall(r"^class (\w+)\((?:enum\.StrEnum|str, enum\.Enum)\)
     words = ", ".join(re.findall(r"^    \w+ = ('\w+')", body, re.M))
     text = re.sub(rf": {name}(?=[,)]| = )", f": {name} | Literal[{words}]", text)
 if "class Error(" not in text:  # a build may come here again with the same stub
-    text = "import collections.abc\nfrom typing import Literal, Protocol, TypeAlias, TypedDict\n" + text
+    text = "import collections.abc\nfrom typing import ClassVar, Literal, Protocol, TypeAlias, TypedDict\n" + text
     # The steps get a common base class: the element type of a list of steps, for type checkers.
     steps = re.search(r"using Transform =\s+std::variant<([^;]*)>;", pathlib.Path(sys.argv[2]).read_text())[1]
     for step in steps.replace(",", " ").split():

@@ -183,6 +183,12 @@ def test_the_error_for_an_invalid_text_or_json_names_field_and_sample(tmp_path):
     assert len(sluice.Dataset(tmp_path / "data")) == 1
 
 
+def test_a_misspelt_attribute_of_a_writer_is_refused(tmp_path):
+    writer = sluice.Writer(tmp_path / "made", FIELDS)
+    with pytest.raises(AttributeError, match="quality"):
+        writer.quality = 80
+
+
 def test_an_exception_leaves_no_dataset(tmp_path):
     with pytest.raises(ZeroDivisionError):
         with sluice.Writer(tmp_path / "dataset", FIELDS) as writer:

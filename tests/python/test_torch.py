@@ -166,3 +166,18 @@ def test_tensors_and_arrays_of_a_small_field_share_their_memory(raw):
     assert (batch["pose"].numpy()[3] == 7).all()
     batch["label"].numpy()[...] = 2
     assert batch["label"].torch().tolist() == batch.torch()["label"].tolist() == [2] * 8
+
+
+def test_a_misspelt_attribute_of_the_dataset_is_refused(raw):
+    dataset = sluice.torch.IterableDataset(raw, 8)
+    with pytest.raises(AttributeError, match=r"no attribute 'transform' to set; .* IterableDataset\(\.\.\., transform=\.\.\.\)"):
+        dataset.transform = None
+    with pytest.raises(AttributeError, match=r"'batchsize' .*batch_size="):
+        dataset.batchsize = 3
+    with pytest.raises(AttributeError, match="no attribute 'something_else' to set$"):
+        dataset.something_else = 3
+
+
+def test_the_type_of_numbers_equals_torchs(raw):
+    dtype = next(iter(sluice.Loader(raw, 4)))["image"].dtype
+    assert dtype == torch.uint8 and dtype != torch.int8

@@ -159,6 +159,46 @@ def test_the_string_of_an_enumerator_is_its_name_in_lower_case():
             assert all(str.lower(each.name).lstrip("s") == each.value.lstrip("s") for each in one), name
 
 
+@pytest.mark.parametrize("text", WRITTEN)
+def test_values_are_equal_if_they_are_written_alike(text):
+    value = eval(text)
+    assert value == eval(text) and not value != eval(text)
+    assert value != "sluice" and value != sluice.Invert(p=0.125)
+    if not isinstance(value, (enum.Enum, sluice.SampleList)):  # these cannot be changed
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(value)
+    for name, one in inspect.getmembers(type(value), lambda member: isinstance(member, property)):
+        now = getattr(value, name)
+        if one.fset and another(now) != now:
+            changed = eval(text)
+            setattr(changed, name, another(now))
+            assert changed != value, name
+
+
+def test_sources_datasets_and_lists_of_samples_are_equal_by_value(raw, tmp_path):
+    def source(classes):
+        made = sluice.ConvertSource.table("labels.csv")
+        made.label.classes = classes
+        return made
+
+    assert source(["a"]) == source(["a"]) and source(["a"]) != source(["b"])
+    assert source(["a"]).label == source(["a"]).label != source(["b"]).label
+    assert sluice.Dataset(raw) == sluice.Dataset(raw) != sluice.Dataset(raw, max_pixels=5)
+    assert len({sluice.Dataset(raw), sluice.Dataset(raw)}) == len({sluice.Field.image(), sluice.Field.image()}) == 1
+    numbers = sluice.SampleList.of([1, 2])
+    assert numbers == sluice.SampleList.of([1, 2]) != sluice.SampleList.of([2, 1]) and sluice.SampleList() == sluice.SampleList()
+    assert sluice.OrderOptions(samples=numbers, batches=len) == sluice.OrderOptions(samples=sluice.SampleList.of([1, 2]), batches=len)
+    assert sluice.OrderOptions(batches=len) != sluice.OrderOptions(batches=max)
+
+
+def test_the_type_of_numbers_equals_numpys(raw):
+    batch = next(iter(sluice.Loader(raw, 4)))
+    for dtype in batch["image"].dtype, sluice.Field.array("x", "uint8").dtype, sluice.Preprocess("center:8").dtype:
+        assert dtype == "uint8" and dtype == numpy.uint8 and numpy.dtype("uint8") == dtype and dtype == numpy.dtype("uint8")
+        assert dtype != "int8" and dtype != numpy.int8 and dtype != numpy.dtype("int8") and dtype != 3 and dtype != None  # noqa: E711
+        assert {"uint8": 1}[dtype] == 1 and repr(dtype) == "'uint8'" and pickle.loads(pickle.dumps(dtype)) == "uint8"
+
+
 def test_signatures_are_readable():
     signature = inspect.signature(sluice.Loader)
     assert list(signature.parameters)[:4] == ["dataset", "batch_size", "threads", "transform"]

@@ -241,6 +241,14 @@ void BindSampleList(nb::module_& module) {
           "dataset"_a, "per_class"_a, "field"_a = "",
           "per_class samples of each class, drawn anew each epoch")
       .def("__len__", &SampleList::size)
+      .def(
+          "__eq__",
+          [](const SampleList& list, const SampleList& other) {
+            return list.digest() == other.digest();
+          },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__",
+           [](const SampleList& list) { return std::hash<std::string>()(list.digest()); })
       .def("__repr__",
            [](const SampleList& list) {
              return list.all() ? "sluice.SampleList()"
@@ -358,6 +366,15 @@ void BindDataset(nb::module_& module) {
                                           : dataset.schema().fields[label].classes;
           },
           "The names of the label's classes, by number; if there are several labels, of the first")
+      .def(
+          "__eq__",
+          [](const Dataset& dataset, const Dataset& other) {
+            return dataset.id() == other.id() && dataset.path() == other.path() &&
+                   dataset.limits() == other.limits();
+          },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__",
+           [](const Dataset& dataset) { return std::hash<std::string>()(dataset.id()); })
       .def_prop_ro("id", &Dataset::id)
       .def_prop_ro("name", &Dataset::name)
       .def_prop_ro("path", [](const Dataset& dataset) { return TextOf(dataset.path().string()); })

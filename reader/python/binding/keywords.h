@@ -219,6 +219,19 @@ std::string Written(nb::handle self, const nb::dict& values, const nb::dict& usu
 // The value of __reduce__() for an object that its type makes from these keywords.
 nb::object Reduced(nb::handle self, const nb::dict& values);
 
+// Makes `==` compare the objects of a class by value: by equal(a, b). They cannot be hashed,
+// because they can be changed.
+template <class T, class... Base, class F>
+void CompareByValue(nb::class_<T, Base...>& bound, F equal) {
+  bound.def(
+      "__eq__",
+      [equal](const T& self, const T& other) {
+        return equal(Copied(self), Copied(other));  // Python code may run in it, outside the guard
+      },
+      nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"));
+  bound.attr("__hash__") = nb::none();
+}
+
 // Makes the objects of a class refuse to be pickled, and say why.
 template <class T, class... Base>
 void RefusePickling(nb::class_<T, Base...>& bound, const char* why) {
@@ -265,6 +278,9 @@ nb::class_<T>& AddAttributes(nb::class_<T>& bound, const T& defaults, const K&..
   bound.def("__repr__", [values_of, usual = defaults](nb::handle self) {
     return Written(self, values_of(nb::cast<T>(self)), values_of(usual),
                    (std::size_t{K::kRequired} + ... + 0));
+  });
+  CompareByValue(bound, [values_of](const T& self, const T& other) {
+    return values_of(self).equal(values_of(other));
   });
   bound.def(
       "__reduce__",

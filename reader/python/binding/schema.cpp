@@ -145,6 +145,8 @@ void BindSchema(nb::module_& module) {
             return nb::isinstance<Field>(other) && field == nb::cast<const Field&>(other);
           },
           nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__",
+           [](const Field& field) { return std::hash<std::string>()(ReprOfField(field)); })
       .def("__repr__", &ReprOfField);
 }
 

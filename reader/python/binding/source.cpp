@@ -51,6 +51,13 @@ void BindSource(nb::module_& module) {
       AddAttribute(bound, KeywordOf(option));
     }
   });
+  CompareByValue(bound, [](const ConvertSource& self, const ConvertSource& other) {
+    bool same = true;
+    option_list::ForEachMember<ConvertSource>([&](const auto& option) {
+      same = same && nb::cast(self.*option.member).equal(nb::cast(other.*option.member));
+    });
+    return same;
+  });
   module.def(
       "find_classes",
       [](const SourceOrFolder& given, unsigned threads) {

@@ -224,6 +224,21 @@ def _read_only(value: Any) -> Any:
     return value
 
 
+class _ElementType(str):
+    """The name of a type of numbers, such as 'uint8', which equals numpy.uint8 and torch.uint8, too."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, str):
+            other = str(getattr(other, "__name__", other)).rpartition(".")[2]  # of a class of numpy; "torch.uint8"
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
 def _given_as_copy(getter: Any) -> bool:
     """Whether an attribute returns a list, a dict, or something that may be one."""
     annotation = getter.__nb_signature__[0][0].rpartition(" -> ")[2]
@@ -237,7 +252,10 @@ def _explained(owner: str, name: str, given: property) -> property:
     def get_copy(self: Any) -> Any:
         return _read_only(given.fget(self))  # type: ignore[misc]
 
-    get_value = get_copy if _given_as_copy(given.fget) else given.fget
+    def get_element_type(self: Any) -> _ElementType:
+        return _ElementType(given.fget(self))  # type: ignore[misc]
+
+    get_value = get_element_type if name == "dtype" else get_copy if _given_as_copy(given.fget) else given.fget
     if given.fset is None:
         return property(get_value, None, None, given.__doc__)
 

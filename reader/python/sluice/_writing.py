@@ -63,6 +63,9 @@ class Writer:
     may call add(); add_all() starts threads, and keeps the order.
     """
 
+    # A misspelt attribute, and an option that is set after the Writer was made, are errors.
+    __slots__ = ("_open", "_adding", "_fields", "_image", "_quality", "_upright", "__weakref__")
+
     def __init__(
         self,
         dataset: Path,

@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import os
 import sys
 import warnings
@@ -76,6 +78,15 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         self._only_ends: int | None = None
         self._open(before_launch="WORLD_SIZE" in os.environ and "RANK" not in os.environ)
         self._epoch = self._loader.state_epoch
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name[0] != "_" and not hasattr(self, name):
+            options = {*inspect.signature(sluice.Loader).parameters, "extras"}
+            close = difflib.get_close_matches(name, options, 1)
+            raise AttributeError(
+                f"an IterableDataset has no attribute {name!r} to set" + (
+                    f"; its options are given when it is made: IterableDataset(..., {close[0]}=...)" if close else ""))
+        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         return f"sluice.torch.IterableDataset of\n{self._loader!r}"
