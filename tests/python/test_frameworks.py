@@ -222,6 +222,59 @@ def test_the_trainer_of_transformers_trains_and_evaluates_on_each_sample_once(ra
     assert len(lines(texts[0])) == 3
 
 
+def test_the_trainer_of_transformers_resumes_in_each_epoch(raw, tmp_path):
+    pytest.importorskip("transformers")
+    script = tmp_path / "train.py"
+    script.write_text(HEAD + textwrap.dedent("""
+        import shutil
+        import transformers
+
+        seen = []
+
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(3, 3)
+
+            def forward(self, image, label, samples):
+                seen.append(samples.tolist())
+                logits = self.layer(image.float().mean((2, 3)) / 255)
+                return {"loss": torch.nn.functional.cross_entropy(logits, label), "logits": logits}
+
+
+        class Trainer(transformers.Trainer):
+            def get_train_dataloader(self):
+                return make()
+
+
+        class Stop(transformers.TrainerCallback):
+            def on_step_end(self, args, state, control, **_):
+                control.should_training_stop = control.should_save = state.global_step == stop_at
+
+
+        def train(**options):
+            seen.clear()
+            arguments = transformers.TrainingArguments("out", num_train_epochs=2, use_cpu=True, report_to=[], save_steps=1000,
+                                                       disable_tqdm=True, remove_unused_columns=False)
+            Trainer(Model(), arguments, train_dataset=make(), callbacks=[Stop()]).train(**options)
+            return list(seen)
+
+
+        stop_at = 0
+        whole = train()
+        assert len(whole) == 20, len(whole)
+        for stop_at in 4, 10, 13:  # within the first epoch, at its end, within the second
+            shutil.rmtree("out")
+            assert train() == whole[:stop_at], stop_at
+            assert train(resume_from_checkpoint=True) == whole[stop_at:], stop_at
+        print("resumed")
+    """))
+    done = subprocess.run([sys.executable, script, raw], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          cwd=tmp_path, env=environment(), timeout=600)
+    assert done.returncode == 0 and "resumed\n" in done.stdout, done.stdout
+
+
 def test_a_checkpoint_of_torchdata_resumes_in_each_process(raw, tmp_path):
     pytest.importorskip("torchdata.stateful_dataloader")
     texts = ranks(tmp_path, raw, """
@@ -242,10 +295,11 @@ def test_a_checkpoint_of_torchdata_resumes_in_each_process(raw, tmp_path):
     assert sorted(lines(texts[0])[0] + lines(texts[1])[0]) == EVERY_SAMPLE
 
 
-def test_lightning_plays_each_sample_once_in_each_epoch(raw, tmp_path):
+@pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn"])
+def test_lightning_plays_each_sample_once_in_each_epoch(raw, tmp_path, strategy):
     pytest.importorskip("lightning")
     script = tmp_path / "train.py"
-    script.write_text(HEAD + textwrap.dedent("""
+    script.write_text(HEAD + f"STRATEGY = {strategy!r}\n" + textwrap.dedent("""
         import lightning
 
 
@@ -280,10 +334,11 @@ def test_lightning_plays_each_sample_once_in_each_epoch(raw, tmp_path):
 
 
         if __name__ == "__main__":
-            trainer = lightning.Trainer(max_epochs=2, accelerator="cpu", devices=2, strategy="ddp", logger=False,
+            trainer = lightning.Trainer(max_epochs=2, accelerator="cpu", devices=2, strategy=STRATEGY, logger=False,
                                         enable_checkpointing=False, enable_progress_bar=False, num_sanity_val_steps=0,
                                         enable_model_summary=False)
-            trainer.fit(Model(), loader(make()), make(order=sluice.OrderOptions(shuffle="sequential")))
+            train = make() if STRATEGY == "ddp_spawn" else loader(make())
+            trainer.fit(Model(), train, make(order=sluice.OrderOptions(shuffle="sequential")))
     """))
     trained = subprocess.run([sys.executable, script, raw], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              cwd=tmp_path, env=environment(MASTER_PORT=str(free_port())), timeout=600)

@@ -1,5 +1,7 @@
 """sluice.torch and Batch.torch(): tensors, DataLoader, states and ranks."""
 
+import copy
+import pickle
 import warnings
 
 import numpy
@@ -174,6 +176,8 @@ def test_a_misspelt_attribute_of_the_dataset_is_refused(raw):
         dataset.transform = None
     with pytest.raises(AttributeError, match=r"'batchsize' .*batch_size="):
         dataset.batchsize = 3
+    with pytest.raises(AttributeError, match=r"'batch_size' to set; .*batch_size="):
+        dataset.batch_size = 3
     with pytest.raises(AttributeError, match="no attribute 'something_else' to set$"):
         dataset.something_else = 3
 
@@ -181,3 +185,25 @@ def test_a_misspelt_attribute_of_the_dataset_is_refused(raw):
 def test_the_type_of_numbers_equals_torchs(raw):
     dtype = next(iter(sluice.Loader(raw, 4)))["image"].dtype
     assert dtype == torch.uint8 and dtype != torch.int8
+
+
+def numbers(batches):
+    return [batch["samples"].tolist() for batch in batches]
+
+
+def test_a_copy_of_the_dataset_plays_the_epoch_that_the_dataset_would_play_next(raw):
+    def make():
+        return sluice.torch.IterableDataset(raw, 8, seed=2, extras=["samples"], transform="center:8")
+
+    dataset, whole = make(), make()
+    epochs = [numbers(whole) for _ in range(2)]
+    assert numbers(pickle.loads(pickle.dumps(dataset))) == epochs[0]
+    for _ in dataset:
+        pass
+    for copied in pickle.loads(pickle.dumps(dataset)), copy.deepcopy(dataset), copy.copy(dataset):
+        assert numbers(copied) == epochs[1]
+    resumed, dataset = make(), make()
+    iterator = iter(dataset)
+    next(iterator), next(iterator)
+    resumed.load_state_dict(dataset.state_dict())
+    assert numbers(pickle.loads(pickle.dumps(resumed))) == epochs[0][2:]

@@ -80,7 +80,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         self._epoch = self._loader.state_epoch
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name[0] != "_" and not hasattr(self, name):
+        if name[0] != "_":
             options = {*inspect.signature(sluice.Loader).parameters, "extras"}
             close = difflib.get_close_matches(name, options, 1)
             raise AttributeError(
@@ -90,6 +90,25 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
 
     def __repr__(self) -> str:
         return f"sluice.torch.IterableDataset of\n{self._loader!r}"
+
+    # Attributes of DataLoader(self, batch_size=None). From them, accelerate makes a DataLoader that skips the batches
+    # before a resume of transformers' Trainer.
+    batch_size = None
+    drop_last = False
+    prefetch_factor = None
+
+    @property
+    def dataset(self) -> IterableDataset:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle and copy keep: the arguments, and the epoch that the next iteration plays; not the loader, and not
+        the place in an epoch, which state_dict() has."""
+        return {name: value for name, value in self.__dict__.items() if name != "_loader"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open(self._before_launch)
 
     @property
     def loader(self) -> sluice.Loader:
