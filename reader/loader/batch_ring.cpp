@@ -5,19 +5,22 @@
 #include <new>
 #include <utility>
 
+#include <unistd.h>
+
 #include "format/disk/system_error.h"
 #include "reader/reading/memory.h"
 
 namespace sluice {
 
-// Releases a slot when its last Batch is gone, and keeps its memory alive until then.
+// Releases a slot when its last Batch is gone, and keeps its memory alive until then. A forked
+// child releases nothing: its parent's threads may have held the ring's lock.
 class BatchRing::Handle {
  public:
   Handle(BatchRing& ring, std::shared_ptr<void> owner) : owner_(std::move(owner)), ring_(ring) {}
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   ~Handle() {
-    if (slot_ != nullptr) ring_.Release(*slot_);
+    if (slot_ != nullptr && getpid() == process_) ring_.Release(*slot_);
   }
   void Take(Slot& slot) noexcept { slot_ = &slot; }
 
@@ -25,6 +28,7 @@ class BatchRing::Handle {
   const std::shared_ptr<void> owner_;  // keeps the ring alive
   BatchRing& ring_;
   Slot* slot_ = nullptr;
+  const pid_t process_ = getpid();
 };
 
 namespace {

@@ -21,7 +21,9 @@ namespace {
 std::shared_ptr<LoaderState> MakeState(const Dataset& dataset, LoaderOptions options) {
   const std::string folder = dataset.path().string();
   try {
-    return std::make_shared<LoaderState>(dataset, std::move(options));
+    return {new LoaderState(dataset, std::move(options)), [](const LoaderState* state) {
+              if (state->InOwnProcess()) delete state;
+            }};
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::kLimit, folder,
                 "there is not enough memory for a loader with these options; lower "

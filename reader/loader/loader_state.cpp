@@ -192,11 +192,19 @@ DecodingContext LoaderState::Context() {
 }
 
 Batch LoaderState::Row(std::uint64_t sample, std::uint64_t epoch) {
+  RequireOwnProcess();
   return Batch(rows_->Make(sample, epoch, shared_from_this()));
 }
 
+void LoaderState::RequireOwnProcess() const {
+  if (InOwnProcess()) return;
+  throw Error(ErrorCode::kState,
+              "this Loader was made before the process forked, and its threads are in the parent; "
+              "make a Loader in the child");
+}
+
 void LoaderState::Stop() {
-  if (ring_ == nullptr || !ring_->Stop()) return;
+  if (!InOwnProcess() || ring_ == nullptr || !ring_->Stop()) return;
   for (std::thread& thread : threads_)
     thread.join();
   published_.reset();  // after the threads, so that the last figures are published
@@ -205,6 +213,7 @@ void LoaderState::Stop() {
 }
 
 std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
+  RequireOwnProcess();
   const EpochSize size = SizeOf(epoch);
   // Each epoch deals shards again, so an epoch may have no batches although others have some.
   CheckEpoch(setup_.recipe.dataset, setup_.recipe.options, epoch, size);
@@ -213,11 +222,13 @@ std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
 }
 
 Batch LoaderState::Next(std::uint64_t range, const OneConsumer::Walk& walk) {
+  RequireOwnProcess();
   std::shared_ptr<const Slot> slot = ring_->Next(range, walk, shared_from_this());
   return slot == nullptr ? Batch() : Batch(std::move(slot));
 }
 
 LoaderStats LoaderState::Stats() {
+  RequireOwnProcess();
   LoaderStats stats = ring_->Stats();
   if (setup_.decodes_in_consumer) stats.threads = 0;
   stats.faults = faults_.count();
@@ -257,6 +268,7 @@ LoaderStats LoaderState::Stats() {
 }
 
 LoaderMemory LoaderState::Memory() const {
+  RequireOwnProcess();
   LoaderMemory memory = setup_.Memory();
   const LoaderMemory rows = rows_->Memory();
   memory.slots += rows.slots;

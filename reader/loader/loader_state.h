@@ -5,6 +5,9 @@
 #include <thread>
 #include <vector>
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <sluice/loader.h>
 
 #include "format/disk/sample_supply.h"
@@ -29,6 +32,10 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes nodes = CpuNodes::Find());
   ~LoaderState() { Stop(); }
 
+  // False in a forked child: the threads are in the parent, which may hold the locks for ever here.
+  // Nothing but this function may be called then, and the object must not be destroyed.
+  bool InOwnProcess() const noexcept { return getpid() == process_; }
+
   // The consumer's side. StartEpoch() returns the number of a range; Next() returns the range's
   // next batch, or, at the range's end, a Batch without a slot. `walk`: the iterator's mark, if an
   // iterator calls. Both throw Error.
@@ -36,6 +43,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   Batch Next(std::uint64_t range, const OneConsumer::Walk& walk = nullptr);
 
   bool WaitFor(std::uint64_t range, std::chrono::milliseconds most) {
+    RequireOwnProcess();
     return ring_->WaitFor(range, most);
   }
 
@@ -46,8 +54,14 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   LoaderStats Stats();
   // Makes the loader learn from an interval, as it does by itself from time to time.
   void Tune(const LoaderStats& interval) { ring_->Tune(interval); }
-  std::vector<SampleFault> Faults() const { return faults_.List(); }
-  ResumePoint State() { return ring_->Resume(); }
+  std::vector<SampleFault> Faults() const {
+    RequireOwnProcess();
+    return faults_.List();
+  }
+  ResumePoint State() {
+    RequireOwnProcess();
+    return ring_->Resume();
+  }
   EpochSize SizeOf(std::uint64_t epoch) const { return setup_.deal.SizeOf(epoch); }
   Rank rank() const noexcept { return setup_.rank(); }
   unsigned threads() const noexcept {
@@ -62,11 +76,13 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   }
 
  private:
+  void RequireOwnProcess() const;
   void StartThreads();
   void Publish();
   DecodingContext Context();
   void StartThread(std::function<void()> run);
 
+  const pid_t process_ = getpid();
   const LoaderSetup setup_;
   FaultLog faults_;
   SampleSupply::Work made_before_;             // a played source's work before this loader was made

@@ -9,6 +9,8 @@
 #include <sluice/loader.h>
 
 #include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/reader/in_child.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -306,6 +308,39 @@ TEST_CASE("A loader can be dropped in any state, and moved") {
     Loader moved = std::move(loader);
     REQUIRE(moved.threads() == 4);
   }
+}
+
+TEST_CASE("A forked child gets an error from its parent's loader, and may make its own") {
+  if (!kForks) return;
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60));
+  LoaderOptions options = OptionsFor(4, 2);
+  options.transform = {Resize(32, 32)};
+  std::optional<Loader> loader(std::in_place, dataset, options);
+  const EpochRange range = loader->Epoch(0);
+  std::optional<EpochIterator> it = range.begin();
+  std::optional<Batch> kept = **it;
+  CHECK(InChild([&] {
+          const auto refuses = [](const auto& call) {
+            return CodeOf([&] { call(); }) == ErrorCode::kState;
+          };
+          bool good = refuses([&] { ++*it; }) && refuses([&] { range.Next(); }) &&
+                      refuses([&] { loader->Epoch(1); }) && refuses([&] { loader->Stats(); }) &&
+                      refuses([&] { loader->Row(0, 0); }) && refuses([&] { loader->State(); });
+          kept.reset();
+          it.reset();
+          loader.reset();
+          Loader own(dataset, options);
+          std::size_t rows = 0;
+          for (const Batch& batch : own.Epoch(0))
+            rows += batch.size();
+          return good && rows == 60;
+        }) == 0);
+  kept.reset();
+  std::size_t batches = 1;
+  while (++*it != std::default_sentinel)
+    ++batches;
+  CHECK(batches == 15);
 }
 
 TEST_CASE("An exception in the consumer leaves nothing behind") {

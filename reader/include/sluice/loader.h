@@ -112,8 +112,9 @@ class EpochRange {
 //
 // Batches are a pure function of (dataset, options, epoch), and come in order; options about speed
 // and memory, such as `threads` and `ring`, do not change them. One thread at a time consumes (see
-// EpochIterator); any thread may hold and drop Batch handles. Loader::Memory() gives an upper bound
-// on the memory.
+// EpochIterator); any thread may hold and drop Batch handles. In a forked child, a loader of the
+// parent throws Error(kState), and its memory is kept until the child ends. Loader::Memory() gives
+// an upper bound on the memory.
 class Loader {
  public:
   // Throws Error(kInvalidArgument) for options that do not fit the dataset, for instance images of
