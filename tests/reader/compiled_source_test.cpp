@@ -439,8 +439,8 @@ TEST_CASE("A dataset of another folder with the same names and sizes is not play
   PlayOptions options = Into(folder / "data");
   options.on_warning = warnings.Hook();
   const Supply supply = PlaySource(photos, options);
-  CHECK_THAT(warnings.Await(), ContainsSubstring("holds a finished dataset") &&
-                                   ContainsSubstring("sources changed"));
+  CHECK_THAT(warnings.Await(),
+             ContainsSubstring("holds a finished dataset") && ContainsSubstring("sources changed"));
   CHECK(EpochOf(supply) == EpochOf(PlaySource(photos, Raw())));
   CHECK(supply->work().compiled == 0);
 }

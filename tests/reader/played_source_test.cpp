@@ -352,7 +352,8 @@ TEST_CASE("A played source warns of what its conversion warns of, with and witho
     WriteAt(folder / "scans" / name, AsBytes(dim));
   ConvertOptions dry;
   dry.run.dry_run = true;
-  const std::vector<std::string> expected = Convert(folder / "scans", folder / "data", dry).warnings;
+  const std::vector<std::string> expected =
+      Convert(folder / "scans", folder / "data", dry).warnings;
   REQUIRE(expected.size() == 1);
   CHECK_THAT(expected[0], ContainsSubstring("less than a quarter of the range"));
   std::vector<std::string> warnings;

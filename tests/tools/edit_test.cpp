@@ -385,6 +385,25 @@ TEST_CASE("no command removes a user's files from a folder that has a mark") {
     CHECK(ContentOf(out + "/sub/x") == "y");
     CHECK(ContentOf(out + "/sluice-work.txt") == text);
   }
+  // These do not need an empty folder.
+  for (Words command : {Words{"convert", folders.At("a.src")}, Words{"plan", folders.At("a.src")},
+                        Words{"copy", a}}) {
+    INFO(command[0]);
+    const std::string shared = folders.At("shared by " + command[0]);
+    WriteBytes(shared + "/sluice-work.txt", mark);
+    WriteBytes(shared + "/thesis.txt", "years");
+    WriteBytes(shared + "/shard-00000.sluice.txt", "my own");
+    command.push_back(shared);
+    Sluice(command);
+    CHECK(ContentOf(shared + "/thesis.txt") == "years");
+    CHECK(ContentOf(shared + "/shard-00000.sluice.txt") == "my own");
+    const std::string whole = folders.At("whole for " + command[0]);
+    std::filesystem::copy(a, whole);
+    command.back() = whole;
+    WriteBytes(whole + "/sluice-work.txt", mark);
+    Sluice(command);
+    CHECK(Dataset::Open(whole).id() == Dataset::Open(a).id());
+  }
   // A finished dataset stays whole, whatever mark is in it.
   const auto samples = SamplesOf(a);
   std::filesystem::copy(a, folders.At("whole"));
