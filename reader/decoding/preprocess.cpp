@@ -48,6 +48,13 @@ struct Preprocess::State {
         pixels_(pipeline_.steps) {
     pipeline_.RequireFixed();
     pixels_.CheckSize(pipeline_.width, pipeline_.height, pipeline_.channels);
+    const std::uint64_t most = std::max(options_.max_pixels, PreprocessOptions().max_pixels);
+    if (std::uint64_t{pipeline_.width} * pipeline_.height > most) {
+      throw Error(ErrorCode::kLimit, "Preprocess: rows of " + std::to_string(pipeline_.width) +
+                                         " x " + std::to_string(pipeline_.height) +
+                                         " pixels are larger than " + std::to_string(most) +
+                                         " pixels; if that is meant, raise max_pixels");
+    }
     shape_.samples = 1;
     shape_.height = pipeline_.height;
     shape_.width = pipeline_.width;

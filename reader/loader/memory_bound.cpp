@@ -47,13 +47,19 @@ void RequireRoom(const BatchRecipe& recipe, std::size_t slots) {
   const DatasetFacts& dataset = recipe.dataset;
   const LoaderOptions& options = recipe.options;
   const std::uint64_t bytes = slots * (recipe.layout.bytes + recipe.UsualVariableBytes());
+  // Memory for decoded pictures is reserved already, but not taken yet.
+  const std::uint64_t kept = options.keep && options.keep->folder.empty() ? options.keep->bytes : 0;
   std::uint64_t available = AvailableMemory();
-  if (bytes > available) {
+  if (bytes > available || kept > available - bytes) {
     throw Error(ErrorCode::kLimit,
-                "the loader's " + std::to_string(slots) + " batches (1 + prefetch + hold) take " +
-                    std::to_string(bytes / kBytesInMB) + " MB, and there are " +
-                    std::to_string(available / kBytesInMB) +
-                    " MB of memory left; lower LoaderOptions::batch_size, ring.prefetch or "
+                (kept == 0 ? ""
+                           : "decoded pictures (LoaderOptions::keep) take " +
+                                 std::to_string(kept / kBytesInMB) + " MB, ") +
+                    std::string("the loader's ") + std::to_string(slots) +
+                    " batches (1 + prefetch + hold) take " + std::to_string(bytes / kBytesInMB) +
+                    " MB, and there are " + std::to_string(available / kBytesInMB) +
+                    " MB of memory left; lower LoaderOptions::" + (kept == 0 ? "" : "keep, ") +
+                    "batch_size, ring.prefetch or "
                     "ring.hold, or leave large fields out of LoaderOptions::output.fields" +
                     (options.output.image_sizes == ImageSizes::kEqual
                          ? ""

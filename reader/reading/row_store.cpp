@@ -6,11 +6,14 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "format/disk/system_error.h"
+#include "reader/reading/memory.h"
 
 namespace sluice {
 
@@ -248,7 +251,25 @@ bool RowStore::OpenOrMake(const SharedFolder& folder, const std::string& name,
   return Map(static_cast<std::uint64_t>(info.st_size));
 }
 
+// Throws if the memory would not suffice: a system that limits a process's memory kills it.
+void RowStore::RequireRoom(const SharedFolder& folder, std::uint64_t bytes) const {
+  struct statfs system {};
+  if (fstatfs(file_.get(), &system) != 0 || system.f_type != TMPFS_MAGIC) return;
+  const std::uint64_t available = AvailableMemory();
+  if (bytes <= available) return;
+  throw Error(ErrorCode::kLimit, folder.path().string(),
+              "has no room for " + std::to_string(bytes) +
+                  " bytes of shared rows: " + std::to_string(available) +
+                  " bytes of memory are left for this process; lower SharedRows::bytes");
+}
+
 void RowStore::Make(const SharedFolder& folder, const std::string& name, std::uint64_t bytes) {
+  try {
+    RequireRoom(folder, bytes);
+  } catch (const Error&) {
+    folder.Remove(name);
+    throw;
+  }
   const auto size = static_cast<off_t>(bytes);
   int error = ftruncate(file_.get(), 0) == 0 ? 0 : errno;
   if (error == 0) error = posix_fallocate(file_.get(), 0, size);

@@ -129,6 +129,7 @@ class RowStore {
   };
 
   bool OpenOrMake(const SharedFolder& folder, const std::string& name, std::uint64_t bytes);
+  void RequireRoom(const SharedFolder& folder, std::uint64_t bytes) const;
   void Make(const SharedFolder& folder, const std::string& name, std::uint64_t bytes);
   bool Map(std::uint64_t bytes);
   bool IsBeingMade() const noexcept;

@@ -174,6 +174,11 @@ TEST_CASE("A budget that exceeds memory or the disk is refused before anything i
   LoaderOptions options = Keeping(kFixed, std::uint64_t{1} << 50);
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kLimit),
              ContainsSubstring("DecodedPictures::bytes"));
+  // The memory for batches must be there besides.
+  LoaderOptions large = Keeping({Resize(1024, 1024)}, AvailableMemory() - (100 << 20));
+  large.batch_size = 256;
+  CHECK_THAT(ErrorText([&] { Loader(dataset, large); }, ErrorCode::kLimit),
+             ContainsSubstring("decoded pictures (LoaderOptions::keep) take"));
   options.keep->folder = (folder / "nowhere").string();
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kIo),
              ContainsSubstring("nowhere"));

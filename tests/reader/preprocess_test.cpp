@@ -11,6 +11,7 @@
 #include "format/mutex.h"
 #include "reader/decoding/served_pipeline.h"
 #include "reader/transform/steps.h"
+#include "tests/format/error_of.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -227,6 +228,13 @@ TEST_CASE("A pipeline's text of more than 1 MB is refused before it is read") {
     const std::string error = ErrorText([&] { Preprocess{text}; }, ErrorCode::kInvalidArgument);
     CHECK_THAT(error, ContainsSubstring("1000001 bytes, and at most 1,000,000"));
   }
+}
+
+TEST_CASE("Rows of more than max_pixels are refused before memory is taken for them") {
+  const auto error = ErrorOf([] { Preprocess("center:65535x65535"); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kLimit);
+  CHECK_THAT(error->sentence(), ContainsSubstring("65535 x 65535 pixels are larger"));
 }
 
 TEST_CASE("Random steps are refused, and steps whose result is fixed are accepted") {

@@ -14,6 +14,7 @@
 
 #include <sluice/play_source.h>
 
+#include "reader/reading/memory.h"
 #include "reader/reading/row_store.h"
 #include "tests/file_content.h"
 #include "tests/reader/playing.h"
@@ -243,6 +244,12 @@ TEST_CASE("Options that cannot be shared are refused, and say what to change") {
              ContainsSubstring("/nowhere/at/all"));
   CHECK_THAT(refusal([](auto& o) { o.share->bytes = std::uint64_t{1} << 60; }, ErrorCode::kLimit),
              ContainsSubstring("has no room for"));
+  CHECK_THAT(refusal(
+                 [](auto& o) {
+                   o.share = SharedRows{AvailableMemory() + (std::uint64_t{1} << 30), "/dev/shm"};
+                 },
+                 ErrorCode::kLimit),
+             ContainsSubstring("bytes of memory are left"));
   CHECK_THAT(refusal([](auto& o) { o.keep = DecodedPictures{100}; }, invalid),
              ContainsSubstring("leave LoaderOptions::keep empty"));
   CHECK_THAT(refusal([](auto& o) { o.sample_function = [](MutableSample&) {}; }, invalid),

@@ -311,9 +311,9 @@ void WarnOfOtherParts(const ConvertSource& source, SourceList& list) {
   const auto& [name, missing] = *lacking.begin();
   list.warnings.push_back(
       ToUtf8(name) + "/ next to this folder has the class " + missing +
-      ", which is missing here, so classes have other numbers here than there; take the classes "
-      "from one of them with --classes-of (label.classes_of), or convert both with "
-      "--split-folders");
+      ", which is missing here, so classes have other numbers here than there; give both the same "
+      "list: --classes-of (label.classes_of) takes it from a dataset, FindClasses() from a folder, "
+      "and --split-folders converts both with one list");
 }
 
 SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree, unsigned threads,

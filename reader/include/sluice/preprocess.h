@@ -48,7 +48,8 @@ struct PreprocessOptions {
   // The threads that Rows() divides its images among, the calling one included. 0: one for each CPU
   // that this process may use.
   unsigned threads = 0;
-  // Images of more pixels are refused before memory is taken for them.
+  // Images of more pixels are refused before memory is taken for them, and so are rows, unless they
+  // have at most 178 million.
   std::uint64_t max_pixels = 178'000'000;
 };
 
