@@ -97,9 +97,9 @@ TEST_CASE("wrong usage of convert ends with 2, says what is wrong and writes not
       {{"--split-seed", "1"}, "--split"},
       {{"--split-by", "sender"}, "--split"},
       {{"--split", "a=0.5,b=0.5", "--split-by", "sender"}, "needs a table"},
-      {{"--shard-size=2MB"}, "--shard-size is called --shard-bytes"},
-      {{"--restart", "2"}, "--restart is called --restart-rows"},
-      {{"--mask-dir", "masks"}, "--mask-dir is called --mask-folder"},
+      {{"--shard-size=2MB"}, "no option --shard-size; it is now called --shard-bytes"},
+      {{"--restart", "2"}, "no option --restart; it is now called --restart-rows"},
+      {{"--mask-dir", "masks"}, "no option --mask-dir; it is now called --mask-folder"},
   }));
   CAPTURE(options);
   Words words = {"convert", (folder / "source").string(), data};
@@ -159,6 +159,47 @@ TEST_CASE("wrong usage of the other commands ends with 2") {
   CHECK(outcome.exit_code == 2);
   CHECK(outcome.out.empty());
   CHECK_FALSE(outcome.err.empty());
+}
+
+TEST_CASE("a mistyped command or option is named, with the one that was probably meant") {
+  const auto [program, words, named] = GENERATE(table<std::string, Words, std::string>({
+      {SLUICE_COMMAND, {"convrt", "a", "b"}, "no command \"convrt\"; did you mean \"convert\"?"},
+      {SLUICE_COMMAND, {"convrt", "--help"}, "did you mean \"convert\"?"},
+      {SLUICE_COMMAND, {"help", "convrt"}, "did you mean \"convert\"?"},
+      {SLUICE_COMMAND, {"info", "a"}, "no command \"info\"; the commands are: convert, append,"},
+      {SLUICE_COMMAND, {"--versoin"}, "no option --versoin; did you mean --version?"},
+      {SLUICE_COMMAND,
+       {"convert", "--qualty", "80", "a", "b"},
+       "no option --qualty; did you mean --quality?"},
+      {SLUICE_COMMAND, {"convert", "--tabel=x.csv", "a", "b"}, "did you mean --table?"},
+      {SLUICE_COMMAND, {"inspect", "--jsn"}, "no option --jsn; did you mean --json?"},
+      {SLUICE_COMMAND, {"inspect", "a", "b"}, "\"b\" is one argument more"},
+      {SLUICE_COMMAND, {"convert", "a", "b", "--quality"}, "--quality needs a value: --quality Q"},
+      {SLUICE_COMMAND, {"convert", "a", "b", "--table", "--json"}, "--table needs a value"},
+      {SLUICE_COMMAND,
+       {"convert", "a", "b", "--threads", "1", "--threads", "2"},
+       "--threads may be given only once"},
+      {SLUICE_BENCH_COMMAND, {"epochs", "a"}, "did you mean \"epoch\"?"},
+      {SLUICE_BENCH_COMMAND, {"epoch", "a", "--epoch", "3"}, "did you mean --epochs?"},
+      {SLUICE_BENCH_COMMAND, {"epoch", "a", "--step", "50"}, "did you mean --step-ms?"},
+      {SLUICE_BENCH_COMMAND, {"epoch", "a", "--html", "--json"}, "--html needs a value"},
+  }));
+  CAPTURE(program, words);
+  const Outcome outcome = Run(program, words);
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring(named));
+}
+
+TEST_CASE("help and version are also words, and usage names all arguments") {
+  for (const std::string program : {SLUICE_COMMAND, SLUICE_BENCH_COMMAND}) {
+    CHECK(Run(program, {"help"}).out == Run(program, {"--help"}).out);
+    CHECK(Run(program, {"help", "convert"}).out == Run(program, {"convert", "--help"}).out);
+    CHECK(Run(program, {"version"}).out == Run(program, {"--version"}).out);
+  }
+  CHECK_THAT(Sluice({"help", "convert"}).out,
+             ContainsSubstring("Usage: sluice convert [OPTIONS] SOURCE ... DATASET\n"));
+  CHECK_THAT(Sluice({"help", "merge"}).out,
+             ContainsSubstring("Usage: sluice merge [OPTIONS] DATASET ... NEW\n"));
 }
 
 TEST_CASE("option --help of each command shows its options, defaults and exit codes") {

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include <sluice/error.h>
+#include <sluice/nearest_name.h>
 #include <sluice/shown_text.h>
 #include <sluice/unmapped_note.h>
 
@@ -53,6 +54,13 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option_opts(const CLI::Option* option) const override {
     const std::string value = ValueName(*option);
     return value.empty() ? "" : " " + value;
+  }
+  // In the line of usage. The placeholder of several arguments may name the last of them: "SOURCE
+  // ... DATASET".
+  std::string make_option_usage(const CLI::Option* option) const override {
+    const std::string opts = make_option_opts(option);
+    if (opts.empty()) return CLI::Formatter::make_option_usage(option);
+    return make_option_name(option, true) + opts;
   }
   // In the program's list of commands: the first line of a command's description.
   std::string make_subcommand(const CLI::App* app) const override {
@@ -146,26 +154,97 @@ constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
     {"--shard-size", "--shard-bytes"},
 };
 
-// "; --ids is called --samples" if an argument is an earlier name of an option of the command.
-std::string RenamedAmong(const CLI::App& command, int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    for (const auto& [before, now] : kRenamed) {
-      if (word.substr(0, word.find('=')) == before &&
-          command.get_option_no_throw(std::string(now)) != nullptr) {
-        return "; " + std::string(before) + " is called " + std::string(now);
-      }
-    }
+// The names of the program's commands, without those that --help does not show.
+std::vector<std::string> CommandNames(const CLI::App& program) {
+  std::vector<std::string> names;
+  for (const CLI::App* const command : program.get_subcommands({}))
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  return names;
+}
+
+// "; did you mean --quality?", or the option's name now if an earlier version called it differently
+std::string OptionInstead(const CLI::App& app, const std::string& option) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const known : app.get_options())
+    for (const std::string& name : known->get_lnames())
+      names.push_back("--" + name);
+  for (const auto& [before, now] : kRenamed)
+    if (option == before && std::ranges::find(names, now) != names.end())
+      return "; it is now called " + std::string(now);
+  const std::string nearest = NearestName(option, names);
+  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+// A sentence about the first word of the command line that means nothing; empty if there is none.
+std::string Unexpected(const CLI::App& program, const Command* command) {
+  const CLI::App& app = command == nullptr ? program : *command->app;
+  std::vector<std::string> words = app.remaining();
+  if (words.empty()) words = program.remaining();
+  if (words.empty()) return {};
+  const auto is_option = [](const std::string& word) {
+    return word.size() > 1 && word.starts_with('-');
+  };
+  if (command == nullptr && !is_option(words[0]))
+    return "there is no command \"" + words[0] + "\"" +
+           NamesInstead(words[0], CommandNames(program), "the commands are");
+  const auto option = std::ranges::find_if(words, is_option);
+  if (option == words.end())
+    return "\"" + words[0] + "\" is one argument more than this command takes";
+  const std::string name = option->substr(0, option->find('='));
+  return "there is no option " + name + OptionInstead(app, name);
+}
+
+std::string NeedsValue(const CLI::Option& option) {
+  return option.get_name() + " needs a value: " + option.get_name() + " " + ValueName(option);
+}
+
+// A sentence about an option with too few or too many values, from CLI11's message about it.
+std::string Mismatch(const CLI::App& app, const std::string& message) {
+  const std::string name = message.substr(0, message.find_first_of(": "));
+  const CLI::Option* const option = app.get_option_no_throw(name);
+  if (message.ends_with("missing") && option != nullptr) return NeedsValue(*option);
+  return name + " may be given only once";
+}
+
+// CLI11 takes the next word as a value, whatever it is. If that word is another option of the
+// command, the value was forgotten: "--html --json" would write a file called --json.
+void RefuseOptionsAsValues(const CLI::App& command) {
+  for (const CLI::Option* const option : command.get_options())
+    for (const std::string& value : option->results())
+      if (!option->get_positional() && value.starts_with("--") &&
+          command.get_option_no_throw(value) != nullptr)
+        throw UsageError(NeedsValue(*option));
+}
+
+// The command line in the form that is parsed: "help" and "version" are also taken as words, as
+// many programs do.
+std::vector<std::string> WordsOf(int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (words.empty()) return words;
+  if (words[0] == "version") words[0] = "--version";
+  if (words[0] == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
   }
-  return {};
+  return words;
 }
 
 // Parses the command line. Returns whether to continue; if not, sets the program's `exit_code`.
-bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv,
+bool Parse(CLI::App& program, const std::vector<Command>& commands, std::vector<std::string> words,
            int& exit_code) {
+  const auto refuse = [&](const std::string& sentence) {
+    const Command* const command = Chosen(commands);
+    // A mistyped option may be why another word is missing, so it is reported first.
+    const std::string unexpected = Unexpected(program, command);
+    exit_code = WrongUsage(program, command, unexpected.empty() ? sentence : unexpected);
+    return false;
+  };
   try {
-    program.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
+    std::ranges::reverse(words);  // as CLI11 takes them
+    program.parse(std::move(words));
+    if (const Command* const command = Chosen(commands)) RefuseOptionsAsValues(*command->app);
+  } catch (const CLI::CallForHelp& help) {
+    if (Chosen(commands) == nullptr && program.remaining_size() > 0) return refuse(help.what());
     PrintOut(program.help());  // if the arguments name a command, that command's help
     exit_code = kDone;
     return false;
@@ -174,20 +253,12 @@ bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, ch
     exit_code = kDone;
     return false;
   } catch (const CLI::ArgumentMismatch& error) {
-    const std::string text = error.what();
-    exit_code =
-        WrongUsage(program, Chosen(commands),
-                   text.substr(0, text.find(':')) + " takes one value, and may be given only once");
-    return false;
-  } catch (const CLI::ParseError& error) {
     const Command* const command = Chosen(commands);
-    exit_code = WrongUsage(
-        program, command,
-        error.what() + (command == nullptr ? "" : RenamedAmong(*command->app, argc, argv)));
-    return false;
+    return refuse(Mismatch(command == nullptr ? program : *command->app, error.what()));
+  } catch (const CLI::ParseError& error) {
+    return refuse(error.what());
   } catch (const UsageError& error) {
-    exit_code = WrongUsage(program, Chosen(commands), error.what());
-    return false;
+    return refuse(error.what());
   }
   if (Chosen(commands) == nullptr) {
     std::fputs(program.help().c_str(), stderr);
@@ -399,7 +470,7 @@ int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char*
   const Command* command = nullptr;
   try {
     int exit_code = kDone;
-    if (!Parse(program, commands, argc, argv, exit_code)) return exit_code;
+    if (!Parse(program, commands, WordsOf(argc, argv), exit_code)) return exit_code;
     command = Chosen(commands);
     NoteUnmapped(program, *command->app);
     return command->run();

@@ -23,6 +23,7 @@
 #include <sluice/loader_trace.h>
 #include <sluice/metrics.h>
 #include <sluice/mixture.h>
+#include <sluice/nearest_name.h>
 #include <sluice/order.h>
 #include <sluice/pad.h>
 #include <sluice/parse_pipeline.h>
