@@ -66,6 +66,89 @@ def test_ctrl_c_ends_a_wait(raw):
     assert finish(process) == "interrupted\n"
 
 
+STUCK = {
+    "a lock": "threading.Event().wait()",
+    "a loop": "spin()",
+}
+
+
+@pytest.mark.parametrize("stuck", STUCK)
+def test_a_process_whose_function_never_returns_ends_after_ctrl_c_and_names_the_function(raw, stuck):
+    code = f"""
+        import threading
+        def spin():
+            while True:
+                pass
+        def endless(sample):
+            if sample.index == 0:
+                print("waiting", flush=True)
+            {STUCK[stuck]}
+        for batch in sluice.Loader(DATASET, 4, threads=2, sample_function=endless,
+                                   order=sluice.OrderOptions(shuffle="sequential")):
+            pass
+    """
+    process = run(code, raw)
+    assert process.stdout.readline() == "waiting\n"
+    process.send_signal(signal.SIGINT)
+    _, words = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in words
+    assert "RuntimeWarning: a Loader is closed, but its function <function endless at" in words and "leaked" not in words
+
+
+def test_close_leaves_a_function_that_does_not_return_behind_and_ctrl_c_ends_close(raw):
+    code = """
+        import signal, threading, warnings
+        go, entered = threading.Event(), threading.Event()
+        done = []
+        def wait(sample):
+            entered.set()
+            go.wait()
+            done.append(sample.index)
+        def play():
+            loader = sluice.Loader(DATASET, 4, threads=1, timeout=0.2, sample_function=wait)
+            epoch = iter(loader)
+            entered.clear()
+            try:
+                next(epoch)
+            except sluice.Error as error:
+                assert entered.is_set() and "the function <function wait at" in str(error), error
+            return loader
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            play().close()
+        assert [one.category for one in seen] == [RuntimeWarning] and not done
+        loader = play()
+        try:
+            threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+            loader.close()
+        except KeyboardInterrupt:
+            print("interrupted")
+        go.set()
+        while len(done) < 2:
+            pass
+        print(len(done))
+    """
+    process = run(code, raw)
+    assert process.communicate(timeout=60) == ("interrupted\n2\n", "") and process.returncode == 0
+
+
+def test_ctrl_c_ends_the_creation_of_a_loader_that_waits_for_thread_setup(raw):
+    code = """
+        import threading
+        def setup(thread):
+            print("waiting", flush=True)
+            threading.Event().wait()
+        try:
+            sluice.Loader(DATASET, 4, threads=1, thread_setup=setup)
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    process = run(code, raw)
+    assert process.stdout.readline() == "waiting\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == ("interrupted\n", "") and process.returncode == 0
+
+
 def test_a_forked_child_gets_an_error_and_ends(raw):
     code = """
         loader = sluice.Loader(DATASET, 4)

@@ -16,6 +16,8 @@ namespace {
 using std::chrono_literals::operator""ms;
 
 constexpr auto kLoaderSignalPoll = 100ms;
+// How long the end of a loader waits for a function of the user that does not return.
+constexpr auto kPatience = 2000ms;
 
 // Rank and size of torch.distributed's process group, if it has been initialised. With launchers
 // such as torch.multiprocessing, the rank is known nowhere else.
@@ -64,9 +66,10 @@ struct PyLoader {
     }
     if (calls->IsRunningHere()) {
       const nb::ft_lock_guard lock(All().mutex);
-      All().left.push_back(TakeLoader());  // nobody can wait for the loader's threads here
+      // Nobody can wait for the loader's threads here.
+      All().left.emplace_back(TakeLoader(), calls);
     } else {
-      End(TakeLoader(), calls);
+      End(TakeLoader(), calls, false);
     }
   }
   PyLoader(const PyLoader&) = delete;
@@ -135,7 +138,7 @@ struct PyLoader {
   }
   void Close() {
     calls->RequireOutside();
-    End(TakeLoader(), calls);
+    End(TakeLoader(), calls, true);
   }
   // Closes all loaders.
   static void CloseAll() {
@@ -150,13 +153,14 @@ struct PyLoader {
         }
       }
       if (loader == nullptr) break;
-      End(std::move(loader), functions);
+      End(std::move(loader), functions, false);
     }
     EndLeft();
   }
   int Traverse(visitproc visit, void* arg) const { return calls->Traverse(visit, arg); }
   void Clear() {
-    if (!calls->IsRunningHere()) Close();  // otherwise, a later collection closes it
+    if (!calls->IsRunningHere())
+      End(TakeLoader(), calls, false);  // or a later collection closes it
   }
 
  private:
@@ -164,7 +168,7 @@ struct PyLoader {
     nb::ft_mutex mutex;  // guards the other members if there is no GIL
     std::set<PyLoader*> live;
     // Those whose last reference was dropped inside one of their own functions.
-    std::vector<std::shared_ptr<Owned<Loader>>> left;
+    std::vector<std::pair<std::shared_ptr<Owned<Loader>>, std::shared_ptr<UserCalls>>> left;
   };
   // All loaders: they end before the interpreter does.
   static Loaders& All() {
@@ -184,19 +188,52 @@ struct PyLoader {
     const nb::ft_lock_guard lock(mutex);
     return std::move(loader);
   }
-  // Waits for the threads, which may want the GIL to finish a user's function.
-  static void End(std::shared_ptr<Owned<Loader>> closing, std::shared_ptr<UserCalls> functions) {
+  // Waits for the threads, which may want the GIL to finish a user's function. But if a function
+  // does not return, or if a signal raises an exception (`may_raise`), a thread is left to wait for
+  // it.
+  static void End(std::shared_ptr<Owned<Loader>> closing, std::shared_ptr<UserCalls> functions,
+                  bool may_raise) {
+    if (closing != nullptr && functions->has_functions()) {
+      const auto task = std::make_shared<std::packaged_task<void()>>(
+          [own = std::move(closing)]() mutable { own.reset(); });
+      const std::future<void> ended = task->get_future();
+      try {
+        std::thread([task] { (*task)(); }).detach();
+      } catch (const std::system_error&) {  // no thread can be started
+        WithoutGil([&] { (*task)(); });
+      }
+      const auto begin = std::chrono::steady_clock::now();
+      while (WithoutGil([&] { return ended.wait_for(50ms); }) != std::future_status::ready) {
+        if (may_raise && PyErr_CheckSignals() != 0) {
+          nb::set_leak_warnings(false);  // a call that has not returned keeps its arguments
+          throw nb::python_error();
+        }
+        if (std::chrono::steady_clock::now() - begin < kPatience) continue;
+        if (const nb::object stuck = functions->StuckFor(kPatience); stuck.is_valid())
+          return WarnOfStuck(stuck, may_raise);
+      }
+    }
     WithoutGil([&] { closing.reset(); });
     functions->Clear();
     EndLeft();
   }
+  static void WarnOfStuck(const nb::object& function, bool may_raise) {
+    const nb::error_scope scope;   // an exception may be on its way
+    nb::set_leak_warnings(false);  // as in End()
+    const std::string text = "a Loader is closed, but its function " + Utf8Of(nb::repr(function)) +
+                             " has not returned; the thread that called it is left behind";
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) == 0) return;
+    if (may_raise) throw nb::python_error();
+    PyErr_WriteUnraisable(function.ptr());
+  }
   static void EndLeft() {
-    std::vector<std::shared_ptr<Owned<Loader>>> left;
+    decltype(Loaders::left) left;
     {
       const nb::ft_lock_guard lock(All().mutex);
       left.swap(All().left);
     }
-    WithoutGil([&] { left.clear(); });
+    for (auto& [loader, functions] : left)
+      End(std::move(loader), functions, false);
   }
 };
 
@@ -227,7 +264,7 @@ struct Walk {
       for (std::chrono::milliseconds waited{0}; !loader.calls->Play(next);) {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         waited += loader.signal_poll;
-        if (loader.timeout > 0ms && waited >= loader.timeout) ThrowTimeout(loader.timeout);
+        if (loader.timeout > 0ms && waited >= loader.timeout) ThrowTimeout(loader);
       }
     } catch (const Error&) {
       loader.RequireOpen();  // another thread may have closed it meanwhile
@@ -276,10 +313,16 @@ struct Walk {
     return true;
   }
   // A long wait is made of short ones here, so LoaderOptions::timeout is checked here, too.
-  [[noreturn]] static void ThrowTimeout(std::chrono::milliseconds timeout) {
-    throw Error(ErrorCode::kIo, "no batch came within " + std::to_string(timeout.count()) +
-                                    " ms (timeout): the storage hangs or is slow, or the steps of "
-                                    "the transform take that long; next() continues to wait");
+  [[noreturn]] static void ThrowTimeout(const PyLoader& loader) {
+    // The function was called later than the wait began.
+    const nb::object stuck = loader.calls->StuckFor(loader.timeout / 2);
+    throw Error(
+        ErrorCode::kIo,
+        "no batch came within " + std::to_string(loader.timeout.count()) + " ms (timeout): " +
+            (stuck.is_valid() ? "the function " + Utf8Of(nb::repr(stuck)) + " has not returned"
+                              : "the storage hangs or is slow, or the steps of the "
+                                "transform take that long") +
+            "; next() continues to wait");
   }
 };
 
@@ -394,12 +437,14 @@ void MakeLoader(PyLoader* self, PlayedSource source, PyLoaderOptions options) {
   const bool remote = std::ranges::any_of(
       played.parts, [](const Mixture::Part& part) { return IsRemote(part.dataset.path()); });
   const std::chrono::milliseconds timeout = options.timeout;
+  // A thread_setup that does not return would hold up this thread, which waits for it.
+  const bool may_wait = remote || (options.thread_setup && options.threads != 0U);
   Loader loader = calls->Play(
       [played, mixed, options = LoaderOptions(std::move(options))]() mutable {
         return mixed ? Loader(played, std::move(options))
                      : Loader(played.parts[0].dataset, std::move(options));
       },
-      remote);
+      may_wait);
   new (self) PyLoader(std::move(loader), calls, types, timeout);
   self->remote = remote;
   self->may_be_a_rank = may_be_a_rank;

@@ -1,7 +1,6 @@
 #include "reader/python/binding/user_calls.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace sluice::python {
 
@@ -111,12 +110,30 @@ void UserCalls::Clear() {
   causes_.clear();
 }
 
-UserCalls::Running::Running(const UserCalls& calls) {
+UserCalls::Running::Running(UserCalls& calls, nb::handle function)
+    : calls_(calls), function_(function) {
   RunningHere().push_back(&calls);
+  const nb::ft_lock_guard lock(mutex_);
+  calls_.running_.push_back(this);
 }
 
 UserCalls::Running::~Running() {
   RunningHere().pop_back();
+  const nb::ft_lock_guard lock(mutex_);
+  std::erase(calls_.running_, this);
+}
+
+bool UserCalls::has_functions() const {
+  const nb::ft_lock_guard lock(mutex_);
+  return !objects_.empty();
+}
+
+nb::object UserCalls::StuckFor(std::chrono::milliseconds least) const {
+  const auto now = std::chrono::steady_clock::now();
+  const nb::ft_lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(
+      running_, [&](const Running* one) { return now - one->since_ >= least; });
+  return found == running_.end() ? nb::object() : nb::borrow((*found)->function_);
 }
 
 bool UserCalls::IsRunningHere() const noexcept {

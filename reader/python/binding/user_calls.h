@@ -2,12 +2,14 @@
 // they raised.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <list>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "reader/python/binding/binding.h"
 
@@ -39,11 +41,22 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   // While the object lives, its thread is inside one of the functions.
   class Running {
    public:
-    explicit Running(const UserCalls& calls);
+    Running(UserCalls& calls, nb::handle function);
     ~Running();
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
+
+   private:
+    friend class UserCalls;
+    UserCalls& calls_;
+    const nb::handle function_;
+    const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   };
+  // Whether there are functions that may be running.
+  bool has_functions() const;
+  // A function that was called at least that long ago and has not returned; a null object if there
+  // is none.
+  nb::object StuckFor(std::chrono::milliseconds least) const;
   bool IsRunningHere() const noexcept;
   // Throws Error(kState) if this thread is inside one of the functions. For calls that wait for the
   // functions to end.
@@ -59,7 +72,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
     // While there is this further reference, the garbage collector sees that the function is used.
     const nb::object called = Get(function);
     if (!called.is_valid()) throw std::runtime_error("the Loader is closed");
-    const Running running(*this);
+    const Running running(*this, called);
     try {
       return RunPython([&] { return called(std::forward<Arguments>(arguments)...); });
     } catch (nb::python_error& error) {
@@ -100,6 +113,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   std::deque<std::pair<std::string, nb::object>> causes_;
   nb::object raised_;      // an exception that is not an Exception, until it is passed on
   std::thread::id waits_;  // the thread that entered Play() last
+  std::vector<const Running*> running_;  // on any thread
 };
 
 using StatedSampleFunction =
