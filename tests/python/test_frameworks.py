@@ -248,6 +248,11 @@ def test_the_trainer_of_transformers_resumes_in_each_epoch(raw, tmp_path):
                 return make()
 
 
+        class Epochs(transformers.TrainerCallback):
+            def on_epoch_begin(self, args, state, control, train_dataloader, **_):
+                train_dataloader.set_epoch(int(state.epoch))
+
+
         class Stop(transformers.TrainerCallback):
             def on_step_end(self, args, state, control, **_):
                 control.should_training_stop = control.should_save = state.global_step == stop_at
@@ -257,7 +262,8 @@ def test_the_trainer_of_transformers_resumes_in_each_epoch(raw, tmp_path):
             seen.clear()
             arguments = transformers.TrainingArguments("out", num_train_epochs=2, use_cpu=True, report_to=[], save_steps=1000,
                                                        disable_tqdm=True, remove_unused_columns=False)
-            Trainer(Model(), arguments, train_dataset=make(), callbacks=[Stop()]).train(**options)
+            Trainer(Model(), arguments, train_dataset=make(),
+                    callbacks=[Epochs(), Stop()]).train(**options)
             return list(seen)
 
 
@@ -268,7 +274,17 @@ def test_the_trainer_of_transformers_resumes_in_each_epoch(raw, tmp_path):
             shutil.rmtree("out")
             assert train() == whole[:stop_at], stop_at
             assert train(resume_from_checkpoint=True) == whole[stop_at:], stop_at
-        print("resumed")
+
+        import accelerate
+        dataset = make()
+        try:
+            next(iter(accelerate.skip_first_batches(dataset, 3)))
+        except RuntimeError as error:
+            assert "which epoch to play: call its set_epoch()" in str(error), error
+            dataset.set_epoch(1)
+            skipped = [batch["samples"].tolist() for batch in accelerate.skip_first_batches(dataset, 3)]
+            assert skipped == whole[13:]
+            print("resumed")
     """))
     done = subprocess.run([sys.executable, script, raw], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           cwd=tmp_path, env=environment(), timeout=600)

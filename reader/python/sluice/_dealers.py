@@ -15,12 +15,16 @@ _DEALERS = {
 }
 
 
-def _dealer() -> str | None:
-    """The class that asks for a batch in order to deal it out, if there is one. It is among the callers, also in a
+# accelerate's class that plays an epoch without its first batches.
+_SKIPPERS = {"accelerate.data_loader": ("SkipDataLoader",)}
+
+
+def _caller(classes: dict[str, tuple[str, ...]]) -> str | None:
+    """The class, of these by module, that asks for a batch, if there is one. It is among the callers, also in a
     worker process of torch's DataLoader, because that process was forked inside such a call."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
-        of_module = _DEALERS.get(frame.f_globals.get("__name__", ""), ())
+        of_module = classes.get(frame.f_globals.get("__name__", ""), ())
         if of_module:
             name = type(frame.f_locals.get("self")).__name__
             if name in of_module:
@@ -31,7 +35,7 @@ def _dealer() -> str | None:
 
 def refusal(rank: int, world_size: int) -> str:
     """Why a loader that plays the share of `rank` must not play here; '' if it may."""
-    dealer = _dealer() if world_size > 1 else None
+    dealer = _caller(_DEALERS) if world_size > 1 else None
     data = sys.modules.get("torch.utils.data")
     worker = data.get_worker_info() if dealer and data else None
     if dealer is None or worker and (worker.id, worker.num_workers) == (rank, world_size):  # this worker's own share
@@ -41,4 +45,16 @@ def refusal(rank: int, world_size: int) -> str:
         f"{world_size}, so most samples would never be seen. Use the dataset without accelerator.prepare(), and move its "
         "tensors to accelerator.device (in transformers' Trainer: return it from get_train_dataloader() as it is); or let "
         "one process read for all, by ranks=sluice.RankOptions(world_size=1)"
+    )
+
+
+def refusal_to_skip() -> str:
+    """Why a dataset whose epoch nobody has set must not play here; '' if it may. A training that resumes would get the
+    batches of the first epoch, whichever epoch it resumes in."""
+    if not _caller(_SKIPPERS):
+        return ""
+    return (
+        "accelerate skips the batches before a resume, but nobody has told the dataset which epoch to play: call its "
+        "set_epoch(). In transformers' Trainer, a callback does so: class Epochs(transformers.TrainerCallback): "
+        "def on_epoch_begin(self, args, state, control, train_dataloader, **_): train_dataloader.set_epoch(int(state.epoch))"
     )

@@ -76,6 +76,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         # epoch that ends without a batch when it is iterated, because the state of such an epoch was loaded.
         self._ended: int | None = None
         self._only_ends: int | None = None
+        self._told = False  # set_epoch() has chosen the epoch that the next iteration plays
         self._open(before_launch="WORLD_SIZE" in os.environ and "RANK" not in os.environ)
         self._epoch = self._loader.state_epoch
 
@@ -149,14 +150,14 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
                 stacklevel=2,
             )
         # Checked here, too, so that each process gets the error: a dealer may ask for batches in only one of them.
-        refusal = _dealers.refusal(*self.loader.rank)
+        refusal = _dealers.refusal(*self.loader.rank) or ("" if self._told else _dealers.refusal_to_skip())
         if refusal:
             raise RuntimeError(refusal)
         return self._play()
 
     def _play(self) -> Iterator[dict[str, Any]]:
         loader = self.loader
-        epoch, self._epoch = self._epoch, self._epoch + 1
+        epoch, self._epoch, self._told = self._epoch, self._epoch + 1, False
         only_ends, self._only_ends = self._only_ends, None
         if only_ends == epoch:
             return
@@ -176,7 +177,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch that the next iteration plays."""
-        self._epoch = epoch
+        self._epoch, self._told = epoch, True
         self._ended = None
         if epoch != self._only_ends:
             self._only_ends = None
