@@ -133,6 +133,22 @@ def test_zero_branches_and_zero_batches_apart_are_refused(jpeg):
         loader_of(jpeg).tee(2, apart=0)
 
 
+def test_the_timeout_of_the_loader_ends_the_wait_for_another_branch(jpeg):
+    first, second = loader_of(jpeg, timeout=0.3).tee(2)
+    playing = iter(first)
+    assert next(playing).index == 0
+    with pytest.raises(sluice.Error, match=r"within 0.3 s \(timeout\): another branch of tee\(\) has not taken") as raised:
+        next(playing)
+    assert (raised.value.code, raised.value.file, raised.value.place) == ("input/output", "", "")
+    assert [batch.index for batch in second] == list(range(len(loader_of(jpeg))))
+
+
+def test_too_many_branches_are_refused(jpeg):
+    assert len(loader_of(jpeg).tee(1024)) == 1024
+    with pytest.raises(ValueError, match="at most 1024 branches are possible, not 1000000000"):
+        loader_of(jpeg).tee(10**9)
+
+
 def test_loaders_that_share_rows_take_them_from_each_other(jpeg, tmp_path):
     share = sluice.SharedRows(10_000_000, folder=str(tmp_path))
     first, second = loader_of(jpeg, share=share), loader_of(jpeg, share=share)

@@ -531,7 +531,9 @@ void BindLoader(nb::module_& module) {
       .def(
           "tee",
           [](const nb::object& self, std::size_t branches, std::size_t apart) {
-            return nb::module_::import_("sluice._tee").attr("tee")(self, branches, apart);
+            const double timeout =
+                std::chrono::duration<double>(nb::cast<PyLoader&>(self).timeout).count();
+            return nb::module_::import_("sluice._tee").attr("tee")(self, branches, apart, timeout);
           },
           "branches"_a, nb::kw_only(), "apart"_a = 1,
           nb::sig("def tee(self, branches: int, *, apart: int = 1) -> "

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import collections
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from typing import Deque, List, Optional, Union
 
-from sluice._sluice import Batch, Loader
+from sluice._sluice import Batch, Error, Loader
 
 _Item = Union[Batch, Exception, None]  # None: the end of an epoch
+
+_MAX_BRANCHES = 1024  # each is a loop in a thread of its own
 
 _LOOK_SECONDS = 0.2  # how often a branch that waits looks for a closed loader
 
@@ -19,9 +22,10 @@ class _Shared:
     """The batches that some branches still need, by number. The first branch that needs another batch takes it from
     the loader."""
 
-    def __init__(self, loader: Loader, branches: int, apart: int) -> None:
+    def __init__(self, loader: Loader, branches: int, apart: int, timeout: float) -> None:
         self.loader = loader
         self.apart = apart
+        self.timeout = timeout  # in seconds; 0: none
         self.changed = threading.Condition()
         self.items: Deque[_Item] = collections.deque()
         self.first = 0  # the number of items[0]
@@ -43,23 +47,32 @@ class _Shared:
             self.first += 1
         self.changed.notify_all()
 
-    def wait(self) -> None:
-        """Waits a moment for another branch. A branch that was dropped, or a loader that was closed, does not notify:
+    def wait(self, begin: float) -> None:
+        """Waits a moment for another branch, for which this one has waited since `begin`. A branch that was dropped, or a loader that was closed, does not notify:
         a finalizer may run while this very thread holds the lock. So each wait is short, and looks for both."""
-        self.changed.wait(_LOOK_SECONDS)
+        self.changed.wait(min(_LOOK_SECONDS, self.timeout or _LOOK_SECONDS))
         while self.dropped:
             self.move(self.dropped.pop(), None)
         self.loader.stats()  # raises an error if the loader is closed
+        if self.timeout and not self.taking and time.monotonic() - begin >= self.timeout:
+            error = Error(
+                f"no batch came within {self.timeout:g} s (timeout): another branch of tee() has not taken its next batch, "
+                f"and this branch may be only {self.apart} ahead (apart); let the other branch play, drop it, or close the "
+                "Loader"
+            )
+            error.code, error.file, error.place = "input/output", "", ""
+            raise error
 
     def next(self, branch: int) -> _Item:
         with self.changed:
             at = self.at[branch]
             wanted = self.end() if at is None else at + 1
             self.move(branch, wanted)
+            begin = time.monotonic()
             while wanted >= self.end():
                 slowest = min(at for at in self.at if at is not None)
                 if self.taking or self.end() - slowest > self.apart:
-                    self.wait()
+                    self.wait(begin)
                 else:
                     self._take()
             return self.items[wanted - self.first]
@@ -114,8 +127,10 @@ class Branch:
                     self._shared.move(self._number, None)
 
 
-def tee(loader: Loader, branches: int, apart: int) -> List[Branch]:
+def tee(loader: Loader, branches: int, apart: int, timeout: float) -> List[Branch]:
     if branches < 1 or apart < 1:
         raise ValueError(f"tee(): branches and apart must be at least 1; they are {branches} and {apart}")
-    shared = _Shared(loader, branches, apart)
+    if branches > _MAX_BRANCHES:
+        raise ValueError(f"tee(): at most {_MAX_BRANCHES} branches are possible, not {branches}")
+    shared = _Shared(loader, branches, apart, timeout)
     return [Branch(shared, number) for number in range(branches)]
