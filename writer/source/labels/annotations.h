@@ -24,6 +24,7 @@
 //   tests/reader/played_source_test.cpp   this and the next two if it is a folder of files
 //   tests/writer/links_test.cpp
 //   tests/writer/odd_labels_test.cpp
+//   tests/reader/source_changes_test.cpp  each kind against every change to its files
 //   tests/tools/convert_source_test.cpp   its flag
 //   tests/tools/convert_split_test.cpp
 //   tests/python/test_values.py           the words of a refusal
