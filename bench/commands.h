@@ -30,14 +30,14 @@ namespace sluice::bench {
 using AddCommand = cli::Command(CLI::App& program);
 
 AddCommand AddEpochCommand, AddDecodeCommand, AddCompareCommand, AddConvertCommand, AddGateCommand,
-    AddIoCommand, AddUploadCommand, AddAdviseCommand, AddOrderCommand, AddTransformsCommand;
+    AddIoCommand, AddUploadCommand, AddAdviseCommand, AddTransformsCommand;
 // Plays this program's own loaders as `sluice-bench compare` runs them, each in its own process.
 // Hidden from --help.
 AddCommand AddContendCommand;
 
 inline constexpr AddCommand* kCommands[] = {
-    AddEpochCommand,  AddCompareCommand, AddAdviseCommand,    AddGateCommand,
-    AddDecodeCommand, AddConvertCommand, AddIoCommand,        AddUploadCommand,
-    AddOrderCommand,  AddContendCommand, AddTransformsCommand};
+    AddEpochCommand,   AddCompareCommand,   AddAdviseCommand, AddGateCommand,
+    AddDecodeCommand,  AddConvertCommand,   AddIoCommand,     AddUploadCommand,
+    AddContendCommand, AddTransformsCommand};
 
 }  // namespace sluice::bench

@@ -9,7 +9,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <sluice/cpu.h>
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
 #include <sluice/shown_path.h>
@@ -143,7 +142,7 @@ constexpr const char* kDecodeExamples =
     "Examples:\n"
     "  sluice-bench decode data/photos\n"
     "  sluice-bench decode data/photos --transform short:256,center:224 --rounds 9\n"
-    "  sluice-bench decode data/photos --stages --bandwidth\n\n";
+    "  sluice-bench decode data/photos --stages\n\n";
 
 struct DecodeArguments {
   std::string dataset;
@@ -155,8 +154,6 @@ struct DecodeArguments {
   std::uint64_t seed = 0;
   std::string only;
   bool stages = false;
-  bool bandwidth = false;
-  unsigned threads = AvailableCpus();
   ResultOptions output;
 };
 
@@ -170,10 +167,6 @@ constexpr auto kDecodeOptions = Options<DecodeArguments>(
     Option("seed", &DecodeArguments::seed, "seed of the crops", {.comparable = true}),
     Option("only", &DecodeArguments::only, "only this way, for a profiler", {.value = "WAY"}),
     Option("stages", &DecodeArguments::stages, "also measure each stage of our decoders",
-           {.comparable = true}),
-    Option("bandwidth", &DecodeArguments::bandwidth,
-           "also measure how much of memory's bandwidth packed images use, compared with a plain "
-           "copy",
            {.comparable = true}));
 
 void MeasureQuality(std::vector<NamedVariant>& variants, const std::vector<DecodeItem>& items,
@@ -289,11 +282,6 @@ void MeasureDecode(const DecodeArguments& arguments, PartResult& part,
     ReportStages("packed", "packed_stages", MeasureDecoding(packed, items, arguments.rounds, stop),
                  part);
   }
-  if (arguments.bandwidth) {
-    ReportBandwidth(
-        MeasureBandwidth(items, {.threads = arguments.threads, .rounds = arguments.rounds}, stop),
-        part);
-  }
 }
 
 }  // namespace
@@ -315,9 +303,6 @@ cli::Command AddDecodeCommand(CLI::App& program) {
         arguments->transform_text = text;
       });
   cli::AddDeclared(*app, *arguments, kDecodeOptions);
-  cli::AddThreads(*app, arguments->threads,
-                  "threads for --bandwidth, which is measured with one thread, too")
-      ->needs("--bandwidth");
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kDecodeExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

@@ -1,6 +1,6 @@
-// `sluice-bench decode`: JPEG payloads with a region each, the ways of decoding them
-// (decode_ways.cpp), and the share of memory's bandwidth that decoding takes (bandwidth.cpp). Other
-// commands use its choice of pictures, reference pixels and decoding stages.
+// `sluice-bench decode`: JPEG payloads with a region each, and the ways of decoding them
+// (decode_ways.cpp). Other commands use its choice of pictures, reference pixels and decoding
+// stages.
 #pragma once
 
 #include <cstdint>
@@ -83,47 +83,5 @@ std::vector<DecodeFigures> MeasureDecoding(std::vector<NamedVariant>& variants,
 // The milliseconds per picture that each stage of DecodeStages() adds to the stage before it:
 // medians over rounds.
 std::vector<double> AddedByStage(const std::vector<DecodeFigures>& stages);
-
-// How much of memory's bandwidth decoding packed images takes, if the images are in memory and not
-// in a cache; compared with a plain copy, on one thread and on several (bandwidth.cpp).
-
-// One value for each round. Bytes per second count bytes read and bytes written, by all threads.
-struct BandwidthPoint {
-  unsigned threads = 1;
-  std::vector<double> copy;           // of memory: bytes a second
-  std::vector<double> images;         // packed images decoded per second, from memory
-  std::vector<double> cached_images;  // the same from a cache
-};
-
-struct BandwidthFigures {
-  std::uint64_t arena_bytes = 0;       // size of the memory that the packed images are spread over
-  double read_bytes_per_image = 0;     // of the payload: the rows that the region touches
-  double written_bytes_per_image = 0;  // pixels
-  std::vector<BandwidthPoint> points;
-
-  double BytesPerImage() const noexcept { return read_bytes_per_image + written_bytes_per_image; }
-};
-
-struct BandwidthOptions {
-  unsigned threads = 1;
-  std::uint64_t rounds = 7;
-  std::uint64_t arena_bytes = 0;  // 0: four times the last-level cache, 256 MiB to 1 GiB
-  std::uint64_t copy_bytes = std::uint64_t{256} << 20;  // copied by each thread in a round
-  std::uint64_t images = 1000;                          // decoded by each thread in a round
-};
-
-// Measures one thread and `threads`, in turn, round after round. Pictures without a packed form are
-// left out; Error(kUnsupported) if that leaves none. Throws Interrupted.
-BandwidthFigures MeasureBandwidth(const std::vector<DecodeItem>& items,
-                                  const BandwidthOptions& options, const std::stop_token& stop);
-
-// The rate of memory traffic of packed decoding, as a share of a plain copy's.
-double ShareOfCopy(const BandwidthFigures& figures, const BandwidthPoint& point);
-// How many threads, each as fast as a single thread alone, would use up the rate that plain copies
-// reached on the most threads.
-double ThreadsToLimit(const BandwidthFigures& figures);
-
-// Adds a table of the points, a note, and the member "bandwidth" to the result.
-void ReportBandwidth(const BandwidthFigures& figures, PartResult& part);
 
 }  // namespace sluice::bench

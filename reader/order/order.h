@@ -25,8 +25,6 @@
 //   reader/python/sluice/_arguments.py
 //   reader/ORDER.md
 //   reader/README.md
-//   bench/parts/order.cpp
-//   bench/report/SCHEMA.md
 //   tests/reader/order_test.cpp
 //   tests/reader/order_by_document.py     from ORDER.md alone; makes order_by_document.inc
 //   tests/reader/order_by_document_test.cpp
@@ -37,7 +35,6 @@
 //   tests/reader/mixture_order_test.cpp
 //   tests/python/test_order.py
 //   tests/python/test_values.py           the words of a refusal
-//   tests/tools/bench_parts_test.cpp
 #pragma once
 
 #include <memory>

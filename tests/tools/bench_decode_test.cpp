@@ -113,9 +113,6 @@ TEST_CASE("sluice-bench decode writes its result into a file, with the settings"
 
 TEST_CASE("sluice-bench decode refuses options that it would ignore") {
   const TemporaryFolder folder;
-  const Outcome threads = DecodeSmall(folder, {"--threads", "2"});
-  CHECK(threads.exit_code == 2);
-  CHECK_THAT(threads.err, ContainsSubstring("--bandwidth"));
   for (const char* const transform :
        {"rrc:32,gray:0.5", "rrc:32,vflip:1", "rrc:32,turns:1", "rrc:32,affine:10"}) {
     CHECK(DecodeSmall(folder, {"--transform", transform}).exit_code == 2);

@@ -1,5 +1,5 @@
 // The commands of sluice-bench that measure one part alone, run as a user would: io, transforms,
-// upload, order. (decode and convert have tests of their own.)
+// upload. (decode and convert have tests of their own.)
 #include <cmath>
 #include <filesystem>
 #include <sstream>
@@ -131,67 +131,6 @@ TEST_CASE("wrong usage of sluice-bench upload ends with 2 and names the option")
     CHECK(outcome.exit_code == 2);
     CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring(words[0]));
   }
-}
-
-TEST_CASE("sluice-bench order measures every order at the dataset's size and at made-up sizes") {
-  const TemporaryFolder folder;
-  WriteClasses(folder / "source", 10, 40, 30);
-  const std::string data = (folder / "data").string();
-  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
-  const nlohmann::json answer =
-      JsonOf(Bench({"order", data, "--samples", "5k,300", "--rounds", "2", "--json"}));
-  CHECK(answer["command"] == "order");
-  REQUIRE(answer["sizes"].size() == 3);
-  CHECK(answer["sizes"][0]["name"] == "dataset");
-  CHECK(answer["sizes"][1]["samples"] == 5000);
-  CHECK(answer["sizes"][2]["samples"] == 300);
-  for (const auto& size : answer["sizes"]) {
-    REQUIRE(size["orders"].size() == 4);
-    CHECK(size["orders"][3]["order"] == "list");
-    // Without shuffling, every epoch is the same.
-    CHECK(size["orders"][2]["rank_correlation"].get<double>() == Approx(1));
-  }
-  CHECK(answer["sizes"][0]["orders"][0]["distinct_classes"].size() == 1);
-  CHECK(answer["sizes"][1]["orders"][0]["distinct_classes"].size() == 2);
-  for (const auto& one : answer["measurements"])
-    CHECK(one["values"].size() == 2);
-  const Outcome outcome = Bench({"order", data, "--samples", "none"});
-  CHECK(outcome.exit_code == 0);
-  CHECK_THAT(outcome.out, Catch::Matchers::ContainsSubstring("quasi_random"));
-}
-
-TEST_CASE("sluice-bench order gives epochs to ranks: each reads its share and little more") {
-  const TemporaryFolder folder;
-  WriteClasses(folder / "source", 10, 40, 30);
-  const std::string data = (folder / "data").string();
-  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
-  const nlohmann::json answer = JsonOf(Bench(
-      {"order", data, "--samples", "2M", "--ranks", "1,40,70000", "--batch-size", "64", "--json"}));
-  // Two sizes, three numbers of ranks, and two ways to give samples to ranks: lanes and shards.
-  REQUIRE(answer["ranks"].size() == 2 * 3 * 2);
-  for (const auto& line : answer["ranks"]) {
-    INFO(line.dump());
-    const std::uint64_t ranks = line["ranks"];
-    if (ranks == 70'000 || (line["size"] == "dataset" && ranks == 40 && line["by"] == "shards")) {
-      CHECK_THAT(line["trouble"].get<std::string>(),
-                 Catch::Matchers::ContainsSubstring("need at least as many"));
-    } else if (line["size"] == "2000000" && line["by"] == "lanes") {
-      CHECK(line["rows"] == 2'000'000 / ranks);
-      CHECK(line["lanes"] == (ranks == 1 ? 192 : 200));
-      CHECK(line["read_of_share"][0] >= 1);
-      CHECK(line["read_of_share"][1] < 3);  // each rank may read all blocks of the tail
-    } else if (ranks == 1) {
-      CHECK(line["read_of_share"][1].get<double>() == Approx(1));
-    }
-  }
-  CHECK(Bench({"order", data, "--ranks", "0"}).exit_code == 2);
-}
-
-TEST_CASE("sluice-bench order refuses impossible sizes") {
-  CHECK(Bench({"order", "data", "--samples", "0"}).exit_code == 2);
-  CHECK(Bench({"order", "data", "--samples", "10,"}).exit_code == 2);
-  CHECK(Bench({"order", "data", "--lanes", "0"}).exit_code == 2);
-  CHECK(Bench({"order", "no-such-folder"}).exit_code == 1);
 }
 
 }  // namespace sluice::test

@@ -213,8 +213,7 @@ TEST_CASE("an interrupt ends each command at once, whatever request a server han
                                {"sluice-bench epoch", url, "--stops", "1", "--epochs", "1"},
                                {"sluice-bench epoch", url, "--store-delay", "1ms"},
                                {"sluice-bench io", url, "--rounds", "1"},
-                               {"sluice-bench decode", url},
-                               {"sluice-bench order", url}}) {
+                               {"sluice-bench decode", url}}) {
     const bool measures = command[0].starts_with("sluice-bench ");
     const std::string program = measures ? SLUICE_BENCH_COMMAND : SLUICE_COMMAND;
     if (program.empty()) continue;
