@@ -98,6 +98,26 @@ struct CloseConverter {
 
 }  // namespace
 
+std::string NullForNaN(std::string_view json) {
+  constexpr std::string_view kNotJson[] = {"NaN", "Infinity", "-Infinity"};
+  std::string made;
+  bool in_text = false;
+  while (!json.empty()) {
+    std::size_t taken = in_text && json[0] == '\\' && json.size() > 1 ? 2 : 1;
+    if (json[0] == '"') in_text = !in_text;
+    const auto found = std::find_if(std::begin(kNotJson), std::end(kNotJson),
+                                    [json](auto word) { return json.starts_with(word); });
+    if (!in_text && found != std::end(kNotJson)) {
+      made += "null";
+      taken = found->size();
+    } else {
+      made += json.substr(0, taken);
+    }
+    json.remove_prefix(taken);
+  }
+  return made;
+}
+
 std::string FromEncoding(std::string_view text, std::string encoding) {
   for (char& c : encoding) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');

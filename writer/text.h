@@ -21,6 +21,10 @@ std::string UnescapeBytes(std::string_view text);
 // "\t", "\n", "\r" and "\\"; every other byte stays.
 std::string ToTsvCell(std::string_view bytes);
 
+// `json` with null in the place of NaN, Infinity and -Infinity, which many programs write although
+// JSON does not have them.
+std::string NullForNaN(std::string_view json);
+
 // Converts `text` from the named encoding to UTF-8. Throws Error(kUnsupported) if the encoding is
 // not one that label files have (ISO-8859, Windows', GB, Big5, Shift_JIS, EUC, KOI8, UTF-16), or if
 // the system cannot convert it; Error(kCorrupt) if the text is not valid in the encoding.

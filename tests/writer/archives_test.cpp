@@ -232,6 +232,16 @@ TEST_CASE("samples without an image or a class are left out and named") {
   CHECK_THAT(reasons, ContainsSubstring("part0.tar: g: its .json is not JSON"));
 }
 
+TEST_CASE("NaN in a .json is stored as null, and its picture is not lost") {
+  const Folders folders;
+  const ConvertSummary summary =
+      folders.Convert({Member("a.jpg", Jpeg(1)) +
+                       Member("a.json", R"({"s": NaN, "t": "NaN", "n": -Infinity})") + kEnd});
+  CHECK(summary.skipped.empty());
+  CHECK(AsText(folders.Data().samples.at(0).fields[1].bytes) ==
+        R"({"s": null, "t": "NaN", "n": null})");
+}
+
 TEST_CASE(
     "a .json is stored without its byte order mark, and refused if a member occurs in it twice") {
   const Folders folders;

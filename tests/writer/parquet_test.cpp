@@ -245,6 +245,32 @@ TEST_CASE("incomplete rows of a Parquet file are left out alone, with advice") {
         std::vector<std::int32_t>{1, 0});
 }
 
+TEST_CASE("a label of floats in a Parquet file numbers classes unless it has fractions") {
+  const ParquetFolder folder;
+  const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden("floats")}));
+  CHECK(summary.classes == Strings{"0", "1", "2", "3"});
+  REQUIRE(summary.skipped.size() == 2);  // a null and a NaN
+  for (const LeftOut& one : summary.skipped)
+    CHECK(one.reason == "column label: has no value");
+  const StoredDataset data = folder.Data();
+  REQUIRE(data.samples.size() == 2);
+  CHECK(data.samples[0].Label() == 3);
+  CHECK(data.samples[1].Label() == 1);
+  CHECK(ElementsOf<float>(FieldOf(data, 0, "class")) == std::vector<float>{0.25F});
+}
+
+TEST_CASE("a warning says if a column of numbers has digits that float32 does not hold") {
+  const ParquetFolder folder;
+  const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden("floats")}));
+  const auto of = [&](const std::string& column) {
+    return std::count_if(summary.warnings.begin(), summary.warnings.end(),
+                         [&](const std::string& one) { return one.starts_with(column); });
+  };
+  CHECK(of("the column tiny holds 1e-300, which is stored as 0.0") == 1);
+  CHECK(of("the column large holds 16777217.0, which is stored as 16777216.0") == 1);
+  CHECK(of("the column class") == 0);
+}
+
 TEST_CASE(
     "a column of a Parquet file whose numbers have class names can be read as plain integers") {
   const ParquetFolder folder;

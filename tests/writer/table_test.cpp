@@ -1,4 +1,6 @@
 // Conversions of the images that a table names.
+#include <set>
+
 #include <sluice/convert.h>
 #include <sluice/error.h>
 
@@ -278,6 +280,42 @@ TEST_CASE("label.classes_of numbers every column like the dataset's field of its
   CHECK(numbers(1) == std::vector<std::int32_t>{1});
   CHECK(numbers(2) == std::vector<std::int32_t>{2});
   CHECK(numbers(4) == std::vector<std::int32_t>{1});
+}
+
+TEST_CASE("a split by a column puts values that mean the same into one part") {
+  const TableFolder folders;
+  // Pairs of equal numbers, of names in another case, and of names with composed and decomposed
+  // accents.
+  const std::vector<std::string> values = {
+      "7",  "7.0", "0008", "8",    "-9",         "-9.00",       "P1",  "p1",
+      "P2", "p2 ", "0",    "-0.0", "Zo\xc3\xa9", "Zoe\xcc\x81", "1e3", "1000"};
+  std::string text = "path,key,patient\n";
+  for (std::size_t i = 0; i < values.size(); ++i)
+    text += "a.jpg," + std::to_string(i) + "," + values[i] + "\n";
+  ConvertSource source = folders.Table("t.csv", text);
+  source.split.by = "patient";
+  source.split.end = 0.5;
+  CHECK(Convert(source, folders.folder / "half").samples == values.size() / 2);
+  std::set<std::size_t> pairs;
+  for (const StoredSample& sample : ReadDataset(folders.folder / "half").samples)
+    pairs.insert(std::stoul(sample.key) / 2);
+  CHECK(pairs.size() == values.size() / 4);
+}
+
+TEST_CASE("NaN in a line of JSON is a missing value, and loses no picture if it is not used") {
+  const TableFolder folders;
+  const ConvertSummary summary = folders.Convert(folders.Table(
+      "t.jsonl",
+      R"({"path":"a.jpg","label":"cat","s":NaN,"t":"NaN \" -Infinity","m":[1,-Infinity]})"
+      "\n"
+      R"({"path":"b.jpg","label":NaN})"
+      "\n",
+      {{"label", ColumnType::kClass}, {"t", ColumnType::kText}, {"m", ColumnType::kJson}}));
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].reason == "t.jsonl, line 2: column label: has no value");
+  const StoredDataset data = folders.Data();
+  CHECK(AsText(data.samples.at(0).fields[2].bytes) == "NaN \" -Infinity");
+  CHECK(AsText(data.samples.at(0).fields[3].bytes) == "[1,null]");
 }
 
 TEST_CASE("columns of every type are stored as their fields") {

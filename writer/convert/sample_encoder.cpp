@@ -165,7 +165,13 @@ void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue
   if (schema_.fields[field].role == Role::kJson) {
     if (AsText(value.bytes).starts_with(kUtf8Mark))
       value.bytes.erase(value.bytes.begin(), value.bytes.begin() + kUtf8Mark.size());
-    if (const std::string fault = JsonFault(AsText(value.bytes)); !fault.empty())
+    std::string fault = JsonFault(AsText(value.bytes));
+    if (!fault.empty()) {
+      const std::string without = NullForNaN(AsText(value.bytes));
+      value.SetBytes(AsBytes(without));
+      fault = JsonFault(without);
+    }
+    if (!fault.empty())
       throw Error(ErrorCode::kCorrupt, "its ." + schema_.fields[field].name + " " + fault);
     return;
   }

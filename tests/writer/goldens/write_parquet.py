@@ -94,3 +94,13 @@ unsigned = pa.table({
 for name, dictionary in {"unsigned": False, "unsigned_dictionary": True}.items():
     pq.write_table(unsigned, here / f"{name}.parquet", compression="none", store_schema=False,
                    use_dictionary=dictionary)
+
+# Floats: whole numbers with gaps, fractions, and numbers that float32 does not hold.
+floats = pa.table({
+    "image": image.slice(0, 4),
+    "label": pa.array([3.0, None, float("nan"), 1.0], pa.float64()),
+    "class": pa.array([0.25, 1, 2, 3], pa.float32()),
+    "tiny": pa.array([1e-300, 0.1, 1, 2], pa.float64()),
+    "large": pa.array([16777217.0, 0.1, 1, 2], pa.float64()),
+})
+pq.write_table(floats, here / "floats.parquet", compression="none", store_schema=False)

@@ -5,6 +5,8 @@
 #include "writer/source/list/alike.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -122,10 +124,6 @@ void AppendDecomposed(Letter letter, std::string& text) {
   }
 }
 
-std::string AlikeFormOf(std::string_view name) {
-  return LowerCase(Decomposed(name));
-}
-
 }  // namespace
 
 std::string Decomposed(std::string_view text) {
@@ -147,6 +145,20 @@ std::string Decomposed(std::string_view text) {
   return made;
 }
 
+std::string AlikeForm(std::string_view name) {
+  return LowerCase(Decomposed(name));
+}
+
+std::string AlikeValue(std::string_view value) {
+  constexpr double kExact = 1LL << 53;  // larger numbers of other digits could be equal
+  value = Trimmed(value);
+  const auto number = ParseNumber<double>(value.starts_with('+') ? value.substr(1) : value);
+  if (!number || !(std::abs(*number) < kExact)) return AlikeForm(value);
+  char text[32];
+  const double shown = *number == 0 ? 0.0 : *number;  // -0 is 0
+  return {text, std::to_chars(text, text + sizeof text, shown).ptr};
+}
+
 const AlikeFiles::Names& AlikeFiles::NamesIn(const std::string& folder) {
   const auto [known, added] = folders_.try_emplace(folder);
   if (!added) return known->second;
@@ -155,10 +167,10 @@ const AlikeFiles::Names& AlikeFiles::NamesIn(const std::string& folder) {
   for (std::filesystem::directory_iterator entry(at.empty() ? "." : at, error), end;
        !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().native();
-    known->second.by_name.emplace(AlikeFormOf(name), name);
+    known->second.by_name.emplace(AlikeForm(name), name);
     const std::size_t dot = name.rfind('.');
     if (dot != std::string::npos && dot > 0)
-      known->second.by_stem.emplace(AlikeFormOf(std::string_view(name).substr(0, dot)), name);
+      known->second.by_stem.emplace(AlikeForm(std::string_view(name).substr(0, dot)), name);
   }
   return known->second;
 }
@@ -171,7 +183,7 @@ std::vector<std::string> AlikeFiles::Find(const std::string& path, ByForm Names:
     std::vector<std::string> exact, alike;
     for (const std::string& folder : found) {
       const auto [begin, end] =
-          (NamesIn(folder).*(last ? by : &Names::by_name)).equal_range(AlikeFormOf(part->native()));
+          (NamesIn(folder).*(last ? by : &Names::by_name)).equal_range(AlikeForm(part->native()));
       for (auto name = begin; name != end; ++name) {
         const bool same = name->second.starts_with(part->native());
         (same ? exact : alike).push_back((std::filesystem::path(folder) / name->second).native());

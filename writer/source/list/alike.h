@@ -14,6 +14,12 @@ namespace sluice {
 // Cyrillic, Arabic, Japanese and Korean letters. A text that is not UTF-8 stays as it is.
 std::string Decomposed(std::string_view text);
 
+// The same text for all names that are alike: in lower case (of ASCII), and Decomposed().
+std::string AlikeForm(std::string_view name);
+// The same text for all values of a column that mean the same: numbers by their value ("7", "7.0",
+// "007"), other texts by AlikeForm().
+std::string AlikeValue(std::string_view value);
+
 // Finds the files below a folder whose names are like a given one. Folders are listed when a name
 // in them is first asked for.
 class AlikeFiles {
@@ -30,7 +36,7 @@ class AlikeFiles {
   }
 
  private:
-  // A folder's names by AlikeFormOf(), which is the same for all names that are alike.
+  // A folder's names by AlikeForm(), which is the same for all names that are alike.
   using ByForm = std::multimap<std::string, std::string>;
   struct Names {
     ByForm by_name;

@@ -7,6 +7,7 @@
 // parquet_column reads the values of one column page by page, and this one chooses the columns and
 // makes rows of them.
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -80,9 +81,9 @@ class ParquetRows final : public ImageRows {
       const bool classes = IsOf(FeatureOf(features_, name), "ClassLabel");
       const bool label = classes || name == "label" || name == "class";
       const bool bytes = leaf.type == ParquetType::kBytes;
-      const bool real = leaf.type == ParquetType::kFloat || leaf.type == ParquetType::kDouble;
+      const bool real = IsReal(leaf);
       if (leaf.lists > 0 && LooksLikeBoxes(name)) continue;
-      if (label && !real && (leaf.lists == 0 || classes)) {
+      if (label && (leaf.lists == 0 || classes) && (!real || HoldsClasses(LeafOf(name)))) {
         if (source.label.store) {
           columns.push_back({name, leaf.lists == 0 ? ColumnType::kClass : ColumnType::kClasses});
         }
@@ -97,6 +98,30 @@ class ParquetRows final : public ImageRows {
       }
     }
     return columns;
+  }
+
+  static bool IsReal(const ParquetLeaf& leaf) {
+    return leaf.type == ParquetType::kFloat || leaf.type == ParquetType::kDouble;
+  }
+
+  // Whether a column of floats has only numbers that classes can have. Tables whose column of whole
+  // numbers has gaps are written so.
+  bool HoldsClasses(std::size_t leaf) const {
+    constexpr double kMaxClass = 65'535;
+    if (file_.leaves[leaf].lists > 0) return false;
+    bool any = false, all = true;
+    for (const ParquetGroup& group : file_.groups) {
+      ParquetColumn column(file_, group.chunks[leaf], file_.leaves[leaf], nullptr, archive_);
+      for (std::uint64_t row = 0; row < group.rows; ++row) {
+        column.NextRow([&](const ParquetValue& value) {
+          if (value.missing || std::isnan(value.number)) return;
+          any = true;
+          all = all && std::abs(value.number) <= kMaxClass &&
+                std::floor(value.number) == value.number;
+        });
+      }
+    }
+    return any && all;
   }
 
   std::string AdviceOnOthers() const override {

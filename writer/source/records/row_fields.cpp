@@ -6,11 +6,14 @@
 #include "writer/source/records/row_fields.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <sluice/error.h>
 
 #include "format/ascii.h"
 #include "format/disk/checksum.h"
+#include "writer/source/list/alike.h"
 #include "writer/source/list/dataset_classes.h"
 #include "writer/source/list/paths.h"
 #include "writer/source/records/table_values.h"
@@ -128,6 +131,8 @@ std::string NameOf(const Cell& cell, bool is_text) {
 
 // Whether the value is missing; an empty list counts as missing, unless the field is a list.
 bool IsNone(const Cell& cell, ColumnType type) {
+  if (type == ColumnType::kClass && cell.is_number_float() && std::isnan(cell.get<double>()))
+    return true;
   if (!cell.is_array() || !cell.empty()) return cell.is_null();
   return type == ColumnType::kClass || type == ColumnType::kInt || type == ColumnType::kFloat ||
          type == ColumnType::kText || type == ColumnType::kBytes || type == ColumnType::kMask;
@@ -309,7 +314,7 @@ std::uint64_t RowFields::SplitValueOf(const Cells& row) const {
   try {
     const Cell cell = row.Get(source_.split.by);
     if (cell.is_null()) throw Error(ErrorCode::kCorrupt, "has no value to split by");
-    return Hash64(AsBytes(NameOf(cell, row.has_text_cells())));
+    return Hash64(AsBytes(AlikeValue(NameOf(cell, row.has_text_cells()))));
   } catch (const Error& error) {
     throw Error(error.code(), "column " + ToUtf8(source_.split.by) + ": " + error.sentence());
   }
@@ -397,7 +402,7 @@ std::vector<std::byte> RowFields::ValueOf(UsedColumn& used, const Cell& cell, bo
   return {};
 }
 
-std::vector<std::byte> RowFields::NumbersValue(const UsedColumn& used, const Cell& cell) {
+std::vector<std::byte> RowFields::NumbersValue(UsedColumn& used, const Cell& cell) {
   const std::vector<double> numbers = NumbersOf(cell);
   std::vector<std::uint32_t>& shape = list_.fields[used.field].field.shape;
   std::size_t expected = 1;
@@ -416,8 +421,13 @@ std::vector<std::byte> RowFields::NumbersValue(const UsedColumn& used, const Cel
     return ElementBytes(numbers);
   }
   std::vector<float> narrow;
-  for (const double number : numbers)
+  for (const double number : numbers) {
     narrow.push_back(NarrowNumber(number));
+    constexpr double kDigits = 1LL << 53;  // whole numbers up to here have all their digits
+    const bool tiny = std::abs(number) < std::numeric_limits<float>::min();
+    const bool whole = std::abs(number) <= kDigits && std::floor(number) == number;
+    if (narrow.back() != number && (tiny || whole) && !used.rounded) used.rounded = number;
+  }
   return ElementBytes(narrow);
 }
 
@@ -436,6 +446,14 @@ void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) 
                                "sides, add -relative to their form");
     }
     const std::string column = ToUtf8(used.column.column);
+    if (used.rounded) {
+      list_.warnings.push_back("the column " + column + " holds " + Cell(*used.rounded).dump() +
+                               ", which is stored as " +
+                               Cell(static_cast<float>(*used.rounded)).dump() +
+                               ": fields of numbers are float32; to keep all digits, store the "
+                               "column as text (--field " +
+                               column + "=text)");
+    }
     NamesOrigin origin{Place(), "the column " + column,
                        "these rows or their values, name the classes in their order (--classes), "
                        "or store the column as it is (--field " +

@@ -102,12 +102,13 @@ class RowFields {
  private:
   struct UsedColumn {
     Column column;
-    std::vector<std::string> headings;  // one, or four for boxes
-    std::size_t field = 0;              // index in the list
-    ClassNames names;                   // for types with classes
-    bool named = false;                 // the file has the classes' names
-    bool given = false;                 // the names are the caller's
-    double farthest = 0;                // the largest coordinate of all boxes so far
+    std::vector<std::string> headings;   // one, or four for boxes
+    std::size_t field = 0;               // index in the list
+    ClassNames names;                    // for types with classes
+    bool named = false;                  // the file has the classes' names
+    bool given = false;                  // the names are the caller's
+    double farthest = 0;                 // the largest coordinate of all boxes so far
+    std::optional<double> rounded = {};  // the first number that float32 changes visibly
   };
   void GiveClasses();
   nlohmann::json CellOf(const UsedColumn& used, const Cells& row) const;
@@ -120,7 +121,7 @@ class RowFields {
   static std::string NameIn(const UsedColumn& used, const nlohmann::json& cell, bool is_text);
   static std::int32_t ClassOf(UsedColumn& used, const std::string& name);
   std::vector<std::byte> ValueOf(UsedColumn& used, const nlohmann::json& cell, bool is_text);
-  std::vector<std::byte> NumbersValue(const UsedColumn& used, const nlohmann::json& cell);
+  std::vector<std::byte> NumbersValue(UsedColumn& used, const nlohmann::json& cell);
   std::vector<std::byte> MaskKey(const std::string& path) const;
   [[noreturn]] void Refuse(const std::string& sentence) const;
   void Require(const std::string& heading, const std::vector<std::string>& headings) const;

@@ -146,7 +146,8 @@ std::string JsonOf(const Cell& cell, bool is_text) {
   if (!is_text) return cell.dump(-1, ' ', false, Cell::error_handler_t::replace);
   const std::string text = TextOf(cell);
   if (NestsDeeperThan(text, kMaxJsonDepth)) Fail(Shown(text) + " nests too deeply");
-  const Cell value = Cell::parse(text, nullptr, false);
+  Cell value = Cell::parse(text, nullptr, false);
+  if (value.is_discarded()) value = Cell::parse(NullForNaN(text), nullptr, false);
   if (value.is_discarded()) Fail(Shown(text) + " is not JSON");
   return value.dump(-1, ' ', false, Cell::error_handler_t::replace);
 }
