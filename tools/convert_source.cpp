@@ -138,6 +138,9 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
     }
   }
   take->group(group);
+  cli::AddDeclared(app, arguments.given.label_files, &LabelFiles::outlines)
+      ->needs(ways.back())  // --yolo
+      ->group(group);
 }
 
 CLI::Option* AddLabels(CLI::App& app, SourceArguments& arguments) {
@@ -315,7 +318,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
     if (places.size() > 1) throw UsageError("label files are for the images of one folder");
     source = ConvertSource::Annotated(arguments.given.label_files.format,
                                       arguments.given.label_files.path, places[0]);
-    source.label_files.parts = arguments.given.label_files.parts;
+    source.label_files = arguments.given.label_files;
   } else if (IsTableName(places[0]) && std::filesystem::is_regular_file(places[0])) {
     throw UsageError("\"" + places[0] + "\" is a table: use --table " + places[0]);
   } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {

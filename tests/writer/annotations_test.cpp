@@ -1,4 +1,6 @@
 // Conversions of images with label files: COCO, Pascal VOC, YOLO.
+#include "writer/source/labels/annotations.h"
+
 #include <sluice/convert.h>
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
@@ -459,6 +461,58 @@ TEST_CASE("boxes and masks that are appended get the class numbers of the datase
                                            folder.path() / "more"));
   CHECK(ClassesOf(folder.Data(), "mask") == Strings{"background", "owl", "dog", "zebra"});
   CHECK(ValuesIn<std::int32_t>(folder.Data(), "x.jpg", "classes") == Ints{2});
+}
+
+TEST_CASE("the flip_idx of a .yaml gives the pairs of key points that change places in a flip") {
+  // A point's number in the mirrored image, as Ultralytics writes it.
+  for (const auto& [list, pairs] : std::vector<std::pair<std::string, std::string>>{
+           {"flip_idx: [0, 2, 1, 4, 3]", "1-2,3-4"},
+           {"flip_idx: [0, 2, 1, 3, 4]  # only the eyes", "1-2"},
+           {"flip_idx:\n- 0\n- 2\n- 1\n- 4\n- 3", "1-2,3-4"},
+           {"flip_idx: [0, 2, 1,\n  4, 3]", "1-2,3-4"},
+           {"flip_idx: [0, 1, 2, 3, 4]", "none"},
+           {"", ""}}) {
+    CAPTURE(list);
+    const YoloNames names = ParseYoloYaml(list + "\nkpt_shape:\n  - 5\n  - 3\nnames: [person]\n");
+    CHECK(names.points == 5);
+    CHECK(names.flip_pairs == pairs);
+  }
+  for (const char* bad : {"[0, 1]", "[1, 2, 0, 3, 4]", "[0, 1, 2, 3, 5]", "left"}) {
+    CAPTURE(bad);
+    const std::string text = std::string("kpt_shape: [5, 3]\nflip_idx: ") + bad + "\n";
+    CHECK_THAT(ErrorOf([&] { ParseYoloYaml(text); })->sentence(),
+               ContainsSubstring("flip_idx does not exchange pairs"));
+  }
+  const LabelledImages folder;
+  WriteSource(folder.path() / "set/labels/a.txt",
+              std::string("0 .5 .5 .5 .5 .4 .4 2 .6 .4 2 .5 .5 0\n"));
+  WriteSource(folder.path() / "set/data.yaml",
+              std::string("kpt_shape: [3, 3]\nflip_idx: [1, 0, 2]\nnames: [face]\n"));
+  folder.Convert(ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "set/labels",
+                                          folder.images));
+  const StoredDataset data = folder.Data();
+  const Field& points = data.manifest.schema.fields.at(data.manifest.schema.Find("keypoints"));
+  CHECK(points.attributes.at("flip_pairs") == "0-1");
+}
+
+TEST_CASE("YOLO's labels in which all objects have four corners are outlines only on request") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "labels/a.txt", std::string("0 0 0 .5 0 .5 .5 0 .5\n"));
+  WriteSource(folder.path() / "labels/b.txt", std::string("0 .1 0 .5 .2 .4 .5 0 .4\n"));
+  ConvertSource source =
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images);
+  const auto error = ErrorOf([&] { folder.Convert(source); });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring("all 2 objects have four corners") &&
+                                    ContainsSubstring("--outlines"));
+  source.label_files.outlines = true;
+  folder.Convert(source);
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes") == Floats{0, 0, 30, 20});
+  CHECK(folder.Data().manifest.schema.Find("mask") != Schema::kNone);
+  source.label_files.outlines = false;
+  WriteSource(folder.path() / "labels/deep/c.txt", std::string("0 0 0 .5 0 .5 .5\n"));
+  std::filesystem::remove_all(folder.path() / "data");
+  CHECK_NOTHROW(folder.Convert(source));
 }
 
 TEST_CASE("images of COCO and labels of YOLO are found if their names differ in case or ending") {

@@ -245,7 +245,10 @@ inline constexpr auto OptionsOf<LabelFiles> =
     Options<LabelFiles>("LabelFiles", "Files of boxes, outlines, key points and captions",
                         Option("format", &LabelFiles::format, "COCO's, VOC's or YOLO's"),
                         Option("path", &LabelFiles::path, "the file or folder"),
-                        Option("parts", &LabelFiles::parts, OptionsOf<AnnotationParts>.help));
+                        Option("parts", &LabelFiles::parts, OptionsOf<AnnotationParts>.help),
+                        Option("outlines", &LabelFiles::outlines,
+                               "YOLO's objects of four corners are outlines, and not rotated "
+                               "boxes, which are refused"));
 
 template <>
 inline constexpr auto OptionsOf<LabelOptions> = Options<LabelOptions>(

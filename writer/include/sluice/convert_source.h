@@ -110,6 +110,9 @@ struct LabelFiles {
   AnnotationFormat format = AnnotationFormat::kCoco;  // their format
   std::filesystem::path path = {};                    // the file or the folder
   AnnotationParts parts = {};                         // what to take of them
+  // YOLO: objects of four corners are outlines, which become upright boxes and masks. false: files
+  // in which all objects have four corners are refused, because rotated boxes look the same.
+  bool outlines = false;
 };
 
 // ConvertSource::split: a part of a split. The sources of each class (or all sources, if there are
@@ -122,10 +125,11 @@ struct SplitPart {
   double end = 1;          // 0 to 1
   std::uint64_t seed = 0;  // of the order
   // Of a table, or of archives with columns: all rows that have the same value in this column (such
-  // as a patient's number) go to the same part, whatever their class. The values are put in an
-  // order that depends only on `seed` and the value, each with all of its rows; a value goes to the
-  // part in which the middle of its rows lies. Rows without a value are left out. Empty: each row
-  // by itself.
+  // as a patient's number) go to the same part, whatever their class. Numbers of one value (7, 7.0,
+  // 007) and texts that differ only in case or in the Unicode form of accents are the same value.
+  // The values are put in an order that depends only on `seed` and the value, each with all of its
+  // rows; a value goes to the part in which the middle of its rows lies. Rows without a value are
+  // left out. Empty: each row by itself.
   std::string by = {};
 };
 
@@ -142,10 +146,10 @@ struct LabelOptions {
   // The names of classes 0, 1, ..., in this order. Empty: the names that occur. For columns: the
   // classes of the label or, if no column is the label, of the first column with classes.
   std::vector<std::string> classes = {};
-  // Alternatively, the folder or URL of a dataset that has these classes: those of its label or else
-  // of its first field with classes (a mask's without the background). A column takes those of the
-  // dataset's field of its name, if it has one. Use it for a later conversion that must number the
-  // classes alike, such as of validation images.
+  // Alternatively, the folder or URL of a dataset that has these classes: those of its label or
+  // else of its first field with classes (a mask's without the background). A column takes those of
+  // the dataset's field of its name, if it has one. Use it for a later conversion that must number
+  // the classes alike, such as of validation images.
   std::filesystem::path classes_of = {};
 };
 

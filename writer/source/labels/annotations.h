@@ -74,7 +74,7 @@ struct Annotations {
   bool relative = false;        // numbers are fractions of the image's sides
   std::string flag;             // name of the field made of AnnotatedObject::flagged
   std::size_t points = 0;       // number of key points per object
-  std::string flip_pairs;       // of the points, as the attribute of that name
+  std::string flip_pairs;       // of the points, as the attribute of that name; empty: not known
   bool objects = false;         // whether objects are described, and not only captions
   bool labels = false;          // objects are classes of whole images: they have no box
   std::vector<LeftOut> broken;  // descriptions that cannot be used
@@ -98,10 +98,11 @@ struct YoloNames {
   std::size_t counted = 0;           // "nc" of a .yaml; 0: not given
   std::size_t points = 0;            // key points of each object
   std::size_t point_numbers = 3;     // numbers of each point: x, y, visibility; 2: only x, y
+  std::string flip_pairs;            // of the points, as Annotations::flip_pairs
   std::vector<std::filesystem::path> files;  // that were read for this
 };
-// Reads the members `names` (a list or a map by number, in a line or in several), `nc` and
-// `kpt_shape` of a YAML text, and ignores all others. Throws Error(kCorrupt). Declared here for
+// Reads the members `names` (a list or a map by number, in a line or in several), `nc`, `kpt_shape`
+// and `flip_idx` of a YAML text, and ignores all others. Throws Error(kCorrupt). Declared here for
 // tests.
 YoloNames ParseYoloYaml(std::string_view text);
 // The files next to YOLO's labels, or above them, that the settings are read from. Throws Error.

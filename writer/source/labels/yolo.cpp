@@ -132,13 +132,54 @@ class YamlNames {
   std::size_t next_ = 0;
 };
 
+// The whole numbers of "[17, 3]", or of "- 17 - 3"; nullopt for other texts.
+std::optional<std::vector<std::size_t>> NumbersOfList(std::string_view list) {
+  list = Trimmed(list);
+  const bool in_brackets = list.starts_with('[') && list.ends_with(']');
+  if (in_brackets) list = list.substr(1, list.size() - 2);
+  if (!in_brackets && !list.starts_with('-')) return std::nullopt;
+  std::string text(list);
+  std::replace(text.begin(), text.end(), in_brackets ? ',' : '-', ' ');
+  std::vector<std::size_t> numbers;
+  for (std::string_view rest = Trimmed(text); !rest.empty(); rest = Trimmed(rest)) {
+    const std::string_view piece = rest.substr(0, rest.find(' '));
+    const std::optional<std::size_t> number = ParseNumber<std::size_t>(piece);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+    rest.remove_prefix(piece.size());
+  }
+  return numbers;
+}
+
+// "1-2,3-4" of the numbers that the points have in a mirrored image.
+std::string PairsOf(const std::string& flip_idx, std::size_t points) {
+  const std::vector<std::size_t> flipped =
+      NumbersOfList(flip_idx).value_or(std::vector<std::size_t>());
+  std::string pairs;
+  bool usable = flipped.size() == points;
+  for (std::size_t i = 0; i < flipped.size() && usable; ++i) {
+    const std::size_t other = flipped[i];
+    usable = other < points && flipped[other] == i;
+    if (usable && i < other)
+      pairs += (pairs.empty() ? "" : ",") + std::to_string(i) + "-" + std::to_string(other);
+  }
+  if (!usable) {
+    Misread("flip_idx does not exchange pairs of the " + std::to_string(points) +
+            " points of kpt_shape; it gives each point's number in the mirrored image, such as "
+            "[0, 2, 1]");
+  }
+  return pairs.empty() ? "none" : pairs;
+}
+
 }  // namespace
 
 YoloNames ParseYoloYaml(std::string_view text) {
   YoloNames found;
   YamlNames names;
-  bool inside = false;  // inside the block after "names:"
-  std::string flow;     // "[a," of a list in a line, which may continue in the next
+  std::string shape, flipped;   // the lists kpt_shape and flip_idx
+  std::string* list = nullptr;  // the one that the lines belong to
+  bool inside = false;          // inside the block after "names:"
+  std::string flow;             // "[a," of a list in a line, which may continue in the next
   for (std::string_view line : LinesOf(text)) {
     const std::string_view trimmed = Trimmed(line);
     if (trimmed.empty() || trimmed[0] == '#') continue;
@@ -146,24 +187,18 @@ YoloNames ParseYoloYaml(std::string_view text) {
       inside = line.starts_with("names:");
       if (line.starts_with("nc:"))
         found.counted = ParseNumber<std::size_t>(Scalar(line.substr(3))).value_or(0);
-      if (line.starts_with("kpt_shape:")) {
-        const std::string value = Scalar(line.substr(10));
-        const std::size_t begin = std::min(value.find('['), value.size());
-        const std::size_t end = std::min(value.find(']', begin), value.size());
-        const std::vector<std::string_view> sides =
-            Pieces(std::string_view(value).substr(0, end).substr(std::min(begin + 1, end)));
-        if (sides.size() == 2) {
-          found.points =
-              std::min<std::size_t>(ParseNumber<std::size_t>(Trimmed(sides[0])).value_or(0), 4096);
-          found.point_numbers = ParseNumber<std::size_t>(Trimmed(sides[1])) == 2 ? 2 : 3;
-        }
-      }
+      list = line.starts_with("kpt_shape:")  ? &shape
+             : line.starts_with("flip_idx:") ? &flipped
+                                             : nullptr;
+      if (list != nullptr) *list = Scalar(line.substr(line.find(':') + 1));
       if (!inside) continue;
       const std::string_view value = Trimmed(line.substr(6));
       if (!value.empty() && (value[0] == '[' || value[0] == '{'))
         flow = value;
       else if (!value.empty() && value[0] != '#')
         names.Refuse(value);
+    } else if (list != nullptr) {
+      list->append(" ").append(Scalar(trimmed));
     } else if (!flow.empty()) {
       flow.append(" ").append(trimmed);
     } else if (inside) {
@@ -185,6 +220,12 @@ YoloNames ParseYoloYaml(std::string_view text) {
     inside = false;
   }
   found.classes = names.Finish();
+  const auto sides = NumbersOfList(shape);
+  if (sides && sides->size() == 2) {
+    found.points = std::min<std::size_t>((*sides)[0], 4096);
+    found.point_numbers = (*sides)[1] == 2 ? 2 : 3;
+  }
+  if (found.points > 0 && !flipped.empty()) found.flip_pairs = PairsOf(flipped, found.points);
   return found;
 }
 
@@ -360,6 +401,26 @@ void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
   }
 }
 
+// Refuses a set whose objects are all outlines of four corners, unless the caller says that these
+// are outlines: rotated boxes (YOLO-OBB) look the same, and would lose their angle.
+void RefuseRotatedBoxes(const ConvertSource& source, const Annotations& read) {
+  if (source.label_files.outlines) return;
+  std::size_t objects = 0;
+  for (const AnnotatedImage& image : read.images) {
+    for (const AnnotatedObject& object : image.objects) {
+      if (object.shapes.empty() || object.shapes[0].outline.size() != 8) return;
+      ++objects;
+    }
+  }
+  if (objects == 0) return;
+  throw Error(
+      ErrorCode::kInvalidArgument, source.label_files.path.string(),
+      "all " + std::to_string(objects) +
+          " objects have four corners, as rotated boxes (YOLO-OBB) have, which cannot be "
+          "stored; if they are outlines, or if upright boxes around them will do, say so by "
+          "label_files.outlines = true (--outlines)");
+}
+
 // Replaces the labels' own numbers of classes by those of the same names in read.names.
 void TakeNumbersByName(const std::vector<std::string>& own, Annotations& read) {
   const auto take = [&](AnnotatedImage& image) {
@@ -407,6 +468,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
                             std::to_string(settings.counted) + " (nc)");
   }
   read.points = settings.points;
+  read.flip_pairs = settings.flip_pairs;
   const FolderTree tree = WalkFolder(source.root, {source.follow_links}, stop);
   read.broken = tree.broken;
   read.passed_over = tree.passed_over;
@@ -463,6 +525,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
                             " no label file, and no box");
   }
   AddUnused(source, used, settings, stop, read);
+  RefuseRotatedBoxes(source, read);
   for (std::int32_t number = 0; settings.classes.empty() && number <= most; ++number)
     settings.numbers.push_back(std::to_string(number));
   const std::vector<std::string>& classes =
