@@ -2,6 +2,8 @@
 // order they come. Unless the options set block_samples, the first samples wait in memory until
 // their sizes show how many samples make a block of about 512 KiB.
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -13,6 +15,7 @@
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
+#include "format/drawn_fields.h"
 #include "format/pixels/decode.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/encode/jpeg.h"
@@ -348,6 +351,67 @@ struct DatasetWriter::State {
   bool over = false;  // finished, or broken by an error of the file system
 };
 
+namespace {
+
+// Refuses fields of boxes and key points that a loader could not move with their image.
+void CheckDrawnFields(const Schema& schema) {
+  const std::size_t image = schema.FindRole(Role::kImage);
+  for (const Field& field : schema.fields) {
+    if (!IsDrawn(field)) continue;
+    std::string why = WhyNotMovable(field);
+    if (why.empty() && field.follows.empty() && image != Schema::kNone) {
+      why =
+          "follows no image, so that crops and flips could not move it; set follows to the image "
+          "that it was drawn on (\"" +
+          schema.fields[image].name + "\"), also of the fields of its classes";
+    }
+    if (why.empty()) continue;
+    throw Error(ErrorCode::kInvalidArgument, Quoted(field.name) + " has the role " +
+                                                 std::string(NameOf(field.role)) + ", but " + why);
+  }
+}
+
+// Refuses boxes that are not boxes, and fields whose entries are not one for each box.
+template <class Refuse>
+void CheckBoxes(const std::vector<Field>& fields, const std::vector<FieldValue>& values,
+                const std::vector<bool>& set, const Refuse& refuse) {
+  const auto entries = [&](std::size_t f) {
+    return values[f].bytes.size() / (fields[f].elements() * SizeOf(fields[f].dtype));
+  };
+  std::map<std::string_view, std::size_t> boxes_of;  // the first field of boxes by its image
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].role != Role::kBoxes) continue;
+    const Bytes bytes = values[f].bytes;
+    const bool doubles = fields[f].dtype == DType::kFloat64;
+    const auto number = [&](std::size_t i) {
+      return doubles ? LoadAt<double>(bytes, 8 * i) : double{LoadAt<float>(bytes, 4 * i)};
+    };
+    const bool corners = Coordinates::Of(fields[f])->form == Coordinates::Form::kCorners;
+    for (std::size_t i = 0; i + 4 <= bytes.size() / (doubles ? 8 : 4); i += 4) {
+      const nlohmann::json box = {number(i), number(i + 1), number(i + 2), number(i + 3)};
+      const double width = number(i + 2) - (corners ? number(i) : 0);
+      const double height = number(i + 3) - (corners ? number(i + 1) : 0);
+      if (width >= 0 && height >= 0 && std::isfinite(number(i) + number(i + 1) + width + height))
+        continue;
+      refuse("field \"" + fields[f].name + "\": box " + std::to_string(i / 4) +
+             " has a number that is not finite, or ends before it begins: " + box.dump() + " as " +
+             (fields[f].coordinates.empty() ? "xyxy-pixels" : fields[f].coordinates));
+    }
+    if (fields[f].kind == FieldKind::kVariable) boxes_of.emplace(fields[f].follows, f);
+  }
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const auto boxes = boxes_of.find(fields[f].follows);
+    if (fields[f].follows.empty() || boxes == boxes_of.end() || !set[f]) continue;
+    if (!BelongsToBoxes(fields[f]) || entries(f) == entries(boxes->second)) continue;
+    refuse("field \"" + fields[f].name + "\" has " + std::to_string(entries(f)) +
+           " entries for the " + std::to_string(entries(boxes->second)) + " boxes of field \"" +
+           fields[boxes->second].name +
+           "\"; give an entry for each box, or a schema in which it does not follow their image");
+  }
+}
+
+}  // namespace
+
 void DatasetWriter::State::Check(const SampleBuilder::State& sample) const {
   const auto refuse = [&sample](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, "sample \"" + sample.sample.key + "\": " + what);
@@ -369,6 +433,7 @@ void DatasetWriter::State::Check(const SampleBuilder::State& sample) const {
              std::to_string(field.classes.size()) + " classes, counted from 0");
     }
   }
+  CheckBoxes(schema->fields, sample.sample.fields, sample.set, refuse);
   for (std::size_t f = 0; f < schema->fields.size() && !options.upright; ++f) {
     const Field& field = schema->fields[f];
     if (field.follows.empty() || sample.sample.fields[f].bytes.empty()) continue;
@@ -432,6 +497,7 @@ DatasetWriter::DatasetWriter(const std::filesystem::path& dataset, const Schema&
                              const DatasetWriterOptions& options) {
   CheckOptions(options);
   schema.Validate();
+  CheckDrawnFields(schema);
   state_ = std::make_unique<State>(dataset, schema, options);
   state_->manifest =
       BeginManifest(options.name.empty() ? FolderName(dataset) : options.name, schema);

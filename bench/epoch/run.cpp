@@ -212,8 +212,33 @@ std::vector<Dataset> OpenPlayed(const EpochOptions& options, const std::stop_tok
   return datasets;
 }
 
+namespace {
+
+// A measurement needs no real values: says what samples without a mask hold, and that no key points
+// change places, so that datasets that do not say it can be played.
+void AllowGaps(const std::vector<Dataset>& datasets, OutputOptions& output) {
+  if (output.flip_pairs.empty()) output.flip_pairs = "none";
+  for (const Dataset& dataset : datasets) {
+    const std::vector<Field>& fields = dataset.schema().fields;
+    const auto leads = [](const Field& field) {
+      return field.kind == FieldKind::kImage && field.follows.empty();
+    };
+    const auto first = std::find_if(fields.begin(), fields.end(), leads);
+    const std::string image =
+        output.image.empty() && first != fields.end() ? first->name : output.image;
+    for (const Field& field : fields) {
+      const bool chosen = output.fields.empty() ? field.follows == image
+                                                : std::ranges::count(output.fields, field.name) > 0;
+      if (field.role == Role::kMask && chosen) output.mask_fill.emplace(field.name, 0);
+    }
+  }
+}
+
+}  // namespace
+
 Loader MakeLoader(const EpochOptions& options, std::vector<Dataset> datasets,
                   LoaderOptions loader_options) {
+  AllowGaps(datasets, loader_options.output);
   if (datasets.size() == 1) return Loader(std::move(datasets.front()), std::move(loader_options));
   Mixture mixture;
   for (std::size_t i = 0; i < datasets.size(); ++i)

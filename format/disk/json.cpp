@@ -66,6 +66,13 @@ std::string MembersBut(std::initializer_list<std::string_view> known, const json
   return others.is_null() ? std::string() : others.dump();
 }
 
+std::string JoinMembers(const std::string& first, const std::string& later) {
+  if (first.empty() || later.empty()) return first + later;
+  json members = json::parse(later);
+  members.update(json::parse(first));
+  return members.dump();
+}
+
 namespace {
 
 // Adds members that MembersBut() has kept.

@@ -54,5 +54,8 @@ std::string_view MemberText(std::string_view json, std::string_view name);
 
 // The members of `object` that are not among `known`, as a JSON object; empty if all are known.
 std::string MembersBut(std::initializer_list<std::string_view> known, const nlohmann::json& object);
+// Of two texts that MembersBut() has returned: the members of the first, and those that only the
+// later one has.
+std::string JoinMembers(const std::string& first, const std::string& later);
 
 }  // namespace sluice

@@ -527,10 +527,7 @@ std::vector<std::string> KeepMembers(const Manifest& from, Manifest& manifest) {
   }
   if (manifest.schema_text.empty() && from.schema == manifest.schema)
     manifest.schema_text = from.schema_text;
-  if (from.unknown.empty()) return others;
-  json unknown = json::parse(from.unknown);
-  if (!manifest.unknown.empty()) unknown.update(json::parse(manifest.unknown));
-  manifest.unknown = unknown.dump();
+  manifest.unknown = JoinMembers(manifest.unknown, from.unknown);
   return others;
 }
 

@@ -69,7 +69,7 @@ BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options,
       choice(FieldChoice::Of(dataset, options)),
       program(dataset, options, choice),
       layout(MakeSlotLayout(dataset, options, choice, views, program.target(), extend)),
-      followers(Followers::Of(dataset, choice, layout, views[0], program.mixes())),
+      followers(Followers::Of(dataset, options, choice, layout, views[0], program.mixes())),
       closes_batches(!layout.variables.empty() || program.mixes() ||
                      layout.image_sizes != ImageSizes::kEqual ||
                      options.batch_function != nullptr) {
@@ -123,8 +123,13 @@ namespace {
 
 class FollowerFinder {
  public:
-  FollowerFinder(const DatasetFacts& dataset, const FieldChoice& choice, const SlotLayout& layout)
-      : dataset_(dataset), choice_(choice), layout_(layout) {}
+  FollowerFinder(const DatasetFacts& dataset, const LoaderOptions& options,
+                 const FieldChoice& choice, const SlotLayout& layout, const ViewProgram& view)
+      : dataset_(dataset),
+        flip_pairs_(options.output.flip_pairs),
+        choice_(choice),
+        layout_(layout),
+        view_(view) {}
 
   // `why` says what happens to the image, and what to do instead.
   void RefuseFollowers(const std::string& why) const {
@@ -167,10 +172,38 @@ class FollowerFinder {
             "LoaderOptions::output.fields, or leave the geometric steps out of the transform");
   }
 
+  bool Mirrors() const {
+    const auto mirrors = [](const Transform& step) {
+      const auto* const across = std::get_if<HorizontalFlip>(&step);
+      const auto* const down = std::get_if<VerticalFlip>(&step);
+      return (across != nullptr && across->probability > 0) ||
+             (down != nullptr && down->probability > 0);
+    };
+    for (std::size_t stage = 0; stage < view_.geometry.stages(); ++stage)
+      if (std::ranges::any_of(view_.geometry.steps(stage), mirrors)) return true;
+    return false;
+  }
+
+  // A left eye would silently become a right one without them.
+  FlipPairs PairsAskedFor(const Field& field, std::size_t points) const {
+    if (auto pairs = ParseFlipPairs(flip_pairs_, points); pairs && !flip_pairs_.empty())
+      return *pairs;
+    throw Error(
+        ErrorCode::kInvalidArgument, dataset_.folder.string(),
+        "field \"" + field.name + "\" has " + std::to_string(points) +
+            " key points of an object, and " +
+            (flip_pairs_.empty() ? "the dataset does not say which of them"
+                                 : "LoaderOptions::output.flip_pairs, \"" + flip_pairs_ +
+                                       "\", does not give pairs of them that") +
+            " change places when a flip mirrors the image (as a left and a right eye do); set "
+            "LoaderOptions::output.flip_pairs to these pairs, counted from 0, such as "
+            "\"1-2,3-4\", or to \"none\" if there are none");
+  }
+
   void Add(std::size_t field, bool variable, std::size_t index) {
     if (field == Schema::kNone) return;  // the user's functions make this field
     const Field& of = FieldAt(field);
-    if (of.role != Role::kBoxes && of.role != Role::kKeypoints) return;
+    if (!IsDrawn(of)) return;
     // The classes of such boxes follow no image either. They would stay when their boxes are
     // dropped.
     if (of.follows.empty()) {
@@ -179,33 +212,18 @@ class FollowerFinder {
                      "follows=\"" +
                      FieldAt(choice_.image).name + "\")");
     }
-    if (of.kind == FieldKind::kBytes) Refuse(of, "is stored as bytes");
-    if (of.dtype != DType::kFloat32 && of.dtype != DType::kFloat64) {
-      Refuse(of, "holds " + std::string(NameOf(of.dtype)) + ", not float32 or float64");
-    }
-    Followers::Numbers numbers{
-        variable, index, choice_.leaders[field], of.dtype == DType::kFloat64, {}};
-    const auto coordinates = of.role == Role::kBoxes ? Coordinates::OfBoxes(of.coordinates)
-                                                     : Coordinates::OfPoints(of.coordinates);
-    if (!coordinates) {
-      Refuse(of, "has coordinates \"" + of.coordinates + "\", which this build does not know");
-    }
-    numbers.coordinates = *coordinates;
-    const std::uint32_t values = of.shape.empty() ? 0 : of.shape.back();
+    if (const std::string why = WhyNotMovable(of); !why.empty()) Refuse(of, why);
+    const Followers::Numbers numbers{variable, index, choice_.leaders[field],
+                                     of.dtype == DType::kFloat64, *Coordinates::Of(of)};
     if (of.role == Role::kBoxes) {
-      if (values != 4) Refuse(of, "does not hold four numbers to a box");
       followers_.boxes.push_back({numbers, {}});
       return;
     }
-    if (values != 2 && values != 3) Refuse(of, "does not hold two or three numbers to a point");
-    Followers::Points points{numbers, {1, values, {}}};
-    // The last extent but one is the number of points of an object.
-    if (of.shape.size() >= 2) points.shape.points = of.shape[of.shape.size() - 2];
-    if (const auto pairs = of.attributes.find("flip_pairs"); pairs != of.attributes.end()) {
-      auto parsed = ParsePairs(pairs->second, points.shape.points);
-      if (!parsed) Refuse(of, "has unreadable flip_pairs \"" + pairs->second + "\"");
-      points.shape.pairs = std::move(*parsed);
-    }
+    Followers::Points points{numbers, {PointsOf(of), of.shape.back(), {}}};
+    if (const auto pairs = of.attributes.find("flip_pairs"); pairs != of.attributes.end())
+      points.shape.pairs = *ParseFlipPairs(pairs->second, points.shape.points);
+    else if (points.shape.points > 1 && Mirrors())
+      points.shape.pairs = PairsAskedFor(of, points.shape.points);
     followers_.points.push_back(std::move(points));
   }
 
@@ -220,27 +238,25 @@ class FollowerFinder {
     for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
       if (layout_.variables[v].field == Schema::kNone) continue;
       const Field& field = FieldAt(layout_.variables[v].field);
-      if (field.kind != FieldKind::kVariable || field.role == Role::kBoxes ||
-          choice_.leaders[layout_.variables[v].field] != boxes.leader) {
-        continue;
-      }
-      // If each entry is a single point, points belong to no box.
-      if (field.role == Role::kKeypoints && field.shape.size() < 2) continue;
-      boxes.companions.push_back(v);
+      if (BelongsToBoxes(field) && choice_.leaders[layout_.variables[v].field] == boxes.leader)
+        boxes.companions.push_back(v);
     }
   }
 
   const DatasetFacts& dataset_;
+  const std::string& flip_pairs_;
   const FieldChoice& choice_;
   const SlotLayout& layout_;
+  const ViewProgram& view_;
   Followers followers_;
 };
 
 }  // namespace
 
-Followers Followers::Of(const DatasetFacts& dataset, const FieldChoice& choice,
-                        const SlotLayout& layout, const ViewProgram& view, bool mixes) {
-  FollowerFinder finder(dataset, choice, layout);
+Followers Followers::Of(const DatasetFacts& dataset, const LoaderOptions& options,
+                        const FieldChoice& choice, const SlotLayout& layout,
+                        const ViewProgram& view, bool mixes) {
+  FollowerFinder finder(dataset, options, choice, layout, view);
   if (view.pixels.moves()) {
     finder.RefuseFollowers(
         "RandAugment and TrivialAugmentWide would move without this field; leave it out of "

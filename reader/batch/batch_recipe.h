@@ -38,11 +38,13 @@ struct Followers {
   bool empty() const noexcept { return boxes.empty() && points.empty(); }
 
   // Throws Error(kInvalidArgument) for fields that cannot be moved: integers, or coordinates
-  // unknown to this build. Also for boxes, key points and masks if a step moves the pixels of their
+  // unknown to this build; for several key points of an object without flip_pairs, if a step
+  // mirrors. Also for boxes, key points and masks if a step moves the pixels of their
   // image without them, or if samples of a batch are mixed. The result is empty if the geometric
   // steps of `view` do nothing.
-  static Followers Of(const DatasetFacts& dataset, const FieldChoice& choice,
-                      const SlotLayout& layout, const ViewProgram& view, bool mixes);
+  static Followers Of(const DatasetFacts& dataset, const LoaderOptions& options,
+                      const FieldChoice& choice, const SlotLayout& layout, const ViewProgram& view,
+                      bool mixes);
 };
 
 // The version of the way in which a loader makes several views of a picture (kViewsVersion): if the

@@ -307,13 +307,31 @@ LackingValue LackingValueOf(const Field& field) {
           absent + "a number that your loss ignores, such as -100"};
 }
 
+// Refuses masks that some samples lack, for the reason that RequireValues() gives.
+void RequireMasks(const DatasetFacts& dataset, const LoaderOptions& options, const Field& field) {
+  if (field.role != Role::kMask || field.follows.empty() ||
+      options.output.mask_fill.contains(field.name)) {
+    return;
+  }
+  const std::uint64_t masks = dataset.ImagesOf(dataset.FieldIndex(field.name)).present;
+  const std::uint64_t pictures = dataset.ImagesOf(dataset.FieldIndex(field.follows)).present;
+  if (masks >= pictures) return;
+  const LackingValue value = LackingValueOf(field);
+  Refuse(dataset, std::to_string(pictures - masks) + " of " + std::to_string(pictures) +
+                      " pictures have no mask in field \"" + field.name + "\", so their mask " +
+                      value.what + "; set " + value.set +
+                      ", or to 0 if it should be so, or leave the field out by "
+                      "LoaderOptions::output.fields");
+}
+
 // Refuses a field that a dataset of the mixture lacks, unless the options say what its samples have
 // there: a training would take whatever the loader made up for a real value. Bytes may be missing,
 // because nobody takes an empty text for a real one.
 void RequireValues(const DatasetFacts& dataset, const LoaderOptions& options, std::size_t index) {
   const Field& field = dataset.manifest.schema.fields[index];
   const DatasetFacts* const without = dataset.LacksField(index);
-  if (without == nullptr || field.kind == FieldKind::kBytes) return;
+  if (without == nullptr) return RequireMasks(dataset, options, field);
+  if (field.kind == FieldKind::kBytes) return;
   const bool mask = field.role == Role::kMask;
   if (mask ? options.output.mask_fill.contains(field.name) : options.output.absent.has_value())
     return;

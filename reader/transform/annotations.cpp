@@ -1,7 +1,6 @@
 #include "reader/transform/annotations.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 namespace sluice {
@@ -73,13 +72,6 @@ void MapAxis(const Span& span, bool mirrored, double& scale, double& offset, dou
   high = span.target - high;
 }
 
-bool TakeSuffix(std::string_view& text, std::string_view suffix) {
-  if (!text.ends_with(suffix)) return false;
-  text.remove_suffix(suffix.size());
-  if (text.ends_with('-')) text.remove_suffix(1);
-  return true;
-}
-
 }  // namespace
 
 PointMap::PointMap(const Frame& frame, std::uint32_t picture_width, std::uint32_t picture_height)
@@ -110,30 +102,6 @@ bool PointMap::Shows(double x, double y) const noexcept {
     return false;
   }
   return !warped || (inside(map.X(x, y), 0, target_width) && inside(map.Y(x, y), 0, target_height));
-}
-
-std::optional<Coordinates> Coordinates::OfBoxes(std::string_view text) {
-  Coordinates coordinates;
-  if (text.empty()) return coordinates;
-  coordinates.relative = TakeSuffix(text, "relative");
-  if (!coordinates.relative && !TakeSuffix(text, "pixels")) return std::nullopt;
-  if (text == "xywh") {
-    coordinates.form = Form::kCornerSize;
-  } else if (text == "cxcywh") {
-    coordinates.form = Form::kCentreSize;
-  } else if (text != "xyxy") {
-    return std::nullopt;
-  }
-  return coordinates;
-}
-
-std::optional<Coordinates> Coordinates::OfPoints(std::string_view text) {
-  Coordinates coordinates;
-  if (text.empty()) return coordinates;
-  coordinates.relative = TakeSuffix(text, "relative");
-  if (!coordinates.relative && !TakeSuffix(text, "pixels")) return std::nullopt;
-  if (!text.empty() && text != "xy" && text != "xyv") return std::nullopt;
-  return coordinates;
 }
 
 template <class T>
@@ -197,24 +165,6 @@ template void MapBoxes(std::span<double>, const Coordinates&, const PointMap&, c
                        std::vector<std::uint8_t>&);
 template void MapPoints(std::span<float>, const PointShape&, const Coordinates&, const PointMap&);
 template void MapPoints(std::span<double>, const PointShape&, const Coordinates&, const PointMap&);
-
-std::optional<std::vector<std::pair<std::size_t, std::size_t>>> ParsePairs(std::string_view text,
-                                                                           std::size_t points) {
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
-    std::size_t a = 0, b = 0;
-    const auto first = std::from_chars(at, end, a);
-    if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return std::nullopt;
-    const auto second = std::from_chars(first.ptr + 1, end, b);
-    if (second.ec != std::errc() || a >= points || b >= points || a == b) return std::nullopt;
-    pairs.emplace_back(a, b);
-    at = second.ptr;
-    if (at != end && *at++ != ',') return std::nullopt;
-  }
-  return pairs;
-}
 
 Region Scaled(const Region& region, std::uint32_t width, std::uint32_t height,
               std::uint32_t to_width, std::uint32_t to_height) {

@@ -7,14 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include <sluice/transform.h>
 
+#include "format/drawn_fields.h"
 #include "reader/transform/frame.h"
 
 namespace sluice {
@@ -40,19 +38,6 @@ struct PointMap {
   bool Shows(double x, double y) const noexcept;
 };
 
-// The meaning of a box's or point's numbers, by Field::coordinates.
-struct Coordinates {
-  enum class Form { kCorners, kCornerSize, kCentreSize };
-  Form form = Form::kCorners;  // boxes
-  bool relative = false;       // in shares of the picture's width and height
-
-  // "xyxy-pixels" ("" means the same), "xywh-pixels", "cxcywh-pixels"; or "-relative" for
-  // "-pixels".
-  static std::optional<Coordinates> OfBoxes(std::string_view text);
-  // "pixels" ("", "xy-pixels" and "xyv-pixels" mean the same); or "relative" for "pixels".
-  static std::optional<Coordinates> OfPoints(std::string_view text);
-};
-
 // Moves boxes of four values each, in place, and says for each whether the rule keeps it. Dropped
 // boxes are set to zero.
 template <class T>
@@ -62,7 +47,7 @@ void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap
 struct PointShape {
   std::size_t points = 1;  // of an entry
   std::size_t values = 2;  // of a point: x and y; 3: a visibility at the end
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;  // left and right points, from 0
+  FlipPairs pairs;
 };
 // Moves key points, in place. A moved point that is not shown gets visibility 0. A point whose
 // visibility is already 0 is not moved. If the picture is mirrored, the points of each pair change
@@ -70,11 +55,6 @@ struct PointShape {
 template <class T>
 void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates& coordinates,
                const PointMap& map);
-
-// Parses Field::attributes["flip_pairs"], such as "1-2,3-4": pairs of left and right points.
-// Returns nothing if the text cannot be read, or if a number is not below `points`.
-std::optional<std::vector<std::pair<std::size_t, std::size_t>>> ParsePairs(std::string_view text,
-                                                                           std::size_t points);
 
 // The same region for a picture of another size, such as a mask at half the resolution.
 Region Scaled(const Region& region, std::uint32_t width, std::uint32_t height,

@@ -18,6 +18,13 @@ PointMap MapOf(const Pipeline& pipeline, std::uint32_t width, std::uint32_t heig
   return PointMap(Geometry(pipeline).FrameFor(width, height, DrawSeed(1, 2), 0), width, height);
 }
 
+std::optional<Coordinates> MeaningOf(Role role, const char* coordinates) {
+  Field field;
+  field.role = role;
+  field.coordinates = coordinates;
+  return Coordinates::Of(field);
+}
+
 struct MappedBoxes {
   std::vector<float> boxes;
   std::vector<std::uint8_t> kept;
@@ -26,7 +33,7 @@ struct MappedBoxes {
 MappedBoxes Boxes(std::vector<float> boxes, const PointMap& map, const BoxRule& rule = {},
                   const char* coordinates = "xyxy-pixels") {
   MappedBoxes mapped{std::move(boxes), {}};
-  MapBoxes(std::span<float>(mapped.boxes), Coordinates::OfBoxes(coordinates).value(), map, rule,
+  MapBoxes(std::span<float>(mapped.boxes), MeaningOf(Role::kBoxes, coordinates).value(), map, rule,
            mapped.kept);
   return mapped;
 }
@@ -95,7 +102,7 @@ TEST_CASE("Each box convention is understood and kept") {
             {0.4F, 0.4F, 0.4F, 0.4F});
   for (const char* text : {"yxyx-pixels", "xyxy", "pixels", "xywh-metres"}) {
     CAPTURE(text);
-    CHECK_FALSE(Coordinates::OfBoxes(text).has_value());
+    CHECK_FALSE(MeaningOf(Role::kBoxes, text).has_value());
   }
 }
 
@@ -107,7 +114,7 @@ TEST_CASE("Key points move, lose their visibility outside, and change sides with
   MapPoints(std::span<float>(points), shape, {}, crop);
   CheckNear(points, {7, 4, 1, 9, 2, 2, 0, 0, 0, 14, -4, 0});
   std::vector<double> pair = {0.5, 0.25};
-  MapPoints(std::span<double>(pair), PointShape{1, 2, {}}, *Coordinates::OfPoints("relative"),
+  MapPoints(std::span<double>(pair), PointShape{1, 2, {}}, *MeaningOf(Role::kKeypoints, "relative"),
             MapOf({CenterCrop(10)}, 20, 20));
   CHECK(pair[0] == Approx(0.5));  // 10 of 20 -> 5 of 10
   CHECK(pair[1] == Approx(0.0).margin(1e-9));
@@ -173,13 +180,13 @@ TEST_CASE("Parts cut off by a crop do not come back when the rest is rotated") {
 }
 
 TEST_CASE("Pairs of points are read from their text") {
-  const auto pairs = ParsePairs("1-2,3-4", 5);
+  const auto pairs = ParseFlipPairs("1-2,3-4", 5);
   REQUIRE(pairs.has_value());
   CHECK(*pairs == std::vector<std::pair<std::size_t, std::size_t>>{{1, 2}, {3, 4}});
-  CHECK(ParsePairs("", 5)->empty());
+  CHECK(ParseFlipPairs("", 5)->empty());
   for (const char* text : {"1", "1-", "1-5", "1-1", "1-2 3-4", "a-b"}) {
     CAPTURE(text);
-    CHECK_FALSE(ParsePairs(text, 5).has_value());
+    CHECK_FALSE(ParseFlipPairs(text, 5).has_value());
   }
 }
 

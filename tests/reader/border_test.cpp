@@ -246,6 +246,7 @@ TEST_CASE("A border that cannot be computed, or whose map has the wrong size, is
   CHECK_THAT(refusal(), ContainsSubstring("needs a map of 64 bytes"));
   options.transform.push_back(RandAugment{});
   CHECK_THAT(refusal(), ContainsSubstring("field \"image\" goes through RandAugment"));
+  options.output.mask_fill = {{"wide", 0}};
   options.output.fields = {};
   options.transform = {Resize(8)};
   options.output.made_fields = {Field::Array("border", DType::kUint8, {8, 8})};
@@ -266,7 +267,8 @@ TEST_CASE("A mask_fill that does not fit is refused, and a valid one is describe
   LoaderOptions options = OptionsFor(6, 1);
   options.transform = {CenterCrop(20)};
   const auto refusal = [&](const char* name, std::uint32_t value) {
-    options.output.mask_fill = {{name, value}};
+    options.output.mask_fill = {{"wide", 0}};  // which a sample lacks
+    options.output.mask_fill[name] = value;
     return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
   };
   CHECK_THAT(refusal("mask", 256),

@@ -9,6 +9,7 @@
 #include "reader/reading/direct/held_block.h"
 #include "reader/reading/mapped_blocks.h"
 #include "tests/file_content.h"
+#include "tests/format/built_shard.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/street_data.h"
 
@@ -65,7 +66,9 @@ void DamageRun(const std::filesystem::path& path, char byte, std::size_t count) 
 TEST_CASE("Fields of every kind reach the batch as they were stored") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 50));
-  Loader loader(dataset, OptionsFor(8, 3));
+  LoaderOptions options = OptionsFor(8, 3);
+  options.output.mask_fill = {{"mask", 0}};
+  Loader loader(dataset, options);
   std::size_t seen = 0;
   for (const Batch& batch : loader.Epoch(0)) {
     const auto boxes = batch.Variable<float>("boxes");
@@ -121,6 +124,7 @@ TEST_CASE("Only the chosen fields are in the batch, and the others may even be d
   }
   REQUIRE(loader.Faults().empty());
   options.output.fields = {};
+  options.output.mask_fill = {{"mask", 0}};
   Loader all(Dataset::Open(path), options);
   CHECK_THAT(ErrorText(
                  [&] {
@@ -171,6 +175,7 @@ TEST_CASE("Masks, boxes and their classes follow the image through crop and flip
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 40));
   LoaderOptions options = OptionsFor(8, 2);
+  options.output.mask_fill = {{"mask", 0}};
   // From (4, 2) on, 8 x 8, mirrored: x' = 8 - (x - 4).
   options.transform = {CenterCrop(8), HorizontalFlip{1}};
   Loader loader(dataset, options);
@@ -214,6 +219,7 @@ TEST_CASE("Variable fields are the same for any number of threads, any rank, and
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 60));
   LoaderOptions options = OptionsFor(12, 1);
+  options.output.mask_fill = {{"mask", 0}};
   options.order.lanes = 12;
   options.transform = {RandomResizedCrop(8), HorizontalFlip()};
   options.ranks.last_batch = LastBatch::kPad;
@@ -242,6 +248,7 @@ TEST_CASE("Faulty samples are skipped or substituted with all of their fields") 
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteStreet(folder, 40);
   LoaderOptions options = OptionsFor(8, 2);
+  options.output.mask_fill = {{"mask", 0}};
   std::map<std::string, int> good;
   {
     Loader loader(Dataset::Open(path), options);
@@ -333,6 +340,7 @@ TEST_CASE("A mask that no sample has comes as one channel of zeros") {
   writer.Add(sample);
   writer.Finish();
   LoaderOptions options = OptionsFor(1, 1);
+  options.output.mask_fill = {{"mask", 0}};
   options.transform = {Resize(6)};
   Loader loader(Dataset::Open(folder / "d"), options);
   for (const Batch& batch : loader.Epoch(0)) {
@@ -412,6 +420,86 @@ TEST_CASE("Mixing samples is refused if masks, boxes or points would no longer f
   CHECK((*loader.Epoch(0).begin()).size() == 4);
 }
 
+TEST_CASE("Several key points are refused with a flip unless somebody says which change places") {
+  const TemporaryFolder folder;
+  Field points = Field::Variable("points", DType::kFloat32, {3, 2});
+  points.role = Role::kKeypoints;
+  points.follows = "image";
+  const auto write = [&](const char* name) {
+    DatasetWriter writer(folder / name, {{Field::Image(), points}});
+    SampleBuilder sample = writer.NewSample("a");
+    const std::vector<std::byte> pixels(10 * 4 * 3);
+    sample.SetPixels("image", 10, 4, 3, PixelType::kUint8, pixels);
+    sample.SetArray<float>("points", std::vector<float>{1, 2, 3, 2, 5, 2});
+    writer.Add(sample);
+    writer.Finish();
+    return Dataset::Open(folder / name);
+  };
+  const Dataset dataset = write("silent");
+  LoaderOptions options = OptionsFor(1, 1);
+  const auto refusal = [&] {
+    return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
+  };
+  const auto played = [&](const Dataset& from) {
+    Loader loader(from, options);
+    std::vector<float> values;
+    for (const Batch& batch : loader.Epoch(0))
+      values = ToVector(batch.Variable<float>("points")[0]);
+    return values;
+  };
+  for (const Transform& flip : Pipeline{HorizontalFlip{1}, VerticalFlip{1}}) {
+    options.transform = {flip};
+    CHECK_THAT(refusal(), ContainsSubstring("field \"points\" has 3 key points") &&
+                              ContainsSubstring("LoaderOptions::output.flip_pairs") &&
+                              ContainsSubstring("\"none\""));
+  }
+  options.transform = {};
+  options.schedule = {{3, {HorizontalFlip{1}}}};
+  CHECK_THAT(refusal(), ContainsSubstring("flip_pairs"));
+  options.schedule = {};
+  options.transform = {HorizontalFlip{0}, VerticalFlip{0}};
+  CHECK_NOTHROW(Loader(dataset, options));  // nothing mirrors
+  options.transform = {HorizontalFlip{1}};
+  options.output.flip_pairs = "0-3";
+  CHECK_THAT(refusal(), ContainsSubstring("\"0-3\", does not give pairs"));
+  options.output.flip_pairs = "0-2";
+  CHECK(played(dataset) == std::vector<float>{5, 2, 7, 2, 9, 2});
+  options.output.flip_pairs = "none";
+  CHECK(played(dataset) == std::vector<float>{9, 2, 7, 2, 5, 2});
+  points.attributes["flip_pairs"] = "0-1";  // the dataset's own count
+  CHECK(played(write("pairs")) == std::vector<float>{7, 2, 9, 2, 5, 2});
+  points.attributes["flip_pairs"] = "none";
+  options.output.flip_pairs.clear();
+  CHECK(played(write("none")) == std::vector<float>{9, 2, 7, 2, 5, 2});
+}
+
+TEST_CASE(
+    "A dataset in which samples lack their mask is refused unless the mask's value is given") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "d", {{Field::Image(), Field::Mask("mask", "image")}});
+  const std::vector<std::byte> pixels(4 * 4 * 3), mask(4 * 4, std::byte{3});
+  for (int i = 0; i < 4; ++i) {
+    SampleBuilder sample = writer.NewSample(std::to_string(i));
+    sample.SetPixels("image", 4, 4, 3, PixelType::kUint8, pixels);
+    if (i != 2) sample.SetPixels("mask", 4, 4, 1, PixelType::kUint8, mask);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const Dataset dataset = Dataset::Open(folder / "d");
+  LoaderOptions options = OptionsFor(4, 1);
+  options.order.shuffle = Shuffle::kSequential;
+  CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("1 of 4 pictures have no mask in field \"mask\"") &&
+                 ContainsSubstring("LoaderOptions::output.mask_fill"));
+  options.output.fields = {"image"};
+  CHECK_NOTHROW(Loader(dataset, options));
+  options.output.fields = {};
+  options.output.mask_fill = {{"mask", 255}};
+  Loader loader(dataset, options);
+  for (const Batch& batch : loader.Epoch(0))
+    CHECK(batch.image("mask").data[2 * 16] == 255);
+}
+
 TEST_CASE("Fields that cannot follow steps are refused with steps, and come as stored without") {
   const TemporaryFolder folder;
   Field boxes = Field::Variable("boxes", DType::kInt32, {4});
@@ -425,15 +513,19 @@ TEST_CASE("Fields that cannot follow steps are refused with steps, and come as s
   stray.role = Role::kBoxes;
   Field points = Field::Array("points", DType::kFloat32, {3, 2});
   points.role = Role::kKeypoints;
-  DatasetWriter writer(folder / "d", {{Field::Image(), boxes, odd, stray, points}});
-  SampleBuilder sample = writer.NewSample("a");
-  const std::vector<std::uint8_t> pixels(12);
-  sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
-  const std::int32_t box[4] = {-5, 0, 1, 9};
-  sample.SetArray<std::int32_t>("boxes", box);
-  sample.SetArray<float>("points", std::vector<float>(6));
-  writer.Add(sample);
-  writer.Finish();
+  // DatasetWriter refuses such fields.
+  const Schema schema{{Field::Image(), boxes, odd, stray, points}};
+  FieldValue absent;
+  absent.codec = Codec::kAbsent;
+  FieldValue box = ArrayValue<std::int32_t>({-5, 0, 1, 9});
+  box.codec = Codec::kRaw;
+  const std::vector<EncodedSample> samples = {
+      {"a",
+       {ImageValue(2, 2, 3, std::string(12, '\0')), box, absent, absent,
+        ArrayValue<float>({0, 0, 0, 0, 0, 0})}}};
+  const std::vector<BuiltShard> shards = {BuildShard(schema, IdOf(1), 4, samples)};
+  std::filesystem::create_directory(folder / "d");
+  WriteDataset(folder / "d", ManifestOf("d", schema, shards, samples), shards);
   const Dataset dataset = Dataset::Open(folder / "d");
   LoaderOptions options = OptionsFor(1, 1);
   Loader stored(dataset, options);

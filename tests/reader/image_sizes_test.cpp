@@ -147,6 +147,7 @@ TEST_CASE("Images of their own sizes, or padded to a batch's largest, are the da
   const Dataset dataset = WriteSizes(folder);
   const ImageSizes image_sizes = GENERATE(ImageSizes::kOwn, ImageSizes::kPadded);
   LoaderOptions options = SizesOptions(image_sizes);
+  options.output.mask_fill = {{"mask", 0}};  // of the sample without a mask
   std::uint8_t mask_fill = 0;
   std::uint64_t expected = kPictures;
   SECTION("interleaved") {}
@@ -180,6 +181,7 @@ TEST_CASE("Batches of images that differ in size do not depend on threads, nor o
   const TemporaryFolder folder;
   const Dataset dataset = WriteSizes(folder);
   LoaderOptions options = SizesOptions(GENERATE(ImageSizes::kOwn, ImageSizes::kPadded), 1);
+  options.output.mask_fill = {{"mask", 0}};  // of the sample without a mask
   options.transform = {ResizeShortSide(5), RandomQuarterTurns(), HorizontalFlip(),
                        ColorJitter{0.4}};
   options.schedule = {{1, {HorizontalFlip()}}};
@@ -214,6 +216,7 @@ TEST_CASE("Ranks get the same images of different sizes, whatever their number")
   const TemporaryFolder folder;
   const Dataset dataset = WriteSizes(folder);
   LoaderOptions options = SizesOptions(GENERATE(ImageSizes::kOwn, ImageSizes::kPadded));
+  options.output.mask_fill = {{"mask", 0}};  // of the sample without a mask
   options.order.lanes = 4;
   options.transform = {HorizontalFlip(), ColorJitter{0.4}};
   // For each batch over all ranks: each sample's number and its image without padding, sorted.
@@ -282,6 +285,7 @@ TEST_CASE("The user's functions see images of their own sizes") {
   const Dataset dataset = WriteSizes(folder);
   const ImageSizes image_sizes = GENERATE(ImageSizes::kOwn, ImageSizes::kPadded);
   LoaderOptions options = SizesOptions(image_sizes);
+  options.output.mask_fill = {{"mask", 0}};  // of the sample without a mask
   options.sample_function = [](MutableSample& sample) {
     const ImageSize size = SizeOfSample(sample.index());
     if (sample.shape().height != size.height ||
@@ -355,6 +359,7 @@ TEST_CASE("Options that do not work with images of different sizes are refused w
   const TemporaryFolder folder;
   const Dataset dataset = WriteSizes(folder);
   LoaderOptions options = SizesOptions(ImageSizes::kOwn);
+  options.output.mask_fill = {{"mask", 0}};  // of the sample without a mask
   const auto refusal = [&] {
     return ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument);
   };

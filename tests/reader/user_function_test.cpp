@@ -360,6 +360,7 @@ TEST_CASE("A value may be set to a part of itself, and an absent one differs fro
   }
   writer.Finish();
   LoaderOptions options = OptionsFor(8, 3);
+  options.output.mask_fill = {{"mask", 0}};
   options.output.made_fields = {Field::Variable("seen", DType::kInt32, {}),
                                 Field::Array("words", DType::kInt32, {})};
   options.sample_function = [](MutableSample& sample) {

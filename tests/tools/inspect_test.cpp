@@ -35,10 +35,11 @@ std::string WriteEveryKind(const TemporaryFolder& folder) {
   schema.fields = {Field::Image(),
                    Field::Label("label", {"no", "yes"}),
                    Field::Array("pose", DType::kFloat32, {2, 2}),
-                   Field::Variable("boxes", DType::kInt16, {4}),
+                   Field::Variable("boxes", DType::kFloat32, {4}),
                    Field::Bytes("caption", Role::kText),
                    Field::Bytes("blob")};
   schema.fields[3].role = Role::kBoxes;
+  schema.fields[3].follows = "image";
   std::string data = (folder / "kinds").string();
   DatasetWriter writer(data, schema, {.name = "kinds"});
   SampleBuilder sample = writer.NewSample("evil\x1b[2Jkey");
@@ -46,8 +47,8 @@ std::string WriteEveryKind(const TemporaryFolder& folder) {
   sample.Set<std::int32_t>("label", 1);
   const float pose[] = {0.5F, -1, 2, 3};
   sample.SetArray<float>("pose", pose);
-  const std::int16_t boxes[] = {1, 2, 3, 4, 5, 6, 7, 8};
-  sample.SetArray<std::int16_t>("boxes", boxes);
+  const float boxes[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  sample.SetArray<float>("boxes", boxes);
   sample.SetText("caption", "a black cat");
   sample.SetBytes("blob", std::as_bytes(std::span("12345", 5)));
   writer.Add(sample);
@@ -161,7 +162,7 @@ TEST_CASE("inspect shows fields of every kind") {
   for (const char* name : {"image", "boxes", "caption"}) {
     CHECK(FieldOf(second, name)["absent"] == true);
   }
-  CHECK_THAT(Sluice({"inspect", data}).out, ContainsSubstring("int16 [n, 4], boxes"));
+  CHECK_THAT(Sluice({"inspect", data}).out, ContainsSubstring("float32 [n, 4], boxes of image"));
 }
 
 TEST_CASE("control characters in a key do not reach the terminal") {

@@ -1,5 +1,6 @@
 // sluice merge: classes, links to shards, duplicates, and what it refuses.
 #include <sluice/dataset.h>
+#include <sluice/dataset_writer.h>
 
 #include "tests/tools/edited_datasets.h"
 #include "tests/tools/json_answer.h"
@@ -23,6 +24,28 @@ TEST_CASE("merge matches classes by name and copies stored bytes unchanged") {
   CHECK(Dataset::Open(all).schema().fields[1].classes ==
         std::vector<std::string>{"cat", "dog", "ant"});
   CHECK(Dataset::Open(all).class_counts() == std::vector<std::uint64_t>{3, 5, 2});
+}
+
+TEST_CASE("merge keeps the schema's unknown members of every dataset, and of two the first one's") {
+  const Datasets folders;
+  const auto write = [&](const char* name, const std::string& of_schema,
+                         const std::string& of_field) {
+    Schema schema{{Field::Label(), Field::Image()}, of_schema};
+    schema.fields[1].unknown = of_field;
+    DatasetWriter writer(folders.At(name), schema);
+    SampleBuilder sample = writer.NewSample(name);
+    sample.Set<std::int32_t>("label", 1);
+    writer.Add(sample);
+    writer.Finish();
+    return folders.At(name);
+  };
+  const std::string a = write("a", R"({"both":1,"sa":1})", "");
+  const std::string b = write("b", R"({"both":2,"sb":2})", R"({"fb":{"x":3}})");
+  REQUIRE(Sluice({"merge", a, b, folders.At("all")}).exit_code == 0);
+  const Schema schema = Dataset::Open(folders.At("all")).schema();
+  CHECK(nlohmann::json::parse(schema.unknown) ==
+        nlohmann::json({{"both", 1}, {"sa", 1}, {"sb", 2}}));
+  CHECK(schema.fields[1].unknown == R"({"fb":{"x":3}})");
 }
 
 TEST_CASE("merge links shards if all classes keep their numbers") {

@@ -110,7 +110,8 @@ TEST_CASE("preview draws masks, boxes and key points on the right picture") {
     schema.fields[f].role = Role::kBoxes;
   schema.fields[3].follows = schema.fields[4].follows = "image";
   schema.fields[4].role = Role::kLabel;
-  schema.fields[5].coordinates = "cxcywh-relative";  // and the field follows no image
+  schema.fields[5].follows = schema.fields[6].follows = "image";
+  schema.fields[5].coordinates = "cxcywh-relative";
   schema.fields[6].role = Role::kKeypoints;
   schema.fields[7].follows = "other";
   DatasetWriter writer(folder / "data", schema);

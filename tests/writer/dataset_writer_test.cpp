@@ -430,6 +430,90 @@ TEST_CASE("a turned picture with boxes, masks or key points needs the option `up
   CHECK(ReadDataset(folder / "upright").samples[0].fields[0].width == 16);
 }
 
+TEST_CASE("fields of boxes and key points that cannot be moved with their image are refused") {
+  const TemporaryFolder folder;
+  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+  boxes.role = Role::kBoxes;
+  boxes.follows = "image";
+  Field points = Field::Variable("points", DType::kFloat32, {3, 2});
+  points.role = Role::kKeypoints;
+  points.follows = "image";
+  const auto refusal = [&](Field field, bool image = true) {
+    Schema schema{{Field::Label(), std::move(field)}};
+    if (image) schema.fields.push_back(Field::Image());
+    if (!image) schema.fields[1].follows.clear();
+    const std::optional<Error> error =
+        ErrorOf([&] { const DatasetWriter writer(folder / "data", schema); });
+    return error ? error->sentence() : "";
+  };
+  CHECK(refusal(boxes).empty());
+  CHECK(refusal(points).empty());
+  CHECK(refusal(boxes, false).empty());  // there is no image that moves
+  Field bad = boxes;
+  bad.dtype = DType::kInt32;
+  CHECK_THAT(refusal(bad),
+             ContainsSubstring("field \"boxes\" has the role boxes, but holds int32"));
+  bad = boxes;
+  bad.shape = {5};
+  CHECK_THAT(refusal(bad), ContainsSubstring("four numbers"));
+  bad = boxes;
+  bad.coordinates = "xyxy-furlongs";
+  CHECK_THAT(refusal(bad), ContainsSubstring("xyxy-furlongs"));
+  bad = boxes;
+  bad.follows.clear();
+  CHECK_THAT(refusal(bad), ContainsSubstring("set follows to the image"));
+  bad = points;
+  bad.shape = {3, 4};
+  CHECK_THAT(refusal(bad), ContainsSubstring("two or three numbers"));
+  bad = points;
+  bad.attributes["flip_pairs"] = "1-3";
+  CHECK_THAT(refusal(bad), ContainsSubstring("flip_pairs \"1-3\""));
+}
+
+TEST_CASE("boxes that are none, and entries that are not one for each box, are refused") {
+  const TemporaryFolder folder;
+  const auto following = [](const char* name, DType dtype, std::vector<std::uint32_t> shape,
+                            Role role) {
+    Field field = Field::Variable(name, dtype, std::move(shape));
+    field.role = role;
+    field.follows = "image";
+    return field;
+  };
+  Field sides = following("sides", DType::kFloat64, {4}, Role::kBoxes);
+  sides.coordinates = "cxcywh-relative";
+  DatasetWriter writer(folder / "data",
+                       {{Field::Image(), following("boxes", DType::kFloat32, {4}, Role::kBoxes),
+                         sides, following("classes", DType::kInt32, {}, Role::kLabel),
+                         following("points", DType::kFloat32, {2}, Role::kKeypoints)}});
+  SampleBuilder sample = writer.NewSample("a");
+  using Doubles = std::vector<double>;
+  const auto refusal = [&](const std::vector<float>& boxes, const Doubles& of_sides,
+                           const std::vector<std::int32_t>& classes) {
+    sample.Reset("a");
+    sample.SetArray<float>("boxes", boxes);
+    sample.SetArray<double>("sides", of_sides);
+    sample.SetArray<std::int32_t>("classes", classes);
+    sample.SetArray<float>("points", std::vector<float>{1, 2, 3, 4, 5, 6});
+    const std::optional<Error> error = ErrorOf([&] { writer.Add(sample); });
+    return error ? error->sentence() : "";
+  };
+  CHECK(refusal({0, 0, 2, 2, 5, 5, 5, 5}, {.5, .5, .1, 0}, {1, 2}).empty());
+  CHECK_THAT(refusal({0, 0, 2, 2, 5, 5, 4, 6}, {}, {1, 2}),
+             ContainsSubstring("sample \"a\": field \"boxes\": box 1") &&
+                 ContainsSubstring("[5.0,5.0,4.0,6.0] as xyxy-pixels"));
+  CHECK_THAT(refusal({0, 0, NAN, 2}, {}, {1}), ContainsSubstring("not finite"));
+  CHECK_THAT(refusal({}, {.5, .5, .1, -.1}, {}), ContainsSubstring("field \"sides\": box 0"));
+  CHECK_THAT(
+      refusal({0, 0, 2, 2}, {}, {1, 2, 3}),
+      ContainsSubstring("field \"classes\" has 3 entries for the 1 boxes of field \"boxes\""));
+  sample.Reset("a");
+  sample.SetArray<std::int32_t>("classes", std::vector<std::int32_t>{1});
+  CHECK_THAT(ErrorOf([&] { writer.Add(sample); })->sentence(), ContainsSubstring("the 0 boxes"));
+  sample.Reset("a");
+  sample.SetArray<float>("boxes", std::vector<float>{0, 0, 2, 2});  // of no known class
+  writer.Add(sample);
+}
+
 TEST_CASE("values that do not fit the schema are refused, and the writer continues") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", EveryKind());

@@ -16,6 +16,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/row_layout.h"
 #include "format/disk/zstd.h"
@@ -97,6 +98,7 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
   };
   if (other.fields.size() != merged.fields.size()) refuse("its number of fields differs");
   LabelMaps maps(other.fields.size());
+  merged.unknown = JoinMembers(merged.unknown, other.unknown);
   for (std::size_t f = 0; f < other.fields.size(); ++f) {
     const Field& theirs = other.fields[f];
     Field& ours = merged.fields[f];
@@ -115,6 +117,7 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
       refuse("field " + std::to_string(f) + " (\"" + ours.name + "\" in those, \"" + theirs.name +
              "\" in this one) differs");
     }
+    ours.unknown = JoinMembers(ours.unknown, theirs.unknown);
     if (!mapped) continue;
     // No number changes if one list begins with the other. This also keeps classes apart that have
     // the same name, such as the two "crane" of ImageNet.

@@ -15,11 +15,12 @@ namespace sluice {
 // For each field, the new number of each class; empty if the numbers do not change.
 using LabelMaps = std::vector<std::vector<std::int64_t>>;
 
-// Adds to `merged` the classes of `other`'s labels that it lacks, and returns the new numbers of
-// `other`'s classes. Classes are matched by name; if one list begins with the other, no number
-// changes. Throws Error(kInvalidArgument) if classes must be matched by name, and a name stands
-// twice in one of the lists. If the schemas differ in anything else, throws Error(kInvalidArgument)
-// that names the difference. `name`: of the dataset with the schema `other`, for the message.
+// Adds to `merged` the classes of `other`'s labels, and the unknown members, that it lacks, and
+// returns the new numbers of `other`'s classes. Classes are matched by name; if one list begins
+// with the other, no number changes. Throws Error(kInvalidArgument) if classes must be matched by
+// name, and a name stands twice in one of the lists. If the schemas differ in anything else, throws
+// Error(kInvalidArgument) that names the difference. `name`: of the dataset with the schema
+// `other`, for the message.
 LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged);
 
 // Writes the new class numbers into a sample. A number that is not a class of `own` stays as it is;

@@ -16,8 +16,7 @@
 //
 // A new FieldKind goes into format/schema.cpp (its name, Validate()), format/disk/row_layout.cpp,
 // block.cpp and json.cpp, FORMAT.md and tests/format/read_from_spec.py. The compiler names the
-// switches; most places compare with ==, so look at each FieldKind:: in reader/, writer/ and
-// tools/.
+// switches; for the rest, look at each FieldKind:: in reader/, writer/ and tools/.
 //
 // A new Role also goes into these files, where "kKeypoints|boxes.{1,4}keypoints" shows how:
 //   format/schema.cpp                     its name
@@ -25,6 +24,7 @@
 //   tests/format/schema_json_test.cpp
 //   tests/format/read_from_spec.py
 //   reader/dataset/field_choice.cpp       this and all below only if it follows an image
+//   format/drawn_fields.cpp
 //   reader/batch/batch_recipe.cpp
 //   tools/preview_picture.cpp
 //   not writer/source/labels/annotations.cpp  gives some fields these roles

@@ -191,6 +191,10 @@ inline constexpr auto OptionsOf<OutputOptions> = Options<OutputOptions>(
     Option("absent", &OutputOptions::absent,
            "in a mixture, the value of labels and numbers in fields that a dataset lacks",
            Changes::kContent),
+    Option("flip_pairs", &OutputOptions::flip_pairs,
+           "the key points that change places in a flip, if the dataset does not say: \"1-2,3-4\", "
+           "or \"none\"",
+           Changes::kContent),
     Option("made_fields", &OutputOptions::made_fields, "fields that your functions fill",
            Changes::kContent));
 

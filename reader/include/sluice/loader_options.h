@@ -226,7 +226,8 @@ struct OutputOptions {
   // rotation); 0 to 255, or 0 to 65535 for 16-bit masks. 255 is the value that segmentation losses
   // usually ignore. Masks not named here get 0, which is usually a class. (Border::kReflect mirrors
   // masks, too.) If a sample lacks the mask, it gets one whose pixels all have that value. A
-  // mixture in which a dataset lacks a mask field is refused if the field is not named here.
+  // dataset in which samples lack the mask, or a mixture in which a dataset lacks the field, is
+  // refused if the field is not named here.
   std::map<std::string, std::uint32_t> mask_fill = {};
   // Allows a dataset of a mixture to lack fields that the others have. In its samples, labels and
   // other arrays then hold this number (losses usually ignore -100), lists such as boxes have no
@@ -235,6 +236,11 @@ struct OutputOptions {
   // `mask_fill` instead; bytes and texts may always be missing. Batch::Has() tells these samples
   // from the others.
   std::optional<std::int64_t> absent = {};
+  // The pairs of an object's key points that change places when a step mirrors the image, such as
+  // the left and the right eye: "1-2,3-4", counted from 0; "none" if no points do. For fields of
+  // key points without the attribute flip_pairs: if an object has several points there, they are
+  // refused with flips unless this is set.
+  std::string flip_pairs = {};
   // Array, variable-length and bytes fields that are not in the dataset. The user's functions fill
   // them; otherwise arrays are zeros and the others empty.
   std::vector<Field> made_fields = {};

@@ -105,7 +105,8 @@ class SampleBuilder {
 // Writes a dataset, sample by sample.
 class DatasetWriter {
  public:
-  // Creates `dataset`; throws Error(kExists) if the folder holds anything.
+  // Creates `dataset`; throws Error(kExists) if the folder holds anything, and kInvalidArgument for
+  // a field of boxes or key points that a loader could not move with its image.
   DatasetWriter(const std::filesystem::path& dataset, const Schema& schema,
                 const DatasetWriterOptions& options = {});
   ~DatasetWriter();
@@ -117,7 +118,8 @@ class DatasetWriter {
   // Stores the sample. After an Error of code kInvalidArgument or kLimit the sample was not stored
   // and the writer can be used again; after kIo, or kLimit because of too many shards, it cannot. A
   // sample with boxes, masks or key points whose picture SetJpeg() turned upright is
-  // kInvalidArgument without DatasetWriterOptions::upright.
+  // kInvalidArgument without DatasetWriterOptions::upright, and so is one with a box that ends
+  // before it begins, or with a field that has another number of entries than boxes.
   void Add(const SampleBuilder& sample);
   // Writes what is pending, then the manifest. No call may follow.
   void Finish();
