@@ -388,11 +388,11 @@ void CheckBoxes(const std::vector<Field>& fields, const std::vector<FieldValue>&
     };
     const bool corners = Coordinates::Of(fields[f])->form == Coordinates::Form::kCorners;
     for (std::size_t i = 0; i + 4 <= bytes.size() / (doubles ? 8 : 4); i += 4) {
-      const nlohmann::json box = {number(i), number(i + 1), number(i + 2), number(i + 3)};
       const double width = number(i + 2) - (corners ? number(i) : 0);
       const double height = number(i + 3) - (corners ? number(i + 1) : 0);
       if (width >= 0 && height >= 0 && std::isfinite(number(i) + number(i + 1) + width + height))
         continue;
+      const nlohmann::json box = {number(i), number(i + 1), number(i + 2), number(i + 3)};
       refuse("field \"" + fields[f].name + "\": box " + std::to_string(i / 4) +
              " has a number that is not finite, or ends before it begins: " + box.dump() + " as " +
              (fields[f].coordinates.empty() ? "xyxy-pixels" : fields[f].coordinates));

@@ -92,6 +92,7 @@ LoaderOptions OptionsFor(std::uint16_t use) {
   if (steps == 5) options.transform = {RandomAffine(30)};
   if (use / 4096 % 2 == 1) options.output.channels = 3;
   if (use / 8192 % 4 == 1) options.output.fields = {"label", "caption"};
+  options.output.flip_pairs = "0-1";  // without it, flips are refused
   return options;
 }
 

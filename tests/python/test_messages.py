@@ -2,6 +2,7 @@
 
 import re
 
+import numpy
 import pytest
 import sluice
 from sluice import _command
@@ -221,3 +222,26 @@ def test_a_command_that_was_not_built_says_how_to_get_it(tmp_path, monkeypatch, 
     monkeypatch.setattr(_command, "__file__", str(tmp_path / "_command.py"))
     with pytest.raises(SystemExit, match=rf"not built with it.*\n.*pip install .*-C cmake\.define\.{option}=ON"):
         run()
+
+
+def test_key_points_and_masks_need_an_option_that_is_named_in_python(tmp_path):
+    points = sluice.Field.variable("points", "float32", (3, 2), "keypoints", "image")
+    with sluice.Writer(tmp_path / "d", [sluice.Field.image(), points, sluice.Field.mask("mask", "image")],
+                       image="raw") as writer:
+        for number in range(2):
+            mask = {} if number else {"mask": numpy.full((4, 4, 1), 3, numpy.uint8)}
+            writer.add(str(number), {"image": numpy.zeros((4, 4, 3), numpy.uint8),
+                                     "points": numpy.array([[[1, 2], [2, 2], [3, 2]]], numpy.float32), **mask})
+    with pytest.raises(sluice.Error, match=r"mask_fill=\.\.\.") as error:
+        sluice.Loader(tmp_path / "d", 2)
+    assert "::" not in str(error.value)
+    masks = {"mask": 255}
+    with pytest.raises(sluice.Error, match=r"flip_pairs=\.\.\.") as error:
+        sluice.Loader(tmp_path / "d", 2, transform=[sluice.HorizontalFlip(1)],
+                      output=sluice.OutputOptions(mask_fill=masks))
+    assert "::" not in str(error.value)
+    loader = sluice.Loader(tmp_path / "d", 2, transform=[sluice.HorizontalFlip(1)],
+                           output=sluice.OutputOptions(mask_fill=masks, flip_pairs="0-2"))
+    for batch in loader:
+        assert batch["points"][0].tolist() == [[[1, 2], [2, 2], [3, 2]]]
+        assert sorted(batch["mask"].numpy()[:, 0, 0, 0].tolist()) == [3, 255]

@@ -137,10 +137,10 @@ def test_a_sample_without_a_mask_gets_the_value_of_mask_fill(tmp_path):
         for number in range(8):
             mask = numpy.full((32, 32), 1, numpy.uint8)
             writer.add(str(number), {"image": picture(number), **({"mask": mask} if number % 2 else {})})
-    for fill in {}, {"mask": 255}:
+    for fill in {"mask": 0}, {"mask": 255}:
         for batch in sluice.Loader(tmp_path / "masks", 3, output=sluice.OutputOptions(mask_fill=fill)):
             for sample, mask, has in zip(batch.samples, batch["mask"].numpy(), batch.has("mask")):
-                assert (mask == (1 if sample % 2 else fill.get("mask", 0))).all() and has == sample % 2
+                assert (mask == (1 if sample % 2 else fill["mask"])).all() and has == sample % 2
 
 
 def test_an_absent_text_is_None(raw):

@@ -497,6 +497,22 @@ TEST_CASE("An index finds that the dataset of classes_of has other classes") {
              ContainsSubstring("photos.index") && ContainsSubstring("the classes of"));
 }
 
+TEST_CASE("A played source of boxes gets the class numbers of the dataset of classes_of") {
+  const TemporaryFolder folder;
+  const fs::path photos = WritePhotos(folder, 9);
+  const auto labels = [&](const std::string& name, const std::string& classes) {
+    WriteAt(folder / name / "ant/0.txt", AsBytes("0 0.5 0.5 0.5 0.5\n"));
+    WriteAt(folder / name / "classes.txt", AsBytes(classes));
+    return ConvertSource::Annotated(AnnotationFormat::kYolo, folder / name, photos);
+  };
+  Convert(labels("train", "bee\nant\ncow\n"), folder / "data", Keeping());
+  ConvertSource val = labels("val", "cow\nbee\n");
+  val.label.classes_of = folder / "data";
+  const Dataset played = InPlace(val);
+  CHECK(played.schema().fields.at(2).classes == std::vector<std::string>{"bee", "ant", "cow"});
+  CHECK(played[*played.Find("ant/0.img")].Array<std::int32_t>("classes")[0] == 2);
+}
+
 TEST_CASE("An archive that is changed or replaced while it is played is a fault that names it") {
   const TemporaryFolder folder;
   WritePhotos(folder, 9);
