@@ -1,19 +1,11 @@
-// How long things took, counted in histograms, and a loader's figures for dashboards: the text, the
-// file, and the socket with clients of every kind. tests/python/test_metrics.py has the text parsed
-// by Prometheus' own parsers.
+// How long things took, counted in histograms, and a loader's figures for dashboards: the text and
+// the file. tests/python/test_metrics.py has the text parsed by Prometheus' own parsers.
 #include <atomic>
 #include <cmath>
 #include <fstream>
 #include <random>
 #include <sstream>
 #include <thread>
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <sluice/metrics.h>
 
@@ -37,64 +29,6 @@ LoaderStats Samples(std::uint64_t samples) {
   LoaderStats stats;
   stats.samples = samples;
   return stats;
-}
-
-// A client of a Metrics on a port or on a socket in the file system.
-class Client {
- public:
-  explicit Client(const std::string& address) {
-    if (address.starts_with("unix:")) {
-      sockaddr_un place{};
-      place.sun_family = AF_UNIX;
-      address.copy(place.sun_path, sizeof place.sun_path - 1, 5);
-      Connect(AF_UNIX, reinterpret_cast<const sockaddr*>(&place), sizeof place);
-    } else {
-      sockaddr_in place{};
-      place.sin_family = AF_INET;
-      place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      place.sin_port =
-          htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-      Connect(AF_INET, reinterpret_cast<const sockaddr*>(&place), sizeof place);
-    }
-  }
-  ~Client() { close(fd_); }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-
-  void Send(const std::string& bytes) const {
-    if (send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return;  // the server has gone
-  }
-  void EndSending() const { shutdown(fd_, SHUT_WR); }
-  std::string Receive() const {
-    std::string answer;
-    std::array<char, 4096> part{};
-    for (ssize_t got = 0; (got = recv(fd_, part.data(), part.size(), 0)) > 0;)
-      answer.append(part.data(), static_cast<std::size_t>(got));
-    return answer;
-  }
-
- private:
-  void Connect(int family, const sockaddr* place, socklen_t bytes) {
-    fd_ = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    REQUIRE(fd_ >= 0);
-    REQUIRE(connect(fd_, place, bytes) == 0);
-  }
-  int fd_ = -1;
-};
-
-std::string AnswerOf(const Metrics& metrics, const std::string& request) {
-  const Client client(metrics.address());
-  client.Send(request);
-  client.EndSending();
-  return client.Receive();
-}
-
-std::string Get(const Metrics& metrics, const std::string& headers = "") {
-  return AnswerOf(metrics, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
-}
-
-std::string Body(const std::string& answer) {
-  return answer.substr(answer.find("\r\n\r\n") + 4);
 }
 
 }  // namespace
@@ -318,109 +252,12 @@ TEST_CASE("A file of metrics is there at once, and has a loader's last figures a
     CHECK_THAT(entry.path().string(), !ContainsSubstring(".tmp"));
 }
 
-TEST_CASE(
-    "A port answers requests for metrics in the format that they accept, and refuses others") {
-  const Metrics metrics("127.0.0.1:0");
-  CHECK(std::stoi(metrics.address().substr(metrics.address().rfind(':') + 1)) > 0);
-  CHECK_THAT(Get(metrics), ContainsSubstring("HTTP/1.1 200 OK\r\n") &&
-                               ContainsSubstring("text/plain; version=0.0.4"));
-  const std::string open =
-      Get(metrics, "accept: text/plain;q=0.5, Application/OpenMetrics-Text; version=1.0.0\r\n");
-  CHECK_THAT(open, ContainsSubstring(
-                       "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8"));
-  CHECK(Body(open) == "# EOF\n");
-  CHECK_THAT(AnswerOf(metrics, "GET /?a=b HTTP/1.0\r\n\r\n"), ContainsSubstring(" 200 "));
-  CHECK_THAT(AnswerOf(metrics, "GET /etc/passwd HTTP/1.1\r\n\r\n"), ContainsSubstring(" 404 "));
-  CHECK_THAT(AnswerOf(metrics, "POST /metrics HTTP/1.1\r\n\r\nx"), ContainsSubstring(" 405 "));
-  CHECK_THAT(AnswerOf(metrics, "GET /metrics\r\n\r\n"), ContainsSubstring(" 400 "));
-  CHECK_THAT(AnswerOf(metrics, "\r\n\r\n"), ContainsSubstring(" 400 "));
-  CHECK_THAT(AnswerOf(metrics, "GET /metrics HTTP/1.1\r\nHost: x"), ContainsSubstring(" 408 "));
-  CHECK_THAT(AnswerOf(metrics, std::string(8192, 'x')), ContainsSubstring(" 431 "));
-  CHECK(AnswerOf(metrics, "").empty());
-}
-
-TEST_CASE("A port of metrics withstands random requests, and clients that do not read or write") {
-  const Metrics metrics("localhost:0");
-  std::mt19937_64 random(3);
-  const std::string pieces[] = {"GET ",
-                                "/metrics",
-                                " HTTP/1.1",
-                                "\r\n",
-                                "\r\n\r\n",
-                                ":",
-                                "?",
-                                " ",
-                                std::string(1, '\0'),
-                                "\xFF",
-                                std::string(3000, 'a')};
-  for (int i = 0; i < 300; ++i) {
-    std::string request;
-    for (std::uint64_t n = random() % 8; n > 0; --n)
-      request += pieces[random() % std::size(pieces)];
-    const std::string answer = AnswerOf(metrics, request);
-    const bool right = answer.empty() || answer.starts_with("HTTP/1.1 ");
-    CHECK(right);
-  }
-  std::vector<std::unique_ptr<Client>> silent;
-  for (int i = 0; i < 10; ++i) {
-    silent.push_back(std::make_unique<Client>(metrics.address()));
-    silent.back()->Send("GET /");
-  }
-  silent.clear();
-  CHECK_THAT(Get(metrics), ContainsSubstring(" 200 "));
-  silent.push_back(std::make_unique<Client>(metrics.address()));
-  // Metrics ends while that client is being served.
-}
-
-TEST_CASE("Metrics are served to this machine only, unless that is allowed") {
-  const auto refused = [](const std::string& where) {
-    return ErrorText([&] { Metrics metrics(where); }, ErrorCode::kInvalidArgument);
+TEST_CASE("Metrics refuse addresses, URLs and impossible times") {
+  const auto refused = [](const std::string& file, MetricsOptions options = {}) {
+    return ErrorText([&] { Metrics metrics(file, options); }, ErrorCode::kInvalidArgument);
   };
-  for (const char* const where : {"0.0.0.0:0", "[::]:0", "192.0.2.1:0"})
-    CHECK_THAT(refused(where), ContainsSubstring("can be reached from other machines"));
-  for (const char* const where : {"example.org:9464", ":9464", "1.2.3:x", "localhost:", "[::1:0"})
-    CHECK_THAT(refused(where), ContainsSubstring(where));
-  CHECK_THAT(refused("localhost:65536"), ContainsSubstring("0 to 65535"));
-  CHECK_THAT(refused("http://localhost:9464"), ContainsSubstring("is a URL"));
-  CHECK_THAT(ErrorText([] { Metrics("x.prom", {.every = std::chrono::milliseconds(9)}); },
-                       ErrorCode::kInvalidArgument),
+  for (const char* const file : {"localhost:9464", "unix:socket", "http://localhost:9464/x"})
+    CHECK_THAT(refused(file), ContainsSubstring(file) && ContainsSubstring("path of a file"));
+  CHECK_THAT(refused("x.prom", {.every = std::chrono::milliseconds(9)}),
              ContainsSubstring("from 10 ms to a day"));
-  const Metrics open("0.0.0.0:0", {.beyond_loopback = true});
-  CHECK_THAT(Get(open), ContainsSubstring(" 200 "));
-  CHECK_THAT(
-      ErrorText([&] { Metrics second(open.address(), {.beyond_loopback = true}); }, ErrorCode::kIo),
-      ContainsSubstring("another process or Metrics serves there"));
-}
-
-TEST_CASE("A socket of metrics is the user's own, and replaces one that a dead process left") {
-  const TemporaryFolder folder;
-  const std::string path = (folder / "socket").string();
-  const std::string where = "unix:" + path;
-  {
-    const Metrics metrics(where);
-    struct stat info {};
-    REQUIRE(stat(path.c_str(), &info) == 0);
-    CHECK((info.st_mode & 0777) == 0600);
-    CHECK_THAT(Get(metrics), ContainsSubstring(" 200 "));
-    CHECK_THAT(ErrorText([&] { Metrics second(where); }, ErrorCode::kIo),
-               ContainsSubstring("another process or Metrics serves there"));
-    CHECK_THAT(Get(metrics), ContainsSubstring(" 200 "));
-  }
-  CHECK(!std::filesystem::exists(path));
-  {
-    sockaddr_un place{};
-    place.sun_family = AF_UNIX;
-    path.copy(place.sun_path, sizeof place.sun_path - 1);
-    const int dead = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    REQUIRE(bind(dead, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0);
-    close(dead);
-  }
-  CHECK_THAT(Get(Metrics(where)), ContainsSubstring(" 200 "));
-  std::ofstream(path) << "precious";
-  CHECK_THAT(ErrorText([&] { Metrics third(where); }, ErrorCode::kInvalidArgument),
-             ContainsSubstring("not a socket"));
-  CHECK(FileText(path) == "precious");
-  CHECK_THAT(
-      ErrorText([] { Metrics("unix:/" + std::string(200, 'x')); }, ErrorCode::kInvalidArgument),
-      ContainsSubstring("at most 107 bytes"));
 }

@@ -1,7 +1,7 @@
 // Publishes the measurements of loaders for dashboards, as text that Prometheus and its relatives
-// read: in a file, or at an address of this machine.
+// read: in a file, which node_exporter passes on.
 //
-//   auto metrics = std::make_shared<sluice::Metrics>("127.0.0.1:9464");
+//   auto metrics = std::make_shared<sluice::Metrics>("metrics/train.prom");
 //   train_options.diagnostics.metrics = metrics;
 //   train_options.diagnostics.name = "train";
 //
@@ -46,9 +46,6 @@ std::string OpenMetricsText(const LoaderStats& stats, const MetricLabels& labels
 struct MetricsOptions {
   // How often a file is written: 10 ms to a day.
   std::chrono::milliseconds every = std::chrono::seconds(10);
-  // Allows an address that other machines reach. Whoever reaches it may read the figures and the
-  // datasets' paths.
-  bool beyond_loopback = false;
 };
 
 // Publishes the figures of the loaders that have it as LoaderOptions::diagnostics.metrics, by a
@@ -56,30 +53,18 @@ struct MetricsOptions {
 // Error(kState) in a process forked since.
 class Metrics {
  public:
-  // `where` is one of
-  //   "FOLDER/NAME.prom"           a file in Prometheus' format, replaced by a rename every
-  //                                MetricsOptions::every and when a loader ends; for
-  //                                node_exporter's collector "textfile", which reads *.prom
-  //   "127.0.0.1:9464"             a port of this machine that answers GET /metrics by HTTP: for
-  //   "localhost:9464"             Prometheus. In OpenMetrics if the request accepts that, else in
-  //   "[::1]:9464"                 Prometheus' format. Port 0: the system chooses
-  //   "unix:/run/user/1000/sluice" the same on a socket in the file system, which only this user
-  //                                may open (curl --unix-socket)
-  //   ""                           only Text() gives the figures
-  // One request is answered at a time. A request of more than 8 KiB is refused, and a client that
-  // sends or receives too slowly is dropped after 2 seconds. Throws Error(kInvalidArgument) if
-  // `where` is not one of these, or if other machines could reach the address; Error(kIo) if the
-  // file cannot be written or the address is in use, Error(kNotFound) if the file's folder is
-  // missing, and Error(kLimit) if there can be no more threads.
-  explicit Metrics(const std::string& where = {}, MetricsOptions options = {});
+  // `file`: "FOLDER/NAME.prom", in Prometheus' format, replaced by a rename every
+  // MetricsOptions::every and when a loader ends; for node_exporter's collector "textfile", which
+  // reads *.prom. Empty: only Text() gives the figures, for a server of your own. Throws
+  // Error(kInvalidArgument) for an address or a URL; Error(kIo) if the file cannot be written,
+  // Error(kNotFound) if its folder is missing, and Error(kLimit) if there can be no more threads.
+  explicit Metrics(const std::string& file = {}, MetricsOptions options = {});
   ~Metrics();
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
   // The figures of all loaders now.
   std::string Text(MetricsFormat format = MetricsFormat::kOpenMetrics) const;
-  // `where`, with the port that the system chose.
-  const std::string& address() const noexcept;
   // Why the file could not be written last time; empty if it was written.
   std::string last_error() const;
 

@@ -42,32 +42,26 @@ void BindHistogram(nb::module_& module) {
 }
 
 void BindMetrics(nb::module_& module) {
-  nb::class_<Metrics>(module, "Metrics",
-                      "Publishes the figures of the loaders made with DiagnosticsOptions(metrics=) "
-                      "for dashboards, by a thread of its own. `where` is a file (\"x.prom\", for "
-                      "node_exporter), \"127.0.0.1:9464\", \"localhost:9464\", \"[::1]:9464\" or "
-                      "\"unix:/path\" (for Prometheus), or \"\": then only text() gives them. "
-                      "`every`: how often a file is written, in seconds. `beyond_loopback` allows "
-                      "an address that other machines reach")
+  nb::class_<Metrics>(
+      module, "Metrics",
+      "Publishes the figures of the loaders made with DiagnosticsOptions(metrics=) "
+      "for dashboards: a thread of its own writes them into `file` (\"x.prom\", for "
+      "node_exporter) every `every` seconds. Without a file, only text() gives them")
       .def(
           "__init__",
-          [](Metrics* self, const std::filesystem::path& where, double every,
-             bool beyond_loopback) {
+          [](Metrics* self, const std::filesystem::path& file, double every) {
             if (!(every >= 0.01 && every <= 86400)) {
               throw Error(ErrorCode::kInvalidArgument,
                           "every is a number of seconds, 0.01 to 86400");
             }
             const std::chrono::duration<double> seconds(every);
-            new (self) Metrics(where.string(),
-                               {.every = std::chrono::ceil<std::chrono::milliseconds>(seconds),
-                                .beyond_loopback = beyond_loopback});
+            new (self) Metrics(file.string(),
+                               {.every = std::chrono::ceil<std::chrono::milliseconds>(seconds)});
           },
-          "where"_a = "", nb::kw_only(), "every"_a = 10.0, "beyond_loopback"_a = false)
+          "file"_a = "", nb::kw_only(), "every"_a = 10.0)
       .def(
           "text", [](const Metrics& metrics) { return metrics.Text(); }, nb::call_guard<Released>(),
           "The figures of all these loaders, as OpenMetrics text")
-      .def_prop_ro("address", &Metrics::address,
-                   "`where`, with the port that the system chose if it was 0")
       .def_prop_ro("last_error", &Metrics::last_error,
                    "Why the file could not be written last time; empty if it was written");
 }
