@@ -137,6 +137,7 @@ struct PayloadDecoder::State {
   PlanarResampler planar{set};
   InterleavedResampler interleaved{set};  // all payloads that do not decode to planes
   std::vector<std::byte> inflated;
+  bool inflated_for_views = false;      // `inflated` has the payload of the last DecodeViews()
   std::vector<std::uint8_t> converted;  // a picture in the target's number of channels
   std::vector<std::uint8_t> whole16;    // a 16-bit target, before it is put into planes
   std::vector<std::uint8_t> upright;    // a target before its rows become columns
@@ -247,6 +248,10 @@ Defect PayloadDecoder::State::DecodeOtherColours(const ImagePayload& payload, co
 Defect PayloadDecoder::State::RawBytes(const ImagePayload& payload, Bytes& pixels) {
   pixels = payload.bytes;
   if (payload.codec != Codec::kZstd) return nullptr;
+  if (inflated_for_views) {
+    pixels = inflated;
+    return nullptr;
+  }
   inflated.resize(std::size_t{payload.width} * payload.height * payload.channels *
                   SizeOf(payload.pixel_type));
   if (!ZstdDecompress(payload.bytes, inflated)) return "the zstd frame cannot be decompressed";
@@ -427,6 +432,7 @@ Defect PayloadDecoder::State::Decode(const ImagePayload& payload, const Region& 
 
 Defect PayloadDecoder::Decode(const ImagePayload& payload, const Region& region,
                               const PixelTarget& target) {
+  state_->inflated_for_views = false;
   return state_->Decode(payload, region, target, nullptr);
 }
 
@@ -434,6 +440,10 @@ void PayloadDecoder::DecodeViews(const ImagePayload& payload, std::span<const Re
   State& state = *state_;
   state.view_regions.clear();
   state.view_planes.assign(regions.size(), State::kAlone);
+  state.inflated_for_views = false;
+  Bytes pixels;  // a frame that is broken is inflated again for each view, which says so
+  if (payload.codec == Codec::kZstd && CheckStored(payload) == nullptr)
+    state.inflated_for_views = state.RawBytes(payload, pixels) == nullptr;
   if (payload.codec != Codec::kJpeg || payload.pixel_type != PixelType::kUint8) return;
   for (std::size_t i = 0; i < regions.size(); ++i) {
     if (regions[i].x.out == 0 || regions[i].y.out == 0 ||

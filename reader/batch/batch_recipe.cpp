@@ -55,17 +55,11 @@ std::size_t ValuesIndexOf(const std::vector<Field>& fields, std::size_t field) {
 
 }  // namespace
 
-std::uint32_t ViewsVersionOf(const LoaderOptions& options) noexcept {
-  if (options.views.empty()) return 1;
-  return options.resume_from ? options.resume_from->views_version : kViewsVersion;
-}
-
 BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options,
                          const ExtendLayout& extend)
     : dataset(of),
       options(std::move(checked_options)),
       views(ViewsOf(options)),
-      views_version(ViewsVersionOf(options)),
       choice(FieldChoice::Of(dataset, options)),
       program(dataset, options, choice),
       layout(MakeSlotLayout(dataset, options, choice, views, program.target(), extend)),

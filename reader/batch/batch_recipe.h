@@ -47,10 +47,6 @@ struct Followers {
                       bool mixes);
 };
 
-// The version of the way in which a loader makes several views of a picture (kViewsVersion): if the
-// loader resumes, the version of its resume point, otherwise the newest; 1 without views.
-std::uint32_t ViewsVersionOf(const LoaderOptions& options) noexcept;
-
 struct BatchRecipe {
   // The dataset must outlive the recipe. `checked_options`: from CheckedOptions(). If the loader
   // may choose options.ring.prefetch, sets it to the largest number that may be chosen. Throws
@@ -74,7 +70,6 @@ struct BatchRecipe {
   DatasetState& dataset;
   LoaderOptions options;
   std::vector<ViewProgram> views;
-  std::uint32_t views_version;  // ViewsVersionOf(options)
   FieldChoice choice;
   BatchProgram program;
   SlotLayout layout;

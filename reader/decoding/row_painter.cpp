@@ -31,7 +31,6 @@ std::uint64_t StepBytesOf(const Pipeline& transform,
 RowPainter::RowPainter(const BatchRecipe& recipe, DecodedCache* cache,
                        std::unique_ptr<DevicePainter> device)
     : views_(recipe.views),
-      views_version_(recipe.views_version),
       layout_(recipe.layout),
       device_(std::move(device)),
       read_later_(recipe.RowsLeaveCaches()),
@@ -45,10 +44,7 @@ std::uint64_t RowPainter::MemoryBytes(const BatchRecipe& recipe, std::uint64_t p
     const View& view = options.views[v];
     steps = std::max(steps, StepBytesOf(view.transform, view.schedule, layout.images[1 + v].image));
   }
-  // With views: one decoding for all of them, or the planes of all views, whichever take more.
-  const std::uint64_t pixel_bytes =
-      std::max<std::uint64_t>(layout.picture().image.channels, PayloadDecoder::kViewBytes);
-  return steps + (options.views.empty() ? 0 : pixel_bytes * pixels);
+  return steps + (options.views.empty() ? 0 : PayloadDecoder::kViewBytes * pixels);
 }
 
 bool RowPainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row) {
@@ -88,14 +84,9 @@ Defect RowPainter::PaintViews(const ImagePayload& payload, PayloadDecoder& decod
   const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
   const bool decoded = from_ == From::kCache;
   const bool alone = views_.size() == 1 || decoded || cached_.whole(payload);
-  const bool shared = !alone && SharedPart::Cheaper(payload, frames_, views_version_);
   bool read_together = false;  // set when the first view is left to the host
-  if (shared) {
-    if (const Defect defect = shared_.Decode(decoder, payload, frames_, channels)) return defect;
-  }
   for (std::size_t v = 0; v < views_.size(); ++v) {
     const auto decode = [&](const Region& region, const PixelTarget& target) {
-      if (shared) return shared_.Take(decoder, region, target);
       if (alone) return cached_.Decode(decoder, payload, region, target);
       if (!read_together) {
         regions_.clear();
@@ -107,7 +98,7 @@ Defect RowPainter::PaintViews(const ImagePayload& payload, PayloadDecoder& decod
       return decoder.DecodeView(v, payload, region, target);
     };
     const bool left_to_device =
-        device_ != nullptr && !shared && !decoded && device_->Paint(payload, frames_, slot, v, row);
+        device_ != nullptr && !decoded && device_->Paint(payload, frames_, slot, v, row);
     if (!left_to_device) {
       const PixelTarget target{PixelsOf(slot, v, row), channels, OrderOf(slot.images[v].image),
                                read_later_};

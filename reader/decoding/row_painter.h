@@ -2,10 +2,9 @@
 // steps.
 //
 // The picture comes from one of three places: a device that has it already, the cache of decoded
-// pictures, or the payload. A payload with several views is decoded in one of two ways. If it is
-// cheaper, all views are made from one decoding (SharedPart; not for JPEGs since version 2 of the
-// views). Otherwise, each view is decoded by itself (PayloadDecoder::DecodeViews, which reads the
-// shared rows of a JPEG only once). Each decoder thread has one painter.
+// pictures, or the payload. What several views of a payload share is read once, and each view has
+// the pixels that it would have alone (PayloadDecoder::DecodeViews). Each decoder thread has one
+// painter.
 #pragma once
 
 #include <vector>
@@ -65,7 +64,6 @@ class RowPainter {
   Defect PaintViews(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
                     std::size_t row);
   const std::vector<ViewProgram>& views_;
-  const std::uint32_t views_version_;
   const SlotLayout& layout_;
   const std::unique_ptr<DevicePainter> device_;
   const bool read_later_;  // see PixelTarget
@@ -73,7 +71,6 @@ class RowPainter {
   From from_ = From::kPayload;
   std::vector<Frame> frames_;    // by view
   std::vector<Region> regions_;  // by view
-  SharedPart shared_;
   RowWriter writer_;
 };
 

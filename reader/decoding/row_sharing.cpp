@@ -75,7 +75,6 @@ std::string ContentOf(const BatchRecipe& recipe) {
   const ReadLimits& limits = recipe.dataset.facts->limits.read_limits();
   Json content{{"sluice", kLibraryVersion},
                {"dataset", recipe.dataset.facts->id},
-               {"views", recipe.views_version},
                // Loaders whose checks or limits differ do not share rows.
                {"verify", option_list::WordOf(recipe.options.integrity.verify)},
                {"max_pixels", limits.max_pixels},

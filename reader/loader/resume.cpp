@@ -92,7 +92,6 @@ std::string ResumePoint::Text() const {
       " lanes=" + std::to_string(lanes) + " window=" + std::to_string(window_blocks) +
       " shard_ranks=" + std::to_string(shard_ranks) + " list=" + (list.empty() ? "-" : list) +
       " epoch=" + std::to_string(epoch) + " position=" + std::to_string(position);
-  if (views_version != 1) text += " views=" + std::to_string(views_version);
   if (draws_version != 1) text += " draws=" + std::to_string(draws_version);
   return text + " check=" + CheckOf(text);
 }
@@ -124,7 +123,6 @@ ResumePoint ResumePoint::Parse(std::string_view text) {
   if (point.list == "-") point.list.clear();
   point.epoch = words.Number("epoch");
   point.position = words.Number("position");
-  point.views_version = words.LaterVersion("views");
   point.draws_version = words.LaterVersion("draws");
   if (!words.AtEnd()) RefusePoint("there is text after its end");
   return point;
@@ -156,7 +154,6 @@ ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options) {
   }
   if (options.ranks.by_shards) start.shard_ranks = options.ranks.world_size;
   start.list = options.order.batches ? "batches" : options.order.samples.digest();
-  start.views_version = ViewsVersionOf(options);
   start.draws_version = kDrawsVersion;
   return start;
 }
@@ -181,12 +178,6 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
         std::to_string(point.draws_version) + ", and this one draws them by version " +
         std::to_string(start.draws_version) +
         "; use that version of Sluice, or start the epoch anew");
-  }
-  if (point.views_version > kViewsVersion) {
-    RefuseResume("was saved by a version of Sluice whose views have version " +
-                 std::to_string(point.views_version) + ", and this one makes versions up to " +
-                 std::to_string(kViewsVersion) +
-                 "; use that version of Sluice, or start the epoch anew");
   }
   RequireSame("shuffle", std::string(NameOf(point.shuffle)), std::string(NameOf(start.shuffle)));
   RequireSame("seed", std::to_string(point.seed), std::to_string(start.seed));

@@ -1,5 +1,4 @@
-// From a picture to rows of a batch: RowWriter makes one row, SharedPart several views of a picture
-// from one decoding.
+// From a picture to a row of a batch.
 #pragma once
 
 #include <cstdint>
@@ -65,43 +64,6 @@ class RowWriter {
 
   std::vector<std::uint8_t> pixels_, unwarped_;
   StepScratch scratch_;
-};
-
-// Approximate nanoseconds a pixel on one server core; only their ratios matter.
-struct DecodeCosts {
-  double read = 0;    // entropy decoding, for each pixel of the rows that are needed
-  double reduce = 0;  // inverse transform and resampling, for each pixel that one view shows
-  double whole = 0;   // inverse transform and colours at full size, for each pixel of a shared part
-  double sample = 0;  // resampling of a shared part, for each pixel that one view shows
-  static DecodeCosts Of(Codec codec) noexcept;
-};
-
-// Makes several views of a picture from one decoding of the part that all of them together need.
-//
-// A view decoded by itself reads only its own rows, over the picture's whole width, and at a
-// reduced size if possible. One decoding for all views reads each row once, at full size. The two
-// ways give different pixels, most of all where a view by itself is decoded at a reduced size.
-// Batches must not depend on a machine's speed, so Cheaper() estimates the cheaper way only from
-// the codec, the picture's width and the views' frames. Since version 2 of the views
-// (kViewsVersion), JPEGs are not decoded here: PayloadDecoder::DecodeViews reads shared rows once,
-// and gives each view the same pixels as if it were decoded by itself. Each worker thread has one
-// SharedPart.
-class SharedPart {
- public:
-  // Whether one decoding for all these frames is cheaper. Always false for JPEGs since version 2 of
-  // the views.
-  static bool Cheaper(const ImagePayload& payload, std::span<const Frame> frames,
-                      std::uint32_t views_version) noexcept;
-
-  // Decodes the part that all frames together need, into pixels of `channels` channels.
-  Defect Decode(PayloadDecoder& decoder, const ImagePayload& payload, std::span<const Frame> frames,
-                std::uint32_t channels);
-  // Resamples the region of one of those frames, as if from the whole picture.
-  Defect Take(PayloadDecoder& decoder, const Region& region, const PixelTarget& target) const;
-
- private:
-  std::uint32_t left_ = 0, top_ = 0, width_ = 0, height_ = 0, channels_ = 0;
-  std::vector<std::byte> pixels_;
 };
 
 }  // namespace sluice

@@ -247,7 +247,7 @@ bool SlotPainter::PaintCached(const ImagePayload& payload, std::span<const Frame
                               Slot& slot, std::size_t row) {
   if (cache_ == nullptr) return false;
   const StoredPicture cached = cache_->Find(slot.refs[row].index);
-  if (cached.at == nullptr || SharedPart::Cheaper(payload, frames, views_version_)) return false;
+  if (cached.at == nullptr) return false;
   for (std::size_t v = 0; v < views_.size(); ++v) {
     if (Put(cached, payload, frames[v], slot, v, row)) continue;
     slot.device->TakeBack(row);

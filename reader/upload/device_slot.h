@@ -120,7 +120,6 @@ class SlotPainter final : public DevicePainter {
   // `cache` may be null. All arguments must outlive the painter.
   SlotPainter(const BatchRecipe& recipe, const DeviceLayout& layout, const DeviceCache* cache)
       : views_(recipe.views),
-        views_version_(recipe.views_version),
         channels_(static_cast<std::uint32_t>(recipe.layout.picture().image.channels)),
         layout_(layout),
         cache_(cache) {}
@@ -140,7 +139,6 @@ class SlotPainter final : public DevicePainter {
            std::size_t view, std::size_t row);
 
   const std::vector<ViewProgram>& views_;
-  const std::uint32_t views_version_;
   const std::uint32_t channels_;
   const DeviceLayout& layout_;
   const DeviceCache* const cache_;

@@ -2,6 +2,7 @@
 // is decoded alone.
 #include <cstring>
 
+#include "format/disk/zstd.h"
 #include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/decode.h"
 #include "format/random.h"
@@ -108,6 +109,31 @@ TEST_CASE("Regions decoded together have the samples that each has alone, with e
       CHECK(read_together > 30);
     }
   }
+}
+
+TEST_CASE("A zstd picture is inflated once for all its views, and for no later picture") {
+  RandomStream random(7, static_cast<Purpose>(999), 0);
+  const Picture picture = MakePicture(101, 80);
+  const Bytes plain = std::as_bytes(std::span(picture.pixels));
+  std::vector<std::byte> frame = ZstdCompress(plain);
+  const ImagePayload zstd{Codec::kZstd, PixelType::kUint8, 3, 101, 80, frame};
+  const ImagePayload raw{Codec::kRaw, PixelType::kUint8, 3, 101, 80, plain};
+  std::vector<Region> regions;
+  while (regions.size() < 5)
+    regions.push_back(RandomView(101, 80, random));
+  CheckViews(zstd, regions);
+  PayloadDecoder together, alone;
+  together.DecodeViews(zstd, regions);
+  frame.back() ^= std::byte{1};
+  frame[frame.size() / 2] ^= std::byte{1};
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    std::vector<std::uint8_t> seen = RoomFor(regions[i]), expected = seen;
+    REQUIRE(alone.Decode(raw, regions[i], {expected.data(), 3}) == nullptr);
+    REQUIRE(together.DecodeView(i, zstd, regions[i], {seen.data(), 3}) == nullptr);
+    REQUIRE(seen == expected);
+  }
+  std::vector<std::uint8_t> room = RoomFor(regions[0]);
+  CHECK(together.Decode(zstd, regions[0], {room.data(), 3}) != nullptr);
 }
 
 TEST_CASE("Views of any JPEG have the pixels of regions decoded one by one") {

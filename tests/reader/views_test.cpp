@@ -75,56 +75,6 @@ TEST_CASE("A view with the same fixed steps as the image equals the image") {
   }
 }
 
-TEST_CASE("One decoding for all views gives nearly what each view gives alone") {
-  const Picture picture = MakePicture(180, 140, 3, 5);
-  const std::vector<std::byte> file = MakeJpeg(picture);
-  const ImagePayload payload{Codec::kJpeg, PixelType::kUint8, 3, 180, 140, file};
-  const Geometry crops({RandomResizedCrop(48), HorizontalFlip{}, VerticalFlip{}});
-  const Geometry padded({RandomCrop(60, 200)});
-  PayloadDecoder decoder;
-  SharedPart shared;
-  for (std::uint64_t p = 0; p < 12; ++p) {
-    std::vector<Frame> frames;
-    for (std::uint64_t v = 0; v < 4; ++v)
-      frames.push_back(crops.FrameFor(180, 140, v, p));
-    frames.push_back(padded.FrameFor(180, 140, 1, p));
-    REQUIRE(shared.Decode(decoder, payload, frames, 3) == nullptr);
-    for (const Frame& frame : frames) {
-      const std::size_t bytes = std::size_t{frame.region.width()} * frame.region.height() * 3;
-      std::vector<std::uint8_t> own(bytes), taken(bytes);
-      REQUIRE(decoder.Decode(payload, frame.region, {own.data(), 3, PixelOrder::kInterleaved}) ==
-              nullptr);
-      REQUIRE(shared.Take(decoder, frame.region, {taken.data(), 3, PixelOrder::kInterleaved}) ==
-              nullptr);
-      double squares = 0;
-      for (std::size_t i = 0; i < bytes; ++i)
-        squares += (own[i] - taken[i]) * (own[i] - taken[i]);
-      CHECK(std::sqrt(squares / double(bytes)) < 4);
-    }
-  }
-}
-
-TEST_CASE("Views share one decoding at full size if that is cheaper, of JPEGs only in version 1") {
-  const ImagePayload jpeg{Codec::kJpeg, PixelType::kUint8, 3, 500, 400, {}};
-  const auto frames = [](std::size_t count, const Pipeline& steps) {
-    std::vector<Frame> made;
-    for (std::size_t v = 0; v < count; ++v)
-      made.push_back(Geometry(steps).FrameFor(500, 400, v, 0));
-    return made;
-  };
-  CHECK_FALSE(SharedPart::Cheaper(jpeg, frames(1, {Resize(96)}), 1));
-  CHECK_FALSE(SharedPart::Cheaper(jpeg, frames(2, {RandomResizedCrop(224)}), 1));
-  CHECK(SharedPart::Cheaper(jpeg, frames(10, {RandomResizedCrop(96)}), 1));
-  CHECK_FALSE(SharedPart::Cheaper(jpeg, frames(10, {RandomResizedCrop(96)}), 2));
-  ImagePayload other = jpeg;
-  other.codec = Codec::kRaw;
-  CHECK_FALSE(SharedPart::Cheaper(other, frames(10, {RandomResizedCrop(96)}), 2));
-  other.codec = Codec::kPacked;
-  CHECK_FALSE(SharedPart::Cheaper(other, frames(2, {RandomResizedCrop(224)}), 2));
-  other.codec = Codec::kZstd;
-  CHECK(SharedPart::Cheaper(other, frames(2, {RandomResizedCrop(224)}), 2));
-}
-
 TEST_CASE("Each of many views has the pixels that it has as the only one") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
@@ -227,38 +177,6 @@ TEST_CASE("All views of a JPEG with restart markers are decoded before the first
   form.restart_rows = 0;
   CHECK(PaintRow(recipe, MakeJpeg(picture, form), false) == views);
   CHECK(PaintRow(recipe, MakeJpeg(picture, form), true).empty());
-}
-
-TEST_CASE("A state notes the version of the views, and a loader that resumes continues with it") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
-  LoaderOptions options = OptionsFor(8, 1);
-  options.transform = {RandomResizedCrop(24)};
-  CHECK(Loader(dataset, options).State().views_version == 1);
-  CHECK_THAT(Loader(dataset, options).State().Text(), !ContainsSubstring(" views="));
-  for (int i = 0; i < 11; ++i)
-    options.views.push_back({"v" + std::to_string(i), {RandomResizedCrop(8)}, {}});
-  const ResumePoint point = Loader(dataset, options).State();
-  CHECK(point.views_version == 2);
-  CHECK_THAT(point.Text(), ContainsSubstring(" views=2 check="));
-  CHECK(ResumePoint::Parse(point.Text()) == point);
-  const auto newest = PlayViews(dataset, options, 0);
-  options.resume_from = point;
-  CHECK(PlayViews(dataset, options, 0) == newest);
-  // The text of a state of an earlier version has no "views=".
-  ResumePoint earlier = point;
-  earlier.views_version = 1;
-  CHECK_THAT(earlier.Text(), !ContainsSubstring(" views="));
-  options.resume_from = ResumePoint::Parse(earlier.Text());
-  CHECK(Loader(dataset, options).State().views_version == 1);
-  const auto continued = PlayViews(dataset, options, 0);
-  CHECK(continued != newest);
-  options.threads = 3;
-  CHECK(PlayViews(dataset, options, 0) == continued);
-  ResumePoint later = point;
-  later.views_version = 3;
-  options.resume_from = later;
-  REQUIRE_THROWS_WITH(Loader(dataset, options), ContainsSubstring("views have version 3"));
 }
 
 TEST_CASE("Decoded pictures that are kept serve all views") {

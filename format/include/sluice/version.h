@@ -12,9 +12,5 @@ inline constexpr std::uint32_t kWriterVersion = 3;
 inline constexpr std::uint32_t kFormatVersion = 1;  // format/FORMAT.md
 inline constexpr std::uint32_t kOrderVersion = 1;   // the order of an epoch, reader/order/
 inline constexpr std::uint32_t kDrawsVersion = 1;   // transforms' random draws, reader/DRAWS.md
-// How several views of a picture get their pixels. In version 1, they came from one decoding at
-// full size if that was cheaper. In version 2, each view of a JPEG has the pixels that it would
-// have if it were the only view.
-inline constexpr std::uint32_t kViewsVersion = 2;
 
 }  // namespace sluice

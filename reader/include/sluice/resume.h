@@ -41,10 +41,6 @@ struct ResumePoint {
   // How many samples of the epoch are done, over all ranks; with LoaderOptions::order.batches, how
   // many batches.
   std::uint64_t position = 0;
-  // The version of the way in which several views of a picture get their pixels (kViewsVersion). A
-  // loader that resumes makes views as the version of its point says. 1 without views, and in
-  // points saved by a Sluice that knew no other version.
-  std::uint32_t views_version = 1;
   // The version of the transforms' random draws in reader/DRAWS.md (kDrawsVersion). A Loader
   // refuses a point of another version. 1 in points whose text does not name it.
   std::uint32_t draws_version = 1;
