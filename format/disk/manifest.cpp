@@ -633,7 +633,12 @@ Manifest ReadManifest(const std::filesystem::path& of, Id128& id) {
                   "convert` command again to resume");
     }
     if (!std::filesystem::exists(folder, ignored)) {
-      throw Error(ErrorCode::kNotFound, folder.string(), "there is no dataset here");
+      throw Error(ErrorCode::kNotFound, folder.string(),
+                  folder.empty() ? "the path of the dataset is empty"
+                  : folder.string().starts_with("~")
+                      ? "there is no dataset here: ~ is not the home "
+                        "folder in a program; give the whole path"
+                      : "there is no dataset here");
     }
     if (WorkFolder::IsAt(folder)) {
       throw Error(ErrorCode::kNotFound, folder.string(),

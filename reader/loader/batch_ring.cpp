@@ -211,8 +211,9 @@ std::shared_ptr<const Slot> BatchRing::NextOfRange(const std::shared_ptr<Handle>
   }
   if (!FrontIsDone()) {
     throw Error(ErrorCode::kState, "all " + std::to_string(slots_.size()) +
-                                       " slots are held by the consumer; drop a batch before "
-                                       "asking for another, or raise LoaderOptions::ring.hold");
+                                       " slots are held by batches that you keep; drop a batch "
+                                       "before asking for another, or raise "
+                                       "LoaderOptions::ring.hold");
   }
   return Deliver(handle);
 }
@@ -297,10 +298,12 @@ std::shared_ptr<const Slot> BatchRing::Deliver(const std::shared_ptr<Handle>& ha
   cursor_.Advance();
   if (slot.error) Fail(slot, *std::exchange(slot.error, std::nullopt));
   if (EndsEmptyEpoch(slot)) {
+    const bool played = setup_.recipe.dataset.facts->supply != nullptr;  // no files to verify
     Fail(slot, Error(ErrorCode::kIo, setup_.dataset.path().string(),
                      "epoch " + std::to_string(slot.epoch),
                      "no sample of the epoch could be read, so LoaderOptions::integrity.on_fault = "
-                     "kSkip left all of them out; see Loader::Faults(), and run `sluice verify`"));
+                     "kSkip left all of them out; see Loader::Faults()" +
+                         std::string(played ? "" : ", and run `sluice verify`")));
   }
   cursor_.HandOver();
   ++held_;

@@ -8,6 +8,7 @@
 //   reader/include/sluice/transform.h     the variant Transform
 //   reader/include/sluice/pixel_transform.h  or the header of its kind
 //   reader/python/binding/steps.cpp
+//   reader/python/sluice/_names.py        if another library calls it by another name
 //   reader/TRANSFORMS.md                  its table, its probability, torchvision's name
 //   reader/DRAWS.md                       the number of its kind, and its draws
 //   tests/reader/draws_by_document.py     its draws; makes draws_by_document.inc

@@ -183,6 +183,16 @@ def test_the_error_for_an_invalid_text_or_json_names_field_and_sample(tmp_path):
     assert len(sluice.Dataset(tmp_path / "data")) == 1
 
 
+def test_a_writer_names_the_shape_that_does_not_fit_and_the_key_that_is_none(tmp_path):
+    writer = sluice.Writer(tmp_path / "made", [sluice.Field.image()])
+    with pytest.raises(ValueError, match=r"not an array of shape \(3, 8, 9\) \(channels first: use pixels.transpose\(1, 2, 0\)\)"):
+        writer.add("a", image=numpy.zeros((3, 8, 9), numpy.uint8))
+    with pytest.raises(ValueError, match=r"not an array of shape \(2, 8, 9, 3\)$"):
+        writer.add("a", image=numpy.zeros((2, 8, 9, 3), numpy.uint8))
+    with pytest.raises(TypeError, match="a sample's key is a str or bytes, not 3$"):
+        writer.add(3, image=numpy.zeros((8, 9, 3), numpy.uint8))
+
+
 def test_a_misspelt_attribute_of_a_writer_is_refused(tmp_path):
     writer = sluice.Writer(tmp_path / "made", FIELDS)
     with pytest.raises(AttributeError, match="quality"):

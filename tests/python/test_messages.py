@@ -1,5 +1,7 @@
 """Errors of wrong calls name the argument and what it takes; messages and docstrings use Python's names, not C++'s."""
 
+import io
+import pathlib
 import re
 
 import numpy
@@ -15,8 +17,18 @@ from sluice import _command
     ({"num_workers": 2}, r"use threads="),
     ({"batch_size": -1}, r"Loader\(\): batch_size takes a whole number from 0 to 18446744073709551615, not -1$"),
     ({"batch_size": "8"}, r"batch_size takes a whole number from 0, not '8'$"),
-    ({"storage": "direct"}, r"storage takes sluice.Mapped \| sluice.Locked \| sluice.Direct, not 'direct'$"),
-    ({"order": sluice.Shuffle.RANDOM}, r"order takes sluice.OrderOptions, not"),
+    ({"storage": "direct"}, r"storage takes sluice.Mapped \| sluice.Locked \| sluice.Direct, not 'direct'; write "
+                            r"storage=sluice.Direct\(...\)$"),
+    ({"storage": "fast"}, r"storage takes sluice.Mapped \| sluice.Locked \| sluice.Direct, not 'fast'$"),
+    ({"order": sluice.Shuffle.RANDOM}, r"order takes sluice.OrderOptions, not sluice.Shuffle.RANDOM; write "
+                                       r"order=sluice.OrderOptions\(shuffle='random'\)$"),
+    ({"output": "nchw"}, r"; write output=sluice.OutputOptions\(layout='nchw'\)$"),
+    ({"world_size": 2}, r"no option 'world_size'; use ranks=sluice.RankOptions\(world_size=\.\.\.\)$"),
+    ({"on_fault": "skip"}, r"use integrity=sluice.IntegrityOptions\(on_fault="),
+    ({"batches_ahead": 3}, r"use ring=sluice.RingOptions\(prefetch="),
+    ({"pipelines": {}}, r"use transform="),
+    ({"os_cache": True}, r"use storage=sluice.Direct\(\) for os_cache=False"),
+    ({"distributed": True}, r"use ranks=sluice.RankOptions"),
     ({"views": [3]}, r"views takes Sequence\[sluice.View\], not \[3\]$"),
 ])
 def test_a_wrong_option_of_the_loader_is_named(raw, options, words):
@@ -31,6 +43,15 @@ def test_a_wrong_option_of_the_loader_is_named(raw, options, words):
     (lambda raw: sluice.Loader(raw, 8, 4), r"Loader\(\) takes 2 arguments without a keyword, and 3 are given"),
     (lambda raw: sluice.RandomResizedCrop(224, scale=3), r"RandomResizedCrop\(\): scale takes tuple\[float, float\], not 3$"),
     (lambda raw: sluice.RingOptions(holds=3), r"RingOptions\(\) has no option 'holds'; did you mean 'hold'\?"),
+    (lambda raw: sluice.convert(raw, "x", classes=["a"]), r"use source = sluice.ConvertSource\(folder\) and source.label.classes = "),
+    (lambda raw: sluice.convert(raw, "x", quality="keep"), r"not 'keep'; keep=True keeps a JPEG's own coefficients$"),
+    (lambda raw: sluice.Mixture(str(raw)), "Mixture: parts is a list of datasets, not one: "),
+    (lambda raw: sluice.Mixture(sluice.Dataset(raw)), "Mixture: parts is a list of datasets, not one: Dataset"),
+    (lambda raw: sluice.Normalize(0.5), r"mean takes Sequence\[float\], not 0.5; write \[0.5\]$"),
+    (lambda raw: sluice.Normalize(type=numpy.float16), r"not <class 'numpy.float16'>; write type='float16'$"),
+    (lambda raw: sluice.Field.array("x", numpy.dtype("int8")), r"not dtype\('int8'\); write dtype='int8'$"),
+    (lambda raw: sluice.Dataset(raw).find(3), r"Dataset.find\(\) takes a sample's key, a str, not 3$"),
+    (lambda raw: sluice.Preprocess("center:8")(numpy.zeros((3, 9, 9, 4), numpy.uint8)[0].tolist()), "an image is the bytes of a file"),
     (lambda raw: sluice.Stage(), r"Stage\(\) needs 'folder': str"),
     (lambda raw: sluice.View("\ud800", "rrc:32"), r"View\(\): name takes text without lone surrogates, .* not '.ud800'$"),
 ])
@@ -245,3 +266,145 @@ def test_key_points_and_masks_need_an_option_that_is_named_in_python(tmp_path):
     for batch in loader:
         assert batch["points"][0].tolist() == [[[1, 2], [2, 2], [3, 2]]]
         assert sorted(batch["mask"].numpy()[:, 0, 0, 0].tolist()) == [3, 255]
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda batch, sample: batch[0], r"a batch's fields by name, such as batch\[\"image\"\].*, not by 0$"),
+    (lambda batch, sample: sample[None], r"a sample's fields by name, such as sample\[\"image\"\], not by None$"),
+    (lambda batch, sample: batch["boxes"][1:3], r"by its row, r\[0\], .* r.values, .*not by slice\(1, 3, None\)$"),
+])
+def test_a_wrong_index_is_answered_with_what_to_write(raw, call, words):
+    batch, sample = next(iter(sluice.Loader(raw, 4))), sluice.Dataset(raw)[0]
+    with pytest.raises(TypeError, match=words):
+        call(batch, sample)
+    assert 3 not in batch and None not in sample and "image" in batch and "image" in sample
+
+
+def test_a_missing_attribute_is_answered_with_what_to_write(raw):
+    batch = next(iter(sluice.Loader(raw, 4)))
+    for one, name, words in [
+        (batch, "image", r"'Batch' object has no attribute 'image': a batch has its fields by name"),
+        (batch["image"], "mean", r"'Array' object has no attribute 'mean': use .numpy\(\) or .torch\(\)"),
+        (batch["boxes"], "numpy", r"'Ragged' object has no attribute 'numpy': .*r.values"),
+        (sluice.Dataset(raw)[0], "image", r"'Sample' object has no attribute 'image': .*sample\['image'\]"),
+    ]:
+        with pytest.raises(AttributeError, match=words):
+            getattr(one, name)
+        assert not hasattr(one, "__array_struct__")
+
+
+@pytest.mark.parametrize("given, words", [
+    ("photo.jpg", r"not 'photo.jpg'; of a file, give its bytes: open\(path, \"rb\"\).read\(\)$"),
+    (pathlib.Path("photo.jpg"), r"of a file, give its bytes"),
+    (io.BytesIO(b"x"), r"getvalue\(\) of a BytesIO$"),
+    (None, "not None$"),
+    (numpy.zeros((3, 9, 9), numpy.float32), "not 3 x 9 x 9 of float32$"),
+    (numpy.zeros((9, 9, 4), numpy.uint8), r"the array has 4 channels, and the pipeline's rows 3; give 1 or 3, such as image\[..., :3\]"),
+])
+def test_preprocess_says_what_an_image_is_and_what_it_got(given, words):
+    preprocess = sluice.Preprocess("center:8")
+    for call in (lambda: preprocess(given)), (lambda: preprocess.rows([given])):
+        with pytest.raises((TypeError, sluice.Error), match=words):
+            call()
+    for one in "photo.jpg", b"bytes", 3:
+        with pytest.raises(TypeError, match=r"rows\(\) takes a list of images; for one image, call the Preprocess"):
+            preprocess.rows(one)
+    with pytest.raises(sluice.Error, match=r'"pipeline.json" seems to be a file; give open\(path\).read\(\)'):
+        sluice.Preprocess("pipeline.json")
+
+
+def test_preprocess_says_how_to_give_an_image_of_pillow():
+    image = pytest.importorskip("PIL.Image").new("RGB", (9, 9))
+    preprocess = sluice.Preprocess("center:8")
+    with pytest.raises(TypeError, match=r"of an image of Pillow, give numpy.asarray\(image.convert\("):
+        preprocess(image)
+    assert preprocess(numpy.asarray(image.convert("RGB"))).shape == (8, 8, 3)
+
+
+@pytest.mark.parametrize("steps, words", [
+    (sluice.Resize(8), r"not such a list \(put it into \[ \]\): sluice.Resize\(8\)$"),
+    (["rrc:16", "flip"], "write all steps as one text, such as \"rrc:224,flip\""),
+    ([sluice.HorizontalFlip], r"call the class, such as sluice.HorizontalFlip\(\)"),
+])
+def test_a_transform_that_is_nearly_right_is_answered_with_what_to_write(raw, steps, words):
+    with pytest.raises(sluice.Error, match=words):
+        sluice.Loader(raw, 8, transform=steps)
+
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def test_names_of_torchvision_pytorch_and_ffcv_are_answered_with_ours():
+    page = (ROOT / "reader/TRANSFORMS.md").read_text()
+    rows = re.findall(r"^\| (`.*?) \|", page[page.index("## Next to torchvision's names"):], flags=re.M)
+    guide = (ROOT / "samples/guides/from-ffcv.md").read_text()
+    table = " ".join(line.split("|")[1] for line in guide.splitlines() if line.startswith("| `"))
+    of_ffcv = set(re.findall(r"\b[A-Z]\w+(?=\(|\.[A-Z])", table)) - {"Loader"}
+    names = set(re.findall(r"`(\w+)`", " ".join(rows))) | of_ffcv | {"DataLoader", "ImageFolder"}
+    seen = 0
+    for name in names - set(vars(sluice)):
+        with pytest.raises(AttributeError) as raised:
+            getattr(sluice, name)
+        words = str(raised.value)
+        assert words.startswith(f"module 'sluice' has no attribute '{name}'; ")
+        assert "; use " in words or "; it is not" in words or "did you mean" in words, words
+        seen += 1
+    assert seen > 40
+    from sluice import _names
+    for name, words in _names._ELSEWHERE.items():
+        assert name not in vars(sluice), name
+        for ours in re.findall(r"sluice\.(\w+)", words):
+            assert ours == "torch" or hasattr(sluice, ours), (name, ours)
+    with pytest.raises(AttributeError, match="did you mean 'HorizontalFlip'"):
+        sluice.horizontalflip
+    with pytest.raises(AttributeError, match=r"has no attribute 'Nonsense'$"):
+        sluice.Nonsense
+    with pytest.raises(AttributeError, match="write `import sluice.torch`"):
+        __import__("sluice._names") and sluice.__getattr__("torch")
+
+
+# In texts that Python code cannot get: options that Python sets itself, functions that it does not have, other programs.
+NOT_FOR_PYTHON = re.compile(r"PreprocessOptions::|SampleList::Where|\w+codeOptions::|Dataset::Open: null|sluice::DatasetWriter$|"
+                            r"Variable<T>\(\), $|Field<T>\(\), where T is $|std::exception|\[fd00:")
+
+
+def test_no_message_of_the_libraries_keeps_words_of_cpp():
+    """All texts in the libraries' sources, as Python words them."""
+    from sluice import _sluice
+
+    cpp, seen = re.compile(r"\w::\w|\bk[A-Z][a-z]\w*|std::"), 0
+    for file in (file for folder in ("format", "reader", "writer") for file in sorted((ROOT / folder).rglob("*.cpp"))):
+        if "python/binding" in file.as_posix():
+            continue
+        source = re.sub(r"^\s*(//|#include).*$|'\"'", "", file.read_text(), flags=re.M)
+        for literal in re.findall(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*', source):
+            text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', literal)).replace('\\"', '"')
+            if " " not in text or NOT_FOR_PYTHON.search(text):
+                continue
+            words = _sluice._in_pythons_words(text)
+            assert not cpp.search(words), (file.name, words)
+            seen += 1
+    assert seen > 500
+
+
+def test_the_description_of_a_loader_and_warnings_use_pythons_words():
+    from sluice import _sluice
+
+    for text, words in [
+        ("set MetricsOptions::beyond_loopback if", "set sluice.Metrics(beyond_loopback=True) if"),
+        ("all files (ConvertSource::Paths)", "all files (sluice.ConvertSource.paths)"),
+        ("use a --quality below 90, or fewer pixels (--max-side, --short-side)", "use a quality below 90, or fewer pixels"),
+        ("name it by --path-column", "name it by ConvertSource.rows.path_column"),
+        ("set length to kSamples (\"samples\"), too", "set length to sluice.MixtureLength.SAMPLES, too"),
+    ]:
+        assert _sluice._in_pythons_words(text) == words
+
+
+def test_a_file_is_not_a_folder_of_images_and_a_tilde_is_not_the_home_folder(tmp_path):
+    (tmp_path / "x.tar").write_bytes(b"x")
+    with pytest.raises(sluice.Error, match=r"an archive \(tar, .*\) sluice.ConvertSource.archives\(\[file\]\)"):
+        sluice.convert(tmp_path / "x.tar", tmp_path / "made")
+    with pytest.raises(sluice.Error, match="~ is not the home folder in a program; give the whole path"):
+        sluice.Dataset("~/nowhere")
+    with pytest.raises(sluice.Error, match="the path of the dataset is empty"):
+        sluice.Dataset("")

@@ -149,7 +149,7 @@ def test_boxes_of_turned_pictures_refer_to_the_upright_picture_by_default(tmp_pa
 
     with pytest.warns(sluice.ConvertWarning, match="with ConvertSource.upright = False; ConvertSource.upright = True confirms"):
         box, (warning,), turned = convert("upright")
-    assert box == [[1, 2, 3, 4]] and "a.jpg" in warning and "--as-stored" in warning
+    assert box == [[1, 2, 3, 4]] and "a.jpg" in warning and "ConvertSource.upright = False" in warning
     assert turned.count == 1 and turned.examples == ["a.jpg"]
     source.upright = False
     assert convert("stored")[:2] == ([[37, 26, 39, 28]], [])

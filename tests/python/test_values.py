@@ -134,7 +134,7 @@ def test_strings_stand_for_enumerators(raw, tmp_path):
 
 @pytest.mark.parametrize("call, words", [
     (lambda: sluice.convert("a", "b", image="jpg"), r"convert\(\): image takes 'jpeg' \| 'packed' \| 'raw', not 'jpg'$"),
-    (lambda: sluice.convert("a", "b", subsampling=420), r"subsampling takes '420' \| '444', not 420$"),
+    (lambda: sluice.convert("a", "b", subsampling=420), r"subsampling takes '420' \| '444', not 420; write subsampling='420'$"),
     (lambda: sluice.OrderOptions(shuffle="shuffled"), r"shuffle takes 'quasi_random' \| 'random' \| 'sequential', not 'shuffled'$"),
     (lambda: setattr(sluice.RankOptions(), "last_batch", "short"), r"RankOptions.last_batch takes 'keep' \| 'drop' \| 'pad', not 'short'$"),
     (lambda: setattr(sluice.RankOptions(), "last_batch", 1), r"RankOptions.last_batch takes 'keep' \| 'drop' \| 'pad', not 1$"),

@@ -184,6 +184,7 @@ TEST_CASE(
     REQUIRE(skipped.sizes == std::vector<std::size_t>{0, 0});
     REQUIRE(skipped.errors.size() == 1);
     REQUIRE_THAT(skipped.errors[0], ContainsSubstring("no sample of the epoch could be read"));
+    REQUIRE_THAT(skipped.errors[0], ContainsSubstring("sluice verify"));
   }
   options.integrity.on_fault = OnFault::kSubstitute;
   Loader substituting(dataset, options);

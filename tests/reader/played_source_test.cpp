@@ -318,6 +318,12 @@ TEST_CASE("A picture of a played folder that cannot be read is a fault that name
   substituting.integrity.on_fault = OnFault::kSubstitute;
   Loader substitutes(played, substituting);
   CHECK(SamplesOf(PlayBatches(substitutes, 0)).size() == 30);
+  LoaderOptions of_faulty = skipping;
+  of_faulty.order.samples = SampleList::Of(faulty);
+  Loader none(played, of_faulty);
+  const std::string error = ErrorText([&] { PlayBatches(none, 0); }, ErrorCode::kIo);
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring("no sample of the epoch could be read"));
+  CHECK_THAT(error, !Catch::Matchers::ContainsSubstring("sluice verify"));
 }
 
 TEST_CASE("An index that exists is used as the list of samples until the index is removed") {

@@ -87,6 +87,8 @@ void AddRefusals(nb::module_& module) {
     return nb::make_tuple(reinterpret_cast<std::uintptr_t>(refused.number), refused.low,
                           refused.high);
   });
+  module.def("_in_pythons_words",
+             [](std::string text) { return InPythonsWords(std::move(text)); });  // for tests
   // The stub is made from the extension module alone, and must not list these overloads.
   if (nb::cast<std::string>(module.attr("__name__")) == "_sluice") return;
   for (const auto [key, value] : nb::dict(module.attr("__dict__"))) {
@@ -97,6 +99,22 @@ void AddRefusals(nb::module_& module) {
   nb::cpp_function_def([](nb::handle, OnSecondTry index) { RefuseIndex(index.value); },
                        nb::scope(module.attr("Dataset")), nb::name("__getitem__"), nb::is_method(),
                        "index"_a);
+  const auto refuse_index = [&](const char* type, const char* words) {
+    nb::cpp_function_def(
+        [words](nb::handle, OnSecondTry index) {
+          throw nb::type_error(
+              (std::string(words) + ", not by " + Utf8Of(nb::repr(index.value))).c_str());
+        },
+        nb::scope(module.attr(type)), nb::name("__getitem__"), nb::is_method(), nb::arg().none());
+  };
+  refuse_index(
+      "Batch",
+      "take a batch's fields by name, such as batch[\"image\"], and its rows from a field, "
+      "such as batch[\"image\"].numpy()[0]");
+  refuse_index("Sample", "take a sample's fields by name, such as sample[\"image\"]");
+  refuse_index("Ragged",
+               "take the entries of one sample by its row, r[0], and those of all samples by "
+               "r.values, which begin at r.offsets, or by r.padded()");
 }
 
 }  // namespace sluice::python

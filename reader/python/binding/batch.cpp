@@ -616,11 +616,14 @@ void BindBatch(nb::module_& module) {
            "An Array or a Ragged field. A bytes field is a list of bytes, or of str if it is text, "
            "with None for a sample without a value. With ImageSizes.OWN, an image is a list of "
            "Arrays")
-      .def("__contains__",
-           [](const PyBatch& batch, const std::string& field) {
-             const std::vector<std::string> fields = In(batch).fields();
-             return std::ranges::find(fields, field) != fields.end();
-           })
+      .def(
+          "__contains__",
+          [](const PyBatch& batch, nb::handle field) {
+            const std::vector<std::string> fields = In(batch).fields();
+            return nb::isinstance<nb::str>(field) &&
+                   std::ranges::find(fields, Utf8Of(field)) != fields.end();
+          },
+          nb::arg().none())
       .def(
           "__iter__",
           [](const PyBatch& batch) {

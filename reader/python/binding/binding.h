@@ -12,6 +12,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -111,6 +112,7 @@ void AddRefusals(nb::module_& module);
 
 // A message with the names that Python has for options, functions and enumerators.
 std::string InPythonsWords(std::string text);
+std::vector<std::string> InPythonsWords(std::vector<std::string> texts);
 // The Python exception for an Error.
 nb::object ExceptionOf(const Error& error);
 

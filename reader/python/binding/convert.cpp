@@ -80,8 +80,9 @@ std::string ReprOf(const ConvertSummary& summary) {
 void BindSummary(nb::module_& module) {
   nb::class_<LeftOut>(module, "LeftOut", "A source that did not become a sample, and why")
       .def_prop_ro("path", [](const LeftOut& one) { return TextOf(one.path); })
-      .def_ro("reason", &LeftOut::reason)
-      .def("__repr__", [](const LeftOut& one) { return one.path + ": " + one.reason; });
+      .def_prop_ro("reason", [](const LeftOut& one) { return InPythonsWords(one.reason); })
+      .def("__repr__",
+           [](const LeftOut& one) { return one.path + ": " + InPythonsWords(one.reason); });
   nb::class_<Duplicate>(module, "Duplicate", "A source with the same bytes as another")
       .def_prop_ro("path", [](const Duplicate& one) { return TextOf(one.path); })
       .def_ro("class_name", &Duplicate::class_name);
@@ -128,7 +129,8 @@ void BindSummary(nb::module_& module) {
               "of more than 8 bits a value, with a greatest value below a quarter of the range")
       .def_ro("duplicates", &ConvertSummary::duplicates)
       .def_ro("direct_refused", &ConvertSummary::direct_refused)
-      .def_ro("warnings", &ConvertSummary::warnings)
+      .def_prop_ro("warnings",
+                   [](const ConvertSummary& one) { return InPythonsWords(one.warnings); })
       .def_ro("block_samples", &ConvertSummary::block_samples)
       .def_ro("shard_samples", &ConvertSummary::shard_samples)
       .def("__repr__", [](const ConvertSummary& summary) { return TextOf(ReprOf(summary)); });
@@ -201,9 +203,22 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
   throw nb::python_error(*std::exchange(shared->raised, std::nullopt));
 }
 
+// Refuses a file as a folder of images, with the functions that take it.
+void RequireFolder(const ConvertSource& source) {
+  std::error_code ignored;
+  if (source.kind != ConvertSource::Kind::kFolder ||
+      !std::filesystem::is_regular_file(source.root, ignored))
+    return;
+  throw Error(ErrorCode::kInvalidArgument, source.root.string(),
+              "is not a folder of images; a table is sluice.ConvertSource.table(file), an archive "
+              "(tar, zip, Parquet, FFCV's and others) sluice.ConvertSource.archives([file]), and a "
+              "list of pictures sluice.ConvertSource.paths(paths, root)");
+}
+
 ConvertSummary ConvertHere(const SourceOrFolder& given, const std::filesystem::path& dataset,
                            const std::optional<Progress>& progress, ConvertOptions options) {
   const ConvertSource source = SourceOf(given);
+  RequireFolder(source);
   // If `size` or `short_side` is given, it replaces the default of `max_side`, as on the command
   // line.
   GeometryOptions& geometry = options.geometry;
@@ -300,6 +315,7 @@ Dataset PlayHere(const SourceOrFolder& given, const ConvertOptions& convert, Pla
                  const ReadLimits& limits) {
   const auto* const place = std::get_if<std::filesystem::path>(&given);
   const ConvertSource source = place != nullptr ? SourceAt(*place) : SourceOf(given);
+  RequireFolder(source);
   play.geometry = convert.geometry;
   play.form = convert.form;
   play.shards = convert.shards;

@@ -273,10 +273,13 @@ void BindDataset(nb::module_& module) {
       .def("__getitem__", &PySample::Value, "field"_a,
            nb::sig("def __getitem__(self, field: str) -> typing.Any"),
            "A PIL image, a number, a numpy array, str or bytes; None for an absent value")
-      .def("__contains__",
-           [](const PySample& self, const std::string& field) {
-             return self.dataset.schema().Find(field) != Schema::kNone;
-           })
+      .def(
+          "__contains__",
+          [](const PySample& self, nb::handle field) {
+            return nb::isinstance<nb::str>(field) &&
+                   self.dataset.schema().Find(Utf8Of(field)) != Schema::kNone;
+          },
+          nb::arg().none())
       .def("__repr__",
            [](const PySample& self) {
              std::string fields;
@@ -346,6 +349,12 @@ void BindDataset(nb::module_& module) {
       .def(
           "find",
           [](const Dataset& dataset, const nb::object& key) {
+            if (!nb::isinstance<nb::str>(key) && !nb::isinstance<nb::bytes>(key) &&
+                !nb::hasattr(key, "__fspath__")) {
+              throw nb::type_error(
+                  ("Dataset.find() takes a sample's key, a str, not " + Utf8Of(nb::repr(key)))
+                      .c_str());
+            }
             const nb::object bytes = nb::module_::import_("os").attr("fsencode")(key);
             const auto held = nb::cast<nb::bytes>(bytes);
             const std::string text(held.c_str(), held.size());

@@ -197,21 +197,26 @@ struct PyLoader {
       const auto task = std::make_shared<std::packaged_task<void()>>(
           [own = std::move(closing)]() mutable { own.reset(); });
       const std::future<void> ended = task->get_future();
+      std::thread waiting;
       try {
-        std::thread([task] { (*task)(); }).detach();
+        waiting = std::thread([task] { (*task)(); });
       } catch (const std::system_error&) {  // no thread can be started
         WithoutGil([&] { (*task)(); });
       }
       const auto begin = std::chrono::steady_clock::now();
       while (WithoutGil([&] { return ended.wait_for(50ms); }) != std::future_status::ready) {
         if (may_raise && PyErr_CheckSignals() != 0) {
+          waiting.detach();
           nb::set_leak_warnings(false);  // a call that has not returned keeps its arguments
           throw nb::python_error();
         }
         if (std::chrono::steady_clock::now() - begin < kPatience) continue;
-        if (const nb::object stuck = functions->StuckFor(kPatience); stuck.is_valid())
+        if (const nb::object stuck = functions->StuckFor(kPatience); stuck.is_valid()) {
+          waiting.detach();
           return WarnOfStuck(stuck, may_raise);
+        }
       }
+      if (waiting.joinable()) WithoutGil([&] { waiting.join(); });
     }
     WithoutGil([&] { closing.reset(); });
     functions->Clear();
@@ -598,7 +603,9 @@ void BindLoader(nb::module_& module) {
           "needs memory")
       .def(
           "describe",
-          [](PyLoader& loader) { return loader.Ask([](Loader& own) { return own.Describe(); }); },
+          [](PyLoader& loader) {
+            return InPythonsWords(loader.Ask([](Loader& own) { return own.Describe(); }));
+          },
           "How each step runs, and the shape and type of the result")
       .def(
           "pipeline",
@@ -617,7 +624,8 @@ void BindLoader(nb::module_& module) {
           nb::sig("def __exit__(self, *args: object) -> None"))
       .def("__repr__", [](PyLoader& loader) {
         const nb::ft_lock_guard lock(loader.mutex);
-        return loader.loader ? (**loader.loader).Describe() : std::string("Loader (closed)");
+        return loader.loader ? InPythonsWords((**loader.loader).Describe())
+                             : std::string("Loader (closed)");
       });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     NoteEnd();

@@ -60,6 +60,10 @@ Parts PartsOf(const Mixture& mixture) {
 }
 
 void SetParts(Mixture& mixture, const Parts& parts) {
+  if (nb::isinstance<nb::str>(parts) || nb::isinstance<Dataset>(parts)) {
+    throw nb::type_error(
+        ("Mixture: parts is a list of datasets, not one: " + Utf8Of(nb::repr(parts))).c_str());
+  }
   std::vector<Mixture::Part> made;
   // A dict has the weights as its values, which iterating over it would leave out.
   const nb::object pairs =

@@ -11,8 +11,49 @@ namespace {
 
 using Buffer = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
+// An array's shape and type, for a message: "3 x 8 x 8 of float32".
+std::string ShapeText(const Buffer& array) {
+  std::string text;
+  for (std::size_t i = 0; i < array.ndim(); ++i)
+    text += (i == 0 ? "" : " x ") + std::to_string(array.shape(i));
+  using Code = nb::dlpack::dtype_code;
+  const auto code = static_cast<Code>(array.dtype().code);
+  return text + " of " +
+         (code == Code::Int     ? "int"
+          : code == Code::UInt  ? "uint"
+          : code == Code::Float ? "float"
+          : code == Code::Bool  ? "bool"
+                                : "another type with ") +
+         std::to_string(array.dtype().bits);
+}
+
+// The buffer of the bytes of a file, or of an array. Throws TypeError with what to give instead.
+Buffer BufferOf(nb::handle given) {
+  Buffer buffer;
+  if (nb::try_cast(given, buffer)) return buffer;
+  std::string cure;
+  if (nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__")) {
+    cure = "; of a file, give its bytes: open(path, \"rb\").read()";
+  } else if (nb::hasattr(given, "read")) {
+    cure = "; of an open file, give its bytes: file.read(), or getvalue() of a BytesIO";
+  } else if (nb::hasattr(given, "getexif")) {
+    cure =
+        "; of an image of Pillow, give numpy.asarray(image.convert(\"RGB\")), after "
+        "PIL.ImageOps.exif_transpose(image) if it may be turned";
+  } else if (nb::hasattr(given, "numpy")) {
+    cure = "; of a tensor, give tensor.cpu().contiguous().numpy()";
+  }
+  std::string shown = Utf8Of(nb::repr(given));
+  if (shown.size() > 200) shown = shown.substr(0, 200) + "...";
+  throw nb::type_error(
+      ("an image is the bytes of a file, or an array of uint8 of height x width or "
+       "height x width x channels, in one piece of host memory, not " +
+       shown + cure)
+          .c_str());
+}
+
 // The bytes of a file (Codec::kAbsent), or the image that an array holds.
-ImagePayload GivenImage(const Buffer& given) {
+ImagePayload GivenImage(const Buffer& given, std::size_t row_channels) {
   ImagePayload image;
   image.bytes = {reinterpret_cast<const std::byte*>(given.data()), given.nbytes()};
   const bool bytes = given.dtype() == nb::dtype<std::uint8_t>();
@@ -22,7 +63,14 @@ ImagePayload GivenImage(const Buffer& given) {
       given.shape(1) > 65535 || channels > 4) {
     throw Error(ErrorCode::kInvalidArgument,
                 "an image is the bytes of a file, or an array of uint8 of height x width or height "
-                "x width x channels, with at most 65535 pixels a side and 4 channels");
+                "x width x channels, with at most 65535 pixels a side and 4 channels, not " +
+                    ShapeText(given));
+  }
+  if (channels != row_channels && channels != 1 && channels != 3) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the array has " + std::to_string(channels) +
+                    " channels, and the pipeline's rows " + std::to_string(row_channels) +
+                    "; give 1 or 3, such as image[..., :3] of an image with opacity");
   }
   image.codec = Codec::kRaw;
   image.height = static_cast<std::uint32_t>(given.shape(0));
@@ -49,8 +97,9 @@ struct PyPreprocess {
     return {{memory, bytes}, ArrayOver(shape, owner, true)};
   }
 
-  nb::object Row(const Buffer& given) const {
-    const ImagePayload image = GivenImage(given);
+  nb::object Row(nb::handle of) const {
+    const Buffer given = BufferOf(of);
+    const ImagePayload image = GivenImage(given, made->shape().channels);
     const Rows rows = NewRows(1);
     WithoutGil([&] {
       if (image.codec == Codec::kAbsent) {
@@ -62,11 +111,18 @@ struct PyPreprocess {
     return rows.array[nb::int_(0)];
   }
 
-  nb::tuple All(const std::vector<Buffer>& given, std::optional<double> within) const {
+  nb::tuple All(nb::handle sequence, std::optional<double> within) const {
+    if (nb::isinstance<nb::str>(sequence) || nb::isinstance<nb::bytes>(sequence) ||
+        !nb::isinstance<nb::iterable>(sequence)) {
+      throw nb::type_error("rows() takes a list of images; for one image, call the Preprocess");
+    }
+    std::vector<Buffer> given;
+    for (const nb::handle one : nb::iter(sequence))
+      given.push_back(BufferOf(one));
     std::vector<ImagePayload> images;
     std::vector<std::span<const std::byte>> files;
     for (const Buffer& one : given) {
-      const ImagePayload image = GivenImage(one);
+      const ImagePayload image = GivenImage(one, made->shape().channels);
       if (image.codec == Codec::kAbsent) {
         files.push_back(image.bytes);
       } else {
@@ -119,6 +175,11 @@ void BindPreprocess(nb::module_& module) {
           "__init__",
           [](PyPreprocess* self, const std::string& pipeline, std::optional<std::uint32_t> threads,
              std::uint64_t max_pixels) {
+            if (pipeline.ends_with(".json")) {
+              throw Error(ErrorCode::kInvalidArgument,
+                          "Preprocess takes the text of a pipeline, and \"" + pipeline +
+                              "\" seems to be a file; give open(path).read()");
+            }
             new (self)
                 PyPreprocess{Owned<Preprocess>(Preprocess(pipeline, {.image_files = ImageFileReader,
                                                                      .threads = threads.value_or(0),
@@ -126,11 +187,11 @@ void BindPreprocess(nb::module_& module) {
           },
           "pipeline"_a, nb::kw_only(), "threads"_a = nb::none(),
           "max_pixels"_a = PreprocessOptions().max_pixels)
-      .def("__call__", &PyPreprocess::Row, "image"_a,
+      .def("__call__", &PyPreprocess::Row, "image"_a.none(),
            nb::sig("def __call__(self, image: object) -> object"),
            "The row of an image, as a numpy array of height x width x channels (or channels first, "
            "as the pipeline says). An image that cannot be read raises an Error")
-      .def("rows", &PyPreprocess::All, "images"_a, "within"_a = nb::none(),
+      .def("rows", &PyPreprocess::All, "images"_a.none(), "within"_a = nb::none(),
            nb::sig("def rows(self, images: collections.abc.Sequence[object], within: float | None "
                    "= None) -> tuple[typing.Any, list[RowFault]]"),
            "(rows, faults): the rows of several files or several arrays, made by threads, as one "

@@ -62,8 +62,9 @@ void BindMetrics(nb::module_& module) {
       .def(
           "text", [](const Metrics& metrics) { return metrics.Text(); }, nb::call_guard<Released>(),
           "The figures of all these loaders, as OpenMetrics text")
-      .def_prop_ro("last_error", &Metrics::last_error,
-                   "Why the file could not be written last time; empty if it was written");
+      .def_prop_ro(
+          "last_error", [](const Metrics& metrics) { return InPythonsWords(metrics.last_error()); },
+          "Why the file could not be written last time; empty if it was written");
 }
 
 void BindFigures(nb::module_& module) {

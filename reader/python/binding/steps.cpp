@@ -207,9 +207,19 @@ Pipeline PipelineOf(nb::handle steps) {
                 "text form; this is not " +
                     (what + Utf8Of(nb::repr(given))));
   };
+  if (nb::try_cast(steps, pipeline.emplace_back()))
+    refuse("such a list (put it into [ ]): ", steps);
   if (!nb::isinstance<nb::iterable>(steps)) refuse("such a list: ", steps);
-  for (const nb::handle step : nb::iter(steps))
-    if (!nb::try_cast(step, pipeline.emplace_back())) refuse("a step: ", step);
+  pipeline.clear();
+  for (const nb::handle step : nb::iter(steps)) {
+    if (nb::try_cast(step, pipeline.emplace_back())) continue;
+    refuse(nb::isinstance<nb::str>(step)           ? "a step (write all steps as one text, such as "
+                                                     "\"rrc:224,flip\"): "
+           : nb::isinstance<nb::type_object>(step) ? "a step (call the class, such as "
+                                                     "sluice.HorizontalFlip()): "
+                                                   : "a step: ",
+           step);
+  }
   return pipeline;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <sluice/convert_option_list.h>
 #include <sluice/loader_option_list.h>
 
 #include "reader/python/binding/binding.h"
@@ -29,6 +30,7 @@ Rules MakeRules() {
   add(R"(Dataset::Find\(\))", "Dataset.find()");
   add(R"((Batch::)?WaitOn\(\))", "Batch.wait_on()");
   add(R"(Batch::image\(\))", "batch[\"image\"]");
+  add(R"(Batch::image\(name\))", "batch[name]");
   add(R"(SampleList::Of\b)", "SampleList.of");
   add(R"(\bProgressiveSizes\b)", "progressive_sizes()");
   add(R"(SampleList::Weighted)", "SampleList.weighted");
@@ -48,16 +50,29 @@ Rules MakeRules() {
           add(member, python + "...)");
         }
       });
+  add(R"(OnDevice::(\w+) = (sluice\.\w+\.\w+))", "sluice.OnDevice($1=$2)");
   add(R"(\bring\.(prefetch|hold|pinned)\b)", "ring=sluice.RingOptions($1=...)");
   add(R"(LoaderOptions::(\w+))", "$1");
   add(R"(ConvertOptions::\w+\.(\w+))", "$1");
-  add(R"((DecodedPictures|Stage|SharedRows|OneHot|Normalize|RandomCrop|View)::(\w+))",
+  add(R"((DecodedPictures|Stage|SharedRows|OneHot|Normalize|RandomCrop|View|OnDevice)::(\w+))",
       "sluice.$1($2=...)");
+  add(R"(MetricsOptions::beyond_loopback)", "sluice.Metrics(beyond_loopback=True)");
+  add(R"(MetricsOptions::(\w+))", "$1");
+  add(R"(ConvertSource::Paths\b)", "sluice.ConvertSource.paths");
   add(R"(DatasetWriterOptions::(\w+) = true)", "sluice.Writer($1=True)");
   add(R"(ReadLimits::(\w+))", "sluice.Dataset($1=...)");
   add(R"(Field<T>\(\), where T is (\w+))", "field(), which is $1");
   add(R"(Variable<T>\(\), where T is (\w+))", "variable(), which is $1");
   add(R"(Variable<std::byte>\(\))", "variable()");
+  add(R"(use index\(\) in the function)", "use index in the function");
+  add(R"(dataset\[index\]\.key\(\))", "dataset[index].key");
+  add(R"(which shape\(\) gives)", "which image() gives");
+  add(R"(std::(u?int\d+)_t)", "$1");
+  add(R"(std::byte)", "bytes");
+  add(R"(kSamples \("samples"\))", "sluice.MixtureLength.SAMPLES");
+  add(R"(to kFloat32)", "to sluice.FloatType.FLOAT32");
+  add(R"(set it to kStorage)", "set it to sluice.ImagesIn.STORAGE");
+  add(R"(to kQuasiRandom or kRandom)", "to sluice.Shuffle.QUASI_RANDOM or sluice.Shuffle.RANDOM");
   // Options of the command that ConvertSource has as attributes.
   add(R"(--as-stored \(ConvertSource::upright = false\))", "--as-stored");
   add(R"(--upright \(true\))", "--upright");
@@ -66,6 +81,20 @@ Rules MakeRules() {
   add(R"(--upright\b)", "ConvertSource.upright = True");
   add(R"(--follow-links\b)", "ConvertSource.follow_links = True");
   add(R"(--as-stored\b)", "ConvertSource.upright = False");
+  add(R"( \((--[\w-]+(, )?)+\))", "");  // after the option's name
+  add(R"(--labels none)", "ConvertSource.label.store = False");
+  add(R"(--labels (top|parent|path))", "ConvertSource.label.folders = \"$1\"");
+  add(R"(--path-column\b)", "ConvertSource.rows.path_column");
+  add(R"(--field\b)", "ConvertSource.rows.columns");
+  add(R"(--group\b)", "ConvertSource.rows.group");
+  add(R"(--split-by\b)", "ConvertSource.split.by");
+  // Flags of the command that are keywords of convert() and Source.
+  const ConvertOptions usual;
+  option_list::ForEachOption(usual, [&](const auto& option, const auto&, const auto&) {
+    std::string flag = option.name;
+    std::ranges::replace(flag, '_', '-');
+    add("--" + flag + "(?![\\w-])", option.name);
+  });
   return rules;
 }
 
@@ -74,7 +103,7 @@ Rules MakeRules() {
 std::string WithEnumerators(std::string text) {
   static const auto [types, enumerator] = [] {
     Rules rules;
-    std::string names = "Border";
+    std::string names = "Border|MixtureLength|MixtureShares|FloatType";
     const LoaderOptions usual;
     option_list::ForEachOption(usual, [&]<class V>(const auto& option, const V&,
                                                    const std::string&) {
@@ -110,6 +139,12 @@ std::string InPythonsWords(std::string text) {
   for (const auto& [names, python] : rules)
     text = std::regex_replace(text, names, python);
   return text;
+}
+
+std::vector<std::string> InPythonsWords(std::vector<std::string> texts) {
+  for (std::string& text : texts)
+    text = InPythonsWords(std::move(text));
+  return texts;
 }
 
 }  // namespace sluice::python

@@ -13,6 +13,8 @@ Names, options, defaults and errors are those of the C++ library; reader/python/
 particular to Python.
 """
 
+from typing import TYPE_CHECKING
+
 from sluice._sluice import *  # noqa: F401,F403
 from sluice._sluice import __version__ as __version__  # type: ignore[attr-defined]
 from sluice._writing import Writer as Writer
@@ -20,3 +22,12 @@ from sluice import _arguments
 
 _arguments.finish(globals())
 del _arguments
+
+if not TYPE_CHECKING:  # with it, type checkers would allow every name
+
+    def __getattr__(name):
+        if name[0] == "_":  # such as _names, while it is imported
+            raise AttributeError(f"module 'sluice' has no attribute {name!r}")
+        from sluice import _names
+
+        raise AttributeError(_names.missing(name, globals()))

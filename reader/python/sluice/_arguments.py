@@ -8,6 +8,7 @@ import difflib
 import enum
 import functools
 import inspect
+import operator
 import os
 import re
 import typing
@@ -17,8 +18,8 @@ from typing import Any, NoReturn
 import sluice
 from sluice._sluice import _refused  # type: ignore[attr-defined]
 
-# The options of PyTorch's DataLoader, and how they are written for a Loader.
-_OF_PYTORCH = {
+# Options of PyTorch's DataLoader, of FFCV's Loader and of others, and how they are written for a Loader.
+_ELSEWHERE = {
     "shuffle": "order=sluice.OrderOptions(shuffle=sluice.Shuffle.RANDOM); QUASI_RANDOM is the default",
     "drop_last": "ranks=sluice.RankOptions(last_batch=sluice.LastBatch.DROP)",
     "num_workers": "threads=..., the number of decoding threads",
@@ -28,6 +29,17 @@ _OF_PYTORCH = {
     "batch_sampler": "order=sluice.OrderOptions(batches=...)",
     "collate_fn": "batch_function=...",
     "worker_init_fn": "thread_setup=...",
+    "pipelines": "transform=..., the steps for images; other fields need none",
+    "os_cache": "storage=sluice.Direct() for os_cache=False; the default uses the system's page cache",
+    "distributed": "ranks=sluice.RankOptions(rank, world_size), or nothing: ranks come from torch.distributed or the "
+                   "launcher",
+    "batches_ahead": "ring=sluice.RingOptions(prefetch=...)",
+    "indices": "order=sluice.OrderOptions(samples=sluice.SampleList.of(...))",
+    "recompile": "sizes=..., if images change their size by epoch; nothing is compiled",
+    "augment": "transform=...",
+    "dtype": "sluice.Normalize(type=...) as the last step of transform",
+    "cache": "keep=sluice.DecodedPictures(bytes)",
+    "epochs": "a loop over epochs; each `for batch in loader` plays the next one",
 }
 
 # What messages call the types that finish_stub.py defines for type checkers.
@@ -115,10 +127,60 @@ def _outside(value: Any) -> str:
     if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
         return f"text without lone surrogates, which UTF-8 cannot hold, not {_written(value)}"
     number, low, high = _refused()
-    if id(value) == number and hasattr(value, "__index__") and not low <= int(value) <= high:
-        return f"a whole number from {low} to {high}, not {value!r}"
+    if id(value) == number:
+        try:
+            if not low <= operator.index(value) <= high:
+                return f"a whole number from {low} to {high}, not {value!r}"
+        except TypeError:  # a tensor of several numbers
+            pass
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return next(filter(None, map(_outside, parts)), "")
+
+
+def _groups(kind: str) -> list[Any]:
+    """The classes of options that an argument takes."""
+    found = [getattr(sluice, name, None) for name in re.findall(r"sluice\.([A-Z]\w*)", kind)]
+    return [one for one in found if isinstance(one, type) and hasattr(one, "__signature__")]
+
+
+def _in_a_group(word: str, kinds: dict[str, str]) -> str:
+    """How an option is written that is not the function's own, but that of a group which it takes; or ''."""
+    for parameter, kind in kinds.items():
+        for group in _groups(kind) if parameter != "dataset" else ():
+            if word in group.__signature__.parameters and "None" not in kind:
+                return f"{parameter}=sluice.{group.__name__}({word}=...)"
+    return ""
+
+
+def _of_the_source(word: str) -> str:
+    """How an option of convert() is written that is an attribute of its source; or ''."""
+    source = sluice.ConvertSource(".")
+    for group in "", "label", "rows", "split", "label_files":
+        if isinstance(getattr(type(getattr(source, group) if group else source), word, None), property):
+            place = f"{group}.{word}" if group else word
+            return f"source = sluice.ConvertSource(folder) and source.{place} = ..."
+    return ""
+
+
+def _cure(parameter: str, value: Any, kind: str) -> str:
+    """What to write instead of a tensor, of a type of numpy or torch, or of a word for an option of a group."""
+    if parameter == "quality" and value == "keep":
+        return "; keep=True keeps a JPEG's own coefficients"
+    if "Sequence[" in kind and hasattr(value, "tolist"):
+        return "; give it as a list, by .tolist()"
+    if re.match(r"[\w.]*Sequence\[(int|float)\]", kind) and isinstance(value, (int, float)):
+        return f"; write [{value}]"
+    type_name = str(getattr(value, "__name__", value)).rpartition(".")[2]
+    if not isinstance(value, str) and (parameter == "dtype" or any(type_name in _enumerators(one) for one in re.findall(r"\w+", kind))):
+        return f"; write {parameter}={type_name!r}"
+    value = value.value if isinstance(value, enum.Enum) else value
+    for group in _groups(kind) if isinstance(value, str) else ():
+        if group.__name__.lower() == value:
+            return f"; write {parameter}=sluice.{group.__name__}(...)"
+        for option, one in group.__signature__.parameters.items():
+            if isinstance(one.annotation, type) and value in _enumerators(one.annotation.__name__):
+                return f"; write {parameter}=sluice.{group.__name__}({option}={value!r})"
+    return ""
 
 
 def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, Any]) -> str:
@@ -137,8 +199,10 @@ def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, 
     for word in named:
         if word in kinds:
             continue
-        if name == "Loader" and word in _OF_PYTORCH:
-            return f"Loader() has no option {word!r}; use {_OF_PYTORCH[word]}"
+        instead = _ELSEWHERE.get(word, "") if name == "Loader" else ""
+        instead = instead or _in_a_group(word, kinds) or (_of_the_source(word) if "source" in kinds else "")
+        if instead:
+            return f"{name}() has no option {word!r}; use {instead}"
         close = difflib.get_close_matches(word, kinds, 1)
         return f"{name}() has no option {word!r}; " + (
             f"did you mean {close[0]!r}?" if close else f"it has {', '.join(kinds)}")
@@ -152,8 +216,8 @@ def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, 
     for word in required:
         if word not in values:
             return f"{name}() needs {word!r}: {_words(kinds[word])}"
-    misfits = {word: _outside(value) or f"{_words(kinds[word])}, not {_written(value)}" for word, value in values.items()
-               if _outside(value) or not _fits(value, kinds[word])}
+    misfits = {word: _outside(value) or f"{_words(kinds[word])}, not {_written(value)}{_cure(word, value, kinds[word])}"
+               for word, value in values.items() if _outside(value) or not _fits(value, kinds[word])}
     misfits = misfits or {word: f"{_words(kinds[word])}, not {_written(value)}" for word, value in values.items()}
     return f"{name}(): " + "; ".join(f"{word} takes {why}" for word, why in misfits.items())
 
@@ -310,6 +374,25 @@ def _refuse_moved(self: Any, name: str, *value: Any) -> Any:
     return object.__setattr__(self, name, *value) if value else object.__getattribute__(self, name)
 
 
+# What to write instead of an attribute that a class does not have.
+_INSTEAD = {
+    "Array": "use .numpy() or .torch()",
+    "Batch": "a batch has its fields by name, batch['image'], and all of them by .numpy() or .torch()",
+    "Ragged": "r[0] is the array of one sample, r.values has those of all samples, and r.padded() is one array",
+    "Sample": "a sample has its fields by name, sample['image'] or sample.array('image')",
+    "MutableSample": "use .image(), .field(name) or .variable(name)",
+    "MutableBatch": "use .image() or .field(name)",
+}
+
+
+def _refuse_missing(self: Any, name: str) -> Any:
+    """__getattr__ of these classes."""
+    if name[0] == "_":
+        return object.__getattribute__(self, name)
+    kind = type(self).__name__
+    raise AttributeError(f"{kind!r} object has no attribute {name!r}: {_INSTEAD[kind]}")
+
+
 def finish(module: dict[str, Any]) -> None:
     """Gives nanobind's classes and functions in a module a signature and their public name, and the classes'
     attributes an explanation of what they take."""
@@ -330,4 +413,6 @@ def finish(module: dict[str, Any]) -> None:
                 explained = _shown(f"{value.__name__}.", attribute, given)
                 setattr(value, attribute, explained if type(given).__name__ == "nb_method" else staticmethod(explained))
         value.__module__ = "sluice"
+    for name in _INSTEAD:
+        module[name].__getattr__ = _refuse_missing
     module["ConvertSource"].__getattr__ = module["ConvertSource"].__setattr__ = _refuse_moved

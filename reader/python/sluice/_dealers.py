@@ -9,14 +9,14 @@ import types
 # By module, the classes that deal out an iterable dataset's batches to processes. A DataLoaderDispatcher reads in one
 # process for all. Each process has an IterableDatasetShard of its own, which reads everything and
 # takes its part.
-_DEALERS = {
+_DEALERS: dict[str, tuple[str, ...]] = {
     "accelerate.data_loader": ("DataLoaderDispatcher", "IterableDatasetShard"),
     "transformers.trainer_pt_utils": ("IterableDatasetShard",),
 }
 
 
 # accelerate's class that plays an epoch without its first batches.
-_SKIPPERS = {"accelerate.data_loader": ("SkipDataLoader",)}
+_SKIPPERS: dict[str, tuple[str, ...]] = {"accelerate.data_loader": ("SkipDataLoader",)}
 
 
 def _caller(classes: dict[str, tuple[str, ...]]) -> str | None:

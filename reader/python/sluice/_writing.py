@@ -154,6 +154,8 @@ class Writer:
             self._writer.finish()
 
     def _encoded(self, key: str | bytes, values: Mapping[str, Any]) -> _SampleBuilder:
+        if not isinstance(key, (str, bytes)):
+            raise TypeError(f"a sample's key is a str or bytes, not {key!r}")
         sample = self._writer.new_sample(os.fsencode(key))
         for name, value in values.items():
             if value is None:
@@ -211,6 +213,12 @@ class Writer:
             raise TypeError(
                 f"field {field.name!r} takes an image of Pillow, the bytes of a JPEG file, or an array of uint8 or "
                 f"uint16 of height x width [x channels], not {value!r}"
+            )
+        if pixels.ndim not in (2, 3) or pixels.ndim == 3 and pixels.shape[2] > 4:
+            cure = " (channels first: use pixels.transpose(1, 2, 0))" if pixels.ndim == 3 and pixels.shape[0] <= 4 else ""
+            raise ValueError(
+                f"field {field.name!r} takes height x width [x channels], with at most 4 channels, not an array of shape "
+                f"{pixels.shape}{cure}"
             )
         if pixels.dtype == bool:
             if field.role != "mask":
