@@ -10,8 +10,10 @@
 #include <utility>
 
 #include <sluice/error.h>
+#include <sluice/nearest_name.h>
 #include <sluice/parse_pipeline.h>
 
+#include "format/ascii.h"
 #include "reader/transform/all_steps.h"
 #include "reader/transform/steps.h"
 
@@ -210,10 +212,10 @@ Transform Read(std::string_view text, const StepForm& form) {
   return step;
 }
 
-// Calls `take(StepForm, Read<Step>, FormText<Step>)` for each type of step.
+// Calls `take(StepForm, Read<Step>, FormText<Step>, kName)` for each type of step.
 template <class Take, class... Steps>
 void ForEachStep(const Take& take, const std::variant<Steps...>*) {
-  (take(StepForm(StepOf<Steps>::kText), Read<Steps>, FormText<Steps>), ...);
+  (take(StepForm(StepOf<Steps>::kText), Read<Steps>, FormText<Steps>, StepOf<Steps>::kName), ...);
 }
 template <class Take>
 void ForEachStep(const Take& take) {
@@ -226,17 +228,78 @@ std::string_view WithoutBlanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\n\r") + 1 - begin);
 }
 
+// Names of torchvision's and FFCV's, in lower case, that say nothing of the step here, and our name
+// of the step. Null: no step is needed.
+constexpr std::pair<std::string_view, const char*> kForeign[] = {
+    {"centercroprgbimagedecoder", "crc"},
+    {"convertimagedtype", "normalize"},
+    {"cutout", "erase"},
+    {"imagemixup", "mixup"},
+    {"normalizeimage", "normalize"},
+    {"randomrotation", "affine"},
+    {"todtype", "normalize"},
+    {"compose", nullptr},
+    {"identity", nullptr},
+    {"piltotensor", nullptr},
+    {"todevice", nullptr},
+    {"toimage", nullptr},
+    {"topilimage", nullptr},
+    {"topuretensor", nullptr},
+    {"totensor", nullptr},
+    {"totorchimage", nullptr},
+};
+
+// The name in "transforms.Resize(224)", without what distinguishes other programs' names from ours.
+std::string_view BareName(std::string_view text) {
+  text = text.substr(0, text.find_first_of(":@( "));
+  return text.substr(text.rfind('.') + 1);
+}
+std::string_view WithoutRandom(std::string_view name) {
+  for (const std::string_view word : {"Random", "random_"})
+    if (name.starts_with(word)) name.remove_prefix(word.size());
+  constexpr std::string_view kDecoder = "RGBImageDecoder";
+  if (name.ends_with(kDecoder)) name.remove_suffix(kDecoder.size());
+  return name;
+}
+
+[[noreturn]] void RefuseStep(std::string_view text) {
+  const std::string_view bare = BareName(text);
+  std::string wanted(WithoutRandom(bare));
+  for (const auto& [name, step] : kForeign) {
+    if (LowerCase(bare) != name) continue;
+    if (step == nullptr) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "\"" + Quoted(text) +
+                      "\" is not a step, and needs none: batches are arrays; leave it out");
+    }
+    wanted = step;
+  }
+  std::vector<std::string> names, forms, ours;
+  ForEachStep([&](const StepForm& form, auto, auto form_text, const char* name) {
+    for (const std::string_view each : {form.name, WithoutRandom(name)}) {
+      names.emplace_back(each);
+      forms.push_back(form_text());
+    }
+    ours.emplace_back(form.name);
+  });
+  ours.emplace_back("none");
+  const auto found = std::ranges::find(names, NearestName(wanted, names));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      "\"" + Quoted(text) + "\" is not a step" +
+          (found == names.end()
+               ? NamesInstead({}, ours, "the steps are")
+               : "; did you mean " + forms[static_cast<std::size_t>(found - names.begin())] + "?"));
+}
+
 Transform ParseStep(std::string_view text) {
   const std::string_view name = text.substr(0, text.find_first_of(":@"));
   std::optional<Transform> step;
-  std::string names;
-  ForEachStep([&](const StepForm& form, auto read, auto) {
-    names += std::string(form.name) + ", ";
+  ForEachStep([&](const StepForm& form, auto read, auto, auto) {
     if (form.name == name) step = read(text, form);
   });
-  if (step) return *step;
-  throw Error(ErrorCode::kInvalidArgument,
-              "\"" + Quoted(text) + "\" is not a step; the steps are " + names + "and none");
+  if (!step) RefuseStep(text);
+  return *step;
 }
 
 }  // namespace
@@ -277,7 +340,7 @@ std::vector<ScheduledTransform> ParseSchedule(std::string_view text) {
 
 std::vector<std::string> PipelineSteps() {
   std::vector<std::string> forms;
-  ForEachStep([&](const StepForm&, auto, auto form_text) { forms.push_back(form_text()); });
+  ForEachStep([&](const StepForm&, auto, auto form_text, auto) { forms.push_back(form_text()); });
   return forms;
 }
 

@@ -209,12 +209,48 @@ TEST_CASE("an unreadable step is named with the arguments it takes") {
     return "";
   };
   CHECK_THAT(refusal("rrc:224,smear:3,flip"),
-             ContainsSubstring("\"smear:3\"") && ContainsSubstring("the steps are rrc, resize"));
+             ContainsSubstring("\"smear:3\"") && ContainsSubstring("the steps are: rrc, resize"));
   CHECK_THAT(refusal("flip,jitter:1/1/1/1/1"),
              ContainsSubstring("\"jitter:1/1/1/1/1\"") &&
                  ContainsSubstring("takes jitter:brightness[/contrast[/saturation[/hue]]]"));
   CHECK_THAT(refusal("short:3x4"), ContainsSubstring("\"3x4\" instead of a whole number"));
   CHECK_THAT(refusal("posterize:9"), ContainsSubstring("Posterize needs 1 <= bits <= 8"));
+}
+
+TEST_CASE("a step's name in torchvision or FFCV, or a mistyped one, is answered with its form") {
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      ParsePipeline(text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::pair<const char*, const char*> meant[] = {
+      {"RandomResizedCrop", "rrc:size[/scale/scale[/ratio/ratio]]"},
+      {"RandomResizedCrop(224)", "rrc:size"},
+      {"transforms.RandomHorizontalFlip(p=0.5)", "flip[:probability]"},
+      {"T.CenterCrop(224)", "center:size"},
+      {"CenterCropRGBImageDecoder", "crc:size"},
+      {"RandomResizedCropRGBImageDecoder", "rrc:size"},
+      {"Normalize", "normalize"},
+      {"NormalizeImage", "normalize"},
+      {"ToDtype", "normalize"},
+      {"Cutout", "erase"},
+      {"RandomRotation", "affine:degrees"},
+      {"ColorJitter:0.4", "jitter:brightness"},
+      {"Grayscale", "gray"},
+      {"resize 224", "resize:size"},
+      {"resise:224", "resize:size"},
+      {"norm", "normalize"},
+  };
+  for (const auto& [text, form] : meant) {
+    CAPTURE(text);
+    CHECK_THAT(refusal(text),
+               ContainsSubstring("is not a step; did you mean " + std::string(form)));
+  }
+  for (const char* text : {"ToTensor", "ToTensor()", "v2.ToImage()", "ToTorchImage"})
+    CHECK_THAT(refusal(text), ContainsSubstring("needs none: batches are arrays; leave it out"));
 }
 
 TEST_CASE("every step has its own text form, whose name is parsed") {
