@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <regex>
 #include <utility>
 
 #include <sluice/convert_option_list.h>
@@ -19,6 +20,7 @@
 #include "bench/epoch/trace.h"
 #include "bench/machine/machine.h"
 #include "bench/report/result.h"
+#include "format/ascii.h"
 #include "format/remote/object_store.h"
 #include "tools/cli/declared.h"
 #include "tools/cli/option.h"
@@ -417,25 +419,58 @@ Answer PlayEpochs(EpochArguments& arguments, EpochHooks hooks, cli::Progress& pr
   return {TextOf(report), JsonOf(report), bars};
 }
 
-// Returns a loader's error with this command's flags in place of the options' names in C++.
+// A word of an enumeration for its enumerator in C++: "quasi_random" for "Shuffle::kQuasiRandom".
+std::string InWords(const std::string& sentence, const std::vector<std::string>& words) {
+  static const std::regex kEnumerator(R"(\b(\w+::)?k([A-Z]\w*))");
+  std::string text;
+  std::smatch found;
+  for (std::string rest = sentence;; rest = found.suffix().str()) {
+    if (!std::regex_search(rest, found, kEnumerator)) return text + rest;
+    const auto word = std::ranges::find_if(words, [&](std::string letters) {
+      std::erase(letters, '_');
+      return letters == LowerCase(found.str(2));
+    });
+    text += found.prefix().str() + (word == words.end() ? found.str() : *word);
+  }
+}
+
+// Returns a loader's error with this command's flags and words in place of the names in C++.
 Error InFlags(const Error& error, const CLI::App& app) {
   std::string sentence = error.sentence();
-  const LoaderOptions usual;
-  option_list::ForEachOption(usual, [&](const auto& option, const auto&, const std::string& path) {
-    const std::string flag = cli::FlagOf(option.name, option.facts);
+  std::vector<std::string> words;
+  const auto replace = [&](const std::string& path, const std::string& flag) {
     if (app.get_option_no_throw(flag) == nullptr) return;
-    const std::string name = "LoaderOptions::" + path;
-    for (std::size_t at = 0; (at = sentence.find(name, at)) != std::string::npos;) {
-      const char next = at + name.size() < sentence.size() ? sentence[at + name.size()] : ' ';
-      const bool whole = next != '_' && std::isalnum(static_cast<unsigned char>(next)) == 0;
-      if (whole) sentence.replace(at, name.size(), flag);
-      at += whole ? flag.size() : name.size();
-      if (whole && sentence.compare(at, 3, " = ") == 0) sentence.replace(at, 3, " ");
-    }
-  });
-  constexpr std::string_view kGpu = "Device::Cuda()";
-  if (const std::size_t at = sentence.find(kGpu); at != std::string::npos)
-    sentence.replace(at, kGpu.size(), "cuda:N");
+    // After the first of several options, a path with a dot also stands without the struct.
+    const std::string name = std::regex_replace(path, std::regex("[.]"), "[.]");
+    const std::string full = "\\b(LoaderOptions::)" + std::string(name == path ? "" : "?") + name;
+    sentence = std::regex_replace(sentence, std::regex(full + " = "), flag + " ");
+    sentence = std::regex_replace(sentence, std::regex(full + "\\b"), flag);
+  };
+  const LoaderOptions usual;
+  option_list::ForEachOption(usual,
+                             [&]<class V>(const auto& option, const V&, const std::string& path) {
+                               replace(path, cli::FlagOf(option.name, option.facts));
+                               if constexpr (option_list::HasWords<V>)
+                                 for (const auto& word : option_list::WordsOf<V>.words)
+                                   words.emplace_back(word.text);
+                             });
+  for (const auto& [group, flag] :
+       {std::pair("keep", "--cache"), std::pair("stage", "--stage"), std::pair("share", "--share")})
+    replace(group, flag);
+  sentence = InWords(sentence, words);
+  constexpr std::pair<std::string_view, const char*> kOthers[] = {
+      {", or set LoaderOptions::ranks.rank and world_size (1 for a process that trains alone)", ""},
+      {"LoaderOptions::storage = Direct and Locked", "--direct and --cache locked"},
+      {"LoaderOptions::storage = Direct", "--direct"},
+      {"LoaderOptions::storage = Locked", "--cache locked"},
+      {"leave storage as Mapped", "leave these out"},
+      {"ReadLimits::max_pixels", "--max-pixels"},
+      {"--max-pixels (--max-pixels)", "--max-pixels"},
+      {"ReadLimits::max_value_bytes (--max-value-bytes)", "--max-value-bytes"},
+      {"Device::Cuda()", "cuda:N"}};
+  for (const auto& [name, here] : kOthers)
+    if (const std::size_t at = sentence.find(name); at != std::string::npos)
+      sentence.replace(at, name.size(), here);
   if (sentence.find("LoaderOptions::") != std::string::npos)
     sentence += " (an option of the loader in C++ and Python; this command does not have it)";
   return {error.code(), error.file(), error.place(), sentence};

@@ -199,8 +199,10 @@ Rank Rank::FromEnvironment() {
           ErrorCode::kInvalidArgument,
           std::string("the environment says ") + pair.rank + "=" + rank + " and " + pair.size +
               "=" + size +
-              ", but a rank must be less than the world size; correct them, or set "
-              "LoaderOptions::ranks.rank and world_size (1 for a process that trains alone)");
+              (number && all ? ", but a rank must be less than the world size"
+                             : ", but both must be whole numbers") +
+              "; correct or unset them, or set LoaderOptions::ranks.rank and world_size (1 for a "
+              "process that trains alone)");
     }
     return {*number, *all, pair.both};
   }

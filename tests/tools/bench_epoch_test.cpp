@@ -452,6 +452,28 @@ TEST_CASE("sluice-bench epoch names its own flags where the loader refuses an op
   CHECK(JsonOf(played)["channels"] == 1);
 }
 
+TEST_CASE("sluice-bench epoch has its own words for the loader's enumerators and ways of reading") {
+  const Animals animals;
+  const TemporaryFolder folder;
+  const std::string other = (folder / "other").string();
+  REQUIRE(Sluice({"subset", animals.data(), other, "--count", "10"}).exit_code == 0);
+  const Outcome drawn =
+      animals.Epoch({"--with", other, "--weights", "1,1", "--shuffle", "sequential"});
+  CHECK(drawn.exit_code == 2);
+  CHECK_THAT(drawn.err, ContainsSubstring("set --shuffle to quasi_random or random"));
+  const Outcome direct = animals.Epoch({"--direct", "--shuffle", "random"});
+  CHECK(direct.exit_code == 2);
+  CHECK_THAT(direct.err, ContainsSubstring("--direct would read a whole block for each sample of "
+                                           "random; use quasi_random, or leave these out"));
+  const Outcome ranks = Run(SLUICE_BENCH_COMMAND, {"epoch", animals.data()},
+                            {.environment = {"RANK=one", "WORLD_SIZE=2"}});
+  CHECK(ranks.exit_code == 2);
+  CHECK_THAT(ranks.err,
+             ContainsSubstring("but both must be whole numbers; correct or unset them\n"));
+  const Outcome large = animals.Epoch({"--max-pixels", "10"});
+  CHECK_THAT(large.err, ContainsSubstring("with a larger --max-pixels\n"));
+}
+
 TEST_CASE("sluice-bench epoch plays several datasets as one, and images of their own sizes") {
   const Animals animals;
   const TemporaryFolder folder;
