@@ -9,6 +9,7 @@
 
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
+#include <sluice/nearest_name.h>
 
 #include "format/disk/checksum.h"
 #include "format/random.h"
@@ -71,7 +72,8 @@ class Candidates {
     wanted_.resize(names.size(), selection.classes.empty());
     for (const std::string& name : selection.classes) {
       const auto found = std::find(names.begin(), names.end(), name);
-      if (found == names.end()) Refuse("has no class \"" + name + "\"");
+      if (found == names.end())
+        Refuse("has no class \"" + name + "\"" + NamesInstead(name, names, "its classes are"));
       wanted_[static_cast<std::size_t>(found - names.begin())] = true;
     }
   }
@@ -125,8 +127,15 @@ class Candidates {
   std::vector<bool> wanted_;           // for each class
 };
 
+void WarnIfFewer(std::uint64_t samples, std::uint64_t wanted, std::vector<std::string>& warnings) {
+  if (samples >= wanted) return;
+  warnings.push_back("only " + std::to_string(samples) + " samples are there to choose from, not " +
+                     std::to_string(wanted) + "; all of them were taken");
+}
+
 // The samples of the wanted classes; at most `per_class` of each class, at random.
-std::vector<std::uint64_t> SelectByClass(const Candidates& candidates, const Selection& selection) {
+std::vector<std::uint64_t> SelectByClass(const Candidates& candidates, const Selection& selection,
+                                         std::vector<std::string>& warnings) {
   std::vector<std::uint64_t> samples;
   if (!selection.per_class && !selection.count) {
     candidates.ForEachOfClasses(
@@ -137,6 +146,14 @@ std::vector<std::uint64_t> SelectByClass(const Candidates& candidates, const Sel
   std::vector<std::uint64_t> sizes(selection.per_class ? candidates.classes() : 1);
   const auto group = [&sizes](std::size_t number) { return sizes.size() == 1 ? 0 : number; };
   candidates.ForEachOfClasses([&](std::uint64_t, std::size_t number) { ++sizes[group(number)]; });
+  if (selection.per_class) {
+    const auto few = std::ranges::count_if(
+        sizes, [&](std::uint64_t size) { return size > 0 && size < *selection.per_class; });
+    if (few > 0)
+      warnings.push_back(std::to_string(few) + (few == 1 ? " class has" : " classes have") +
+                         " fewer than " + std::to_string(*selection.per_class) +
+                         " samples; all of these were taken");
+  }
   std::vector<std::vector<std::uint64_t>> drawn;
   for (std::size_t g = 0; g < sizes.size(); ++g) {
     drawn.push_back(selection.per_class
@@ -155,16 +172,20 @@ std::vector<std::uint64_t> SelectByClass(const Candidates& candidates, const Sel
   return samples;
 }
 
-std::vector<std::uint64_t> Select(const StoredDataset& dataset, const Selection& selection) {
+// Fewer samples than requested are taken with a warning.
+std::vector<std::uint64_t> Select(const StoredDataset& dataset, const Selection& selection,
+                                  std::vector<std::string>& warnings) {
   const Candidates candidates(dataset, selection);
   if (!candidates.by_class()) {
     const std::uint64_t count = selection.count.value_or(candidates.size());
+    WarnIfFewer(candidates.size(), count, warnings);
     std::vector<std::uint64_t> drawn = DrawOf(candidates.size(), count, selection.seed, 0);
     for (std::uint64_t& place : drawn)
       place = candidates[place];
     return drawn;
   }
-  std::vector<std::uint64_t> samples = SelectByClass(candidates, selection);
+  std::vector<std::uint64_t> samples = SelectByClass(candidates, selection, warnings);
+  if (selection.count) WarnIfFewer(samples.size(), *selection.count, warnings);
   if (!selection.per_class || !selection.count) return samples;
   std::vector<std::uint64_t> drawn = DrawOf(samples.size(), *selection.count, selection.seed, 0);
   for (std::uint64_t& place : drawn)
@@ -178,7 +199,8 @@ EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::files
                           const Selection& selection, const EditHooks& hooks) {
   const StoredDataset stored(dataset, hooks.stop);
   RequireShards(stored, hooks.stop);
-  const std::vector<std::uint64_t> samples = Select(stored, selection);
+  std::vector<std::string> warnings;
+  const std::vector<std::uint64_t> samples = Select(stored, selection, warnings);
   DatasetBuild build(out, stored.manifest.name, stored.manifest.schema, samples.size(), hooks);
   build.Keep(stored.manifest);
   const Id128 chosen = Hash128({std::as_bytes(std::span(stored.id.bytes)),
@@ -188,7 +210,10 @@ EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::files
       [&](const ShardFile& shard, std::uint64_t index, KeyChunk& keys, std::uint64_t) {
         build.Fill(chosen, shard.block_samples(), CopySample(shard, index, keys));
       });
-  return build.Finish(MadeByEdit("subset", {stored.id}, OptionsOfMade(stored.manifest.made)));
+  EditSummary summary =
+      build.Finish(MadeByEdit("subset", {stored.id}, OptionsOfMade(stored.manifest.made)));
+  summary.warnings.insert(summary.warnings.begin(), warnings.begin(), warnings.end());
+  return summary;
 }
 
 }  // namespace sluice
