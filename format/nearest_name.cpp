@@ -64,7 +64,7 @@ std::string NearestName(std::string_view given, const std::vector<std::string>& 
 
 std::string NamesInstead(std::string_view given, const std::vector<std::string>& names,
                          std::string_view listed) {
-  constexpr std::size_t kMaxListed = 20;
+  constexpr std::size_t kMaxListed = 30;
   if (const std::string nearest = NearestName(given, names); !nearest.empty())
     return "; did you mean \"" + nearest + "\"?";
   if (names.empty()) return {};

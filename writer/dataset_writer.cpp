@@ -9,6 +9,7 @@
 
 #include <sluice/dataset_writer.h>
 #include <sluice/error.h>
+#include <sluice/nearest_name.h>
 
 #include "format/disk/block.h"
 #include "format/disk/file.h"
@@ -131,7 +132,11 @@ void CheckPixels(std::string_view name, std::uint32_t width, std::uint32_t heigh
 FieldValue& SampleBuilder::State::Value(std::string_view name, FieldKind kind) {
   const std::size_t index = schema->Find(name);
   if (index == Schema::kNone) {
-    throw Error(ErrorCode::kInvalidArgument, "the schema has no " + Quoted(name));
+    std::vector<std::string> names;
+    for (const Field& field : schema->fields)
+      names.push_back(field.name);
+    throw Error(ErrorCode::kInvalidArgument,
+                "the schema has no " + Quoted(name) + NamesInstead(name, names, "it has"));
   }
   if (schema->fields[index].kind != kind) {
     throw Error(ErrorCode::kInvalidArgument, Quoted(name) + " has the kind " +

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include <sluice/error.h>
+#include <sluice/nearest_name.h>
 
 #include "format/disk/bytes.h"
 #include "format/disk/limits.h"
@@ -586,9 +587,18 @@ void RefuseKind(const SlotLayout& layout, std::string_view name, const char* kin
   }
   if (FindIn(layout.images, name) != Schema::kNone)
     RefuseField(name, no_such + "it is an image; use image(\"" + std::string(name) + "\")");
+  std::vector<std::string> names;
+  const auto add = [&names](const auto& fields) {
+    for (const auto& field : fields)
+      names.push_back(field.name);
+  };
+  add(layout.images);
+  add(layout.arrays);
+  add(layout.variables);
   RefuseField(name, no_such +
                         "the dataset has no such field, or LoaderOptions::output.fields leaves it "
-                        "out");
+                        "out" +
+                        NamesInstead(name, names, "the batch has"));
 }
 
 }  // namespace sluice

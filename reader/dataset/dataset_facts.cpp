@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sluice/error.h>
+#include <sluice/nearest_name.h>
 
 #include "format/disk/file.h"
 #include "format/disk/limits.h"
@@ -182,12 +183,11 @@ const DatasetFacts* DatasetFacts::LacksField(std::size_t field) const noexcept {
 std::size_t DatasetFacts::FieldIndex(std::string_view name) const {
   const std::size_t field = manifest.schema.Find(name);
   if (field != Schema::kNone) return field;
-  std::string known;
-  for (const Field& other : manifest.schema.fields) {
-    known += (known.empty() ? "" : ", ") + other.name;
-  }
+  std::vector<std::string> names;
+  for (const Field& other : manifest.schema.fields)
+    names.push_back(other.name);
   throw Error(ErrorCode::kInvalidArgument, folder.string(),
-              "has no field \"" + std::string(name) + "\"; it has: " + known);
+              "has no field \"" + std::string(name) + "\"" + NamesInstead(name, names, "it has"));
 }
 
 std::size_t DatasetFacts::ImageField(std::string_view name) const {

@@ -73,7 +73,7 @@ def test_rows_of_one_value_go_to_one_part(folder, tmp_path):
         sluice.convert(source, tmp_path / part)
         seen.append({int(sample.key[-5]) % 3 for sample in sluice.Dataset(tmp_path / part)})
     assert seen[0] | seen[1] == {0, 1, 2} and not seen[0] & seen[1]
-    with pytest.raises(sluice.Error, match="has no column \"whom\"; it has: file, who"):
+    with pytest.raises(sluice.Error, match=r"has no column \"whom\"; did you mean \"who\"\?"):
         source.split.by = "whom"
         sluice.convert(source, tmp_path / "x")
 

@@ -117,12 +117,18 @@ TEST_CASE("Only the chosen fields are in the batch, and the others may even be d
       REQUIRE(batch.Text("caption", row) == (i % 3 != 0 ? CaptionOf(i) : ""));
     }
     CHECK_THAT(ErrorText([&] { batch.Bytes("blob"); }, ErrorCode::kInvalidArgument),
-               ContainsSubstring("LoaderOptions::output.fields"));
+               ContainsSubstring("LoaderOptions::output.fields") &&
+                   ContainsSubstring("; the batch has: label, caption"));
+    CHECK_THAT(ErrorText([&] { batch.Text("capton", 0); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring("; did you mean \"caption\"?"));
     CHECK_THROWS_AS(batch.Field<float>("pose"), Error);
     CHECK_THROWS_AS(batch.image("mask"), Error);
     CHECK_THROWS_AS(batch.Has("mask", 0), Error);
   }
   REQUIRE(loader.Faults().empty());
+  options.output.fields = {"captions"};
+  CHECK_THAT(ErrorText([&] { Loader(Dataset::Open(path), options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("has no field \"captions\"; did you mean \"caption\"?"));
   options.output.fields = {};
   options.output.mask_fill = {{"mask", 0}};
   Loader all(Dataset::Open(path), options);

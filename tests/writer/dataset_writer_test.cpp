@@ -522,7 +522,9 @@ TEST_CASE("values that do not fit the schema are refused, and the writer continu
   const std::vector<float> three = {1, 2, 3};
   const std::vector<std::int16_t> five = {1, 2, 3, 4, 5};
   const auto refused = [](auto&& call) { CHECK(CodeOf(call) == ErrorCode::kInvalidArgument); };
-  refused([&] { sample.Set<std::int32_t>("lable", 0); });          // no such field
+  refused([&] { sample.Set<std::int32_t>("lable", 0); });  // no such field
+  CHECK_THAT(ErrorOf([&] { sample.Set<std::int32_t>("lable", 0); })->sentence(),
+             ContainsSubstring("did you mean \"label\"?"));
   refused([&] { sample.Set<std::int64_t>("label", 0); });          // another type
   refused([&] { sample.SetText("label", "x"); });                  // another kind
   refused([&] { sample.SetArray<float>("pose", three); });         // another shape

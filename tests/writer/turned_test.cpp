@@ -211,7 +211,7 @@ TEST_CASE(
       "4 images are turned or mirrored by their orientation (Exif) and have boxes, masks or key "
       "points, such as a.jpg, b.jpg, c.jpg: these are taken as drawn on the upright image. If they "
       "were drawn on the image as its file stores it, convert with --as-stored "
-      "(ConvertSource::upright = false); --upright (true) "
+      "(upright = false); --upright (true) "
       "confirms this and ends the warning";
   for (int run = 0; run < 2; ++run) {  // the second run finds the shards of the first
     const ConvertSummary summary = sluice::Convert(source, data, options);

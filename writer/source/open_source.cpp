@@ -15,6 +15,7 @@
 #include <set>
 
 #include <sluice/error.h>
+#include <sluice/nearest_name.h>
 #include <sluice/shown_path.h>
 
 #include "format/disk/file.h"
@@ -228,7 +229,8 @@ void NumberClasses(const ConvertSource& source, const Layout& layout, SourceList
                   "the sub-folder is not one of the " + std::to_string(wanted.size()) +
                       (source.label.classes_of.empty()
                            ? " given classes"
-                           : " classes of " + ShownPath(source.label.classes_of.native())));
+                           : " classes of " + ShownPath(source.label.classes_of.native())) +
+                      NamesInstead(name, source.label.classes, "these are"));
     }
     added.push_back(*names.Add(folder));
   }
@@ -359,6 +361,13 @@ SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree,
 }  // namespace
 
 SourceList ScanFolder(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(source.root, ignored)) {
+    throw Error(ErrorCode::kInvalidArgument, source.root.string(),
+                "is a file, not a folder of images; give files that hold images (tar, Parquet, "
+                ".beton and others) to ConvertSource::Archives(), and a table to "
+                "ConvertSource::Table()");
+  }
   SourceList list;
   list.SetRoot(source.root, hooks.stop);
   FolderTree tree = list.store != nullptr

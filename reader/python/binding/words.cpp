@@ -52,6 +52,8 @@ Rules MakeRules() {
       });
   add(R"(OnDevice::(\w+) = (sluice\.\w+\.\w+))", "sluice.OnDevice($1=$2)");
   add(R"(\bring\.(prefetch|hold|pinned)\b)", "ring=sluice.RingOptions($1=...)");
+  add(R"(ConvertSource::Archives\(\))", "ConvertSource.archives()");
+  add(R"(ConvertSource::Table\(\))", "ConvertSource.table()");
   add(R"(LoaderOptions::(\w+))", "$1");
   add(R"(ConvertOptions::\w+\.(\w+))", "$1");
   add(R"((DecodedPictures|Stage|SharedRows|OneHot|Normalize|RandomCrop|View|OnDevice)::(\w+))",
@@ -74,7 +76,7 @@ Rules MakeRules() {
   add(R"(set it to kStorage)", "set it to sluice.ImagesIn.STORAGE");
   add(R"(to kQuasiRandom or kRandom)", "to sluice.Shuffle.QUASI_RANDOM or sluice.Shuffle.RANDOM");
   // Options of the command that ConvertSource has as attributes.
-  add(R"(--as-stored \(ConvertSource::upright = false\))", "--as-stored");
+  add(R"(--as-stored \(upright = false\))", "--as-stored");
   add(R"(--upright \(true\))", "--upright");
   add(R"(--classes-of\b)", "ConvertSource.label.classes_of");
   add(R"(--(classes|numbers)\b)", "ConvertSource.label.$1");

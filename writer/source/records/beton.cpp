@@ -335,9 +335,9 @@ class BetonRows final : public ImageRows {
     }
     if (image_field_ != nullptr) return;
     Fail(ErrorCode::kInvalidArgument,
-         (wanted.empty() ? "has no field of images"
-                         : "has no field \"" + ToUtf8(wanted) + "\" of images") +
-             "; it has: " + ListedHeadings(headings_));
+         wanted.empty() ? "has no field of images; it has: " + ListedHeadings(headings_)
+                        : "has no field \"" + ToUtf8(wanted) + "\" of images" +
+                              HeadingsInstead(wanted, headings_));
   }
 
   // The position of a payload. Throws Error(kCorrupt) if it lies outside the payloads.

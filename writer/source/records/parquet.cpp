@@ -235,10 +235,14 @@ class ParquetRows final : public ImageRows {
   }
 
   void FindImage() {
+    std::vector<std::string> names;
+    for (const ParquetLeaf& leaf : file_.leaves)
+      names.push_back(leaf.name);
     if (!source_.rows.path_column.empty()) {
       if (TakeImage(source_.rows.path_column)) return;
       throw Error(ErrorCode::kInvalidArgument, file_.path.string(),
-                  "has no column \"" + ToUtf8(source_.rows.path_column) + "\" of images");
+                  "has no column \"" + ToUtf8(source_.rows.path_column) + "\" of images" +
+                      HeadingsInstead(source_.rows.path_column, names));
     }
     std::vector<std::string> described;  // columns that the metadata describes as images
     if (features_.is_object()) {
@@ -265,9 +269,6 @@ class ParquetRows final : public ImageRows {
       }
       return;
     }
-    std::vector<std::string> names;
-    for (const ParquetLeaf& leaf : file_.leaves)
-      names.push_back(leaf.name);
     throw Error(ErrorCode::kInvalidArgument, file_.path.string(),
                 images.empty() ? "has no column that Sluice recognises as images; name the column "
                                  "that holds them by --path-column; the file has: " +

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include <sluice/error.h>
+#include <sluice/nearest_name.h>
 
 #include "format/ascii.h"
 #include "format/disk/checksum.h"
@@ -28,6 +30,12 @@ std::string ListedHeadings(const std::vector<std::string>& headings) {
     text += (text.empty() ? "" : ", ") + ToUtf8(headings[i]);
   if (headings.size() <= kMaxNamed) return text;
   return text + " and " + std::to_string(headings.size() - kMaxNamed) + " more";
+}
+
+std::string HeadingsInstead(const std::string& heading, const std::vector<std::string>& headings) {
+  std::vector<std::string> names;
+  std::ranges::transform(headings, std::back_inserter(names), ToUtf8);
+  return NamesInstead(ToUtf8(heading), names, "it has");
 }
 
 bool HasHeading(const std::vector<std::string>& headings, const std::string& heading) {
@@ -152,7 +160,7 @@ void RowFields::Refuse(const std::string& sentence) const {
 void RowFields::Require(const std::string& heading,
                         const std::vector<std::string>& headings) const {
   if (HasHeading(headings, heading)) return;
-  Refuse("has no column \"" + ToUtf8(heading) + "\"; it has: " + ListedHeadings(headings));
+  Refuse("has no column \"" + ToUtf8(heading) + "\"" + HeadingsInstead(heading, headings));
 }
 
 void RowFields::Add(const Column& column, const std::vector<std::string>& headings,

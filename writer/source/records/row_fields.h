@@ -55,6 +55,8 @@ struct StoredForm {
 
 // "a, b, c and 3 more"
 std::string ListedHeadings(const std::vector<std::string>& headings);
+// Of a column that does not exist: "; did you mean "label"?", or "; it has: a, b, c".
+std::string HeadingsInstead(const std::string& heading, const std::vector<std::string>& headings);
 bool HasHeading(const std::vector<std::string>& headings, const std::string& heading);
 
 // `joined`: the four numbers of a box are in four columns.

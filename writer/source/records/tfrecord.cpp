@@ -331,8 +331,8 @@ class TfRows final : public ImageRows {
                     ? "has no feature whose values begin like an image; name the feature that "
                       "holds the images by --path-column; the file has: " +
                           ListedHeadings(headings_)
-                    : "has no feature \"" + ToUtf8(image_feature_) +
-                          "\"; it has: " + ListedHeadings(headings_));
+                    : "has no feature \"" + ToUtf8(image_feature_) + "\"" +
+                          HeadingsInstead(image_feature_, headings_));
   }
 
   FileHandle file_;
