@@ -27,7 +27,8 @@
 //   tools/docs/options.py
 //   tests/python/test_options.py
 //   not bench/                            calls it
-//   not reader/loader/memory_bound.cpp    advises it, as do the next three
+//   not reader/loader/memory_bound.cpp    advises it, as do the next four
+//   not writer/source/list/look.cpp       likewise
 //   not samples/guides/trouble.md         likewise
 //   not tests/bench/advise_test.cpp       likewise
 //   not tests/tools/bench_advise_test.cpp  likewise

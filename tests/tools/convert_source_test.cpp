@@ -106,6 +106,41 @@ TEST_CASE("a table's paths are relative to SOURCE") {
              ContainsSubstring("t.jsonl, line 2: its image cannot be opened"));
 }
 
+TEST_CASE("if no image of a table exists, the error says where it looked and what is there") {
+  const ClassFolders folders;
+  const std::string table = (folders.folder / "t.csv").string();
+  const auto refusal = [&](const std::string& path, const std::string& source) {
+    WriteBytes(table, "path\n" + path + "\n");
+    const Outcome outcome = Sluice({"convert", "--table", table, source, folders.data});
+    CHECK(outcome.exit_code == 1);
+    return outcome.err;
+  };
+  const std::string source = folders.source;
+  CHECK_THAT(refusal("dog/9.jpg", source),
+             ContainsSubstring("paths are relative to the folder " + source +
+                               ", which holds 9 files, such as cat/0.jpg\n"));
+  CHECK_THAT(refusal("0.jpg", source),
+             ContainsSubstring("give the folder " + source + "/cat, which holds 0.jpg\n"));
+  CHECK_THAT(refusal("cat/0", (folders.folder / "").string()),
+             ContainsSubstring("give the folder " + source + ", which holds cat/0.jpg\n"));
+  CHECK_THAT(refusal("0.jpg", source + "/emu"), ContainsSubstring("/emu, which does not exist\n"));
+}
+
+TEST_CASE("a source without images is refused with what it is instead") {
+  const ClassFolders folders;
+  const std::string other = (folders.folder / "other").string();
+  std::filesystem::create_directory(other);
+  CHECK_THAT(Sluice({"convert", other, folders.data}).err, ContainsSubstring("it holds no file\n"));
+  REQUIRE(Sluice({"convert", folders.source, folders.data}).exit_code == 0);
+  for (const Words& command :
+       {Words{"convert", folders.data, other + "2"}, Words{"append", folders.data, folders.data}}) {
+    const Outcome outcome = Sluice(command);
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err,
+               ContainsSubstring("is a dataset, not images; `sluice merge` joins datasets"));
+  }
+}
+
 TEST_CASE("a damaged table ends with 1 and names its line, a missing column ends with 2") {
   const ClassFolders folders;
   const std::string table = folders.source + "/t.csv";
@@ -183,7 +218,8 @@ TEST_CASE("option --classes numbers the classes") {
       Sluice({"convert", folders.source, (folders.folder / "x").string(), "--classes", names});
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err,
-             ContainsSubstring("/cat: the sub-folder is not one of the 2 given classes"));
+             ContainsSubstring(
+                 "/cat: the sub-folder is not one of the 2 given classes; these are: owl, dog\n"));
 }
 
 TEST_CASE("option --classes-of numbers the classes like an existing dataset") {

@@ -387,10 +387,32 @@ TEST_CASE("a table without the requested columns is refused, naming those it has
   CHECK_THAT(refusal("x,y\na.jpg,1\n", {}), ContainsSubstring("x, y"));
   CHECK_THAT(refusal("path,y\na.jpg,1\n", {{"z", ColumnType::kText}}),
              ContainsSubstring("no column \"z\"; it has: path, y"));
+  CHECK_THAT(refusal("path,weight\na.jpg,1\n", {{"Weigth", ColumnType::kFloat}}),
+             ContainsSubstring("no column \"Weigth\"; did you mean \"weight\"?"));
   CHECK_THAT(refusal("path,y\na.jpg,1\n", {{"y", ColumnType::kBoxClasses}}),
              ContainsSubstring("needs a column of type boxes"));
   CHECK_THAT(refusal("path,y\na.jpg,1\n", {{"y", ColumnType::kText}, {"y", ColumnType::kJson}}),
              ContainsSubstring("y"));
+}
+
+TEST_CASE("images next to those of a table that have no row are listed as passed over") {
+  const TableFolder folders;
+  WriteSource(folders.folder / "images/m.png",
+              MakePng(60, 40, std::vector<std::uint8_t>(2400), {.color_type = 0}));
+  const auto passed = [&](const std::string& text, const std::vector<Column>& columns) {
+    std::vector<std::string> paths;
+    for (const LeftOut& one : folders.Convert(folders.Table("t.csv", text, columns)).passed_over) {
+      CHECK(one.reason == "an image without a row in the table");
+      paths.push_back(one.path);
+    }
+    std::filesystem::remove_all(folders.folder / "data");
+    return paths;
+  };
+  using Strings = std::vector<std::string>;
+  CHECK(passed("path\na.jpg\n", {}) == Strings{"b.jpg", "m.png"});
+  CHECK(passed("path\na.jpg\ndeep/c.jpg\nB.jpg\n", {}) == Strings{"m.png"});
+  CHECK(passed("path,mask\na.jpg,m.png\nb.jpg,m.png\n", {{"mask", ColumnType::kMask}}).empty());
+  CHECK(passed("path\ndeep/c.jpg\n", {}).empty());
 }
 
 TEST_CASE("paths are relative to the root if one is given") {

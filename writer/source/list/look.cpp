@@ -14,6 +14,7 @@
 #include "format/disk/system_error.h"
 #include "format/parallel.h"
 #include "writer/source/images/image_kinds.h"
+#include "writer/source/list/folder_walk.h"
 #include "writer/source/list/store_files.h"
 #include "writer/text.h"
 
@@ -96,6 +97,37 @@ bool HoldsImages(const LeftOut& file) {
   });
 }
 
+// Of a list or table whose first file does not exist: where it was looked for, what is there, and
+// the folder that was probably meant.
+std::string LookedForIn(const SourceList& list) {
+  constexpr std::uint64_t kMaxFiles = 10'000;
+  std::error_code ignored;
+  if (list.store != nullptr || !list.archives.empty() || list.broken.empty()) return {};
+  const std::filesystem::path root = list.root.empty() ? "." : list.root;
+  const std::filesystem::path missing = list.broken[0].path;
+  if (std::filesystem::exists(root / missing, ignored)) return {};
+  std::string text = "; paths are relative to the folder " + ToUtf8(root.native());
+  if (!std::filesystem::exists(root, ignored)) return text + ", which does not exist";
+  FolderTree tree;
+  try {
+    tree = WalkFolder(root, {.max_files = kMaxFiles}, {});
+  } catch (const Error&) {
+    return text;  // it cannot be listed
+  }
+  if (tree.files.empty()) return text + ", which holds no file";
+  text += ", which holds " + std::string(tree.cut ? "more than " : "") +
+          std::to_string(tree.files.size()) + " files, such as " + ToUtf8(tree.files[0].key);
+  for (const WalkedFile& file : tree.files) {
+    const std::string stem = std::filesystem::path(file.key).replace_extension().native();
+    for (const std::string_view path : {std::string_view(file.key), std::string_view(stem)})
+      if (path.ends_with("/" + missing.native()))
+        return text + "; give the folder " +
+               ToUtf8((root / path.substr(0, path.size() - missing.native().size() - 1)).native()) +
+               ", which holds " + ToUtf8(file.key.substr(path.size() - missing.native().size()));
+  }
+  return text;
+}
+
 }  // namespace
 
 void RequireImages(const std::filesystem::path& place, const SourceList& list) {
@@ -103,13 +135,23 @@ void RequireImages(const std::filesystem::path& place, const SourceList& list) {
   const auto counted = [](std::size_t count, const char* one, const char* several) {
     return count == 1 ? "1 " + std::string(one) : std::to_string(count) + ' ' + several;
   };
+  std::error_code ignored;
+  const bool dataset = std::ranges::any_of(list.passed_over, [](const LeftOut& file) {
+    return file.path.ends_with(".sluice") && file.path.find('/') == std::string::npos;
+  });
   std::string sentence = "has no image that can be converted (" + ConvertedKinds() + ")";
   if (!list.broken.empty()) {
     sentence =
         "gives no sample: " +
         counted(list.broken.size(), "source was left out: ", "sources were left out, such as ") +
-        ToUtf8(list.broken[0].path) + " (" + list.broken[0].reason + ")";
-  } else if (!list.passed_over.empty()) {
+        ToUtf8(list.broken[0].path) + " (" + list.broken[0].reason + ")" + LookedForIn(list);
+  } else if (dataset) {
+    sentence =
+        "is a dataset, not images; `sluice merge` joins datasets, `sluice transcode` stores the "
+        "images of one differently, and `sluice copy` copies it";
+  } else if (list.passed_over.empty()) {
+    if (std::filesystem::is_directory(place, ignored)) sentence += "; it holds no file";
+  } else {
     const auto holder = std::find_if(list.passed_over.begin(), list.passed_over.end(), HoldsImages);
     const LeftOut& one = holder == list.passed_over.end() ? list.passed_over[0] : *holder;
     sentence += "; " +

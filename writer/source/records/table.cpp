@@ -16,6 +16,7 @@
 #include <sluice/error.h>
 
 #include "format/ascii.h"
+#include "format/disk/checksum.h"
 #include "format/disk/file.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
@@ -265,8 +266,8 @@ namespace {
 std::string PathColumn(const ConvertSource& source, const std::vector<std::string>& headings) {
   if (!source.rows.path_column.empty()) {
     if (HasHeading(headings, source.rows.path_column)) return source.rows.path_column;
-    Refuse(source, "has no column \"" + ToUtf8(source.rows.path_column) +
-                       "\"; it has: " + ListedHeadings(headings));
+    Refuse(source, "has no column \"" + ToUtf8(source.rows.path_column) + "\"" +
+                       HeadingsInstead(source.rows.path_column, headings));
   }
   for (const char* usual : {"path", "file", "filename", "file_name", "image", "key"}) {
     if (HasHeading(headings, usual)) return usual;
@@ -301,6 +302,18 @@ std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string
   }
   return columns;
 }
+
+// The files that a table names. Keys take too much memory, so their hashes stand for them.
+struct NamedFiles {
+  void Add(const std::string& key) {
+    hashes.insert(Hash64(AsBytes(key)));
+    folders.insert(key.substr(0, key.rfind('/') + 1));
+  }
+  bool Has(const std::string& key) const { return hashes.contains(Hash64(AsBytes(key))); }
+
+  std::unordered_set<std::uint64_t> hashes;
+  std::set<std::string> folders;  // "" or with a slash at the end
+};
 
 class TableScan {
  public:
@@ -469,21 +482,39 @@ class TableScan {
     });
     LinksOut links(list_.root, source_.follow_links);
     std::vector<std::string> mask_paths(masks.size());  // of a row; empty if it has no such mask
+    NamedFiles named;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       const std::string& key = sources_[i].key;
       const auto row_masks = std::span(mask_looks).subspan(i * masks.size(), masks.size());
       if (list_.store == nullptr) names.Resolve(sources_[i].key, looks[i]);
+      named.Add(key);
       bool left = links.Take(key, key, list_.passed_over);
       for (std::size_t m = 0; m < masks.size() && !left; ++m) {
         mask_paths[m] = mask_path(i, m);
         if (mask_paths[m].empty()) continue;
         if (list_.store == nullptr) names.Resolve(mask_paths[m], row_masks[m]);
+        named.Add(mask_paths[m]);
         left = links.Take(mask_paths[m], key, list_.passed_over);
       }
       if (!left) TakeRow(i, looks[i], masks, mask_paths, row_masks);
     }
     if (!names.Report().empty()) list_.warnings.push_back(names.Report());
     links.Warn(list_.warnings);
+    if (list_.store == nullptr) AddWithoutRow(named);
+  }
+
+  // Lists the images that lie next to those of the table and have no row.
+  void AddWithoutRow(const NamedFiles& named) {
+    for (const std::string& folder : named.folders) {
+      std::error_code ignored;
+      if (!std::filesystem::is_directory(list_.root / folder, ignored)) continue;
+      for (const WalkedFile& file :
+           WalkFolder(list_.root / folder, {.enter = false}, hooks_.stop).files) {
+        const std::string key = folder + file.key;
+        if (IsImageEnding(std::string_view(key).substr(key.rfind('.') + 1)) && !named.Has(key))
+          list_.passed_over.push_back({key, "an image without a row in the table"});
+      }
+    }
   }
 
   void TakeRow(std::size_t i, const Look& look, const std::vector<std::size_t>& masks,
