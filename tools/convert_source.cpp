@@ -3,7 +3,6 @@
 #include "tools/convert_source.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <optional>
 
@@ -12,6 +11,7 @@
 #include <sluice/shown_path.h>
 
 #include "tools/cli/declared.h"
+#include "tools/cli/output.h"
 #include "tools/cli/terminal.h"
 
 namespace sluice {
@@ -30,8 +30,7 @@ std::string ReadAll(const std::string& file, const std::stop_token& stop) {
     if (std::filesystem::is_directory(file, ignored)) {
       throw Error(ErrorCode::kInvalidArgument, file, "is a folder; give a file with a list");
     }
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream) throw Error(ErrorCode::kNotFound, file, "cannot be opened");
+    std::ifstream stream = cli::OpenToRead(file);
     text.assign(std::istreambuf_iterator<char>(stream), {});
     if (stream.bad()) throw Error(ErrorCode::kIo, file, "cannot be read");
   }

@@ -1,5 +1,4 @@
 // `sluice subset`: makes a dataset of chosen samples of another one.
-#include <fstream>
 #include <memory>
 
 #include <sluice/error.h>
@@ -43,8 +42,7 @@ constexpr auto kSelectionOptions = option_list::Options<Selection>(
 
 // Reads indices of samples, one a line.
 std::vector<std::uint64_t> ReadNumbers(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw Error(ErrorCode::kNotFound, file, "cannot be opened");
+  std::ifstream stream = cli::OpenToRead(file);
   std::vector<std::uint64_t> numbers;
   std::string line;
   for (std::size_t number = 1; std::getline(stream, line); ++number) {

@@ -194,7 +194,7 @@ Dataset PlayInPlace(const EpochOptions& options, const std::stop_token& stop) {
     // The place may have been meant as a dataset: say that it is not one.
     if (error.file() != options.dataset.native()) throw;
     throw Error(error.code(), error.file(),
-                "there is no dataset here, and as a source it " + error.sentence());
+                "is not a dataset, and cannot be played as a source: " + error.sentence());
   }
   return Dataset::Open(std::move(samples), options.limits);
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
@@ -77,8 +76,7 @@ void WriteResult(const std::filesystem::path& path, const nlohmann::ordered_json
 }
 
 nlohmann::ordered_json ReadResult(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::kNotFound, path.string(), "cannot be opened");
+  std::ifstream file = cli::OpenToRead(path);
   auto result = nlohmann::ordered_json::parse(file, nullptr, false);
   if (!result.is_object() || !result.contains("schema") || result["schema"] != kSchema) {
     throw Error(ErrorCode::kCorrupt, path.string(),

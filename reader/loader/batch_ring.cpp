@@ -302,8 +302,10 @@ std::shared_ptr<const Slot> BatchRing::Deliver(const std::shared_ptr<Handle>& ha
     Fail(slot, Error(ErrorCode::kIo, setup_.dataset.path().string(),
                      "epoch " + std::to_string(slot.epoch),
                      "no sample of the epoch could be read, so LoaderOptions::integrity.on_fault = "
-                     "kSkip left all of them out; see Loader::Faults()" +
-                         std::string(played ? "" : ", and run `sluice verify`")));
+                     "kSkip left all of them out; see Loader::Faults(), " +
+                         std::string(setup_.recipe.dataset.facts->supply == nullptr
+                                         ? "and run `sluice verify`"
+                                         : "and whether the source's files are still there")));
   }
   cursor_.HandOver();
   ++held_;

@@ -38,6 +38,8 @@ TEST_CASE("sluice-bench gate ends with 1 if the new result is worse, otherwise w
   CHECK(failed.exit_code == 1);
   CHECK_THAT(failed.out, ContainsSubstring("WORSE"));
   CHECK_THAT(failed.out, ContainsSubstring("-29.0%"));
+  CHECK_THAT(Bench({"gate", before, before + "s"}).err,
+             ContainsSubstring("cannot be opened: No such file or directory\n"));
   CHECK(Bench({"gate", before, same}).exit_code == 0);
   CHECK(Bench({"gate", before, worse, "--tolerance", "40"}).exit_code == 0);
   const nlohmann::json answer = nlohmann::json::parse(Bench({"gate", before, worse, "--json"}).out);

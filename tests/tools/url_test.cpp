@@ -170,7 +170,7 @@ TEST_CASE("sluice-bench epoch plays pictures in a bucket without a conversion") 
   CHECK_THAT(played.out, ContainsSubstring("sluice convert s3://bkt/source"));
   const Outcome none = Run(SLUICE_BENCH_COMMAND, {"epoch", "s3://bkt/none"}, Variables(server));
   CHECK(none.exit_code == 1);
-  CHECK_THAT(none.err, ContainsSubstring("there is no dataset here, and as a source it"));
+  CHECK_THAT(none.err, ContainsSubstring("is not a dataset, and cannot be played as a source: "));
 }
 
 TEST_CASE("an interrupt ends each command at once, whatever request a server hangs at") {

@@ -4,6 +4,7 @@
 #include "format/random.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
+#include "writer/convert/image_encoder.h"
 #include "writer/encode/jpeg.h"
 
 namespace sluice::test {
@@ -40,6 +41,12 @@ Picture Noise(std::uint32_t width, std::uint32_t height, std::uint32_t channels)
 }
 
 }  // namespace
+
+TEST_CASE("a reason keeps the quotes of its sentence, and is printable ASCII") {
+  CHECK(ToReason("has \"a\"") == "has 'a'");
+  CHECK(ToReason("a\\b\n\xc3\xa9") == "a?b???");
+  CHECK(ToReason(std::string(1000, 'x')).size() == kMaxReasonBytes);
+}
 
 TEST_CASE("pixels become libjpeg's bytes, at any size") {
   for (std::uint32_t width = 1; width <= 35; ++width) {

@@ -233,4 +233,12 @@ void WriteWholeFile(const std::filesystem::path& path, std::string_view text) {
   }
 }
 
+std::ifstream OpenToRead(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw Error(ErrorCode::kNotFound, path.string(),
+                "cannot be opened: " + std::generic_category().message(errno));
+  return file;
+}
+
 }  // namespace sluice::cli

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -51,5 +52,8 @@ inline constexpr std::size_t kHelpColumns = 88, kHelpIndent = 24;
 // other file is touched. If the path is a link, the file that it leads to is written; a pipe or a
 // device gets the text. Throws Error(kIo).
 void WriteWholeFile(const std::filesystem::path& path, std::string_view text);
+
+// Opens a file for reading. Throws Error(kNotFound) with the system's reason.
+std::ifstream OpenToRead(const std::filesystem::path& path);
 
 }  // namespace sluice::cli

@@ -46,7 +46,8 @@ std::optional<Bytes> PlayablePicture(Bytes file, std::uint64_t max_pixels,
 std::string ToReason(const std::string& sentence) {
   std::string reason = sentence.substr(0, kMaxReasonBytes);
   for (char& c : reason) {
-    if (c < ' ' || c > '~' || c == '"' || c == '\\') c = '?';
+    if (c == '"') c = '\'';
+    if (c < ' ' || c > '~' || c == '\\') c = '?';
   }
   return reason;
 }

@@ -63,9 +63,8 @@ class Transcoder {
 
   Picture Pixels(const FieldValue& value) {
     if (std::uint64_t{value.width} * value.height > options_.max_pixels) {
-      throw Error(
-          ErrorCode::kLimit,
-          "the image has more pixels than TranscodeOptions::max_pixels (--max-pixels) allows");
+      throw Error(ErrorCode::kLimit,
+                  "the image has more pixels than max_pixels (--max-pixels) allows");
     }
     Picture picture{value.width, value.height, value.channels, {}};
     picture.pixels.resize(std::size_t{value.width} * value.height * value.channels *

@@ -61,7 +61,7 @@ void ReadRun(const SourceList& list, std::size_t archive, std::uint64_t offset, 
   const bool whole = offset <= there && bytes <= there - offset;
   content.resize(whole ? bytes : 0);
   if (!whole || ReadAt(file, path, offset, content) < bytes)
-    throw Error(ErrorCode::kIo, "the archive became shorter since the conversion began");
+    throw Error(ErrorCode::kIo, "the archive became shorter after the sources were listed");
   // The list's offsets hold for the archive that was listed: in another one, the same run may be
   // another picture. This is checked after reading, so that the bytes were not changed before.
   struct stat info {};
@@ -91,7 +91,7 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
       extent.bytes > kept.content.size() - extent.offset) {
     throw Error(ErrorCode::kCorrupt, page.codec == PageCodec::kChecked
                                          ? "the archive is damaged: a checksum is wrong"
-                                         : "the archive changed since the conversion began");
+                                         : "the archive changed after the sources were listed");
   }
   const Bytes taken = Bytes(kept.content).subspan(extent.offset, wanted);
   content.assign(taken.begin(), taken.end());
@@ -109,7 +109,7 @@ std::string WhyUnreadable(const std::filesystem::path& path) {
     ReadAt(OpenForReading(path), path, 0, {&first, 1});
     return {};
   } catch (const Error& error) {
-    return error.code() == ErrorCode::kNotFound ? "was removed after the conversion began"
+    return error.code() == ErrorCode::kNotFound ? "was removed after the sources were listed"
                                                 : error.sentence();
   }
 }

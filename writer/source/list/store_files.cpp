@@ -229,7 +229,7 @@ void StoreFiles::Await(const Fetch& fetch, const std::atomic<bool>* give_up) con
   if (!fetch.done) throw StoreFault(StoppedError());
   if (!fetch.error) return;
   if (fetch.error->code() == ErrorCode::kNotFound) {
-    throw Error(ErrorCode::kNotFound, "was removed after the conversion began");
+    throw Error(ErrorCode::kNotFound, "was removed after the sources were listed");
   }
   // An archived object says nothing of the others.
   if (fetch.lost || fetch.error->code() == ErrorCode::kUnsupported)

@@ -41,11 +41,15 @@ void AddNumbers(const Cell& cell, std::vector<double>& numbers) {
     for (const Cell& inner : cell)
       AddNumbers(inner, numbers);
   } else if (cell.is_string()) {
-    for (const std::string_view piece :
-         Pieces(cell.get_ref<const std::string&>(), "[](),;| \t\r\n")) {
+    const auto& text = cell.get_ref<const std::string&>();
+    for (const std::string_view piece : Pieces(text, "[](),;| \t\r\n")) {
       if (piece.empty()) continue;
       const auto number = ParseNumber<double>(piece);
-      if (!number) Fail(Shown(std::string(piece)) + " is not a number");
+      if (!number) {
+        const std::string shown = Shown(std::string(piece));
+        Fail(piece == text ? shown + " is not a number"
+                           : Shown(text) + " has " + shown + ", which is not a number");
+      }
       numbers.push_back(*number);
     }
   } else {
