@@ -298,7 +298,6 @@ std::shared_ptr<const Slot> BatchRing::Deliver(const std::shared_ptr<Handle>& ha
   cursor_.Advance();
   if (slot.error) Fail(slot, *std::exchange(slot.error, std::nullopt));
   if (EndsEmptyEpoch(slot)) {
-    const bool played = setup_.recipe.dataset.facts->supply != nullptr;  // no files to verify
     Fail(slot, Error(ErrorCode::kIo, setup_.dataset.path().string(),
                      "epoch " + std::to_string(slot.epoch),
                      "no sample of the epoch could be read, so LoaderOptions::integrity.on_fault = "
