@@ -395,6 +395,25 @@ TEST_CASE("a table without the requested columns is refused, naming those it has
              ContainsSubstring("y"));
 }
 
+TEST_CASE("a cell that is not a number is quoted whole") {
+  const TableFolder folders;
+  const ConvertSummary summary = folders.Convert(folders.Table(
+      "t.csv", "path,x\na.jpg,1\nb.jpg,Not sure\ndeep/c.jpg,no\n", {{"x", ColumnType::kFloat}}));
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK_THAT(summary.skipped[0].reason,
+             ContainsSubstring("\"Not sure\" has \"Not\", which is not a number"));
+  CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("\"no\" is not a number"));
+}
+
+TEST_CASE("a file that is given as a folder is refused with the functions that take files") {
+  const TableFolder folders;
+  const auto error = ErrorOf([&] { folders.Convert({folders.folder / "images/a.jpg"}); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kInvalidArgument);
+  CHECK_THAT(error->sentence(), ContainsSubstring("to ConvertSource::Archives(), and a table to "
+                                                  "ConvertSource::Table()"));
+}
+
 TEST_CASE("images next to those of a table that have no row are listed as passed over") {
   const TableFolder folders;
   WriteSource(folders.folder / "images/m.png",
