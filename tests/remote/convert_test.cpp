@@ -187,6 +187,9 @@ TEST_CASE("Lists, tables and label files may name pictures in a bucket or on a p
   Convert(table, folder / "local-table", SmallShards());
   table.root = url;
   Convert(table, folder / "remote-table", SmallShards());
+  // Only in a folder are pictures without a row looked for, and listed in skipped.tsv.
+  std::filesystem::remove(folder / "local-table/skipped.tsv");
+  std::filesystem::remove(folder / "remote-table/skipped.tsv");
   RequireSameFiles(folder / "local-table", folder / "remote-table");
 
   Write(folder / "voc/a.xml",
