@@ -97,9 +97,6 @@ TEST_CASE("wrong usage of convert ends with 2, says what is wrong and writes not
       {{"--split-seed", "1"}, "--split"},
       {{"--split-by", "sender"}, "--split"},
       {{"--split", "a=0.5,b=0.5", "--split-by", "sender"}, "needs a table"},
-      {{"--shard-size=2MB"}, "no option --shard-size; it is now called --shard-bytes"},
-      {{"--restart", "2"}, "no option --restart; it is now called --restart-rows"},
-      {{"--mask-dir", "masks"}, "no option --mask-dir; it is now called --mask-folder"},
   }));
   CAPTURE(options);
   Words words = {"convert", (folder / "source").string(), data};

@@ -145,15 +145,6 @@ const Command* Chosen(const std::vector<Command>& commands) {
   return nullptr;
 }
 
-// Options that an earlier version called differently: the earlier name, and the name now.
-constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
-    {"--ids", "--samples"},
-    {"--mask-dir", "--mask-folder"},
-    {"--read-ahead", "--read-ahead-bytes"},
-    {"--restart", "--restart-rows"},
-    {"--shard-size", "--shard-bytes"},
-};
-
 // The names of the program's commands, without those that --help does not show.
 std::vector<std::string> CommandNames(const CLI::App& program) {
   std::vector<std::string> names;
@@ -162,15 +153,12 @@ std::vector<std::string> CommandNames(const CLI::App& program) {
   return names;
 }
 
-// "; did you mean --quality?", or the option's name now if an earlier version called it differently
+// "; did you mean --quality?"
 std::string OptionInstead(const CLI::App& app, const std::string& option) {
   std::vector<std::string> names;
   for (const CLI::Option* const known : app.get_options())
     for (const std::string& name : known->get_lnames())
       names.push_back("--" + name);
-  for (const auto& [before, now] : kRenamed)
-    if (option == before && std::ranges::find(names, now) != names.end())
-      return "; it is now called " + std::string(now);
   const std::string nearest = NearestName(option, names);
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
