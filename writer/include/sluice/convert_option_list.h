@@ -17,7 +17,6 @@
 //   tests/writer/plan_test.cpp            that it belongs to the plan
 //   tests/tools/usage_test.cpp
 //   not tests/                            others make JPEGs with it
-//   not tools/cli/program.cpp             has earlier names of options
 // A new enumeration is bound in reader/python/binding/convert.cpp; a new group is named in
 // tests/python/test_options.py.
 //
