@@ -17,6 +17,7 @@
 #include <sluice/dataset_edit.h>
 #include <sluice/device.h>
 #include <sluice/error.h>
+#include <sluice/nearest_name.h>
 
 #include "bench/machine/disk.h"
 #include "bench/machine/machine.h"
@@ -458,8 +459,12 @@ void CheckNames(const CompareOptions& options) {
     for (const Contender& contender : EveryContender(options, raw))
       names.push_back(contender.name);
   }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   for (const std::string& name : options.only) {
-    if (!IsAmong(names, name)) throw cli::UsageError("--only: unknown loader \"" + name + "\"");
+    if (!IsAmong(names, name))
+      throw cli::UsageError("--only: unknown loader \"" + name + "\"" +
+                            NamesInstead(name, names, "the loaders are"));
   }
 }
 

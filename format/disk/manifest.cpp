@@ -638,7 +638,7 @@ Manifest ReadManifest(const std::filesystem::path& of, Id128& id) {
                   : folder.string().starts_with("~")
                       ? "there is no dataset here: ~ is not the home "
                         "folder in a program; give the whole path"
-                      : "there is no dataset here");
+                      : "there is no dataset here: the folder does not exist");
     }
     if (WorkFolder::IsAt(folder)) {
       throw Error(ErrorCode::kNotFound, folder.string(),

@@ -249,7 +249,9 @@ TEST_CASE("an unknown loader is wrong usage") {
   const TemporaryFolder folder;
   const Outcome outcome = Compare(folder, {"--only", "sluice,other"});
   CHECK(outcome.exit_code == 2);
-  CHECK_THAT(outcome.err, ContainsSubstring("unknown loader \"other\""));
+  CHECK_THAT(outcome.err, ContainsSubstring("unknown loader \"other\"; the loaders are: "));
+  CHECK_THAT(Compare(folder, {"--only", "sluce"}).err,
+             ContainsSubstring("unknown loader \"sluce\"; did you mean \"sluice\"?"));
 }
 
 TEST_CASE("a folder that sluice-bench compare did not make is not overwritten") {

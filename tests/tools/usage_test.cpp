@@ -187,6 +187,15 @@ TEST_CASE("a mistyped command or option is named, with the one that was probably
   CHECK_THAT(outcome.err, ContainsSubstring(named));
 }
 
+TEST_CASE("a dataset's folder that does not exist is said not to exist") {
+  for (const char* const command : {"inspect", "verify", "stats"}) {
+    const Outcome outcome = Sluice({command, "/nowhere/data"});
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err, ContainsSubstring("/nowhere/data: there is no dataset here: the folder "
+                                              "does not exist\n"));
+  }
+}
+
 TEST_CASE("help and version are also words, and usage names all arguments") {
   for (const std::string program : {SLUICE_COMMAND, SLUICE_BENCH_COMMAND}) {
     CHECK(Run(program, {"help"}).out == Run(program, {"--help"}).out);
