@@ -332,10 +332,15 @@ class DrawnPlaying {
     options.integrity.verify = Verify::kAlways;
     const OnFault policies[] = {OnFault::kError, OnFault::kSkip, OnFault::kSubstitute};
     options.integrity.on_fault = policies[Below(3)];
-    // An epoch all of whose samples are damaged is an error. Short epochs, which may have no other
-    // samples, are left out.
+    // An epoch all of whose samples are damaged is an error, and such epochs are left out. So are
+    // short ones, of which a rank may have no other samples.
     if (order_.order.samples.size() < 20 && (!order_.order.samples.all() || dataset.size() < 20))
       return;
+    const auto is_damaged = [&](const DrawnRow& row) { return data.damaged.count(row.sample) > 0; };
+    if (std::ranges::all_of(
+            good, [&](const DrawnRows& batch) { return std::ranges::all_of(batch, is_damaged); })) {
+      return;
+    }
     const std::vector<DrawnRows> substituted = options.integrity.on_fault == OnFault::kSubstitute
                                                    ? Plain(data.bad, epoch, OnFault::kSubstitute)
                                                    : std::vector<DrawnRows>();
@@ -346,9 +351,6 @@ class DrawnPlaying {
       std::optional<EpochIterator> place;
       for (std::size_t b = 0; b < good.size(); ++b) {
         DrawnRows expected = ShareOf(good[b], rank, ranks);
-        const auto is_damaged = [&](const DrawnRow& row) {
-          return data.damaged.count(row.sample) > 0;
-        };
         const bool any = std::any_of(expected.begin(), expected.end(), is_damaged);
         bool thrown = false;
         try {
