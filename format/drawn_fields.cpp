@@ -47,6 +47,8 @@ std::optional<FlipPairs> ParseFlipPairs(std::string_view text, std::size_t point
     if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return std::nullopt;
     const auto second = std::from_chars(first.ptr + 1, end, b);
     if (second.ec != std::errc() || a >= points || b >= points || a == b) return std::nullopt;
+    for (const auto& [left, right] : pairs)
+      if (left == a || left == b || right == a || right == b) return std::nullopt;
     pairs.emplace_back(a, b);
     at = second.ptr;
     if (at != end && *at++ != ',') return std::nullopt;

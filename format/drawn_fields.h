@@ -30,7 +30,8 @@ struct Coordinates {
 // Pairs of points, counted from 0, that change places when the picture is mirrored.
 using FlipPairs = std::vector<std::pair<std::size_t, std::size_t>>;
 // Parses Field::attributes["flip_pairs"], such as "1-2,3-4"; "" and "none": no points do. Returns
-// nothing if the text cannot be read, or if a number is not below `points`.
+// nothing if the text cannot be read, if a number is not below `points`, or if a point is in two
+// pairs.
 std::optional<FlipPairs> ParseFlipPairs(std::string_view text, std::size_t points);
 
 // How many points an object has, in a field of key points.

@@ -274,6 +274,9 @@ std::string_view WithoutRandom(std::string_view name) {
     }
     wanted = step;
   }
+  // torchvision's Resize of one number is the shorter side.
+  if (bare == "Resize" && text.find('(') != text.npos && text.find(',') == text.npos)
+    wanted = "short";
   std::vector<std::string> names, forms, ours;
   ForEachStep([&](const StepForm& form, auto, auto form_text, const char* name) {
     for (const std::string_view each : {form.name, WithoutRandom(name)}) {

@@ -184,7 +184,7 @@ TEST_CASE("Pairs of points are read from their text") {
   REQUIRE(pairs.has_value());
   CHECK(*pairs == std::vector<std::pair<std::size_t, std::size_t>>{{1, 2}, {3, 4}});
   CHECK(ParseFlipPairs("", 5)->empty());
-  for (const char* text : {"1", "1-", "1-5", "1-1", "1-2 3-4", "a-b"}) {
+  for (const char* text : {"1", "1-", "1-5", "1-1", "1-2 3-4", "a-b", "1-2,2-0", "0-1,0-1"}) {
     CAPTURE(text);
     CHECK_FALSE(ParseFlipPairs(text, 5).has_value());
   }

@@ -241,6 +241,8 @@ TEST_CASE("a step's name in torchvision or FFCV, or a mistyped one, is answered 
       {"ColorJitter:0.4", "jitter:brightness"},
       {"Grayscale", "gray"},
       {"resize 224", "resize:size"},
+      {"Resize((224, 224))", "resize:size"},
+      {"Resize(224)", "short:side"},
       {"resise:224", "resize:size"},
       {"norm", "normalize"},
   };

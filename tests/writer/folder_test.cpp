@@ -268,6 +268,14 @@ TEST_CASE("a part of a split that lacks a class of another part gives a warning"
             .starts_with("train/ next to this folder has the class bee, which is missing here"));
   part.label.classes = {"ant", "bee", "cow"};
   CHECK(WarningWith(Convert(part, folders.path() / "named"), "next to").empty());
+  // Systems' own folders are no classes, and a class after all others changes no number.
+  part.label.classes.clear();
+  std::filesystem::remove_all(folders.source / "train/bee");
+  std::filesystem::create_directories(folders.source / "train/@eaDir");
+  folders.Add("train/dog/1.jpg");
+  CHECK(WarningWith(Convert(part, folders.path() / "as many"), "next to").empty());
+  std::filesystem::remove_all(folders.source / "train/dog");
+  folders.Add("train/bee/1.jpg");
   const ConvertSource whole = folders.source / "train";
   CHECK(WarningWith(Convert(whole, folders.path() / "train"), "next to").empty());
 }

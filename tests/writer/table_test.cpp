@@ -400,6 +400,7 @@ TEST_CASE("a cell that is not a number is quoted whole") {
   const ConvertSummary summary = folders.Convert(folders.Table(
       "t.csv", "path,x\na.jpg,1\nb.jpg,Not sure\ndeep/c.jpg,no\n", {{"x", ColumnType::kFloat}}));
   REQUIRE(summary.skipped.size() == 2);
+  CHECK(summary.passed_over.empty());  // an image whose row is left out has a row
   CHECK_THAT(summary.skipped[0].reason,
              ContainsSubstring("\"Not sure\" has \"Not\", which is not a number"));
   CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("\"no\" is not a number"));

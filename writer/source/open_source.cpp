@@ -293,7 +293,9 @@ void WarnOfOtherParts(const ConvertSource& source, SourceList& list) {
     return;
   const std::filesystem::path root = NamedFolder(list.root);
   if (!IsSplitName(root.filename().string())) return;
-  const std::set<std::string> here(list.classes.begin(), list.classes.end());
+  std::map<std::string, std::size_t> here;
+  for (std::size_t number = 0; number < list.classes.size(); ++number)
+    here.emplace(list.classes[number], number);
   std::map<std::string, std::string> lacking;  // part -> its first class that is missing here
   std::error_code ignored;
   for (const auto& part : std::filesystem::directory_iterator(root.parent_path(), ignored)) {
@@ -302,20 +304,23 @@ void WarnOfOtherParts(const ConvertSource& source, SourceList& list) {
     std::set<std::string> classes;
     for (const auto& folder : std::filesystem::directory_iterator(part.path(), ignored)) {
       const std::string of = ToUtf8(folder.path().filename().string());
-      if (!of.starts_with('.') && folder.is_directory(ignored)) classes.insert(of);
+      if (!FindIgnoredPart(of + "/") && folder.is_directory(ignored)) classes.insert(of);
     }
-    std::vector<std::string> missing;
-    std::set_difference(classes.begin(), classes.end(), here.begin(), here.end(),
-                        std::back_inserter(missing));
-    if (!missing.empty() && missing.size() < classes.size()) lacking[name] = missing.front();
+    std::string missing;
+    std::size_t number = 0;  // of the class in that part
+    for (const std::string& one : classes) {
+      const auto found = here.find(one);
+      if (found == here.end() && missing.empty()) missing = one;
+      if (found != here.end() && found->second != number) lacking[name] = missing;
+      ++number;
+    }
   }
   if (lacking.empty()) return;
   const auto& [name, missing] = *lacking.begin();
   list.warnings.push_back(
       ToUtf8(name) + "/ next to this folder has the class " + missing +
-      ", which is missing here, so classes have other numbers here than there; give both the same "
-      "list: --classes-of (label.classes_of) takes it from a dataset, FindClasses() from a folder, "
-      "and --split-folders converts both with one list");
+      ", which is missing here, so some classes have other numbers here than there; give both the "
+      "same list (--classes or --classes-of), or convert both with --split-folders");
 }
 
 SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree, unsigned threads,

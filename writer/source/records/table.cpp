@@ -500,6 +500,8 @@ class TableScan {
     }
     if (!names.Report().empty()) list_.warnings.push_back(names.Report());
     links.Warn(list_.warnings);
+    for (const LeftOut& row : list_.broken)
+      named.Add(row.path);
     if (list_.store == nullptr) AddWithoutRow(named);
   }
 
