@@ -275,8 +275,8 @@ std::string_view WithoutRandom(std::string_view name) {
     wanted = step;
   }
   // torchvision's Resize of one number is the shorter side.
-  if (bare == "Resize" && text.find('(') != text.npos && text.find(',') == text.npos)
-    wanted = "short";
+  const std::size_t open = text.find('(');
+  if (bare == "Resize" && open != text.npos && text.rfind('(') == open) wanted = "short";
   std::vector<std::string> names, forms, ours;
   ForEachStep([&](const StepForm& form, auto, auto form_text, const char* name) {
     for (const std::string_view each : {form.name, WithoutRandom(name)}) {

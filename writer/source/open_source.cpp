@@ -311,7 +311,8 @@ void WarnOfOtherParts(const ConvertSource& source, SourceList& list) {
     for (const std::string& one : classes) {
       const auto found = here.find(one);
       if (found == here.end() && missing.empty()) missing = one;
-      if (found != here.end() && found->second != number) lacking[name] = missing;
+      if (found != here.end() && !missing.empty() && found->second != number)
+        lacking[name] = missing;
       ++number;
     }
   }

@@ -58,7 +58,6 @@ Rules MakeRules() {
   add(R"(ConvertOptions::\w+\.(\w+))", "$1");
   add(R"((DecodedPictures|Stage|SharedRows|OneHot|Normalize|RandomCrop|View|OnDevice)::(\w+))",
       "sluice.$1($2=...)");
-  add(R"(MetricsOptions::beyond_loopback)", "sluice.Metrics(beyond_loopback=True)");
   add(R"(MetricsOptions::(\w+))", "$1");
   add(R"(ConvertSource::Paths\b)", "sluice.ConvertSource.paths");
   add(R"(DatasetWriterOptions::(\w+) = true)", "sluice.Writer($1=True)");

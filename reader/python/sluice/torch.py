@@ -95,8 +95,16 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
     # Attributes of DataLoader(self, batch_size=None). From them, accelerate makes a DataLoader that skips the batches
     # before a resume of transformers' Trainer.
     batch_size = None
-    drop_last = False
-    prefetch_factor = None
+
+    @property
+    def drop_last(self) -> bool:
+        """Always False: the loader's option `last_batch` says what becomes of the last batch."""
+        return False
+
+    @property
+    def prefetch_factor(self) -> None:
+        """Always None: the loader prefetches by itself."""
+        return None
 
     @property
     def dataset(self) -> IterableDataset:
