@@ -391,7 +391,6 @@ def test_the_description_of_a_loader_and_warnings_use_pythons_words():
     from sluice import _sluice
 
     for text, words in [
-        ("set MetricsOptions::beyond_loopback if", "set sluice.Metrics(beyond_loopback=True) if"),
         ("all files (ConvertSource::Paths)", "all files (sluice.ConvertSource.paths)"),
         ("use a --quality below 90, or fewer pixels (--max-side, --short-side)", "use a quality below 90, or fewer pixels"),
         ("name it by --path-column", "name it by ConvertSource.rows.path_column"),
