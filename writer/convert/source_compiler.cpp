@@ -225,10 +225,11 @@ bool SourceCompiler::OpenShard(std::uint32_t shard, bool compare) {
     files = OpenMadeShard(input_.plan, schema_, settings_.folder, shard);
     if (!files || !UnchangedSince(plan.st_mtim, input_, shard)) return false;
     RequireAsListed(shard);
-    const ConversionInput& input = own_ ? *own_ : input_;
-    SampleEncoder encoder(input.sources, input.options, input.schema, 0, 0);
-    if (compare && HasChanged(input, encoder, *files, shard * input.plan.shard_samples))
-      return false;
+    if (compare) {
+      const ConversionInput& input = own_ ? *own_ : input_;
+      SampleEncoder encoder(input.sources, input.options, input.schema, 0, 0);
+      if (HasChanged(input, encoder, *files, shard * input.plan.shard_samples)) return false;
+    }
   } catch (const Error&) {
     return false;
   }

@@ -88,7 +88,7 @@ class ImageRowList {
       }
       used_.push_back(split);
     }
-    fields_.Check(rows.headings());
+    fields_.Check(rows.headings(), stop_);
     std::vector<std::string> all = rows.headings();
     const std::vector<std::string> unread = rows.UnreadColumns();
     all.insert(all.end(), unread.begin(), unread.end());

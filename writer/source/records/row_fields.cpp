@@ -220,11 +220,11 @@ std::vector<std::string> RowFields::HeadingsReadAsNumbers() const {
   return headings;
 }
 
-void RowFields::GiveClasses() {
+void RowFields::GiveClasses(const std::stop_token& stop) {
   if (source_.label.classes.empty()) return;
   // A field of a dataset gives its classes to the column of its name.
   if (!source_.label.classes_of.empty()) {
-    const DatasetClasses dataset = ClassesOfDataset(source_.label.classes_of, {});
+    const DatasetClasses dataset = ClassesOfDataset(source_.label.classes_of, stop);
     for (UsedColumn& used : used_columns_) {
       const auto classes = dataset.fields.find(list_.fields[used.field].field.name);
       if (!HasClasses(used.column.type) || used.given || classes == dataset.fields.end()) continue;
@@ -250,8 +250,8 @@ void RowFields::GiveClasses() {
   used->given = true;
 }
 
-void RowFields::Check(const std::vector<std::string>& headings) {
-  GiveClasses();
+void RowFields::Check(const std::vector<std::string>& headings, const std::stop_token& stop) {
+  GiveClasses(stop);
   if (!source_.split.by.empty()) Require(source_.split.by, headings);
   list_.MakeSchema().Validate();
   const auto count = [this](Feed feed) {

@@ -25,6 +25,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -84,7 +85,7 @@ class RowFields {
   // Call it after the last Add(): gives ConvertSource::label.classes to the label or, without one,
   // to the first column with classes. Throws Error(kInvalidArgument) if the fields do not fit
   // together, or if SplitPart::by is not one of the headings.
-  void Check(const std::vector<std::string>& headings);
+  void Check(const std::vector<std::string>& headings, const std::stop_token& stop);
 
   // Adds a warning that lists the headings that no field uses, followed by `advice`. The warning
   // leaves out the headings in `used_otherwise` (paths, keys). Call it after the last Add().
@@ -112,7 +113,7 @@ class RowFields {
     double farthest = 0;                 // the largest coordinate of all boxes so far
     std::optional<double> rounded = {};  // the first number that float32 changes visibly
   };
-  void GiveClasses();
+  void GiveClasses(const std::stop_token& stop);
   nlohmann::json CellOf(const UsedColumn& used, const Cells& row) const;
   // Throws if the column's field must have a value in every row.
   void RequireOptional(const UsedColumn& used) const;

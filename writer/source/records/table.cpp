@@ -331,7 +331,7 @@ class TableScan {
          ColumnsToTake(source, path_column_, key_column_, reader_.headings())) {
       fields_.Add(column, reader_.headings());
     }
-    fields_.Check(reader_.headings());
+    fields_.Check(reader_.headings(), hooks_.stop);
     fields_.WarnOfUnused(reader_.headings(), {path_column_, key_column_});
   }
 
