@@ -110,6 +110,15 @@ std::vector<PlayedBatch> EpochOf(const Supply& supply, std::uint64_t epoch = 0,
   return PlayBatches(loader, epoch);
 }
 
+// Plays epochs until all samples of one come from shards: by then, each shard is open.
+void PlayUntilCompiled(const Supply& supply, const std::vector<PlayedBatch>& batches) {
+  std::uint64_t before = 0;
+  do {
+    before = supply->work().compiled;
+    REQUIRE(EpochOf(supply) == batches);
+  } while (supply->work().compiled < before + kPhotos);
+}
+
 template <class Is>
 void WaitUntil(const Is& is) {
   while (!is())
@@ -332,10 +341,8 @@ TEST_CASE("Of two sources that are compiled into one folder, one compiles and bo
   options.on_warning = warnings.Hook();
   const Supply first = PlaySource(photos, options);
   const Supply second = PlaySource(photos, options);
-  for (const Supply& supply : {first, second}) {
-    while (supply->work().compiled < kPhotos)
-      REQUIRE(EpochOf(supply) == batches);
-  }
+  for (const Supply& supply : {first, second})
+    PlayUntilCompiled(supply, batches);
   AwaitDataset(folder / "data");
   CHECK(FilesOf(folder / "data") == expected);
   CHECK(warnings.Texts().empty());
@@ -362,8 +369,7 @@ TEST_CASE("The samples of a damaged shard are made from the source again, with o
   }
   SECTION("cut while it is played") {
     const Supply supply = PlaySource(photos, options);
-    while (supply->work().compiled < kPhotos)
-      EpochOf(supply);
+    PlayUntilCompiled(supply, batches);
     fs::resize_file(shard, 4096);
     REQUIRE(EpochOf(supply) == batches);
     REQUIRE(EpochOf(supply) == batches);
@@ -371,9 +377,7 @@ TEST_CASE("The samples of a damaged shard are made from the source again, with o
   REQUIRE(warnings.Texts().size() == 1);
   CHECK_THAT(warnings.Texts().front(), ContainsSubstring(shard.string()));
   fs::remove(shard);
-  const Supply repaired = PlaySource(photos, Into(folder / "data"));
-  while (repaired->work().compiled < kPhotos)
-    REQUIRE(EpochOf(repaired) == batches);
+  PlayUntilCompiled(PlaySource(photos, Into(folder / "data")), batches);
 }
 
 TEST_CASE("A shard that was made of other files is not played") {
