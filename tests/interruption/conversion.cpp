@@ -67,7 +67,8 @@ void Conversion::CheckReaders(const std::filesystem::path& data) const {
     CHECK(outcome.exit_code == 1);
     // The message says what to do next, or that the folder is not a dataset.
     const bool clear = outcome.err.find("`sluice convert") != std::string::npos ||
-                       outcome.err.find("there is no dataset here") != std::string::npos;
+                       outcome.err.find("there is no dataset here") != std::string::npos ||
+                       outcome.err.find("is not a dataset") != std::string::npos;
     CHECK(clear);
     CHECK_THAT(outcome.err, ContainsSubstring(data.string()));
   }

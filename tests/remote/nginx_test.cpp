@@ -24,11 +24,6 @@ std::string NginxProgram() {
   return "";
 }
 
-// A port that was free a moment ago.
-std::uint16_t FreePort() {
-  return WebServer([](const WebRequest&) { return WebAnswer(); }).port();
-}
-
 // nginx serves a folder: plainly, over TLS, slowly, failing for 30% of the requests, and without
 // ranges.
 class Nginx {
@@ -44,8 +39,8 @@ class Nginx {
         << (geteuid() == 0 ? "user root;\n" : "") << "events { worker_connections 512; }\n"
         << "http { access_log off;\n"
         << temporary << "split_clients \"$request_id$msec\" $flaky { 30% 1; * 0; }\n"
-        << "server { listen 127.0.0.1:" << port_ << ";\n"
-        << "listen 127.0.0.1:" << tls_port_ << " ssl; ssl_certificate " << certificate_.file
+        << "server { listen 127.0.0.1:" << ports_.first << ";\n"
+        << "listen 127.0.0.1:" << ports_.second << " ssl; ssl_certificate " << certificate_.file
         << "; ssl_certificate_key " << certificate_.key_file << ";\n"
         << "location /files/ { alias " << root << "; }\n"
         << "location /flaky/ { if ($flaky) { return 503; } alias " << root << "; }\n"
@@ -72,10 +67,10 @@ class Nginx {
     std::ofstream(folder_ / ("www/" + name), std::ios::binary) << content;
   }
   std::string url(const std::string& location) const {
-    return "http://127.0.0.1:" + std::to_string(port_) + "/" + location;
+    return "http://127.0.0.1:" + std::to_string(ports_.first) + "/" + location;
   }
   std::string tls_url(const std::string& location) const {
-    return "https://localhost:" + std::to_string(tls_port_) + "/" + location;
+    return "https://localhost:" + std::to_string(ports_.second) + "/" + location;
   }
   const Certificate& certificate() const { return certificate_; }
   ChildProcess& process() { return *process_; }
@@ -83,7 +78,7 @@ class Nginx {
  private:
   TemporaryFolder folder_;
   Certificate certificate_;
-  std::uint16_t port_ = FreePort(), tls_port_ = FreePort();
+  const std::pair<std::uint16_t, std::uint16_t> ports_ = FreePorts();
   std::optional<ChildProcess> process_;
 };
 

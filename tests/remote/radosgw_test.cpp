@@ -24,17 +24,14 @@ namespace sluice::test {
 
 namespace {
 
-std::uint16_t UnusedPort() {
-  return WebServer([](const WebRequest&) { return WebAnswer(); }).port();
-}
-
 // Runs radosgw.sh, which ends when its standard input closes.
 class Radosgw {
  public:
-  Radosgw() : port_(UnusedPort()) {
+  Radosgw() {
     const std::string command = std::string(SLUICE_RADOSGW) + " '" + folder_.path().string() +
-                                "' " + std::to_string(port_) + " " + std::to_string(UnusedPort()) +
-                                " > '" + (folder_ / "output").string() + "'";
+                                "' " + std::to_string(ports_.first) + " " +
+                                std::to_string(ports_.second) + " > '" +
+                                (folder_ / "output").string() + "'";
     pipe_ = popen(command.c_str(), "w");
     REQUIRE(pipe_ != nullptr);
     const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(5);
@@ -50,7 +47,7 @@ class Radosgw {
   Radosgw& operator=(const Radosgw&) = delete;
 
   std::map<std::string, std::string> Variables() const {
-    return {{"AWS_ENDPOINT_URL", "http://127.0.0.1:" + std::to_string(port_)},
+    return {{"AWS_ENDPOINT_URL", "http://127.0.0.1:" + std::to_string(ports_.first)},
             {"AWS_ACCESS_KEY_ID", "testkey"},
             {"AWS_SECRET_ACCESS_KEY", "testsecret"}};
   }
@@ -72,7 +69,7 @@ class Radosgw {
   }
 
   TemporaryFolder folder_;
-  const std::uint16_t port_;
+  const std::pair<std::uint16_t, std::uint16_t> ports_ = FreePorts();
   std::FILE* pipe_ = nullptr;
 };
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::test {
@@ -64,5 +65,13 @@ class WebServer {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Two ports that were free a moment ago. They differ, because both were in use at once.
+inline std::pair<std::uint16_t, std::uint16_t> FreePorts() {
+  const auto none = [](const WebRequest&) { return WebAnswer(); };
+  const WebServer first(none);
+  const WebServer second(none);
+  return {first.port(), second.port()};
+}
 
 }  // namespace sluice::test
