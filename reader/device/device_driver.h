@@ -2,9 +2,9 @@
 // done on a stream (copying, decoding and converting).
 //
 // It has two implementations: CUDA (cuda_driver.cpp), and a device made of threads
-// (simulated_device.h), which keeps to CUDA's rules; all code that uses a driver is tested on it.
-// Any thread may call any function. A function that fails throws Error unless it is noexcept.
-// Streams, events and graphs are opaque.
+// (tests/device/simulated_device.h), which keeps to CUDA's rules; all code that uses a driver is
+// tested on it. Any thread may call any function. A function that fails throws Error unless it is
+// noexcept. Streams, events and graphs are opaque.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,8 @@
 // A sample without any of them has one phase, and may be shared by several blocks.
 //
 // The work of one thread is written here once, for a GPU (pixel_kernels.cu) and for the CPU
-// (simulated_device.cpp), with the arithmetic of the host's own steps. C++17: nvcc compiles this.
+// (tests/device/simulated_device.cpp), with the arithmetic of the host's own steps. C++17: nvcc
+// compiles this.
 #pragma once
 
 #include "reader/device/pixel_ops_filter.h"

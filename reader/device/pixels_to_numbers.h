@@ -3,7 +3,7 @@
 // same with operations on pixels.
 //
 // The work of one thread is written here once, for a GPU (pixel_kernels.cu) and for the CPU
-// (simulated_device.cpp). C++17: nvcc compiles this.
+// (tests/device/simulated_device.cpp). C++17: nvcc compiles this.
 #pragma once
 
 #include <cstddef>

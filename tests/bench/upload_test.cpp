@@ -3,8 +3,8 @@
 
 #include <sluice/error.h>
 
-#include "reader/device/simulated_device.h"
 #include "tests/catch.h"
+#include "tests/device/simulated_device.h"
 
 using namespace sluice;
 using namespace sluice::bench;

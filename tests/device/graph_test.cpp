@@ -5,10 +5,10 @@
 #include <stdexcept>
 
 #include "reader/device/device_driver.h"
-#include "reader/device/simulated_device.h"
 #include "tests/catch.h"
 #include "tests/device/cuda_double/cuda_double.h"
 #include "tests/device/device_decoding.h"
+#include "tests/device/simulated_device.h"
 #include "tests/reader/playing.h"
 
 using namespace sluice;

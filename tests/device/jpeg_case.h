@@ -12,8 +12,8 @@
 #include "format/pixels/packed/pack.h"
 #include "reader/device/device_driver.h"
 #include "reader/device/jpeg_parcel.h"
-#include "reader/device/simulated_device.h"
 #include "tests/catch.h"
+#include "tests/device/simulated_device.h"
 #include "tests/pictures.h"
 
 namespace sluice::test {

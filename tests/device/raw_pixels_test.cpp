@@ -1,8 +1,8 @@
 // Raw pictures in device memory, made into images by a device's functions
 // (reader/device/raw_pixels.h) on the processor. The host's functions are the reference;
 // tests/pixels compares those with formulas.
-#include "reader/device/simulated_device.h"
 #include "tests/device/jpeg_case.h"
+#include "tests/device/simulated_device.h"
 
 using namespace sluice;
 using namespace sluice::test;

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "reader/device/simulated_device.h"
+#include "tests/device/simulated_device.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 

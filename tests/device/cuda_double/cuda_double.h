@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "reader/device/simulated_device.h"
 #include "tests/device/cuda_double/cuda_runtime_api.h"
+#include "tests/device/simulated_device.h"
 
 namespace cuda_double {
 

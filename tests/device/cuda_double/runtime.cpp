@@ -1,4 +1,4 @@
-// The calls of the simulated CUDA. Simulated devices (reader/device/simulated_device.h) do the
+// The calls of the simulated CUDA. Simulated devices (tests/device/simulated_device.h) do the
 // work; CUDA's rules for threads, contexts, captures and errors are here and in world.cpp.
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "reader/device/simulated_device.h"
+#include "tests/device/simulated_device.h"
 
 #include <algorithm>
 #include <chrono>
