@@ -44,7 +44,7 @@ void SetStage(const std::string& text, StorageArguments& arguments) {
   }
   if (!budget) return;
   arguments.stage->bytes = cli::ParseBytes(text.substr(colon + 1));
-  if (arguments.stage->bytes == 0) throw cli::UsageError("a budget of 0 bytes copies nothing");
+  if (arguments.stage->bytes == 0) throw cli::UsageError("a budget of 0 bytes keeps nothing");
 }
 
 }  // namespace
@@ -59,8 +59,8 @@ void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
             "pictures; default: half of the free memory)",
             [&arguments](const std::string& text) { SetCache(text, arguments); });
   AddOption(app, "--stage", "DIR",
-            "copy each shard to DIR, a folder on a fast local disk, when it is first read; with "
-            "DIR:BYTES, the copies take at most that much",
+            "keep what was read in DIR, a folder on a fast local disk, block by block; with "
+            "DIR:BYTES, at most that much",
             [&arguments](const std::string& text) { SetStage(text, arguments); });
   AddOption(app, "--share", "BYTES",
             "decode each row once for all processes that measure at the same time with the same "
@@ -127,18 +127,15 @@ std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
     text += cli::Format("; %s taken from others",
                         cli::CountText(stats.taken_rows, "row", "rows").c_str());
   }
-  const bool remote = stats.requests + stats.fetched_bytes + stats.cached_bytes > 0;
-  if (loader.stage && !remote) {
-    text +=
-        cli::Format("; %s staged", cli::CountText(stats.staged_shards, "shard", "shards").c_str());
-  }
-  if (remote) {
+  const bool fetches =
+      loader.stage || stats.requests + stats.fetched_bytes + stats.cached_bytes > 0;
+  if (fetches) {
     text += cli::Format("; %s fetched in %s (%llu repeated)",
                         cli::BytesText(stats.fetched_bytes).c_str(),
                         cli::CountText(stats.requests, "request", "requests").c_str(),
                         static_cast<unsigned long long>(stats.repeated_requests));
     if (loader.stage) {
-      text += cli::Format(", %s found in the cache, no room there for %s",
+      text += cli::Format(", %s found on the stage, no room there for %s",
                           cli::BytesText(stats.cached_bytes).c_str(),
                           cli::BytesText(stats.past_cache_bytes).c_str());
     }

@@ -145,7 +145,8 @@ double ReadBlocks(const std::vector<std::filesystem::path>& files,
 double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<BlockPlace>& blocks,
                         bool& uring, const std::stop_token& stop) {
   const Dataset dataset = Dataset::Open(folder);
-  const std::shared_ptr<DatasetState> own = dataset.state()->WithOwnShards(MapAdvice::kPageByPage);
+  const std::shared_ptr<DatasetState> own =
+      dataset.state()->WithOwnShards({.advice = MapAdvice::kPageByPage});
   DatasetState& state = *own;
   std::uint64_t all = 0;
   for (const BlockPlace& block : blocks)
@@ -347,7 +348,7 @@ DownloadRates MeasureDownload(const Dataset& dataset, std::uint64_t rounds,
   for (std::uint64_t round = 0; round < rounds; ++round) {
     rates.download.push_back(DownloadInOrder(*dataset.state(), stop));
     // Opens the shards anew, so that none of their blocks is in memory yet.
-    const std::shared_ptr<DatasetState> own = dataset.state()->WithOwnShards(MapAdvice::kNormal);
+    const std::shared_ptr<DatasetState> own = dataset.state()->WithOwnShards({});
     DatasetState& fresh = *own;
     rates.blocks.push_back(FetchBlocks(fresh, round, rates.block_requests, stop));
   }

@@ -213,23 +213,9 @@ bool SharedFolder::Has(const std::string& name) const noexcept {
   return fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-std::uint64_t SharedFolder::BytesOf(const std::string& name) const noexcept {
-  struct stat info {};
-  const bool there = fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
-  return there && S_ISREG(info.st_mode) ? static_cast<std::uint64_t>(info.st_size) : 0;
-}
-
 void SharedFolder::Remove(const std::string& name) const noexcept {
   if (unlinkat(folder_.get(), name.c_str(), 0) != 0)
     unlinkat(folder_.get(), name.c_str(), AT_REMOVEDIR);
-}
-
-bool SharedFolder::Rename(const std::string& from, const std::string& to) const noexcept {
-  return renameat(folder_.get(), from.c_str(), folder_.get(), to.c_str()) == 0;
-}
-
-void SharedFolder::Sync() const noexcept {
-  fsync(folder_.get());
 }
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
-// A folder in which several users of a machine may write: a stage of shards, or a cache of blocks.
+// A folder in which several users of a machine may write: a stage of blocks, or rows that loaders
+// share.
 //
 // Anybody who may write there could put a symbolic or hard link in the place of a file, and so
 // choose which file of this user is emptied and overwritten. Therefore a folder is opened once, and
@@ -46,15 +47,8 @@ class SharedFolder {
   // The names in the folder, in no order. Throws Error.
   std::vector<std::string> Names() const;
   bool Has(const std::string& name) const noexcept;
-  // Bytes of a file; 0 if it is missing.
-  std::uint64_t BytesOf(const std::string& name) const noexcept;
   // Removes a file, or an empty folder. A missing one is not an error.
   void Remove(const std::string& name) const noexcept;
-  // False, with errno, if it cannot be renamed.
-  bool Rename(const std::string& from, const std::string& to) const noexcept;
-
-  // Makes durable what was made, renamed and removed in the folder.
-  void Sync() const noexcept;
   const std::filesystem::path& path() const noexcept { return path_; }
 
  private:

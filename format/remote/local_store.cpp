@@ -1,11 +1,12 @@
-// One thread serves all reads of ranges, the most urgent first, as a store's connections would.
 // If a read is being served, Cancel() waits until that has ended, so that the read's functions are
-// not called afterwards.
+// not called afterwards. A read's functions are called by one thread, so its bytes come in order;
+// the functions of different reads are called at the same time.
 #include "format/remote/local_store.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <set>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -40,17 +41,18 @@ ObjectInfo InfoOf(const FileHandle& file, const std::string& name) {
 
 }  // namespace
 
-LocalStore::LocalStore(const fs::path& folder)
-    : url_(folder.string()), folder_(AbsolutePath(folder)), thread_([this] { Run(); }) {}
+LocalStore::LocalStore(const fs::path& folder, std::size_t threads)
+    : url_(folder.string()), folder_(AbsolutePath(folder)), max_threads_(threads) {}
 
 LocalStore::~LocalStore() {
   {
     const MutexLock lock(mutex_);
-    stopping_ = serving_cancelled_ = true;
+    stopping_ = true;
     queue_.clear();
   }
   changed_.NotifyAll();
-  thread_.join();
+  for (std::thread& thread : threads_)
+    thread.join();
 }
 
 fs::path LocalStore::PathOf(std::string_view object) const {
@@ -87,6 +89,17 @@ std::uint64_t LocalStore::Read(RangeRead read) {
       return other.read.urgency > read.urgency;
     });
     queue_.insert(after, Asked{ticket, std::move(read)});
+    // More reads wait than threads: if the system has no further thread, they wait longer.
+    if (serving_.size() + queue_.size() > threads_.size() && threads_.size() < max_threads_) {
+      try {
+        threads_.emplace_back([this] { Run(); });
+      } catch (const std::system_error&) {
+        if (threads_.empty()) {
+          queue_.clear();
+          throw Error(ErrorCode::kMemory, url_, "the system has no thread to read it with");
+        }
+      }
+    }
   }
   changed_.NotifyAll();
   return ticket;
@@ -97,41 +110,42 @@ void LocalStore::Cancel(std::uint64_t ticket) {
   const auto found = std::find_if(queue_.begin(), queue_.end(),
                                   [ticket](const Asked& asked) { return asked.ticket == ticket; });
   if (found != queue_.end()) queue_.erase(found);
-  if (serving_ == ticket) serving_cancelled_ = true;
-  while (serving_ == ticket)
+  if (const auto served = serving_.find(ticket); served != serving_.end()) served->second = true;
+  while (serving_.count(ticket) != 0)
     changed_.Wait(mutex_);
 }
 
-bool LocalStore::Cancelled(std::uint64_t ticket) {
+bool LocalStore::Cancelled(std::uint64_t ticket) const {
   const MutexLock lock(mutex_);
-  return serving_cancelled_ && serving_ == ticket;
+  return stopping_ || serving_.at(ticket);
 }
 
 void LocalStore::Run() {
+  const MutexLock lock(mutex_);
   for (;;) {
-    Asked asked;
+    while (!stopping_ && queue_.empty())
+      changed_.Wait(mutex_);
+    if (stopping_) return;
+    const Asked asked = std::move(queue_.front());
+    queue_.pop_front();
+    serving_.emplace(asked.ticket, false);
+    ++counts_.requests;
     {
-      const MutexLock lock(mutex_);
-      serving_ = 0;
-      changed_.NotifyAll();
-      while (!stopping_ && queue_.empty())
-        changed_.Wait(mutex_);
-      if (stopping_) return;
-      asked = std::move(queue_.front());
-      queue_.pop_front();
-      serving_ = asked.ticket;
-      serving_cancelled_ = false;
-      ++counts_.requests;
+      const MutexUnlock unlocked(mutex_);
+      Serve(asked);
     }
-    Serve(asked);
+    serving_.erase(asked.ticket);
+    changed_.NotifyAll();
   }
 }
 
-void LocalStore::Serve(Asked& asked) {
+void LocalStore::Serve(const Asked& asked) {
   const RangeRead& read = asked.read;
   try {
     const fs::path path = PathOf(read.object);
     const FileHandle file = OpenForReading(path);
+    posix_fadvise(file.get(), 0, 0,
+                  POSIX_FADV_RANDOM);  // the kernel need not read beyond the range
     const ObjectInfo info = InfoOf(file, path.string());
     if (!read.etag.empty() && read.etag != info.etag) {
       throw Error(ErrorCode::kIo, path.string(), "was replaced while it was being read");

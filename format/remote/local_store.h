@@ -1,22 +1,24 @@
-// A folder of local files as an object store: for tests, for simulated stores
-// (bench/epoch/slow_store.h), and for file systems that cannot map files.
+// A folder of files as an object store: for a stage (LoaderOptions::stage), for file systems that
+// cannot map files, for simulated stores (bench/epoch/slow_store.h), and for tests.
 #pragma once
 
 #include <deque>
 #include <filesystem>
 #include <thread>
-#include <unordered_set>
+#include <unordered_map>
+#include <vector>
 
 #include "format/mutex.h"
 #include "format/remote/object_store.h"
 
 namespace sluice {
 
-// Reads on one thread. An object's etag consists of its file's inode number, size and time of
-// its last write.
+// Several threads read ranges, the most urgent first, as a store's connections would. A thread is
+// started when a read finds all others at work. An object's etag consists of its file's inode
+// number, size and time of its last write.
 class LocalStore : public ObjectStore {
  public:
-  explicit LocalStore(const std::filesystem::path& folder);
+  explicit LocalStore(const std::filesystem::path& folder, std::size_t threads = 16);
   ~LocalStore() override;
 
   const std::string& url() const noexcept override { return url_; }
@@ -40,20 +42,21 @@ class LocalStore : public ObjectStore {
   };
   std::filesystem::path PathOf(std::string_view object) const;
   void Run();
-  void Serve(Asked& asked);
-  bool Cancelled(std::uint64_t ticket);
+  void Serve(const Asked& asked);
+  bool Cancelled(std::uint64_t ticket) const;
 
   const std::string url_;
   const std::filesystem::path folder_;
+  const std::size_t max_threads_;
   mutable Mutex mutex_;
   Condition changed_;
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::deque<Asked> queue_ GUARDED_BY(mutex_);  // sorted by urgency
   std::uint64_t tickets_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t serving_ GUARDED_BY(mutex_) = 0;  // ticket of the read being served; 0: none
-  bool serving_cancelled_ GUARDED_BY(mutex_) = false;
+  // The reads that are being served, by ticket: whether each was cancelled.
+  std::unordered_map<std::uint64_t, bool> serving_ GUARDED_BY(mutex_);
   Counts counts_ GUARDED_BY(mutex_);
-  std::thread thread_;
+  std::vector<std::thread> threads_ GUARDED_BY(mutex_);
 };
 
 // If a dataset's file system cannot map files, opens its folder as a store, so that single blocks

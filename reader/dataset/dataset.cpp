@@ -27,7 +27,7 @@ std::shared_ptr<DatasetState> DatasetState::Open(const std::filesystem::path& pa
                                                  const std::stop_token& stop) {
   return std::make_shared<DatasetState>(
       std::make_shared<const DatasetFacts>(DatasetFacts::Source::Of(path, stop), limits),
-      ShardTable::Options{.max_mapped = max_mapped, .advice = MapAdvice::kNormal, .cache = {}});
+      ShardTable::Options{.max_mapped = max_mapped});
 }
 
 std::shared_ptr<DatasetState> DatasetState::Open(std::shared_ptr<ObjectStore> store,
@@ -55,11 +55,9 @@ std::shared_ptr<DatasetState> DatasetState::Mix(const Mixture& mixture) {
   return std::make_shared<DatasetState>(facts, options);
 }
 
-std::shared_ptr<DatasetState> DatasetState::WithOwnShards(
-    MapAdvice advice, const std::optional<BlockCache>& cache) const {
-  return std::make_shared<DatasetState>(
-      facts,
-      ShardTable::Options{.max_mapped = table.max_mapped(), .advice = advice, .cache = cache});
+std::shared_ptr<DatasetState> DatasetState::WithOwnShards(ShardTable::Options options) const {
+  options.max_mapped = table.max_mapped();
+  return std::make_shared<DatasetState>(facts, options);
 }
 
 std::uint64_t DatasetState::MemoryBytes() const noexcept {

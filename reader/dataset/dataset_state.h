@@ -34,9 +34,7 @@ struct DatasetState {
   // datasets' own states.
   static std::shared_ptr<DatasetState> Mix(const Mixture& mixture);
   // Returns the same dataset with a shard table of its own, in which no shard is mapped yet.
-  // `cache` says where to keep what is fetched of a dataset in an object store.
-  std::shared_ptr<DatasetState> WithOwnShards(MapAdvice advice,
-                                              const std::optional<BlockCache>& cache = {}) const;
+  std::shared_ptr<DatasetState> WithOwnShards(ShardTable::Options options) const;
 
   operator const DatasetFacts&() const noexcept { return *facts; }
 

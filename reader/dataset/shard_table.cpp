@@ -39,15 +39,6 @@ void RecentShards::Keep(std::uint32_t shard, ShardUse file) {
   Evict(max_, kTries, gone);
 }
 
-void RecentShards::Drop(std::uint32_t shard) {
-  Shards gone;
-  const MutexLock lock(mutex_);
-  const auto found = at_.find(shard);
-  if (found == at_.end()) return;
-  gone.splice(gone.begin(), by_use_, found->second);
-  at_.erase(found);
-}
-
 void RecentShards::DropHalf() {
   Shards gone;
   const MutexLock lock(mutex_);
@@ -77,20 +68,29 @@ std::size_t MaxMappedShards() {
   return mappings == 0 ? kMax : std::clamp<std::size_t>(mappings / 4, 1, kMax);
 }
 
+namespace {
+
+std::shared_ptr<RemoteShards> OpenRemote(const std::shared_ptr<ObjectStore>& store,
+                                         const DatasetFacts& facts,
+                                         const std::optional<BlockCache>& cache) {
+  return store == nullptr ? nullptr : RemoteShards::Open(store, facts.manifest, facts.id, cache);
+}
+
+}  // namespace
+
 ShardTable::ShardTable(const DatasetFacts& facts, const Options& options)
-    : remote(facts.store != nullptr
-                 ? RemoteShards::Open(facts.store, facts.manifest, facts.id, options.cache)
-                 : nullptr),
+    : remote(
+          OpenRemote(options.store != nullptr ? options.store : facts.store, facts, options.cache)),
       facts_(facts),
       advice_(options.advice),
       max_mapped_(options.max_mapped),
       schema_(std::make_shared<const ShardSchema>(facts.manifest.schema)),
       recent_(facts.shards.size() > max_mapped_ ? std::make_unique<RecentShards>(max_mapped_)
                                                 : nullptr),
-      originals_(keeps_all() ? facts.shards.size() : 0),
-      open_(originals_.size()) {}
+      kept_(keeps_all() ? facts.shards.size() : 0),
+      open_(kept_.size()) {}
 
-std::unique_ptr<ShardFile> ShardTable::Open(std::uint32_t shard, const ShardCopy& copy) const {
+std::unique_ptr<ShardFile> ShardTable::Open(std::uint32_t shard) const {
   const auto open = [&] {
     if (facts_.supply != nullptr) {
       ShardExpectation expect = ShardExpectation::Of(facts_.manifest.shards[shard]);
@@ -104,12 +104,9 @@ std::unique_ptr<ShardFile> ShardTable::Open(std::uint32_t shard, const ShardCopy
                                          facts_.manifest.shards[shard]);
     }
     const ShardExpectation expect = ShardExpectation::Of(facts_.manifest.shards[shard]);
-    const std::filesystem::path path =
-        copy.folder != nullptr ? copy.folder->path() / copy.name : PlaceOf(shard);
-    const FileHandle file =
-        copy.folder != nullptr ? copy.folder->OpenForReading(copy.name) : OpenForReading(path);
-    return std::make_unique<ShardFile>(MappedFile(file, path, advice_), path.string(), schema_,
-                                       expect);
+    const std::filesystem::path path = PlaceOf(shard);
+    return std::make_unique<ShardFile>(MappedFile(OpenForReading(path), path, advice_),
+                                       path.string(), schema_, expect);
   };
   if (keeps_all()) return open();
   try {
@@ -224,42 +221,14 @@ ShardUse ShardTable::OpenNow(std::uint32_t shard) {
   if (keeps_all()) {
     const MutexLock lock(open_mutex_);
     if (ShardUse open = OpenShard(shard)) return open;
-    const ShardFile& original = KeepOriginal(shard);
-    open_[shard].store(&original, std::memory_order_release);
-    return Uncounted(&original);
-  }
-  ShardCopy copy;
-  {
-    const MutexLock lock(open_mutex_);
-    copy = CopyOf(shard);
+    kept_[shard] = Open(shard);
+    open_[shard].store(kept_[shard].get(), std::memory_order_release);
+    return Uncounted(kept_[shard].get());
   }
   // No lock is held here, so threads open shards at the same time, and a shard may be opened twice.
-  ShardUse opened;
-  if (copy.folder != nullptr) {
-    try {
-      opened = Open(shard, copy);
-    } catch (const Error&) {  // the copy is gone or damaged: read the shard itself
-      const MutexLock lock(open_mutex_);
-      if (CopyOf(shard) == copy) copied_to_.erase(shard);
-      copy = {};
-    }
-  }
-  if (opened == nullptr) opened = Open(shard);
-  const MutexLock lock(open_mutex_);
-  if (CopyOf(shard) == copy)
-    recent_->Keep(shard, opened);  // otherwise, a copy was added or given up meanwhile
+  ShardUse opened = Open(shard);
+  recent_->Keep(shard, opened);
   return opened;
-}
-
-ShardCopy ShardTable::CopyOf(std::uint32_t shard) const {
-  const auto copy = copied_to_.find(shard);
-  return copy == copied_to_.end() ? ShardCopy() : copy->second;
-}
-
-const ShardFile& ShardTable::KeepOriginal(std::uint32_t shard) {
-  std::unique_ptr<ShardFile>& original = originals_[shard];
-  if (original == nullptr) original = Open(shard);
-  return *original;
 }
 
 std::shared_ptr<const Error> ShardTable::KnownFault(std::uint32_t shard) {
@@ -284,45 +253,6 @@ void ShardTable::ForgetFaults() {
   const MutexLock lock(fault_mutex_);
   faults_.clear();
   any_fault_.store(false, std::memory_order_release);
-}
-
-ShardUse ShardTable::Original(std::uint32_t shard) {
-  if (!keeps_all()) return Open(shard);
-  const MutexLock lock(open_mutex_);
-  return Uncounted(&KeepOriginal(shard));
-}
-
-void ShardTable::ReadFrom(std::uint32_t shard, const ShardCopy& copy) {
-  std::unique_ptr<ShardFile> opened = Open(shard, copy);
-  const MutexLock lock(open_mutex_);
-  if (keeps_all()) {
-    copies_.push_back(std::move(opened));
-    open_[shard].store(copies_.back().get(), std::memory_order_release);
-  } else {
-    copied_to_[shard] = copy;
-    recent_->Keep(shard, std::move(opened));
-  }
-}
-
-bool ShardTable::IsCopy(std::uint32_t shard, const ShardFile& file) const {
-  return file.name() != PlaceOf(shard).string();
-}
-
-bool ShardTable::LeaveCopy(std::uint32_t shard, const ShardFile& copy) {
-  const MutexLock lock(open_mutex_);
-  if (keeps_all()) {
-    if (open_[shard].load(std::memory_order_acquire) != &copy) return false;
-    open_[shard].store(&KeepOriginal(shard), std::memory_order_release);
-    return true;
-  }
-  const auto found = copied_to_.find(shard);
-  if (found == copied_to_.end() ||
-      (found->second.folder->path() / found->second.name).string() != copy.name()) {
-    return false;
-  }
-  copied_to_.erase(found);
-  recent_->Drop(shard);
-  return true;
 }
 
 }  // namespace sluice

@@ -2,9 +2,8 @@
 //
 // With at most MaxMappedShards() shards, a shard stays mapped once it has been used, and is found
 // without a lock. With more, those used last stay mapped (RecentShards). A shard that could not be
-// opened is tried again once an epoch, not for each of its samples and blocks. A stage
-// (LoaderOptions::stage) can have a shard read from a copy, and the shard itself again if the copy
-// turns out to be damaged. The shards of a mixture are opened in the tables of its parts.
+// opened is tried again once an epoch, not for each of its samples and blocks. The shards of a
+// mixture are opened in the tables of its parts.
 //
 // A shard's frame is the bytes that opening it reads: its first and last pages, with header and
 // directory (ShardFrame in format/disk/shard.h).
@@ -19,7 +18,6 @@
 #include <vector>
 
 #include "format/disk/shard.h"
-#include "format/disk/shared_folder.h"
 #include "format/mutex.h"
 #include "format/remote/cache/remote_shards.h"
 #include "reader/dataset/dataset_facts.h"
@@ -41,7 +39,6 @@ class RecentShards {
   ShardUse Find(std::uint32_t shard);
   // Keeps an opened shard, in place of an earlier mapping of it.
   void Keep(std::uint32_t shard, ShardUse file);
-  void Drop(std::uint32_t shard);
   // Drops shards that nobody uses until half of all are left: for when the system has no mappings
   // left.
   void DropHalf();
@@ -62,19 +59,14 @@ class RecentShards {
 // that the system allows a process (vm.max_map_count), because other datasets and code need some.
 std::size_t MaxMappedShards();
 
-// A copy of a shard in a stage.
-struct ShardCopy {
-  std::shared_ptr<const SharedFolder> folder;  // null: none
-  std::string name;                            // name in that folder
-  friend bool operator==(const ShardCopy&, const ShardCopy&) = default;
-};
-
 class ShardTable {
  public:
   struct Options {
     std::size_t max_mapped = MaxMappedShards();
     MapAdvice advice = MapAdvice::kNormal;
-    std::optional<BlockCache> cache;  // only for a dataset in an object store
+    // Where the shards are read from instead of the dataset's own place (LoaderOptions::stage).
+    std::shared_ptr<ObjectStore> store = {};
+    std::optional<BlockCache> cache = {};  // only if the shards are read from a store
   };
   // `facts` must outlive the table.
   ShardTable(const DatasetFacts& facts, const Options& options);
@@ -103,18 +95,8 @@ class ShardTable {
   std::shared_ptr<const Error> KnownFault(std::uint32_t shard);
   // From now on, shards whose fault is remembered are tried again.
   void ForgetFaults();
-  // From now on, reads the shard from that copy. The copy is checked as the shard itself would be;
-  // if it fails, throws Error and changes nothing. Earlier mappings stay. Thread-safe.
-  void ReadFrom(std::uint32_t shard, const ShardCopy& copy);
-  // The shard in the dataset's folder, even if it is read from a copy. Throws Error. Thread-safe.
-  ShardUse Original(std::uint32_t shard);
-  // Whether `file` is a copy of the shard. Thread-safe.
-  bool IsCopy(std::uint32_t shard, const ShardFile& file) const;
-  // If the shard is still read from that copy, reads it from the dataset's folder again, and
-  // returns true. Throws Error. Thread-safe.
-  bool LeaveCopy(std::uint32_t shard, const ShardFile& copy);
 
-  // For an object store: begins to fetch the shard's frame. Keep the result until the shard is
+  // For a store: begins to fetch the shard's frame. Keep the result until the shard is
   // open.
   std::vector<ShardParts::Held> BeginOpening(std::uint32_t shard) const;
   // If the shard lies in a folder and is not open, makes the kernel begin to read its frame, and
@@ -122,23 +104,21 @@ class ShardTable {
   void AskForFrame(std::uint32_t shard) const noexcept;
   // The most memory that the table takes. A mapped shard takes more than others, for its directory.
   std::uint64_t MemoryBytes() const noexcept;
-  // For an object store: the most bytes of shards' frames that stay in memory at once.
+  // For a store: the most bytes of shards' frames that stay in memory at once.
   std::uint64_t FrameBytes() const noexcept;
-  // For an object store: fetches a block, waits for it, and holds it. If blocks are asked for in
+  // For a store: fetches a block, waits for it, and holds it. If blocks are asked for in
   // order, also begins to fetch the next ones. Throws Error. Thread-safe.
   ShardParts::Held HoldBlock(std::uint32_t shard, const ShardFile& file, std::uint32_t block);
 
-  // The shards of a dataset in an object store; null for one in a folder.
+  // The shards if they are read from a store, else null.
   const std::shared_ptr<RemoteShards> remote;
 
  private:
   static ShardUse Uncounted(const ShardFile* shard) noexcept { return {ShardUse(), shard}; }
-  std::unique_ptr<ShardFile> Open(std::uint32_t shard, const ShardCopy& copy = {}) const;
+  std::unique_ptr<ShardFile> Open(std::uint32_t shard) const;
   std::filesystem::path PlaceOf(std::uint32_t shard) const;
   ShardUse OpenNow(std::uint32_t shard);
   ShardUse OpenInPart(std::uint32_t shard);
-  ShardCopy CopyOf(std::uint32_t shard) const REQUIRES(open_mutex_);
-  const ShardFile& KeepOriginal(std::uint32_t shard) REQUIRES(open_mutex_);
   std::shared_ptr<const Error> Remember(std::uint32_t shard, const Error& error);
 
   std::atomic<std::uint64_t> last_held_{0};  // the block that HoldBlock() was asked for last
@@ -149,12 +129,8 @@ class ShardTable {
   // Null if all shards stay mapped.
   const std::unique_ptr<RecentShards> recent_;
   Mutex open_mutex_;  // if all stay mapped, also held while a shard is being mapped
-  std::vector<std::unique_ptr<ShardFile>> originals_ GUARDED_BY(open_mutex_);  // if all stay mapped
-  std::vector<std::unique_ptr<ShardFile>> copies_ GUARDED_BY(
-      open_mutex_);  // if all stay mapped; never freed, since threads may still read from them
-  std::vector<std::atomic<const ShardFile*>> open_;  // if all stay mapped
-  std::unordered_map<std::uint32_t, ShardCopy> copied_to_
-      GUARDED_BY(open_mutex_);  // if not all stay mapped
+  std::vector<std::unique_ptr<ShardFile>> kept_ GUARDED_BY(open_mutex_);  // if all stay mapped
+  std::vector<std::atomic<const ShardFile*>> open_;                       // if all stay mapped
 
   std::atomic<bool> any_fault_{false};
   Mutex fault_mutex_;

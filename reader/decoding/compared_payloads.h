@@ -1,11 +1,10 @@
 // Remembers which samples' payloads have been compared with their checksums, for the modes that
 // compare a payload only once: Verify::kFirstEpoch, and Verify::kAuto for raw payloads.
 //
-// Samples are noted by file, because a copy of a shard (LoaderOptions::stage) is another file, and
-// may be damaged while the shard is not. A sample whose payload does not match is never noted, so
-// that the damage is found again whenever the sample is played: an epoch's batches do not depend on
-// earlier epochs. Thread-safe. A lock is taken only if the shard's file is not the one used last:
-// for a file's first sample, and each time a copy and its original alternate.
+// Samples are noted by file, because a shard that is opened again may be another file then. A
+// sample whose payload does not match is never noted, so that the damage is found again whenever
+// the sample is played: an epoch's batches do not depend on earlier epochs. Thread-safe. A lock is
+// taken only if the shard's file is not the one used last.
 #pragma once
 
 #include <atomic>
@@ -23,8 +22,7 @@ class ComparedPayloads {
  public:
   explicit ComparedPayloads(std::size_t shards) : last_used_(shards), chains_(shards) {}
 
-  // `file` is the sample's shard or a copy of it. The first call for a file may throw
-  // std::bad_alloc.
+  // `file` is the sample's shard. The first call for a file may throw std::bad_alloc.
   bool Has(const SampleRef& ref, const ShardFile& file) {
     const std::uint64_t number = std::uint64_t{ref.block} * file.block_samples() + ref.row;
     const std::uint64_t word =
@@ -33,9 +31,9 @@ class ComparedPayloads {
   }
   void Add(const SampleRef& ref, const ShardFile& file);
 
-  // Bytes of memory for that many samples. `copied` says whether shards may also have a copy.
-  static std::uint64_t MemoryBytes(std::uint64_t samples, std::uint64_t shards, bool copied) {
-    return (copied ? 2 : 1) * (samples / 8 + 128 * shards);
+  // Bytes of memory for that many samples.
+  static std::uint64_t MemoryBytes(std::uint64_t samples, std::uint64_t shards) {
+    return samples / 8 + 128 * shards;
   }
 
  private:

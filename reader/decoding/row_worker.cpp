@@ -155,11 +155,6 @@ void RowWorker::SetUp(unsigned thread) {
 RowVerdict RowWorker::CheckFile(Slot& slot, std::size_t row) {
   if (slot.files[row] == nullptr) return {};  // the row came from the cache
   if (files_.Holds(*slot.files[row], slot.refs[row])) return {};
-  if (reader_.LeaveCopy(slot, row)) {
-    RowVerdict again = MakeRow(slot, row);
-    if (again.failed() || slot.files[row] == nullptr) return again;
-    if (files_.Holds(*slot.files[row], slot.refs[row])) return again;
-  }
   return RowVerdict::Of(slot.files[row]->Unreadable(reader_.PlaceOf(slot.refs[row])));
 }
 

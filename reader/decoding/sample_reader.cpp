@@ -87,11 +87,6 @@ RowVerdict SampleReader::Read(Slot& slot, std::size_t row) {
       sample.held = ReadNow(sample, slot);
       error = ReadFrom(sample, slot, row);
     }
-    const bool damaged =
-        error && (error->code() == ErrorCode::kCorrupt || error->code() == ErrorCode::kIo);
-    if (damaged && context_.stage != nullptr &&
-        dataset_.table.IsCopy(sample.ref.shard, *sample.file))
-      error = ReadOriginal(sample, slot, row, *error);
     if (error) return RowVerdict::Of(*error);
     // Without a picture, no checksum covers the row. But if the row came from a block held in
     // memory, a later change of the file cannot matter.
@@ -159,36 +154,6 @@ std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::siz
   } catch (const std::bad_alloc&) {
     return failure(ErrorCode::kMemory, "there is not enough memory to decode it");
   }
-}
-
-std::optional<Error> SampleReader::ReadOriginal(Sample& sample, Slot& slot, std::size_t row,
-                                                const Error& of_copy) {
-  const ShardUse copy = sample.file;
-  const std::uint32_t shard = sample.ref.shard;
-  std::optional<Error> error;
-  try {
-    sample.file = dataset_.table.Original(shard);
-    sample.held.reset();
-    if (context_.direct != nullptr)
-      sample.held = context_.direct->Read(shard, sample.file, sample.ref.block);
-    error = ReadFrom(sample, slot, row);
-    if (!error) {
-      context_.stage->Reject(shard, copy);
-      return std::nullopt;
-    }
-  } catch (const Error& thrown) {
-    error = thrown;
-  }
-  return Error(error->code(), error->file(), error->place(),
-               error->sentence() + "; its copy (LoaderOptions::stage) cannot be read either: " +
-                   copy->name() + ": " + of_copy.sentence());
-}
-
-bool SampleReader::LeaveCopy(const Slot& slot, std::size_t row) {
-  const std::uint32_t shard = slot.refs[row].shard;
-  if (context_.stage == nullptr || !dataset_.table.IsCopy(shard, *slot.files[row])) return false;
-  context_.stage->Reject(shard, slot.files[row]);
-  return true;
 }
 
 ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& slot,

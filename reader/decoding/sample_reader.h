@@ -5,9 +5,8 @@
 // copies arrays, has the picture painted (RowPainter) and the other fields read (FieldReader). Only
 // then does it know whether the bytes were whole: pages of a mapping can vanish at any moment, and
 // read as zeros then, which may even decode to a good picture. Hence the order in ReadFrom(): hold
-// a guard, make the row, ask what was lost. Two things are tried again: a block that was read
-// without its picture, because a cache had the picture and has lost it since; and a copy of a shard
-// (LoaderOptions::stage) that is damaged, from the shard itself.
+// a guard, make the row, ask what was lost. A block that was read without its picture, because a
+// cache had the picture and has lost it since, is read again.
 //
 // A fault is a value (RowVerdict). The caller (RowWorker) decides what becomes of the row.
 #pragma once
@@ -22,14 +21,12 @@
 #include "reader/decoding/row_painter.h"
 #include "reader/reading/direct/direct_blocks.h"
 #include "reader/reading/row_store.h"
-#include "reader/reading/shard_stage.h"
 
 namespace sluice {
 
 // The objects that a loader's decoder threads share. A pointer is null if its option is off.
 struct DecodingContext {
   DirectFiles* direct = nullptr;                                // LoaderOptions::storage = Direct
-  ShardStage* stage = nullptr;                                  // LoaderOptions::stage
   ComparedPayloads* compared = nullptr;                         // Verify::kAuto and kFirstEpoch
   DecodedCache* cache = nullptr;                                // LoaderOptions::keep
   RowStore* store = nullptr;                                    // LoaderOptions::share
@@ -68,9 +65,6 @@ class SampleReader {
   RowVerdict Read(Slot& slot, std::size_t row);
   // Prefetches into the CPU's cache what Read() of that row will need, if that is known beforehand.
   void Prefetch(const Slot& slot, std::size_t row) const noexcept;
-  // If the row was read from a copy of its shard (LoaderOptions::stage), rejects the copy, so that
-  // the shard itself is read next. Returns false if the row was not read from a copy.
-  bool LeaveCopy(const Slot& slot, std::size_t row);
 
   // The sample's key; empty if it cannot be read.
   std::string KeyOf(const SampleRef& ref) const;
@@ -105,9 +99,6 @@ class SampleReader {
   std::shared_ptr<const HeldBlock> ReadNow(const Sample& sample, const Slot& slot);
   // The functions below return why the row could not be made, and nothing if it was made.
   std::optional<Error> ReadFrom(Sample& sample, Slot& slot, std::size_t row);
-  // Reads the sample from its shard, after reading it from a copy has failed with `of_copy`.
-  std::optional<Error> ReadOriginal(Sample& sample, Slot& slot, std::size_t row,
-                                    const Error& of_copy);
   ValueFault MakeRow(const BlockView& block, Sample& sample, Slot& slot, std::size_t row);
   void CopyArrays(const BlockView& block, const SampleRef& ref, Slot& slot, std::size_t row) const;
   ValueFault MakePicture(const BlockView& block, Sample& sample, Slot& slot, std::size_t row);

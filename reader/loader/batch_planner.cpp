@@ -8,12 +8,11 @@
 namespace sluice {
 
 BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSource& source,
-                           ShardStage* stage, const std::atomic<bool>& give_up)
+                           const std::atomic<bool>& give_up)
     : recipe_(recipe),
       dataset_(recipe.dataset),
       options_(recipe.options),
       source_(source),
-      stage_(stage),
       uses_rows_(source.UsesRows()),
       deal_(deal),
       watch_(dataset_),
@@ -30,7 +29,7 @@ void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   source_.CloseAll();
   epoch_.emplace(dataset_.facts->shape, options_, deal_, epoch, &give_up_);
   source_.BeginEpoch(epoch);
-  if (stage_ == nullptr && source_.MayTakeSuggestions()) epoch_->order.NoteFollowing();
+  if (source_.MayTakeSuggestions()) epoch_->order.NoteFollowing();
   played_ = 0;
   watch_.BeginEpoch();
 }
@@ -49,12 +48,6 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
   to_open_.clear();
   watch_.BeginBatch();
   const std::size_t planned = FillRows(batch, slot);
-  if (stage_ != nullptr) {
-    for (std::size_t row = 0; row < slot.rows; ++row)
-      stage_->Want(slot.refs[row].shard);
-    for (const std::uint64_t block : to_open_)
-      stage_->Want(dataset_.facts->shape.Row(block, 0).shard);
-  }
   AskForFrames();
   const std::uint64_t needed = OpenBlocks(slot, planned);
   source_.EndBatch();

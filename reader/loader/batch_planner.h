@@ -11,16 +11,14 @@
 #include "reader/dataset/rank_epoch.h"
 #include "reader/order/deal.h"
 #include "reader/reading/block_source.h"
-#include "reader/reading/shard_stage.h"
 #include "reader/reading/shard_watch.h"
 
 namespace sluice {
 
 class BatchPlanner {
  public:
-  // All references must outlive the planner. `stage` may be null; the planner announces every shard
-  // to the stage before it reads from the shard. Planning ends early if `give_up` is set meanwhile.
-  BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSource& source, ShardStage* stage,
+  // All references must outlive the planner. Planning ends early if `give_up` is set meanwhile.
+  BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSource& source,
                const std::atomic<bool>& give_up);
 
   // Fills the slot for a batch and begins to read its blocks. Returns the count to pass to
@@ -47,7 +45,6 @@ class BatchPlanner {
   DatasetState& dataset_;
   const LoaderOptions& options_;
   BlockSource& source_;
-  ShardStage* const stage_;
   const bool uses_rows_;  // whether source_.Use() does anything
   const Deal& deal_;
   std::optional<RankEpoch> epoch_;  // the epoch of the batch planned last

@@ -1,9 +1,13 @@
 #include "reader/loader/checked_options.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include <sluice/error.h>
 #include <sluice/loader_option_list.h>
 #include <sluice/rank.h>
 
+#include "format/disk/file.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
@@ -17,6 +21,8 @@
 namespace sluice {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 [[noreturn]] void Refuse(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, what);
@@ -82,6 +88,26 @@ void CheckFunctionRows(const LoaderOptions& options) {
   }
 }
 
+// Whether `inner` is the folder `outer` or lies in it.
+bool LiesIn(const fs::path& inner, const fs::path& outer) {
+  const fs::path there = fs::weakly_canonical(inner);
+  const fs::path whole = fs::weakly_canonical(outer);
+  return std::mismatch(whole.begin(), whole.end(), there.begin(), there.end()).first == whole.end();
+}
+
+void CheckStage(const DatasetFacts& dataset, const Stage& stage) {
+  if (stage.folder.empty() || stage.bytes == 0) {
+    Refuse(
+        "LoaderOptions::stage: set Stage::folder, and Stage::bytes to the most bytes that blocks "
+        "there may take");
+  }
+  if (dataset.store == nullptr && dataset.supply == nullptr &&
+      LiesIn(AbsolutePath(stage.folder), dataset.place)) {
+    Refuse("Stage::folder (" + stage.folder +
+           ") is the dataset's own folder, or inside it; choose another folder");
+  }
+}
+
 void CheckSharing(const DatasetFacts& dataset, const LoaderOptions& options) {
   if (!options.share) return;
   const auto refuse = [](const std::string& what) {
@@ -100,16 +126,17 @@ void CheckSharing(const DatasetFacts& dataset, const LoaderOptions& options) {
     refuse("leave LoaderOptions::on_device.decode at kHost");
 }
 
+}  // namespace
+
 void CheckStorage(const DatasetFacts& dataset, const LoaderOptions& options) {
   if (KeepsFunctionRows(options)) CheckFunctionRows(options);
-  CheckStage(options);
-  if (dataset.store != nullptr && (LocksInMemory(options) || ReadsDirectly(options))) {
+  if (options.stage) CheckStage(dataset, *options.stage);
+  if ((dataset.store != nullptr || options.stage) &&
+      (LocksInMemory(options) || ReadsDirectly(options))) {
     Refuse(
-        "LoaderOptions::storage = Direct and Locked are for files that can be mapped. For a "
-        "dataset "
-        "at a URL, or on a file system that cannot map files, leave storage as Mapped; set stage "
-        "to "
-        "keep what was read on a local disk");
+        "LoaderOptions::storage = Direct and Locked are for files that are mapped. With `stage`, "
+        "for a dataset at a URL, and on a file system that cannot map files, leave storage as "
+        "Mapped");
   }
   const bool in_shards = LocksInMemory(options) || ReadsDirectly(options) || options.stage ||
                          options.on_device.images != ImagesIn::kStorage;
@@ -119,23 +146,10 @@ void CheckStorage(const DatasetFacts& dataset, const LoaderOptions& options) {
         "shards, and this source is played without a conversion; leave these options, or convert "
         "the source");
   }
-  if (options.stage && LocksInMemory(options)) {
-    Refuse("LoaderOptions::storage = Locked reads the whole dataset at once; leave stage empty");
-  }
   if (ReadsDirectly(options) && options.order.shuffle == Shuffle::kRandom) {
     Refuse(
         "LoaderOptions::storage = Direct would read a whole block for each sample of "
         "Shuffle::kRandom; use Shuffle::kQuasiRandom, or leave storage as Mapped");
-  }
-}
-
-}  // namespace
-
-void CheckStage(const LoaderOptions& options) {
-  if (options.stage && (options.stage->folder.empty() || options.stage->bytes == 0)) {
-    Refuse(
-        "LoaderOptions::stage: set Stage::folder, and Stage::bytes to the most bytes that copies "
-        "there may take");
   }
 }
 

@@ -29,8 +29,8 @@
 
 namespace sluice {
 
-// Throws Error(kInvalidArgument) unless LoaderOptions::stage is empty or complete.
-void CheckStage(const LoaderOptions& options);
+// Throws Error(kInvalidArgument) if the dataset cannot be read or kept as the options say.
+void CheckStorage(const DatasetFacts& dataset, const LoaderOptions& options);
 
 // Returns the options, with those left open filled in. `threads` gets the largest value that tuning
 // may choose. `ring.prefetch` gets its value if the user or page-locked memory fixes it; otherwise

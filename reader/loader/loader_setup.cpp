@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "format/remote/local_store.h"
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/decoding/plain_copy.h"
@@ -43,18 +44,21 @@ bool TakesWholeBatches(const BatchRecipe& recipe) {
 
 }  // namespace
 
-// Returns the dataset with a shard table of its own, if this loader stages shards, keeps what it
-// fetches in a cache, or reads shards directly; else `shared`.
+// Returns the dataset with a shard table of its own, if this loader keeps what it reads on a local
+// disk, or reads shards directly; else `shared`. With a stage, a dataset's folder is a store, whose
+// blocks are fetched and kept as those of any other store.
 Dataset LoaderSetup::OwnShards(const Dataset& shared, const LoaderOptions& options) {
-  const bool direct = ReadsDirectly(options);
-  if (!options.stage && !direct) return shared;
-  std::optional<BlockCache> cache;
-  if (options.stage && shared.state()->table.remote != nullptr) {
-    CheckStage(options);
-    cache = {options.stage->folder, options.stage->bytes};
+  if (!options.stage && !ReadsDirectly(options)) return shared;
+  const DatasetFacts& facts = *shared.state()->facts;
+  CheckStorage(facts, options);
+  ShardTable::Options own;
+  if (options.stage) {
+    own.cache = {options.stage->folder, options.stage->bytes};
+    if (facts.store == nullptr) own.store = std::make_shared<LocalStore>(facts.place);
+  } else {
+    own.advice = MapAdvice::kPageByPage;
   }
-  return DatasetOf(
-      shared.state()->WithOwnShards(direct ? MapAdvice::kPageByPage : MapAdvice::kNormal, cache));
+  return DatasetOf(shared.state()->WithOwnShards(own));
 }
 
 LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes of_machine)

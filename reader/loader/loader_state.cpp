@@ -35,12 +35,6 @@ std::unique_ptr<DecodedCache> MakeCache(const BatchRecipe& recipe) {
                                         recipe.options.keep->bytes, recipe.options.keep->folder);
 }
 
-std::unique_ptr<ShardStage> MakeStage(const BatchRecipe& recipe) {
-  const std::optional<Stage>& stage = recipe.options.stage;
-  if (!stage || recipe.dataset.table.remote != nullptr) return nullptr;
-  return std::make_unique<ShardStage>(recipe.dataset, stage->folder, stage->bytes);
-}
-
 std::unique_ptr<DirectFiles> MakeDirectFiles(const BatchRecipe& recipe) {
   if (!ReadsDirectly(recipe.options)) return nullptr;
   return std::make_unique<DirectFiles>(std::make_shared<BlockMemory>(MemoryBound(recipe).blocks));
@@ -88,7 +82,6 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   }
   cache_ = MakeCache(recipe);
   store_ = RowSharing::Open(recipe);
-  stage_ = MakeStage(recipe);
   direct_ = MakeDirectFiles(recipe);
   RequireRoom(recipe, BatchRing::FirstSlots(setup_));
   const std::shared_ptr<DeviceDriver> driver = DeviceAccess::Open(recipe.options.device);
@@ -147,7 +140,7 @@ void LoaderState::StartThread(std::function<void()> run) {
 // memory.
 void LoaderState::StartThreads() {
   threads_.reserve(3 + threads());
-  auto planner = std::make_shared<PlannerThread>(setup_, *source_, stage_.get(), *ring_);
+  auto planner = std::make_shared<PlannerThread>(setup_, *source_, *ring_);
   StartThread([planner] { planner->Run(); });
   if (filler_ != nullptr) filler_->Start();
   const DecodingContext context = Context();
@@ -176,7 +169,6 @@ void LoaderState::StartThreads() {
 
 DecodingContext LoaderState::Context() {
   DecodingContext context{.direct = direct_.get(),
-                          .stage = stage_.get(),
                           .compared = &compared_,
                           .cache = cache_.get(),
                           .store = store_.get(),
@@ -209,7 +201,6 @@ void LoaderState::Stop() {
     thread.join();
   published_.reset();  // after the threads, so that the last figures are published
   if (filler_ != nullptr) filler_->Stop();
-  if (stage_ != nullptr) stage_->Close();
 }
 
 std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
@@ -240,7 +231,6 @@ LoaderStats LoaderState::Stats() {
     stats.stored_pictures = device_cache_->pictures();
     stats.stored_bytes = device_cache_->bytes();
   }
-  if (stage_ != nullptr) stats.staged_shards = stage_->staged();
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
   if (const RemoteShards* const remote = setup_.recipe.dataset.table.remote.get()) {
     const RemoteShards::Counts counts = remote->counts();

@@ -20,7 +20,6 @@
 #include "reader/reading/block_source.h"
 #include "reader/reading/decoded_cache.h"
 #include "reader/reading/direct/direct_blocks.h"
-#include "reader/reading/shard_stage.h"
 #include "reader/upload/device_cache.h"
 #include "reader/upload/device_slot.h"
 #include "reader/upload/uploader.h"
@@ -88,7 +87,6 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   SampleSupply::Work made_before_;             // a played source's work before this loader was made
   std::unique_ptr<DecodedCache> cache_;        // LoaderOptions::keep
   std::unique_ptr<RowStore> store_;            // LoaderOptions::share
-  std::unique_ptr<ShardStage> stage_;          // LoaderOptions::stage
   std::unique_ptr<DirectFiles> direct_;        // LoaderOptions::storage = Direct
   ComparedPayloads compared_;                  // the payloads whose checksum has matched
   std::unique_ptr<DeviceCache> device_cache_;  // OnDevice::images

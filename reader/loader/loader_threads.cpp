@@ -52,12 +52,11 @@ RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& wor
   return outcome;
 }
 
-PlannerThread::PlannerThread(const LoaderSetup& setup, BlockSource& source, ShardStage* stage,
-                             BatchRing& ring)
+PlannerThread::PlannerThread(const LoaderSetup& setup, BlockSource& source, BatchRing& ring)
     : setup_(setup),
       source_(source),
       ring_(ring),
-      planner_(setup.recipe, setup.deal, source, stage, ring.give_up()) {}
+      planner_(setup.recipe, setup.deal, source, ring.give_up()) {}
 
 void PlannerThread::Run() {
   using Task = BatchRing::Turn::Task;

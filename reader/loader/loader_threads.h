@@ -173,8 +173,8 @@ class ConsumerDecoder {
 // The thread that plans batches, starts reading their blocks, and publishes them for decoding.
 class PlannerThread {
  public:
-  // All must outlive it; `stage` may be null.
-  PlannerThread(const LoaderSetup& setup, BlockSource& source, ShardStage* stage, BatchRing& ring);
+  // All must outlive it.
+  PlannerThread(const LoaderSetup& setup, BlockSource& source, BatchRing& ring);
   // Returns once the ring is stopped.
   void Run();
 

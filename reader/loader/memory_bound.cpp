@@ -35,8 +35,7 @@ std::uint64_t BookkeepingOf(const BatchRecipe& recipe) {
   if (const auto& lists = options.order.batches.lists()) bytes += lists->memory_bytes();
   const Verify verify = options.integrity.verify;
   if (verify == Verify::kAuto || verify == Verify::kFirstEpoch) {
-    bytes += ComparedPayloads::MemoryBytes(shape.samples(), shape.shards().size(),
-                                           options.stage.has_value());
+    bytes += ComparedPayloads::MemoryBytes(shape.samples(), shape.shards().size());
   }
   return bytes;
 }

@@ -69,7 +69,7 @@ constexpr std::array kFamilies = {
             "Time in which that thread waited for a free batch"),
     Counter("read_ahead_bytes", &S::read_ahead_bytes, "Blocks made resident ahead of decoding"),
     Counter("fetched_bytes", &S::fetched_bytes, "Blocks fetched from an object store"),
-    Counter("cached_bytes", &S::cached_bytes, "Blocks of an object store found in the cache"),
+    Counter("cached_bytes", &S::cached_bytes, "Blocks found on the stage"),
     Counter("past_cache_bytes", &S::past_cache_bytes, "Fetched blocks that the cache did not keep"),
     Counter("taken_rows", &S::taken_rows, "Rows that another loader of this machine had made"),
     Counter("requests", &S::requests, "Requests to an object store, with those repeated"),
@@ -98,7 +98,6 @@ constexpr std::array kFamilies = {
     Gauge("kept_bytes", &S::kept_bytes, "Size of the pictures kept decoded"),
     Gauge("stored_pictures", &S::stored_pictures, "Pictures where the device reads them"),
     Gauge("stored_bytes", &S::stored_bytes, "Size of the pictures that lie there"),
-    Gauge("staged_shards", &S::staged_shards, "Shards read from their copy on a stage"),
     Gauge("refused_shards", &S::refused_shards, "Shards that cannot be read by O_DIRECT")};
 
 struct HistogramFamily {

@@ -280,7 +280,7 @@ std::uint64_t RemoteBlocks::BookkeepingBytes(const DatasetState& dataset,
                                              const LoaderOptions& options) {
   const DatasetShape& shape = dataset.facts->shape;
   const RemoteShards& remote = *dataset.table.remote;
-  const std::uint64_t bytes = dataset.facts->store->BufferBytes() + remote.BookkeepingBytes();
+  const std::uint64_t bytes = remote.store().BufferBytes() + remote.BookkeepingBytes();
   if (!remote.has_cache()) return bytes;
   return bytes + NextUsesAhead::MemoryBytes(shape) +
          OrderBytes(shape, options, OpenWindow::Of(shape, options).samples);

@@ -115,24 +115,6 @@ TEST_CASE("Ranks, lists, dealt shards and short windows read past the page cache
   }
 }
 
-TEST_CASE("Copies on a stage are read past the page cache, too") {
-  const TemporaryFolder folder;
-  const TemporaryFolder stage;
-  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 12'000));
-  LoaderOptions options = OptionsFor(100, 2);
-  Loader mapped(dataset, options);
-  options.storage = Direct{};
-  options.stage = Stage{stage / "stage", 100'000'000};
-  Loader direct(dataset, options);
-  do {
-    REQUIRE(PlayBatches(direct, 4) == PlayBatches(mapped, 4));
-  } while (direct.Stats().staged_shards < dataset.shards().size());
-  for (const ShardSummary& shard : dataset.shards())
-    std::filesystem::remove(dataset.path() / shard.file);
-  Loader later(dataset, options);
-  REQUIRE(PlayBatches(later, 4) == PlayBatches(mapped, 4));
-}
-
 TEST_CASE("Epochs that are left, repeated or resumed are read the same past the page cache") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));

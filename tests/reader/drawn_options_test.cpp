@@ -212,6 +212,7 @@ class DrawnPlaying {
                                            : Verify::kNever;
     if (options.order.shuffle != Shuffle::kRandom && Chance(2)) options.storage = Direct{ahead};
     if (Chance(3)) {
+      options.storage = Mapped{behind, ahead};
       options.stage = Stage{(folder_ / "stage").string(), 1 + Below(4'000'000)};
     }
     if (data_[of_].jpeg && rows_are_fixed_ && Chance(2)) {

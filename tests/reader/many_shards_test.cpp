@@ -93,35 +93,6 @@ TEST_CASE("Unused shards beyond the bound are unmapped") {
   CHECK(uses[0]->Key(0) == "key-0");
 }
 
-TEST_CASE(
-    "A shard whose copy is gone or damaged is read from the dataset's folder when mapped again") {
-  const TemporaryFolder folder;
-  const std::filesystem::path path = WriteRawDataset(folder, 30'000);
-  const std::shared_ptr<DatasetState> opened = DatasetState::Open(path, {}, kMaxMapped);
-  DatasetState& dataset = *opened;
-  const std::filesystem::path copy = folder / "copy.sluice";
-  std::filesystem::copy_file(path / dataset.facts->shards[0].file, copy);
-  dataset.table.ReadFrom(
-      0, {std::make_shared<const SharedFolder>(SharedFolder::Open(folder.path())), "copy.sluice"});
-  CHECK(dataset.table.Shard(0)->name() == copy.string());
-  const auto use_others = [&dataset] {
-    for (std::uint32_t s = 1; s <= kMaxMapped; ++s)
-      dataset.table.Shard(s);
-    REQUIRE(dataset.table.OpenShard(0) == nullptr);
-  };
-  use_others();
-  CHECK(dataset.table.Shard(0)->name() == copy.string());
-  use_others();
-  const bool damaged = GENERATE(false, true);
-  if (damaged) {
-    std::filesystem::resize_file(copy, 5000);
-  } else {
-    std::filesystem::remove(copy);
-  }
-  CHECK(dataset.table.Shard(0)->name() == (path / dataset.facts->shards[0].file).string());
-  CHECK(dataset.table.Shard(0)->Key(0) == "key-0");
-}
-
 TEST_CASE("A sample's values stay readable when its shard is no longer kept open") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);

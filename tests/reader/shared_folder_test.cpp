@@ -1,4 +1,4 @@
-// A stage and a block cache in folders where other users of the machine can write.
+// A stage in a folder where other users of the machine can write.
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -35,9 +35,8 @@ LoaderOptions Sharing(const fs::path& folder) {
   return options;
 }
 
-// A loader that copies shards, or one that caches blocks.
-Loader Open(const fs::path& path, bool cache, const fs::path& folder) {
-  return Loader(cache ? OpenRemote(path) : Dataset::Open(path), Sharing(folder));
+Loader Open(const fs::path& path, const fs::path& folder) {
+  return Loader(OpenRemote(path), Sharing(folder));
 }
 
 std::vector<PlayedBatch> PlayPlain(const fs::path& path) {
@@ -45,15 +44,10 @@ std::vector<PlayedBatch> PlayPlain(const fs::path& path) {
   return PlayBatches(loader, 0);
 }
 
-// Plays until the folder holds all it can of the dataset. Returns whether all batches were right.
-bool Fills(const fs::path& path, bool cache, const fs::path& folder,
-           const std::vector<PlayedBatch>& expected) {
-  Loader loader = Open(path, cache, folder);
-  bool right = true;
-  do {
-    right = right && PlayBatches(loader, 0) == expected;
-  } while (!cache && loader.Stats().staged_shards < 1);
-  return right;
+// Fills the folder. Returns whether all batches were right.
+bool Fills(const fs::path& path, const fs::path& folder, const std::vector<PlayedBatch>& expected) {
+  Loader loader = Open(path, folder);
+  return PlayBatches(loader, 0) == expected;
 }
 
 bool IsRoot() {
@@ -112,7 +106,7 @@ class ReadOnlyView {
 
 }  // namespace
 
-TEST_CASE("A link in a stage or a cache is refused, and its target stays as it was") {
+TEST_CASE("A link in a stage is refused, and its target stays as it was") {
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, kSharedSamples);
   const Dataset dataset = Dataset::Open(path);
@@ -123,42 +117,26 @@ TEST_CASE("A link in a stage or a cache is refused, and its target stays as it w
   const fs::path root = folder / "shared";
   const fs::path own = root / dataset.id();
   fs::create_directories(own);
-  bool cache = false;
   fs::path at;
   fs::path to = victim;
   bool hard = false;
-  SECTION("a copy's temporary name") {
-    at = own / ("." + dataset.shards()[0].file + ".tmp");
-  }
-  SECTION("a copy's lock") {
+  SECTION("the dataset's lock") {
     at = own / "lock";
   }
   SECTION("the stage's lock") {
     at = root / "lock";
   }
-  SECTION("a hard link as a copy's temporary name") {
-    at = own / ("." + dataset.shards()[0].file + ".tmp");
-    hard = true;
-  }
-  SECTION("the dataset's folder in a stage") {
-    at = own;
-    to = victims;
-  }
-  SECTION("the cache's data") {
-    cache = true;
+  SECTION("the data") {
     at = own / "data";
   }
-  SECTION("the cache's table") {
-    cache = true;
+  SECTION("the table") {
     at = own / "pieces";
   }
-  SECTION("a hard link as the cache's table") {
-    cache = true;
+  SECTION("a hard link as the table") {
     at = own / "pieces";
     hard = true;
   }
-  SECTION("the dataset's folder in a cache") {
-    cache = true;
+  SECTION("the dataset's folder") {
     at = own;
     to = victims;
   }
@@ -168,13 +146,13 @@ TEST_CASE("A link in a stage or a cache is refused, and its target stays as it w
   } else {
     fs::create_symlink(to, at);
   }
-  const std::string error = ErrorText([&] { Open(path, cache, root); }, ErrorCode::kIo);
+  const std::string error = ErrorText([&] { Open(path, root); }, ErrorCode::kIo);
   CHECK_THAT(error, ContainsSubstring(at.string()));
   CHECK_THAT(error, ContainsSubstring("remove "));
   CHECK(ContentOf(victim) == "important");
   CHECK(fs::is_empty(victims));
   fs::remove(at);
-  CHECK(Fills(path, cache, root, PlayPlain(path)));
+  CHECK(Fills(path, root, PlayPlain(path)));
 }
 
 TEST_CASE("A named pipe in a cache is reported as one") {
@@ -183,16 +161,15 @@ TEST_CASE("A named pipe in a cache is reported as one") {
   const fs::path own = folder / "cache" / Dataset::Open(path).id();
   fs::create_directories(own);
   REQUIRE(mkfifo((own / "data").c_str(), 0666) == 0);
-  const std::string error = ErrorText([&] { Open(path, true, folder / "cache"); }, ErrorCode::kIo);
+  const std::string error = ErrorText([&] { Open(path, folder / "cache"); }, ErrorCode::kIo);
   CHECK_THAT(error, ContainsSubstring((own / "data").string() +
                                       ": is a named pipe, not a regular file; remove it"));
 }
 
-TEST_CASE("Another user's files are refused in a stage and a cache, with advice") {
+TEST_CASE("Another user's files are refused in a stage, with advice") {
   if (!IsRoot()) return;
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, 32);
-  const bool cache = GENERATE(false, true);
   const fs::path root = folder / "shared";
   const fs::path own = root / Dataset::Open(path).id();
   fs::create_directories(own);
@@ -208,12 +185,12 @@ TEST_CASE("Another user's files are refused in a stage and a cache, with advice"
     std::ofstream(theirs) << "";
   }
   SECTION("a file of the dataset") {
-    theirs = own / (cache ? "data" : "shard-00000.sluice");
+    theirs = own / "data";
     std::ofstream(theirs) << "";
   }
   REQUIRE(chown(theirs.c_str(), kSomebody, kSomebody) == 0);
   fs::permissions(theirs, fs::perms::all);
-  const std::string error = ErrorText([&] { Open(path, cache, root); }, ErrorCode::kIo);
+  const std::string error = ErrorText([&] { Open(path, root); }, ErrorCode::kIo);
   CHECK_THAT(error, ContainsSubstring(theirs.string() + ": belongs to user 4321"));
   CHECK_THAT(error, ContainsSubstring("use a folder of your own"));
   CHECK_THAT(error, ContainsSubstring("chmod 2770 " + root.string()));
@@ -228,16 +205,15 @@ TEST_CASE(
   fs::create_directory(root);
   REQUIRE(chown(root.c_str(), 65534, 65534) == 0);
   fs::permissions(root, fs::perms(01777));
-  CHECK(Fills(path, GENERATE(false, true), root, PlayPlain(path)));
+  CHECK(Fills(path, root, PlayPlain(path)));
 }
 
-TEST_CASE("Two users of a group share a stage and a cache under umask 022") {
+TEST_CASE("Two users of a group share a stage under umask 022") {
   if (!IsRoot() || !kForks) return;
   const TemporaryFolder folder;
   fs::permissions(folder.path(), fs::perms(0755));
   const fs::path path = WriteLargerDataset(folder, kSharedSamples);
   const std::vector<PlayedBatch> expected = PlayPlain(path);
-  const bool cache = GENERATE(false, true);
   const gid_t group = 5432;
   const fs::path root = folder / "shared";
   fs::create_directory(root);
@@ -248,26 +224,22 @@ TEST_CASE("Two users of a group share a stage and a cache under umask 022") {
     REQUIRE(chown(root.c_str(), 1001, group) == 0);
   }
   REQUIRE(chmod(root.c_str(), 02770) == 0);
-  CHECK(InChild([&] { return Become(1001, group) && Fills(path, cache, root, expected); }) == 0);
+  CHECK(InChild([&] { return Become(1001, group) && Fills(path, root, expected); }) == 0);
   CHECK(InChild([&] {
           if (!Become(1002, group)) return false;
-          Loader loader = Open(path, cache, root);
+          Loader loader = Open(path, root);
           const bool right = PlayBatches(loader, 0) == expected;
-          return right &&
-                 (cache ? loader.Stats().fetched_bytes == 0 : loader.Stats().staged_shards == 1);
+          return right && loader.Stats().fetched_bytes == 0;
         }) == 0);
   // The second user may write there, too.
   CHECK(InChild([&] {
-          if (!Become(1002, group)) return false;
-          if (cache) return ClearCache(root) > 0 && Fills(path, cache, root, expected);
-          fs::remove(root / Dataset::Open(path).id() / "shard-00000.sluice");
-          return Fills(path, cache, root, expected);
+          return Become(1002, group) && ClearCache(root) > 0 && Fills(path, root, expected);
         }) == 0);
   // A user outside the group gets an error.
   CHECK(InChild([&] {
           if (!Become(1003, 1003)) return false;
           try {
-            Open(path, cache, root);
+            Open(path, root);
           } catch (const Error& error) {
             return error.code() == ErrorCode::kIo;
           }
@@ -294,12 +266,12 @@ TEST_CASE("A loader plays past a cache that a stranger keeps locked") {
   SECTION("all pieces, which do not exist") {
     lock.emplace(own / "pieces").TakeAllBytes();
   }
-  Loader loader = Open(path, true, cache);
+  Loader loader = Open(path, cache);
   CHECK(PlayBatches(loader, 0) == expected);
   CHECK(loader.Stats().cached_bytes == 0);
   lock.reset();
-  CHECK(Fills(path, true, cache, expected));
-  Loader later = Open(path, true, cache);
+  CHECK(Fills(path, cache, expected));
+  Loader later = Open(path, cache);
   CHECK(PlayBatches(later, 0) == expected);
   CHECK(later.Stats().fetched_bytes == 0);
 }
@@ -310,7 +282,7 @@ TEST_CASE("A valid cache in a read-only folder is used") {
   const fs::path path = WriteLargerDataset(folder, kSharedSamples);
   const std::vector<PlayedBatch> expected = PlayPlain(path);
   const fs::path cache = folder / "cache";
-  REQUIRE(Fills(path, true, cache, expected));
+  REQUIRE(Fills(path, cache, expected));
   bool damaged = false;
   SECTION("whole") {}
   SECTION("with a damaged piece, which is fetched") {
@@ -322,7 +294,7 @@ TEST_CASE("A valid cache in a read-only folder is used") {
     WARN("skipped: this process may not mount");
     return;
   }
-  Loader loader = Open(path, true, seen.path());
+  Loader loader = Open(path, seen.path());
   for (int times = 0; times < 2; ++times)
     CHECK(PlayBatches(loader, 0) == expected);
   CHECK(loader.Stats().cached_bytes > 0);

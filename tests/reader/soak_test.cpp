@@ -54,12 +54,12 @@ class Surroundings {
 class Soak {
  public:
   explicit Soak(std::uint64_t seed) : random_(seed) {
-    WriteRawDataset(folder_, static_cast<int>(kSoakSamples), 4);
+    id_ = Dataset::Open(WriteRawDataset(folder_, static_cast<int>(kSoakSamples), 4)).id();
   }
 
   void Round() {
     UNSCOPED_INFO("round " << round_++);
-    if (Chance(3)) SpoilCopy();
+    if (Chance(3)) SpoilStage();
     if (Chance(4)) {
       Broken();
     } else if (Chance(3)) {
@@ -88,7 +88,8 @@ class Soak {
     options.integrity.verify = Chance(2) ? Verify::kAlways : Verify::kAuto;
     if (options.order.shuffle != Shuffle::kRandom && Chance(3)) options.storage = Direct{};
     if (Chance(4)) options.ring.prefetch.reset();
-    if (Chance(3)) {  // with room for some of the shards
+    if (Chance(3)) {  // with room for some of the blocks
+      options.storage = Mapped{};
       options.stage = Stage{(folder_ / "stage").string(), Below(5'000'000) + 1};
       options.integrity.verify = Verify::kAlways;  // which detects damage
     }
@@ -100,17 +101,13 @@ class Soak {
     return Loader(dataset, options);
   }
 
-  // Damages or truncates a copy on the stage. No loader reads from the stage meanwhile.
-  void SpoilCopy() {
-    std::vector<std::filesystem::path> copies;
-    if (!std::filesystem::exists(folder_ / "stage")) return;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "stage"))
-      if (entry.path().extension() == ".sluice") copies.push_back(entry.path());
-    if (copies.empty()) return;
-    const std::filesystem::path& copy = copies[Below(copies.size())];
-    const std::uint64_t at = Below(std::filesystem::file_size(copy));
-    if (Chance(3)) return std::filesystem::resize_file(copy, at);
-    std::fstream file(copy, std::ios::binary | std::ios::in | std::ios::out);
+  // Damages or truncates what lies on the stage. No loader reads from the stage meanwhile.
+  void SpoilStage() {
+    const std::filesystem::path data = folder_ / "stage" / id_ / "data";
+    if (!std::filesystem::exists(data)) return;
+    const std::uint64_t at = Below(std::filesystem::file_size(data));
+    if (Chance(3)) return std::filesystem::resize_file(data, at);
+    std::fstream file(data, std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(static_cast<std::streamoff>(at));
     file << "spoilt";
   }
@@ -194,6 +191,7 @@ class Soak {
   }
 
   TemporaryFolder folder_;
+  std::string id_;  // of the dataset in folder_
   std::mt19937_64 random_;
   std::uint64_t round_ = 0;
 };

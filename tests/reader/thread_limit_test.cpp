@@ -35,9 +35,8 @@ TEST_CASE("If a thread cannot be started, the loader is refused with advice") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 300));
   LoaderOptions options = OptionsFor(10, 3);
-  options.stage = Stage{folder / "stage", 10'000'000};
-  // One thread copies to the stage, one plans, and three decode.
-  for (int most = 0; most < 5; ++most) {
+  // One thread plans, and three decode.
+  for (int most = 0; most < 4; ++most) {
     threads_left = most;
     std::string message;
     try {

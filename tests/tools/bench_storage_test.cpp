@@ -82,7 +82,7 @@ TEST_CASE("options --direct, --cache, --stage and --share reach the loader and t
   const nlohmann::json staged = animals.EpochJson({"--stage", folder + ":50MB"});
   CHECK(staged["stage_bytes"] == 50'000'000);
   CHECK(std::filesystem::is_directory(folder));
-  CHECK_THAT(animals.Epoch({"--direct", "--stage", folder}).out, ContainsSubstring("staged"));
+  CHECK_THAT(animals.Epoch({"--stage", folder}).out, ContainsSubstring("found on the stage"));
   const nlohmann::json shared = animals.EpochJson({"--share", "50MB"});
   CHECK(shared["share_bytes"] == 50'000'000);
   CHECK(shared["memory_bound"]["shared_bytes"] > 1'000'000);
@@ -148,7 +148,7 @@ TEST_CASE("sluice-bench epoch plays from a simulated store, and reports what was
   const std::string folder = cache.path().string();
   const Outcome cached =
       animals.Epoch({"--store-delay", "1ms", "--cold", "--epochs", "2", "--stage", folder});
-  CHECK_THAT(cached.out, ContainsSubstring("found in the cache"));
+  CHECK_THAT(cached.out, ContainsSubstring("found on the stage"));
   const nlohmann::json answer = JsonOf(Sluice({"cache", folder, "--json"}));
   REQUIRE(answer["datasets"].size() == 1);
   CHECK(answer["datasets"][0]["id"] == Dataset::Open(animals.data()).id());

@@ -1,4 +1,4 @@
-// The folder in which loaders keep blocks of datasets at URLs (LoaderOptions::stage).
+// The folder in which loaders keep blocks that they have fetched (LoaderOptions::stage).
 #pragma once
 
 #include <cstdint>

@@ -142,9 +142,9 @@ inline constexpr auto OptionsOf<DecodedPictures> = Options<DecodedPictures>(
 
 template <>
 inline constexpr auto OptionsOf<Stage> =
-    Options<Stage>("Stage", "Copies shards to a fast local folder when first read",
+    Options<Stage>("Stage", "Keeps blocks in a fast local folder once they were read",
                    Option("folder", &Stage::folder, "the folder, on a fast local disk"),
-                   Option("bytes", &Stage::bytes, "all copies there take at most this many bytes",
+                   Option("bytes", &Stage::bytes, "all blocks there take at most this many bytes",
                           {.form = NumberForm::kBytes}));
 
 template <>
@@ -253,7 +253,8 @@ inline constexpr auto OptionsOf<LoaderOptions> = Options<LoaderOptions>(
     Option("ranks", &LoaderOptions::ranks, OptionsOf<RankOptions>.help),
     Option("storage", &LoaderOptions::storage, "how shards are read"),
     Option("keep", &LoaderOptions::keep, "decoded pictures kept between epochs"),
-    Option("stage", &LoaderOptions::stage, "a fast local disk that shards are copied to"),
+    Option("stage", &LoaderOptions::stage,
+           "a fast local disk that keeps the blocks that were read"),
     Option("share", &LoaderOptions::share, "decoded rows shared with other trainings"),
     Option("ring", &LoaderOptions::ring, OptionsOf<RingOptions>.help),
     Option("timeout", &LoaderOptions::timeout, "the longest wait for a batch; 0: no limit",

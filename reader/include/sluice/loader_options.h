@@ -69,9 +69,9 @@ struct RankOptions {
   // repeats a sample from the epoch's start, even with kKeep.
   LastBatch last_batch = LastBatch::kKeep;
   // Deals whole shards to ranks, anew in each epoch. Each rank orders its own shards. This suits
-  // storage that is staged shard by shard. Batches then differ between world sizes. Ranks with
-  // fewer samples fill up from the start of their own epoch (kKeep, kPad), or the other ranks leave
-  // out their surplus (kDrop).
+  // shards that something else places on each machine. Batches then differ between world sizes.
+  // Ranks with fewer samples fill up from the start of their own epoch (kKeep, kPad), or the other
+  // ranks leave out their surplus (kDrop).
   bool by_shards = false;
 };
 
@@ -136,18 +136,16 @@ struct DecodedPictures {
   bool function_is_deterministic = false;
 };
 
-// LoaderOptions::stage: each shard is copied to a fast local disk when it is first read. The rest
-// of this epoch, later epochs, and other loaders and processes read the copy. Copies of other
-// datasets are deleted to make room if nobody uses them. If a sample cannot be read from the copy,
-// it is read from the shard itself; if that works, the copy is made again.
-//
-// For a dataset at a URL: blocks that were fetched are kept there, one by one, for later epochs and
-// for other loaders, ranks and processes on the machine, which fetch each block once. To make room,
-// the block that the order needs last is dropped first. If the disk is full, blocks are fetched
-// without being kept (LoaderStats::past_cache_bytes).
+// LoaderOptions::stage: keeps on a fast local disk the blocks that were read of a slow one, or were
+// fetched of a dataset at a URL. Later epochs, and other loaders, ranks and processes on the
+// machine, read them there, so each block is fetched once. To make room, the loader drops what
+// other datasets have there if nobody uses it, and then the block that the order needs last. If the
+// disk is full, blocks are fetched without being kept (LoaderStats::past_cache_bytes). A block that
+// is damaged on the stage is fetched again. Blocks are read into memory, so `storage` must be
+// Mapped.
 struct Stage {
-  std::string folder = {};  // of the copies, on a fast local disk
-  std::uint64_t bytes = 0;  // all copies there take at most this much; above 0
+  std::string folder = {};  // of the blocks, on a fast local disk
+  std::uint64_t bytes = 0;  // all blocks there take at most this much; above 0
 };
 
 // LoaderOptions::share: several trainings on one machine decode each row once. Loaders of one user
@@ -253,8 +251,7 @@ enum class Verify {
   kAuto,
   kAlways,  // each payload's checksum is compared before it is decoded
   // Each payload's checksum is compared until it has matched once. If this Loader's first epoch is
-  // played to its end, all of its payloads have then been compared. A payload in a copied shard
-  // (LoaderOptions::stage) is compared once more.
+  // played to its end, all of its payloads have then been compared.
   kFirstEpoch,
   kNever,  // headers and tables are still checked
 };
@@ -389,7 +386,7 @@ struct LoaderOptions {
   RankOptions ranks = {};                    // the processes that train together
   Storage storage = {};                      // how shards are read
   std::optional<DecodedPictures> keep = {};  // decoded pictures that stay between epochs
-  std::optional<Stage> stage = {};           // copies of shards on a fast local disk
+  std::optional<Stage> stage = {};           // blocks kept on a fast local disk
   std::optional<SharedRows> share = {};      // decoded rows shared with other trainings
   RingOptions ring = {};                     // the memory that batches lie in
   // The longest wait for a batch, after which the step that waits throws Error(kIo): for storage

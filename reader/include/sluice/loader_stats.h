@@ -40,12 +40,12 @@ struct LoaderStats {
   std::uint64_t taken_rows = 0;     // LoaderOptions::share: rows that another loader had made
   // LoaderOptions::storage = Direct: shards on a file system that refuses O_DIRECT.
   std::uint64_t refused_shards = 0;
-  std::uint64_t staged_shards = 0;  // LoaderOptions::stage: shards read from their copy
-  // A dataset at a URL: bytes of blocks that were fetched. This figure and the next four count for
-  // all users of this Dataset together; with a cache (LoaderOptions::stage), for this loader alone.
+  // A dataset at a URL, or one with a stage (LoaderOptions::stage): bytes of blocks that were
+  // fetched. This figure and the next four count for all users of this Dataset together; with a
+  // stage, for this loader alone.
   std::uint64_t fetched_bytes = 0;
-  std::uint64_t cached_bytes = 0;       // found in the cache
-  std::uint64_t past_cache_bytes = 0;   // fetched, but not kept in the cache
+  std::uint64_t cached_bytes = 0;       // found on the stage
+  std::uint64_t past_cache_bytes = 0;   // fetched, but not kept on the stage
   std::uint64_t requests = 0;           // sent, repeated ones included
   std::uint64_t repeated_requests = 0;  // because an earlier one failed or was slow
 

@@ -92,7 +92,6 @@ void BindFigures(nb::module_& module) {
       .def_ro("taken_rows", &LoaderStats::taken_rows,
               "With `share`: rows that another loader had made")
       .def_ro("refused_shards", &LoaderStats::refused_shards)
-      .def_ro("staged_shards", &LoaderStats::staged_shards)
       .def_ro("fetched_bytes", &LoaderStats::fetched_bytes,
               "Of a dataset at a URL: bytes of blocks from the server")
       .def_ro("cached_bytes", &LoaderStats::cached_bytes,

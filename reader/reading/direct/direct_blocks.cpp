@@ -62,7 +62,7 @@ std::shared_ptr<const DirectFiles::File> DirectFiles::Open(std::uint32_t number,
   const auto found = open_.find(number);
   if (found != open_.end()) {
     found->second.used = ++uses_;
-    // A copy may have replaced the shard (LoaderOptions::stage).
+    // A shard that was opened again may be another file.
     if (found->second.file->shard == shard) return found->second.file;
     open_.erase(found);
   }
