@@ -20,6 +20,7 @@ NAMES = {
     "libxxhash": ("libxxhash-dev", "xxhash", "xxhash", "xxhash"),
     "libspng": ("libspng-dev", "libspng", "libspng", "libspng"),
     "libexif": ("libexif-dev", "libexif", "libexif", "libexif"),
+    "libutf8proc": ("libutf8proc-dev", "utf8proc", "utf8proc", "libutf8proc"),
     "liburing": ("liburing-dev", "liburing", "liburing", "liburing"),
     "libwebp": ("libwebp-dev", "libwebp", "libwebp", "libwebp"),
     "libwebpdemux": ("libwebp-dev", "libwebp", "libwebp", "libwebp"),

@@ -27,6 +27,7 @@ LIBRARIES = {
     "liburing/[>=2.0]": ("uring", "reader"),
     "libspng/[*]": ("spng", "writer"),
     "libexif/[*]": ("exif", "writer"),
+    "utf8proc/[*]": ("utf8proc", "writer"),
     "libwebp/[*]": ("webpdemux webp", "writer"),
     "giflib/[>=5.1]": ("gif", "writer"),
     "libtiff/[>=4.5]": ("tiff", "writer"),

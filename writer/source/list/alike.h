@@ -10,11 +10,13 @@
 
 namespace sluice {
 
-// UTF-8 with each accent after its letter, as Macs write names (Unicode's NFD), for Latin, Greek,
-// Cyrillic, Arabic, Japanese and Korean letters. A text that is not UTF-8 stays as it is.
+// UTF-8 with each accent after its letter, as Macs write names (Unicode's NFD). A text that is not
+// UTF-8 stays as it is.
 std::string Decomposed(std::string_view text);
 
-// The same text for all names that are alike: in lower case (of ASCII), and Decomposed().
+// The same text for all names that are alike: Decomposed(), and without differences of case as
+// Unicode folds them ("STRASSE" is alike to "Straße"). If the name is not UTF-8, only its ASCII
+// letters are folded.
 std::string AlikeForm(std::string_view name);
 // The same text for all values of a column that mean the same: numbers by their value ("7", "7.0",
 // "007"), other texts by AlikeForm().
