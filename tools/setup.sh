@@ -42,7 +42,7 @@ other_system() {  # other_system [LINE]: fails, and says what to install; LINE i
 Install these by its own means, then run again with SLUICE_SKIP_SETUP=1:
   a C++20 compiler (g++ 12 or later), CMake 3.25 or later, Ninja, pkg-config;
   with their headers: libjpeg-turbo 2.1 (libjpeg and libturbojpeg), zstd, xxHash 0.8, libspng,
-  libexif, utf8proc, CLI11 2.1, nlohmann_json 3.10; as you like liburing 2, libwebp, giflib, libtiff 4.5,
+  libexif, utf8proc, Snappy, CLI11 2.1, nlohmann_json 3.10; as you like liburing 2, libwebp, giflib, libtiff 4.5,
   libavif 0.11, libheif 1.15, libjxl 0.7, openjpeg 2.5 (direct reading, images of these kinds),
   lcms2, and libcurl 7.85 with OpenSSL (colour profiles, datasets at URLs) and help2man (manual pages); for the tests Catch2 (2.13 or 3), libpng and Python 3.${1:+
 On this system that should be (not tried):
@@ -58,12 +58,12 @@ modules() {  # modules BEFORE AFTER: prints each name between BEFORE and AFTER
 case $id in
   debian) jpeg=libjpeg62-turbo-dev known="12 13" ;;
   ubuntu) jpeg=libjpeg-turbo8-dev known=24.04 ;;
-  fedora) other_system "dnf install gcc-c++ cmake ninja-build help2man giflib-devel$(modules "'pkgconfig(" ")'")" ;;
-  alpine) other_system "apk add g++ cmake samurai pkgconf help2man linux-headers giflib-dev$(modules pc: '')" ;;
+  fedora) other_system "dnf install gcc-c++ cmake ninja-build help2man giflib-devel snappy-devel$(modules "'pkgconfig(" ")'")" ;;
+  alpine) other_system "apk add g++ cmake samurai pkgconf help2man linux-headers giflib-dev snappy-dev$(modules pc: '')" ;;
   *) other_system ;;
 esac
 libraries="$jpeg libturbojpeg0-dev libzstd-dev libxxhash-dev libspng-dev libexif-dev libutf8proc-dev
-  libcli11-dev nlohmann-json3-dev liburing-dev"
+  libsnappy-dev libcli11-dev nlohmann-json3-dev liburing-dev"
 # A build can do without these; it then lacks some kinds of images, colour profiles or datasets at URLs.
 libraries="$libraries libwebp-dev libgif-dev libtiff-dev libavif-dev libheif-dev libjxl-dev
   libopenjp2-7-dev liblcms2-dev libcurl4-openssl-dev libssl-dev"

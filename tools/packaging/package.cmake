@@ -16,10 +16,10 @@ endforeach()
 if(NOT SLUICE_LIBRARY_TYPE STREQUAL "SHARED_LIBRARY")
   set(SLUICE_NEEDS_format JPEG ZSTD:libzstd XXHASH:libxxhash)
   set(SLUICE_NEEDS_reader Threads)
-  set(SLUICE_NEEDS_writer Threads JPEG LIBSPNG:${LIBSPNG_MODULE_NAME} EXIF:libexif TURBOJPEG:libturbojpeg
+  set(SLUICE_NEEDS_writer Threads JPEG Snappy LIBSPNG:${LIBSPNG_MODULE_NAME} EXIF:libexif TURBOJPEG:libturbojpeg
     UTF8PROC:libutf8proc)
   set(SLUICE_PC_LIBS_reader " -pthread")
-  set(SLUICE_PC_LIBS_writer " -pthread")
+  set(SLUICE_PC_LIBS_writer " -pthread -lsnappy")
   if(SLUICE_HAS_REMOTE)
     set(SLUICE_NEEDS_remote Threads REMOTE:libcurl:libcrypto)
     set(SLUICE_PC_LIBS_remote " -pthread")

@@ -28,6 +28,7 @@ LIBRARIES = {
     "libspng/[*]": ("spng", "writer"),
     "libexif/[*]": ("exif", "writer"),
     "utf8proc/[*]": ("utf8proc", "writer"),
+    "snappy/[*]": ("snappy", "writer"),
     "libwebp/[*]": ("webpdemux webp", "writer"),
     "giflib/[>=5.1]": ("gif", "writer"),
     "libtiff/[>=4.5]": ("tiff", "writer"),
