@@ -21,6 +21,7 @@ NAMES = {
     "libspng": ("libspng-dev", "libspng", "libspng", "libspng"),
     "libexif": ("libexif-dev", "libexif", "libexif", "libexif"),
     "libutf8proc": ("libutf8proc-dev", "utf8proc", "utf8proc", "libutf8proc"),
+    "expat": ("libexpat1-dev", "expat", "expat", "expat"),
     "Snappy": ("libsnappy-dev", "snappy", "snappy", "snappy"),
     "liburing": ("liburing-dev", "liburing", "liburing", "liburing"),
     "libwebp": ("libwebp-dev", "libwebp", "libwebp", "libwebp"),

@@ -111,10 +111,15 @@ TEST_CASE(
           // Says UTF-16, but is UTF-8.
           {"<?xml version=\"1.0\" encoding=\"utf-16\"?><annotation>", "caf\xc3\xa9", "café"},
           {"<annotation>", "caf&#233;&#x732B;&bogus;&amp;", "café猫&bogus;&"},
+          // An empty line before the declaration, a document type, and an & that is not escaped.
+          {"\n<?xml version='1.0'?>\n<!DOCTYPE annotation SYSTEM \"voc.dtd\"><annotation>", "R&D",
+           "R&D"},
+          {"<annotation>", "<![CDATA[&]]>", "&"},
+          {"<annotation>", "caf\xe9", "caf\\xe9"},  // an older encoding that it does not name
           // A byte order mark, and UTF-16.
-          {std::string("\xff\xfe<\0?\0x\0m\0l\0?\0>\0<\0"
+          {std::string("\xff\xfe<\0"
                        "a\0n\0n\0o\0t\0a\0t\0i\0o\0n\0>\0",
-                       40),
+                       26),
            "\x2b\x73", "猫"},
       }));
   CAPTURE(name);

@@ -14,7 +14,7 @@ foreach(layer format remote reader writer)
   set(SLUICE_PC_LIBS_${layer} "")
 endforeach()
 if(NOT SLUICE_LIBRARY_TYPE STREQUAL "SHARED_LIBRARY")
-  set(SLUICE_NEEDS_format JPEG ZSTD:libzstd XXHASH:libxxhash)
+  set(SLUICE_NEEDS_format JPEG ZSTD:libzstd XXHASH:libxxhash EXPAT:expat)
   set(SLUICE_NEEDS_reader Threads)
   set(SLUICE_NEEDS_writer Threads JPEG Snappy LIBSPNG:${LIBSPNG_MODULE_NAME} EXIF:libexif TURBOJPEG:libturbojpeg
     UTF8PROC:libutf8proc)

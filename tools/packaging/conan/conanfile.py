@@ -22,6 +22,7 @@ LIBRARIES = {
     "libjpeg-turbo/[*]": ("jpeg turbojpeg", "format writer"),
     "zstd/[*]": ("zstd", "format"),
     "xxhash/[*]": ("xxhash", "format"),
+    "expat/[*]": ("expat", "format"),
     "libcurl/[>=7.85]": ("curl", "remote"),
     "openssl/[>=1.1.1]": ("crypto", "remote"),
     "liburing/[>=2.0]": ("uring", "reader"),

@@ -53,12 +53,29 @@ std::string EncodingOf(std::string_view document) {
   return plain ? "" : name;
 }
 
-// The document's outermost element. Throws Error(kCorrupt), with the byte, if it is not well formed
-// or nests too deeply.
+// The document with "&amp;" for each & that begins no entity, since some programs write & as it is.
+std::string WithLoneAmpersandsEscaped(std::string_view document) {
+  constexpr std::string_view kEntities[] = {"#", "amp;", "lt;", "gt;", "quot;", "apos;"};
+  std::string escaped;
+  for (std::size_t at = 0; at < document.size(); ++at) {
+    escaped += document[at];
+    const auto follows = [rest = document.substr(at + 1)](std::string_view entity) {
+      return rest.starts_with(entity);
+    };
+    if (document[at] == '&' && std::ranges::none_of(kEntities, follows)) escaped += "amp;";
+  }
+  return escaped;
+}
+
+// The document's outermost element. Throws Error(kCorrupt), with the place, if it is not well
+// formed or nests too deeply.
 XmlElement ParseXml(std::string_view document) {
   const std::string encoding = EncodingOf(document);
   std::string converted;
-  if (!encoding.empty()) document = converted = FromEncoding(document, encoding);
+  if (!encoding.empty())
+    document = converted = FromEncoding(document, encoding);
+  else if (!IsUtf8(document))
+    document = converted = ToUtf8(document);
   // Finished elements, by depth: an element's children are finished before it is.
   std::vector<std::vector<XmlElement>> ended(1);
   const auto end = [&ended](std::string_view path, std::string&& text) {
@@ -67,9 +84,13 @@ XmlElement ParseXml(std::string_view document) {
     ended[depth].push_back({std::string(path.substr(path.rfind('/') + 1)),
                             std::string(Trimmed(text)), std::exchange(ended[depth + 1], {})});
   };
+  document = Trimmed(document);  // some programs begin with an empty line
+  const XmlRules rules{.max_depth = 32, .document_type = true};
   std::string fault;
-  if (!ReadXml(document, end, {.max_depth = 32, .lenient = true}, &fault)) {
-    Misread("is not valid XML: " + fault);
+  if (!ReadXml(document, end, rules, &fault)) {
+    ended = {{}};
+    if (!ReadXml(WithLoneAmpersandsEscaped(document), end, rules))
+      Misread("is not valid XML: " + fault);
   }
   return std::move(ended[0].front());
 }
