@@ -19,9 +19,10 @@
 # glibc. It needs root or sudo if packages are missing, the system's package servers, and PyPI. It uses ccache if that
 # is installed.
 #
-# The libraries are the distribution's. Three are built here, from the distribution's sources with its fixes: libavif and
-# libheif without encoders (x265, which Debian's libheif loads, is under the GPL and takes 16 MB), and libcurl for HTTP
-# alone, without Kerberos, LDAP and the like. The texts of all licences are in the wheel.
+# The libraries are the distribution's. Four are built here, from the distribution's sources with its fixes: libavif and
+# libheif without encoders (x265, which Debian's libheif loads, is under the GPL and takes 16 MB), libcurl for HTTP
+# alone, without Kerberos, LDAP and the like, and expat without a function of glibc 2.36. The texts of all licences are
+# in the wheel.
 #
 # The tag is the oldest glibc that can load a wheel. A file that is linked on glibc 2.34 or newer needs 2.34 at least,
 # because that version moved pthread_*, dl* and others into libc.so.6. Three symbols need still newer versions of glibc
@@ -94,11 +95,14 @@ apt_sources() {
     -o Dir::Cache="$work/apt" -o APT::Sandbox::User= -o Debug::NoLocking=1 "$@" </dev/null
 }
 
-# build_library NAME OPTIONS...: builds a library from the distribution's source, and installs it into $prefix.
+# build_library NAME OPTIONS...: builds a library from the distribution's source, if it is there, and installs it into
+# $prefix.
 build_library() {
   name=$1
   shift
   source=$(find "$work/source" -maxdepth 1 -type d -name "$name-*")
+  [ -n "$source" ] || return 0
+  [ -e "$source/CMakeLists.txt" ] || source=$source/$name
   cmake -S "$source" -B "$work/source/$name" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" \
     -DCMAKE_INSTALL_LIBDIR=lib -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=OFF "$@" >"$work/source/$name.log"
   cmake --build "$work/source/$name" --target install >>"$work/source/$name.log" ||
@@ -121,19 +125,21 @@ if [ "$prefix" = "$work/libraries" ] && [ ! -e "$prefix/complete" ]; then
     sort -u >"$work/apt/sources.list"
   apt_sources update
   (cd "$work/source" && apt_sources source libheif curl)
-  # Some mirrors lack libavif's source. Then the distribution's library is taken, with encoders that are a third of the
-  # wheel.
-  (cd "$work/source" && apt_sources source libavif) ||
-    say "The package server has no source of libavif: taking the distribution's library"
-  if [ -n "$(find "$work/source" -maxdepth 1 -type d -name "libavif-*")" ]; then
-    build_library libavif -DAVIF_CODEC_DAV1D=ON -DAVIF_LIBYUV=OFF -DAVIF_BUILD_APPS=OFF \
-      -DAVIF_BUILD_TESTS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_libyuv=ON
-  fi
+  # Some mirrors lack these sources. Then the distribution's library is taken: libavif with encoders that are a third of
+  # the wheel, expat for glibc 2.36 or later.
+  for name in libavif expat; do
+    (cd "$work/source" && apt_sources source $name) ||
+      say "The package server has no source of $name: taking the distribution's library"
+  done
+  build_library libavif -DAVIF_CODEC_DAV1D=ON -DAVIF_LIBYUV=OFF -DAVIF_BUILD_APPS=OFF \
+    -DAVIF_BUILD_TESTS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_libyuv=ON
   build_library libheif -DWITH_LIBDE265=ON -DWITH_X265=OFF -DWITH_AOM_DECODER=OFF -DWITH_AOM_ENCODER=OFF -DWITH_DAV1D=OFF \
     -DWITH_RAV1E=OFF -DWITH_SvtEnc=OFF -DENABLE_PLUGIN_LOADING=OFF -DWITH_EXAMPLES=OFF -DWITH_GDK_PIXBUF=OFF
   build_library curl -DBUILD_CURL_EXE=OFF -DHTTP_ONLY=ON -DCURL_USE_OPENSSL=ON -DCURL_USE_LIBSSH2=OFF -DCURL_USE_LIBPSL=OFF \
     -DUSE_NGHTTP2=OFF -DUSE_LIBIDN2=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF -DENABLE_MANUAL=OFF \
     -DCURL_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt -DCURL_CA_PATH=/etc/ssl/certs
+  build_library expat -DEXPAT_BUILD_TOOLS=OFF -DEXPAT_BUILD_TESTS=OFF -DEXPAT_BUILD_EXAMPLES=OFF \
+    -DEXPAT_BUILD_DOCS=OFF -DHAVE_ARC4RANDOM=OFF -DHAVE_ARC4RANDOM_BUF=OFF
   # Copies of the distribution's libraries that lower_versions.py will change. (libavif loads libgav1.)
   find "$system" \( -name "libjxl.so.*" -o -name "libgav1.so.*" \) -exec cp -Pt "$prefix/lib" {} +
   touch "$prefix/complete"
