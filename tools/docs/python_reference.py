@@ -24,9 +24,9 @@ GROUPS = [
 ]
 
 
-# {torchvision's name of a step's parameter: the member that it fills}.
-FILLED_BY = {"p": "probability", "padding_mode": "border", "num_ops": "operations", "num_magnitude_bins": "bins",
-             "sharpness_factor": "factor", "std": "deviation", "kernel_size": "kernel"}
+# {torchvision's name of a step's parameter: the C++ members that it may fill}.
+FILLED_BY = {"p": "probability", "size": "width side", "padding_mode": "border", "num_ops": "operations",
+             "num_magnitude_bins": "bins", "sharpness_factor": "factor", "std": "deviation", "kernel_size": "kernel"}
 
 
 # The names that come first on their page, in this order.
@@ -89,42 +89,26 @@ class Reference:
         """Returns (the name's text, whether that comes from the C++ name)."""
         if name.docstring and name.docstring.value.strip():
             return name.docstring.value, False
-        if owner is None:
-            found = self.texts.get(name.name)
-            return (found.text, True) if found else ("", True)
-        for of in self.ways(owner, name.name):
+        for of in self.ways(owner, name.name) if owner else ():
             found = self.texts.get(of.lower())
             if found is not None and found.text:
                 return found.text, True
-        both = [self.texts.get(f"{owner}::{of}".lower()) for of in self.range_of(name.name)]
-        texts = list(dict.fromkeys(member.text.strip() for member in both if member is not None))
-        if "".join(texts):
-            return "; ".join(texts), True
-        # The type's text describes it: "a border of `padding` pixels".
-        if any(member is not None for member in both + [self.texts.get(of.lower()) for of in self.ways(owner, name.name)]):
-            return "See above.", False
-        if name.parent.docstring and re.search(rf"\b{name.name}\b", name.parent.docstring.value):
+        # The class's text describes the member.
+        if owner and name.parent.docstring and re.search(rf"\b{name.name}\b", name.parent.docstring.value):
             return "See above.", False
         return "", True
 
     def ways(self, owner, name):
         """The C++ names that may correspond to a member or a constructor's parameter: the same name, an enumerator, the
-        name without underscores, a member of the base class, the member that FILLED_BY gives for the parameter."""
+        name without underscores, a member of the base class, a member that FILLED_BY gives for the parameter."""
         yield f"{owner}::{name}"
         yield f"{owner}::k{name.replace('_', '')}"
         yield f"{owner}::{name.replace('_', '')}"
         base = self.texts[owner].declared.partition(" : ")[2].removeprefix("sluice::") if owner in self.texts else ""
         if base:
             yield f"{base}::{name}"
-        if name in FILLED_BY:
-            yield f"{owner}::{FILLED_BY[name]}"
-
-    @staticmethod
-    def range_of(name):
-        """The C++ members that one parameter fills together: `min_scale` and `max_scale` for `scale`."""
-        if name == "size":
-            return ["width", "height", "side"]
-        return [f"min_{name}", f"max_{name}", f"{name}_x", f"{name}_y"]
+        for filled in FILLED_BY.get(name, "").split():
+            yield f"{owner}::{filled}"
 
     def look_for_missing(self, name, owner=None):
         """Adds the name and its members to `missing` if they have no text. `owner`: the class around a nested class."""
@@ -239,10 +223,8 @@ class Reference:
             out += ["```python", self.signature(name, full), "```", "", self.prose(text, of_cpp), ""]
             return "\n".join(out)
         start = name.members.get("__init__")
-        if start is not None and start.is_function and not (start.overloads or []):
-            out += ["```python", self.signature(start, full), "```", ""]
-        elif start is not None and start.is_function:
-            out += ["```python"] + [self.signature(one, full) for one in start.overloads] + ["```", ""]
+        if start is not None and start.is_function:
+            out += ["```python", *(self.signature(one, full) for one in start.overloads or [start]), "```", ""]
         text = self.prose(text, of_cpp)
         if is_enumeration(name, "StrEnum"):
             text += ("" if text.endswith(".") else ".") + " A member's word, a str, may be given instead of the member."
