@@ -98,23 +98,38 @@ struct CloseConverter {
 
 }  // namespace
 
-std::string NullForNaN(std::string_view json) {
+void NaNFilter::Add(char c, std::string& made) {
   constexpr std::string_view kNotJson[] = {"NaN", "Infinity", "-Infinity"};
-  std::string made;
-  bool in_text = false;
-  while (!json.empty()) {
-    std::size_t taken = in_text && json[0] == '\\' && json.size() > 1 ? 2 : 1;
-    if (json[0] == '"') in_text = !in_text;
-    const auto found = std::find_if(std::begin(kNotJson), std::end(kNotJson),
-                                    [json](auto word) { return json.starts_with(word); });
-    if (!in_text && found != std::end(kNotJson)) {
+  if (!in_text_) {
+    held_ += c;
+    for (const std::string_view word : kNotJson) {
+      if (!word.starts_with(held_)) continue;
+      if (word.size() > held_.size()) return;
       made += "null";
-      taken = found->size();
-    } else {
-      made += json.substr(0, taken);
+      held_.clear();
+      return;
     }
-    json.remove_prefix(taken);
+    held_.pop_back();
+    const bool again = !held_.empty();  // another word may begin with `c`
+    Finish(made);
+    if (again) return Add(c, made);
   }
+  made += c;
+  if (c == '"' && !escaped_) in_text_ = !in_text_;
+  escaped_ = in_text_ && c == '\\' && !escaped_;
+}
+
+void NaNFilter::Finish(std::string& made) {
+  made += held_;
+  held_.clear();
+}
+
+std::string NullForNaN(std::string_view json) {
+  std::string made;
+  NaNFilter filter;
+  for (const char c : json)
+    filter.Add(c, made);
+  filter.Finish(made);
   return made;
 }
 

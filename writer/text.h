@@ -21,8 +21,21 @@ std::string UnescapeBytes(std::string_view text);
 // "\t", "\n", "\r" and "\\"; every other byte stays.
 std::string ToTsvCell(std::string_view bytes);
 
-// `json` with null in the place of NaN, Infinity and -Infinity, which many programs write although
-// JSON does not have them.
+// Puts null in the place of NaN, Infinity and -Infinity in JSON that is read piece by piece. Many
+// programs write them, although JSON does not have them.
+class NaNFilter {
+ public:
+  // Appends `c` to `made`, unless it may be a part of such a word.
+  void Add(char c, std::string& made);
+  // Call it at the end of the text.
+  void Finish(std::string& made);
+
+ private:
+  std::string held_;  // the beginning of such a word
+  bool in_text_ = false, escaped_ = false;
+};
+
+// The same for a whole text.
 std::string NullForNaN(std::string_view json);
 
 // Converts `text` from the named encoding to UTF-8. Throws Error(kUnsupported) if the encoding is

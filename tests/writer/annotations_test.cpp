@@ -147,6 +147,70 @@ TEST_CASE("an annotation of COCO's with a caption keeps its box and its mask") {
   CHECK(AsText(data.Find("a.jpg").fields[captions].bytes) == R"(["a dog","a tram"])");
 }
 
+TEST_CASE("NaN in a COCO file is null, and only an annotation that needs the number is damaged") {
+  const LabelledImages folder;
+  // The padding moves the words over the ends of the pieces in which the file is read.
+  const std::string padding((1 << 16) - 120, ' ');
+  for (std::size_t shift = 0; shift < 40; ++shift) {
+    CAPTURE(shift);
+    const ConvertSource source = folder.Coco(
+        "{\"info\":{\"x\":NaN}," + padding + std::string(shift, ' ') +
+        R"("annotations":[{"image_id":7,"category_id":2,"bbox":[1,2,3,4],"area":NaN,"score":-Infinity,
+                          "iscrowd":Infinity},
+                         {"image_id":7,"caption":"NaN \" NaN"},
+                         {"image_id":3,"category_id":18,"bbox":[NaN,2,3,4]}],)" +
+        kImages + "," + kCategories + "}");
+    const auto dataset = folder.path() / std::to_string(shift);
+    const ConvertSummary summary = sluice::Convert(source, dataset);
+    REQUIRE(summary.skipped.size() == 1);
+    CHECK(summary.skipped[0].path == "b.jpg");
+    CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("has no numbers"));
+    const StoredDataset data = ReadDataset(dataset);
+    CHECK(ValuesIn<float>(data, "a.jpg", "boxes") == Floats{1, 2, 4, 6});
+    CHECK(data.manifest.schema.Find("crowd") == Schema::kNone);
+    CHECK(AsText(data.Find("a.jpg").fields[data.manifest.schema.Find("captions")].bytes) ==
+          R"(["NaN \" NaN"])");
+  }
+}
+
+TEST_CASE("a caption of COCO's that is null is a missing one") {
+  const LabelledImages folder;
+  const ConvertSummary summary = folder.Convert(
+      folder.Coco(CocoText(R"({"image_id":7,"caption":null},{"image_id":3,"caption":"owls"})")));
+  CHECK(summary.skipped.size() == 0);
+  const StoredDataset data = folder.Data();
+  CHECK(AsText(data.Find("a.jpg").fields[1].bytes) == "[]");
+  CHECK(AsText(data.Find("b.jpg").fields[1].bytes) == R"(["owls"])");
+}
+
+TEST_CASE(
+    "a warning names a category of COCO's that only groups others and is a class all the same") {
+  const LabelledImages folder;
+  const auto coco = [&](const std::string& categories, int used) {
+    return folder.Coco(R"({"categories":[)" + categories + "]," + kImages +
+                       R"(,"annotations":[{"image_id":7,"bbox":[1,2,3,4],"category_id":)" +
+                       std::to_string(used) + "}]}");
+  };
+  // Roboflow's form.
+  const std::string exported = R"({"id":0,"name":"farm","supercategory":"none"},
+      {"id":1,"name":"cow","supercategory":"farm"},{"id":2,"name":"pig","supercategory":"farm"})";
+  ConvertSource source = coco(exported, 2);
+  const ConvertSummary summary = folder.Convert(source);
+  CHECK(ClassesOf(folder.Data(), "classes") == Strings{"farm", "cow", "pig"});
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK_THAT(summary.warnings[0], ContainsSubstring("\"farm\"") && ContainsSubstring("class 0") &&
+                                      ContainsSubstring("class numbers count it"));
+
+  source.label.classes = {"cow", "pig"};
+  CHECK(sluice::Convert(source, folder.path() / "named").warnings.empty());
+  CHECK(sluice::Convert(coco(exported, 0), folder.path() / "used").warnings.empty());
+  // COCO's own form: a group is not a category, or is its own category.
+  const auto own = coco(R"({"id":1,"name":"person","supercategory":"person"},
+      {"id":2,"name":"cat","supercategory":"animal"})",
+                        2);
+  CHECK(sluice::Convert(own, folder.path() / "own").warnings.empty());
+}
+
 TEST_CASE("COCO's annotations without any place are the classes of whole images") {
   const LabelledImages folder;
   const ConvertSource one_each = folder.Coco(

@@ -4,10 +4,12 @@
 // building the whole document. Annotations may come before their images and categories: they are
 // kept (Waiting) until the whole file has been read.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <istream>
 #include <limits>
 #include <map>
 #include <memory>
@@ -15,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <stop_token>
+#include <streambuf>
 #include <string>
 #include <vector>
 
@@ -140,6 +143,31 @@ class ElementEvents : public nlohmann::json_sax<json> {
   json* member_ = nullptr;   // the member of the innermost object that is being read
 };
 
+// The file's text, piece by piece, with null in the place of NaN.
+class JsonStream : public std::streambuf {
+ public:
+  explicit JsonStream(std::FILE* file) : file_(file) {}
+
+ private:
+  int_type underflow() override {
+    made_.clear();
+    std::array<char, 1 << 16> piece;
+    std::size_t read = 1;
+    while (made_.empty() && read > 0) {
+      read = std::fread(piece.data(), 1, piece.size(), file_);
+      for (std::size_t i = 0; i < read; ++i)
+        filter_.Add(piece[i], made_);
+      if (read == 0) filter_.Finish(made_);
+    }
+    setg(made_.data(), made_.data(), made_.data() + made_.size());
+    return made_.empty() ? traits_type::eof() : traits_type::to_int_type(made_[0]);
+  }
+
+  std::FILE* file_;
+  NaNFilter filter_;
+  std::string made_;
+};
+
 // For a file {"a": [x, y, ...], "b": [...], ...}: calls visit("a", x), visit("a", y), ... in the
 // file's order. Other members at the top are passed over. Throws Error: kNotFound, kInvalidArgument
 // (a folder), kIo, kCorrupt (not a JSON object, or nested too deeply), kState (stopped).
@@ -155,7 +183,9 @@ void ForEachElement(const std::filesystem::path& file, const std::stop_token& st
   if (!stream) throw Error(ErrorCode::kIo, file.string(), "cannot be read");
   handle.Release();
   ElementEvents events(file.string(), stop, visit);
-  json::sax_parse(stream.get(), &events);
+  JsonStream text(stream.get());
+  std::istream in(&text);
+  json::sax_parse(in, &events);
   if (std::ferror(stream.get()) != 0) throw Error(ErrorCode::kIo, file.string(), "cannot be read");
 }
 
@@ -188,7 +218,7 @@ Id IdOf(const json& object, const char* name) {
 }
 
 struct Category {
-  std::string name;
+  std::string name, super;
   std::vector<std::string> points;
 };
 
@@ -334,7 +364,8 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
     const bool placed = segmentation != nullptr || box != nullptr || points != nullptr;
     const json* const caption = Given(annotation, "caption");
     if (caption != nullptr) waiting.caption = ToUtf8(TextOf(*caption));
-    if (caption != nullptr && !placed && Given(annotation, "category_id") == nullptr)
+    // A caption that is null is a missing one.
+    if (annotation.contains("caption") && !placed && Given(annotation, "category_id") == nullptr)
       return waiting;
     waiting.has_object = true;
     if (annotation.contains("segments_info"))
@@ -345,8 +376,8 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
     AddBox(annotation, object);
     const auto area = annotation.find("area");
     if (area != annotation.end() && area->is_number()) object.area = area->get<double>();
-    const auto crowd = annotation.find("iscrowd");
-    object.flagged = crowd != annotation.end() && *crowd != 0 && *crowd != false;
+    const json* const crowd = Given(annotation, "iscrowd");
+    object.flagged = crowd != nullptr && *crowd != 0 && *crowd != false;
     if (parts.masks && segmentation != nullptr) AddShapes(*segmentation, object);
     if (parts.keypoints && points != nullptr) {
       for (const double number : NumbersOf(*points))
@@ -466,7 +497,9 @@ class CocoFile {
   }
 
   void AddCategory(const json& element) {
-    Category category{ToUtf8(TextOf(Member(element, "name"))), {}};
+    Category category{ToUtf8(TextOf(Member(element, "name"))), "", {}};
+    const json* const super = Given(element, "supercategory");
+    if (super != nullptr && super->is_string()) category.super = ToUtf8(TextOf(*super));
     const auto points = element.find("keypoints");
     if (points != element.end() && points->is_array()) category.points = NamesOf(*points, false);
     const auto [known, added] = categories_.emplace(IdOf(element, "id"), category);
@@ -484,7 +517,30 @@ class CocoFile {
         names.push_back(category.name);
       }
     }
+    if (source_.label.classes.empty()) WarnOfGroup(names);
     read_.names = ClassNames(std::move(names));
+  }
+
+  // Roboflow's exports begin with a category that only groups the others.
+  void WarnOfGroup(const std::vector<std::string>& names) {
+    std::set<Id> used;
+    for (const Waiting& one : waiting_) {
+      if (one.has_object) used.insert(one.category);
+    }
+    for (const auto& [id, category] : categories_) {
+      const auto groups = [&name = category.name](const auto& other) {
+        return other.second.super == name && other.second.name != name;
+      };
+      if (used.contains(id) || std::none_of(categories_.begin(), categories_.end(), groups))
+        continue;
+      const auto number = std::find(names.begin(), names.end(), category.name) - names.begin();
+      read_.warnings.push_back("no annotation has the category \"" + category.name +
+                               "\", the supercategory of others; it is class " +
+                               std::to_string(number) +
+                               ", and the class numbers count it. To leave it out, name the other "
+                               "classes in their order (--classes)");
+      return;
+    }
   }
 
   void SettlePoints() {
