@@ -172,8 +172,9 @@ WorkFolder::WorkFolder(const fs::path& path, Gives gives)
       if (!mark) Fail(mark_path, "cannot be created", errno);
     }
     if (flock(mark.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      throw Error(ErrorCode::kState, path_.string(),
-                  "another command is working in this folder; wait until it ends");
+      throw Error(
+          ErrorCode::kState, path_.string(),
+          "another command is working in this folder" + LockHolder(mark) + "; wait until it ends");
     }
     if (!IsLinked(mark)) continue;  // it was removed meanwhile, by the process that held the lock
     if (found_) {

@@ -1,8 +1,13 @@
 // sluice append: what it adds, what it refuses, and --repack.
 #include <set>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <sluice/dataset.h>
 #include <sluice/dataset_writer.h>
+#include <sluice/loader.h>
 #include <sluice/work_folder.h>
 
 #include "format/disk/manifest.h"
@@ -36,6 +41,35 @@ TEST_CASE("a repeated append adds nothing, says so, and succeeds") {
   CHECK(answer["already_there"] == true);
   CHECK(answer["samples"] == 9);
   CHECK_FALSE(std::filesystem::exists(a + ".append"));
+}
+
+TEST_CASE("append adds samples while a loader reads, which plays on as before") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  folders.Make("more", {"cat"}, 2, 900);
+  LoaderOptions options;
+  options.batch_size = 1;
+  Loader loader(Dataset::Open(a), options);
+  std::uint64_t played = 0;
+  for (const Batch& batch : loader.Epoch(0)) {
+    if (played == 1) REQUIRE(Sluice({"append", folders.At("more.src"), a}).exit_code == 0);
+    played += batch.size();
+  }
+  CHECK(played == 6);
+  CHECK(Dataset::Open(a).size() == 8);
+}
+
+TEST_CASE("append names the process that holds a lock on the folder") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  const int folder = open(a.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  REQUIRE(folder >= 0);
+  REQUIRE(flock(folder, LOCK_SH) == 0);
+  const Outcome outcome = Sluice({"append", folders.At("a.src"), a});
+  close(folder);
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err,
+             ContainsSubstring("process " + std::to_string(getpid()) + ", sluice_tools"));
 }
 
 TEST_CASE("append refuses other pictures with the names and file sizes of pictures added before") {

@@ -104,7 +104,9 @@ FileHandle LockFolder(const std::filesystem::path& folder, bool shared) {
   const int how = shared ? LOCK_SH : LOCK_EX;
   if (flock(lock.get(), how | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw Error(ErrorCode::kState, folder.string(),
-                "another command is writing into this folder; wait until it ends");
+                "another command is writing into this folder, or another program has locked it "
+                "with flock" +
+                    LockHolder(lock) + "; wait until it ends");
   }
   return lock;
 }
