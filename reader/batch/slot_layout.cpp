@@ -308,12 +308,15 @@ LackingValue LackingValueOf(const Field& field) {
           absent + "a number that your loss ignores, such as -100"};
 }
 
-// Refuses masks that some samples lack, for the reason that RequireValues() gives.
+bool NeedsMasks(const LoaderOptions& options, const Field& field) {
+  return field.role == Role::kMask && !field.follows.empty() &&
+         !options.output.mask_fill.contains(field.name);
+}
+
+// Refuses masks that some samples lack, for the reason that RequireValues() gives. If the samples
+// are chosen, FieldReader refuses those of them that lack the mask.
 void RequireMasks(const DatasetFacts& dataset, const LoaderOptions& options, const Field& field) {
-  if (field.role != Role::kMask || field.follows.empty() ||
-      options.output.mask_fill.contains(field.name)) {
-    return;
-  }
+  if (!NeedsMasks(options, field) || !options.order.samples.all() || options.order.batches) return;
   const std::uint64_t masks = dataset.ImagesOf(dataset.FieldIndex(field.name)).present;
   const std::uint64_t pictures = dataset.ImagesOf(dataset.FieldIndex(field.follows)).present;
   if (masks >= pictures) return;
@@ -384,6 +387,7 @@ void LayOutOtherImages(const DatasetFacts& dataset, const LoaderOptions& options
                             "LoaderOptions::output.fields, or make it LoaderOptions::output.image");
       }
       RequireValues(dataset, options, f);
+      field.required = NeedsMasks(options, fields[f]);
       field.pixels = images.pixel_type;
       field.image.type = ElementOf(images.pixel_type);
       if (!field.nearest) CheckWarp(dataset, geometry, field.image);
@@ -561,6 +565,8 @@ SlotLayout MakeSlotLayout(const DatasetFacts& dataset, LoaderOptions& options,
   layout.batch_size = options.batch_size;
   layout.image_sizes = options.output.image_sizes;
   LayOutViews(dataset, options, choice, views, layout);
+  for (const auto& [name, value] : options.output.mask_fill)
+    dataset.FieldIndex(name);  // a wrong name is refused before the mask that it was meant for
   LayOutOtherImages(dataset, options, choice, views[0].geometry, layout);
   SetMaskFills(dataset, options, layout);
   layout.keeps_shown = options.sample_function || options.batch_function;

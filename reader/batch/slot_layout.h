@@ -45,6 +45,7 @@ struct SlotLayout {
     std::size_t leader = Schema::kNone;  // the image that it follows; `field` if it follows none
     bool nearest = false;                // a mask: its pixels are never mixed
     std::uint16_t fill = 0;              // a mask's value in a border of one colour
+    bool required = false;               // a mask that each sample with a picture must have
     bool moves = false;  // RandAugment or TrivialAugmentWide moves pixels, so its border is unknown
     PixelType pixels = PixelType::kUint8;  // as stored
     ImageBatch image;                      // a full batch of the largest size; `data` is null

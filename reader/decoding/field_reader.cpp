@@ -154,6 +154,14 @@ ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_
   std::vector<VisiblePart>& shown = slot.images[index].shown;
   const Picture& leader = pictures_[field.leader];
   if (!present) {
+    if (field.required && leader.width != 0) {
+      return Fault(
+          field.field,
+          "the sample has no mask, so its mask would be class 0 everywhere; set "
+          "LoaderOptions::output.mask_fill for it to a number that your loss ignores, such "
+          "as 255, or choose only samples with a mask",
+          ErrorCode::kInvalidArgument);
+    }
     if (layout_.image_sizes != ImageSizes::kEqual)
       SetRowSize(slot, index, row, leader.frame.region.width(), leader.frame.region.height());
     const ImageBatch absent = RowOf(slot, index, row);

@@ -261,6 +261,31 @@ TEST_CASE("A border that cannot be computed, or whose map has the wrong size, is
   }
 }
 
+TEST_CASE("Samples that are chosen need no mask_fill if each of them has its mask") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteWhite(folder, 8));
+  LoaderOptions options = OptionsFor(2, 1);
+  options.transform = {CenterCrop(8)};
+  const auto play = [&] {
+    Loader loader(dataset, options);
+    std::size_t rows = 0;
+    for (const Batch& batch : loader.Epoch(0))
+      rows += batch.size();
+    return rows;
+  };
+  CHECK_THAT(ErrorText(play, ErrorCode::kInvalidArgument),
+             ContainsSubstring("1 of 8 pictures have no mask"));
+  const auto has_mask = [](const Sample& sample) { return sample.Has("wide"); };
+  options.order.samples = SampleList::Where(dataset, has_mask);
+  CHECK(play() == 7);
+  options.order.samples = SampleList::Of({4, 5});
+  CHECK_THAT(ErrorText(play, ErrorCode::kInvalidArgument),
+             ContainsSubstring("key-5") && ContainsSubstring("\"wide\": the sample has no mask") &&
+                 ContainsSubstring("LoaderOptions::output.mask_fill"));
+  options.output.mask_fill = {{"wide", 255}};
+  CHECK(play() == 2);
+}
+
 TEST_CASE("A mask_fill that does not fit is refused, and a valid one is described") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteWhite(folder, 6));
@@ -276,6 +301,9 @@ TEST_CASE("A mask_fill that does not fit is refused, and a valid one is describe
   CHECK_THAT(refusal("wide", 65536), ContainsSubstring("a mask of 16 bits"));
   CHECK_THAT(refusal("image", 1), ContainsSubstring("which is not a mask"));
   CHECK_THAT(refusal("msak", 1), ContainsSubstring("no field \"msak\""));
+  options.output.mask_fill = {{"wied", 255}};
+  CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("no field \"wied\""));
   options.output.fields = {"image", "wide"};
   CHECK_THAT(refusal("mask", 1), ContainsSubstring("LoaderOptions::output.fields leaves out"));
   options.output.mask_fill = {{"wide", 65535}};

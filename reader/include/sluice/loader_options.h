@@ -225,7 +225,7 @@ struct OutputOptions {
   // usually ignore. Masks not named here get 0, which is usually a class. (Border::kReflect mirrors
   // masks, too.) If a sample lacks the mask, it gets one whose pixels all have that value. A
   // dataset in which samples lack the mask, or a mixture in which a dataset lacks the field, is
-  // refused if the field is not named here.
+  // refused if the field is not named here. Of chosen samples (`order`), only such ones are.
   std::map<std::string, std::uint32_t> mask_fill = {};
   // Allows a dataset of a mixture to lack fields that the others have. In its samples, labels and
   // other arrays then hold this number (losses usually ignore -100), lists such as boxes have no
