@@ -196,6 +196,24 @@ def test_an_epoch_has_a_length(raw):
     assert len(loader.epoch(3)) == 5 == len(list(loader.epoch(3)))
 
 
+def test_an_epoch_that_was_played_to_its_end_says_how_to_play_it_again(raw):
+    loader = sluice.Loader(raw, 10)
+    epoch = loader.epoch(3)
+    for _ in epoch:
+        break
+    assert sum(1 for _ in epoch) == len(epoch) - 1
+    for again in lambda: list(epoch), lambda: next(zip(epoch, epoch)):
+        with pytest.raises(sluice.Error, match=r"epoch 3 has been played to its end.*call loader.epoch\(3\) again"):
+            again()
+    assert next(epoch, None) is None
+    other = []  # a thread that comes after the end of an iterator that it shares
+    thread = threading.Thread(target=lambda: other.extend(["no batch", *epoch]))
+    thread.start()
+    thread.join()
+    assert other == ["no batch"]
+    assert sum(1 for _ in loader.epoch(3)) == len(epoch)
+
+
 def test_a_batch_lists_its_fields_when_one_is_missing(raw):
     batch = next(iter(sluice.Loader(raw, 8)))
     with pytest.raises(KeyError, match='no field "imag"; the fields are image, label, pose'):

@@ -299,6 +299,7 @@ def test_a_missing_attribute_is_answered_with_what_to_write(raw):
     (io.BytesIO(b"x"), r"getvalue\(\) of a BytesIO$"),
     (None, "not None$"),
     (numpy.zeros((3, 9, 9), numpy.float32), "not 3 x 9 x 9 of float32$"),
+    (numpy.zeros((9, 9), bool), "not 9 x 9 of bool$"),
     (numpy.zeros((9, 9, 4), numpy.uint8), r"the array has 4 channels, and the pipeline's rows 3; give 1 or 3, such as image\[..., :3\]"),
 ])
 def test_preprocess_says_what_an_image_is_and_what_it_got(given, words):
@@ -311,6 +312,11 @@ def test_preprocess_says_what_an_image_is_and_what_it_got(given, words):
             preprocess.rows(one)
     with pytest.raises(sluice.Error, match=r'"pipeline.json" seems to be a file; give open\(path\).read\(\)'):
         sluice.Preprocess("pipeline.json")
+    for path in "photo.jpg", "/data/photos/7.PNG":
+        with pytest.raises(sluice.Error, match=r"takes a pipeline.*seems to be a picture's file; make the Preprocess of"):
+            sluice.Preprocess(path)
+    with pytest.raises(sluice.Error, match="makes a different row each time"):
+        sluice.Preprocess("center:8,jitter:0.4")  # no path, though it has a point
 
 
 def test_preprocess_says_how_to_give_an_image_of_pillow():

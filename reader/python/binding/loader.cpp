@@ -247,6 +247,7 @@ struct Walk {
   nb::object owner;  // the PyLoader
   std::uint64_t epoch;
   std::optional<EpochRange> range = {};
+  std::thread::id ended_in = {};     // the thread that was given the end, before `is_over`
   std::atomic<bool> is_over{false};  // the walk has ended
   std::atomic_flag stepping{};       // a thread is in Next()
 
@@ -275,9 +276,21 @@ struct Walk {
       loader.RequireOpen();  // another thread may have closed it meanwhile
       throw;
     }
-    is_over = !batch;
-    if (is_over) throw nb::stop_iteration();
+    if (!batch) {
+      ended_in = std::this_thread::get_id();
+      is_over = true;
+      throw nb::stop_iteration();
+    }
     return OfNoThread(nb::cast(PyBatch(std::move(*batch), loader.types)));
+  }
+  // A second `for` would find no batch, and say nothing. Threads that share the iterator may begin
+  // their first one after its end.
+  void RequireUnplayed() const {
+    if (!is_over || ended_in != std::this_thread::get_id()) return;
+    throw Error(ErrorCode::kState, "epoch " + std::to_string(epoch) +
+                                       " has been played to its end, and this iterator over it has "
+                                       "no more batches; call loader.epoch(" +
+                                       std::to_string(epoch) + ") again to play it once more");
   }
   std::uint64_t Size() const {
     return nb::cast<PyLoader&>(owner).Play(
@@ -483,7 +496,12 @@ void BindLoader(nb::module_& module) {
                  "an epoch under way cannot be pickled; Loader.state() says where it stands");
   walks
       .def(
-          "__iter__", [](nb::handle self) { return self; }, nb::sig("def __iter__(self) -> Epoch"))
+          "__iter__",
+          [](nb::handle self) {
+            nb::cast<const Walk&>(self).RequireUnplayed();
+            return self;
+          },
+          nb::sig("def __iter__(self) -> Epoch"))
       .def("__len__", &Walk::Size, "Batches in the epoch, of this rank")
       .def("__next__", &Walk::Next, nb::sig("def __next__(self) -> Batch"));
   // A collection finalizes before it breaks cycles, so the threads have ended when it frees what a

@@ -1,5 +1,8 @@
 // Preprocess: rows for a server. A file is anything with a buffer of bytes; a decoded image is an
 // array of height x width [x channels].
+#include <cctype>
+#include <filesystem>
+
 #include <sluice/image_file.h>
 #include <sluice/preprocess.h>
 
@@ -18,11 +21,11 @@ std::string ShapeText(const Buffer& array) {
     text += (i == 0 ? "" : " x ") + std::to_string(array.shape(i));
   using Code = nb::dlpack::dtype_code;
   const auto code = static_cast<Code>(array.dtype().code);
+  if (code == Code::Bool) return text + " of bool";
   return text + " of " +
          (code == Code::Int     ? "int"
           : code == Code::UInt  ? "uint"
           : code == Code::Float ? "float"
-          : code == Code::Bool  ? "bool"
                                 : "another type with ") +
          std::to_string(array.dtype().bits);
 }
@@ -175,6 +178,17 @@ void BindPreprocess(nb::module_& module) {
           "__init__",
           [](PyPreprocess* self, const std::string& pipeline, std::optional<std::uint32_t> threads,
              std::uint64_t max_pixels) {
+            // "photo.jpg", but not "jitter:0.4".
+            const std::string ending = std::filesystem::path(pipeline).extension().string();
+            if (ending.size() > 1 && std::isalpha(static_cast<unsigned char>(ending[1])) != 0 &&
+                ending != ".json") {
+              throw Error(
+                  ErrorCode::kInvalidArgument,
+                  "Preprocess takes a pipeline, such as \"short:256,center:224\", and \"" +
+                      pipeline +
+                      "\" seems to be a picture's file; make the Preprocess of a pipeline, "
+                      "and call it with the picture: preprocess(open(path, \"rb\").read())");
+            }
             if (pipeline.ends_with(".json")) {
               throw Error(ErrorCode::kInvalidArgument,
                           "Preprocess takes the text of a pipeline, and \"" + pipeline +
