@@ -259,6 +259,39 @@ TEST_CASE("a label of floats in a Parquet file numbers classes unless it has fra
   CHECK(ElementsOf<float>(FieldOf(data, 0, "class")) == std::vector<float>{0.25F});
 }
 
+TEST_CASE("floats of 16 bits in a Parquet file are read as those of 32 bits are") {
+  const std::string file = GENERATE("halves", "halves_dictionary");
+  const ParquetFolder folder;
+  const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden(file)}));
+  CHECK(summary.classes == Strings{"0", "1", "2"});
+  CHECK(summary.warnings.empty());
+  const StoredDataset data = folder.Data();
+  REQUIRE(data.samples.size() == 4);
+  const std::int32_t labels[] = {2, 0, 1, 0};
+  const float others[] = {-0.5F, 0x1p-24F, 65504, 0x1p-14F};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(data.samples[i].Label() == labels[i]);
+    CHECK(ElementsOf<float>(FieldOf(data, i, "other")) == std::vector<float>{others[i]});
+  }
+}
+
+TEST_CASE("a column of whole floats can be stored as integers") {
+  const ParquetFolder folder;
+  ConvertSource source = ConvertSource::Archives({Golden("floats")});
+  source.rows.columns = {{"label", ColumnType::kInt}};
+  const ConvertSummary summary = folder.Convert(source);
+  CHECK(summary.skipped.size() == 2);  // a null and a NaN
+  CHECK(ElementsOf<std::int64_t>(FieldOf(folder.Data(), 0, "label")) ==
+        std::vector<std::int64_t>{3});
+  CHECK(ElementsOf<std::int64_t>(FieldOf(folder.Data(), 1, "label")) ==
+        std::vector<std::int64_t>{1});
+  std::filesystem::remove_all(folder / "data");
+  source.rows.columns = {{"class", ColumnType::kInt}};
+  const ConvertSummary fractions = folder.Convert(source);
+  REQUIRE(fractions.skipped.size() == 1);
+  CHECK(fractions.skipped[0].reason == "column class: \"0.25\" is not a whole number of 64 bits");
+}
+
 TEST_CASE("a warning says if a column of numbers has digits that float32 does not hold") {
   const ParquetFolder folder;
   const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden("floats")}));

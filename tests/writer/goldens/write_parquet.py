@@ -7,6 +7,7 @@ import pathlib
 import struct
 import zlib
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -104,3 +105,13 @@ floats = pa.table({
     "large": pa.array([16777217.0, 0.1, 1, 2], pa.float64()),
 })
 pq.write_table(floats, here / "floats.parquet", compression="none", store_schema=False)
+
+# Floats of 16 bits, among them the smallest, the largest and the smallest normal one.
+halves = pa.table({
+    "image": image.slice(0, 4),
+    "label": pa.array(np.array([2, 0, 1, 0], np.float16), pa.float16()),
+    "other": pa.array(np.array([-0.5, 2**-24, 65504, 2**-14], np.float16), pa.float16()),
+})
+for name, dictionary in {"halves": False, "halves_dictionary": True}.items():
+    pq.write_table(halves, here / f"{name}.parquet", compression="none", store_schema=False,
+                   use_dictionary=dictionary)

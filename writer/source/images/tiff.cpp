@@ -21,6 +21,7 @@
 
 #include <sluice/error.h>
 
+#include "writer/half.h"
 #include "writer/source/images/pixel_source.h"
 
 namespace sluice {
@@ -61,17 +62,6 @@ T Loaded(const std::uint8_t* at) noexcept {
   T value{};
   std::memcpy(&value, at, sizeof value);
   return value;
-}
-
-// IEEE 754's binary16.
-double HalfOf(std::uint16_t bits) noexcept {
-  const int exponent = bits >> 10 & 31;
-  const int fraction = bits & 1023;
-  double value = exponent == 0    ? std::ldexp(fraction, -24)
-                 : exponent == 31 ? (fraction == 0 ? std::numeric_limits<double>::infinity()
-                                                   : std::numeric_limits<double>::quiet_NaN())
-                                  : std::ldexp(1024 + fraction, exponent - 25);
-  return (bits >> 15) != 0 ? -value : value;
 }
 
 // Reads a file for which IsForSamples() is true, after its size and pieces have been checked.

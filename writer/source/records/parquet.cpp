@@ -101,7 +101,8 @@ class ParquetRows final : public ImageRows {
   }
 
   static bool IsReal(const ParquetLeaf& leaf) {
-    return leaf.type == ParquetType::kFloat || leaf.type == ParquetType::kDouble;
+    return leaf.type == ParquetType::kFloat || leaf.type == ParquetType::kDouble ||
+           leaf.type == ParquetType::kHalf;
   }
 
   // Whether a column of floats has only numbers that classes can have. Tables whose column of whole
@@ -316,6 +317,7 @@ class ParquetRows final : public ImageRows {
       json one;
       switch (leaf.type) {
         case ParquetType::kBytes: one = std::string(AsText(value.bytes)); break;
+        case ParquetType::kHalf:
         case ParquetType::kFloat:
         case ParquetType::kDouble: one = value.number; break;
         default:

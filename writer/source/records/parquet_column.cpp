@@ -13,6 +13,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/zstd.h"
+#include "writer/half.h"
 #include "writer/source/list/packed_page.h"
 #include "writer/source/records/parquet_file.h"
 
@@ -398,8 +399,8 @@ void ParquetColumn::ReadPlain(ParquetValue& value) {
     ++plain_.bit;
     return;
   }
-  const std::uint64_t size =
-      leaf_.type == ParquetType::kInt32 || leaf_.type == ParquetType::kFloat ? 4 : 8;
+  const bool four = leaf_.type == ParquetType::kInt32 || leaf_.type == ParquetType::kFloat;
+  const std::uint64_t size = leaf_.type == ParquetType::kHalf ? 2 : four ? 4 : 8;
   if (plain_.memory.size() - plain_.at < size) Fail("a page ends within its values");
   switch (leaf_.type) {
     case ParquetType::kInt32:
@@ -409,6 +410,9 @@ void ParquetColumn::ReadPlain(ParquetValue& value) {
         value.integer = LoadAt<std::int32_t>(plain_.memory, plain_.at);
       break;
     case ParquetType::kInt64: value.integer = LoadAt<std::int64_t>(plain_.memory, plain_.at); break;
+    case ParquetType::kHalf:
+      value.number = HalfOf(LoadAt<std::uint16_t>(plain_.memory, plain_.at));
+      break;
     case ParquetType::kFloat: value.number = LoadAt<float>(plain_.memory, plain_.at); break;
     case ParquetType::kDouble: value.number = LoadAt<double>(plain_.memory, plain_.at); break;
     default: Fail("has a type that is not read");

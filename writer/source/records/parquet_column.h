@@ -12,7 +12,7 @@ namespace sluice {
 
 struct ParquetValue {
   std::int64_t integer = 0;                    // kBool, kInt32, kInt64
-  double number = 0;                           // kFloat, kDouble
+  double number = 0;                           // kHalf, kFloat, kDouble
   Bytes bytes;                                 // kBytes that are read; valid until the next row
   Extent extent;                               // kBytes that are located instead of read
   std::array<std::byte, kSniffBytes> start{};  // the first bytes of `extent`

@@ -97,11 +97,13 @@ struct SchemaNode {
   std::string name;
   std::int64_t type = -1;
   std::int64_t repetition = 0;  // 0 required, 1 optional, 2 repeated
+  std::int64_t length = 0;      // of kFixed
   std::int64_t children = 0;
   std::int64_t converted = -1;
   bool text = false;  // according to its logical type
   bool list = false;
-  bool odd = false;  // its logical type changes what the number means
+  bool odd = false;   // its logical type changes what the number means
+  bool half = false;  // a floating-point number of 16 bits
   bool is_unsigned = false;
 };
 
@@ -137,6 +139,7 @@ class FooterReader {
     thrift_.Struct([&](std::int64_t id, unsigned type) {
       switch (id) {
         case 1: node.type = thrift_.Integer(); break;
+        case 2: node.length = thrift_.Integer(); break;
         case 3: node.repetition = thrift_.Integer(); break;
         case 4: node.name = thrift_.Binary(); break;
         case 5: node.children = thrift_.Integer(); break;
@@ -145,7 +148,8 @@ class FooterReader {
           thrift_.Struct([&](std::int64_t kind, unsigned inner) {
             node.text = node.text || kind == 1 || kind == 4 || kind == 12;  // text, enum, JSON
             node.list = node.list || kind == 3;
-            node.odd = node.odd || kind == 5 || kind == 15;  // decimal, 16-bit float
+            node.odd = node.odd || kind == 5;  // decimal
+            node.half = node.half || kind == 15;
             if (kind != 10 || inner != ThriftReader::kStruct) return thrift_.Skip(inner);
             thrift_.Struct([&](std::int64_t member, unsigned member_type) {  // an integer
               node.is_unsigned |= member == 2 && member_type == ThriftReader::kFalse;
@@ -271,6 +275,8 @@ class FooterReader {
                        inner.defined, inner.entry,
                        inner.lists};
       leaf.is_unsigned = node.is_unsigned;
+      if (leaf.type == ParquetType::kFixed && node.half && node.length == 2)
+        leaf.type = ParquetType::kHalf;
       leaf.supported =
           leaf.supported && leaf.type != ParquetType::kInt96 && leaf.type != ParquetType::kFixed;
       file_.leaves.push_back(std::move(leaf));

@@ -80,7 +80,7 @@ class ThriftReader {
   unsigned depth_ = 0;
 };
 
-// Physical types. The values are Parquet's numbers for them.
+// Physical types. The values are Parquet's numbers for them, but for kHalf.
 enum class ParquetType : std::uint8_t {
   kBool,
   kInt32,
@@ -89,7 +89,8 @@ enum class ParquetType : std::uint8_t {
   kFloat,
   kDouble,
   kBytes,
-  kFixed
+  kFixed,
+  kHalf  // kFixed of two bytes, which are a floating-point number
 };
 
 // A column of values: a leaf of the schema.

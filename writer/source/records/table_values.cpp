@@ -91,6 +91,11 @@ std::int64_t IntegerOf(const Cell& cell) {
   if (cell.is_number_integer() && !cell.is_number_unsigned()) return cell.get<std::int64_t>();
   const std::string text(Trimmed(TextOf(cell)));
   const auto number = ParseNumber<std::int64_t>(text);
+  // Tables whose column of whole numbers has gaps have 17.0 for 17.
+  constexpr double kMax = 1LL << 53;  // doubles above may have been rounded
+  const auto real = number ? std::nullopt : ParseNumber<double>(text);
+  if (real && std::floor(*real) == *real && std::abs(*real) <= kMax)
+    return static_cast<std::int64_t>(*real);
   if (!number) Fail(Shown(text) + " is not a whole number of 64 bits");
   return *number;
 }
