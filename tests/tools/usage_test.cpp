@@ -180,6 +180,13 @@ TEST_CASE("a mistyped command or option is named, with the one that was probably
       {SLUICE_BENCH_COMMAND, {"epoch", "a", "--epoch", "3"}, "did you mean --epochs?"},
       {SLUICE_BENCH_COMMAND, {"epoch", "a", "--step", "50"}, "did you mean --step-ms?"},
       {SLUICE_BENCH_COMMAND, {"epoch", "a", "--html", "--json"}, "--html needs a value"},
+      {SLUICE_COMMAND,
+       {"convert", "a", "b", "--quality", "--threads", "2"},
+       "--quality needs a value"},
+      {SLUICE_COMMAND, {"convert", "a", "b", "--table", "--jsn"}, "--table needs a value"},
+      {SLUICE_COMMAND, {"verify", "a", "--threads", "--json"}, "--threads needs a value"},
+      {SLUICE_BENCH_COMMAND, {"epoch", "a", "--transform", "--json"}, "--transform needs a value"},
+      {SLUICE_BENCH_COMMAND, {"epoch", "a", "--seed", "-1"}, "--seed: \"-1\" is not"},
   }));
   CAPTURE(program, words);
   const Outcome outcome = Run(program, words);
@@ -200,6 +207,7 @@ TEST_CASE("help and version are also words, and usage names all arguments") {
   for (const std::string program : {SLUICE_COMMAND, SLUICE_BENCH_COMMAND}) {
     CHECK(Run(program, {"help"}).out == Run(program, {"--help"}).out);
     CHECK(Run(program, {"help", "convert"}).out == Run(program, {"convert", "--help"}).out);
+    CHECK(Run(program, {"-help"}).out == Run(program, {"--help"}).out);
     CHECK(Run(program, {"version"}).out == Run(program, {"--version"}).out);
   }
   CHECK_THAT(Sluice({"help", "convert"}).out,

@@ -194,23 +194,25 @@ std::string Mismatch(const CLI::App& app, const std::string& message) {
   return name + " may be given only once";
 }
 
-// CLI11 takes the next word as a value, whatever it is. If that word is another option of the
-// command, the value was forgotten: "--html --json" would write a file called --json.
-void RefuseOptionsAsValues(const CLI::App& command) {
-  for (const CLI::Option* const option : command.get_options())
-    for (const std::string& value : option->results())
-      if (!option->get_positional() && value.starts_with("--") &&
-          command.get_option_no_throw(value) != nullptr)
-        throw UsageError(NeedsValue(*option));
+// A sentence about an option whose value was forgotten; empty if there is none. CLI11 takes the
+// next word as the value, whatever it is: "--html --json" would write a file called --json. A value
+// that does begin with two dashes is given as "--html=--json".
+std::string Forgotten(const CLI::App& command, const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i) {
+    if (!words[i].starts_with('-') || !words[i + 1].starts_with("--")) continue;
+    const CLI::Option* const option = command.get_option_no_throw(words[i]);
+    if (option != nullptr && option->get_items_expected_min() > 0) return NeedsValue(*option);
+  }
+  return {};
 }
 
 // The command line in the form that is parsed: "help" and "version" are also taken as words, as
-// many programs do.
+// many programs do, and with one dash.
 std::vector<std::string> WordsOf(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (words.empty()) return words;
-  if (words[0] == "version") words[0] = "--version";
-  if (words[0] == "help") {
+  if (words[0] == "version" || words[0] == "-version") words[0] = "--version";
+  if (words[0] == "help" || words[0] == "-help") {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
@@ -218,19 +220,24 @@ std::vector<std::string> WordsOf(int argc, char** argv) {
 }
 
 // Parses the command line. Returns whether to continue; if not, sets the program's `exit_code`.
-bool Parse(CLI::App& program, const std::vector<Command>& commands, std::vector<std::string> words,
-           int& exit_code) {
+bool Parse(CLI::App& program, const std::vector<Command>& commands,
+           const std::vector<std::string>& words, int& exit_code) {
+  const auto forgotten = [&] {
+    const Command* const command = Chosen(commands);
+    return command == nullptr ? std::string() : Forgotten(*command->app, words);
+  };
   const auto refuse = [&](const std::string& sentence) {
     const Command* const command = Chosen(commands);
-    // A mistyped option may be why another word is missing, so it is reported first.
-    const std::string unexpected = Unexpected(program, command);
-    exit_code = WrongUsage(program, command, unexpected.empty() ? sentence : unexpected);
+    // A mistyped option may be why another word is missing, so it is reported first, unless it
+    // stands where a value was forgotten.
+    std::string first = forgotten();
+    if (first.empty()) first = Unexpected(program, command);
+    exit_code = WrongUsage(program, command, first.empty() ? sentence : first);
     return false;
   };
   try {
-    std::ranges::reverse(words);  // as CLI11 takes them
-    program.parse(std::move(words));
-    if (const Command* const command = Chosen(commands)) RefuseOptionsAsValues(*command->app);
+    program.parse(std::vector(words.rbegin(), words.rend()));  // in CLI11's order
+    if (const std::string sentence = forgotten(); !sentence.empty()) return refuse(sentence);
   } catch (const CLI::CallForHelp& help) {
     if (Chosen(commands) == nullptr && program.remaining_size() > 0) return refuse(help.what());
     PrintOut(program.help());  // if the arguments name a command, that command's help
