@@ -1,5 +1,6 @@
 // `sluice inspect`: describes a dataset or one of its samples, as text or as JSON.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -182,14 +183,21 @@ std::string ShardLines(const Dataset& dataset) {
   return lines;
 }
 
-// An array's JSON text or, if that is longer than kLongestValue, more than kLongestValue bytes of
+// A value's JSON text, with nan and inf, which JSON does not have.
+std::string PlainText(const Json& value) {
+  const double number = value.is_number_float() ? value.get<double>() : 0;
+  if (!std::isfinite(number)) return Format("%g", number);
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// An array's text or, if that is longer than kLongestValue, more than kLongestValue bytes of
 // it.
 std::string ArrayText(const Json& array) {
   std::string text = "[";
   for (const Json& value : array) {
     if (text.size() > kLongestValue) return text;
     if (text.size() > 1) text += ',';
-    text += value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += value.is_array() ? ArrayText(value) : PlainText(value);
   }
   return text + "]";
 }
@@ -201,7 +209,7 @@ std::string ValueText(const Json& value) {
   } else if (value.is_array()) {
     shown = ArrayText(value);
   } else {
-    shown = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    shown = PlainText(value);
   }
   if (shown.size() > kLongestValue) {
     shown.resize(kLongestValue);

@@ -408,9 +408,10 @@ void CheckBoxes(const std::vector<Field>& fields, const std::vector<FieldValue>&
     const auto boxes = boxes_of.find(fields[f].follows);
     if (fields[f].follows.empty() || boxes == boxes_of.end() || !set[f]) continue;
     if (!BelongsToBoxes(fields[f]) || entries(f) == entries(boxes->second)) continue;
-    refuse("field \"" + fields[f].name + "\" has " + std::to_string(entries(f)) +
-           " entries for the " + std::to_string(entries(boxes->second)) + " boxes of field \"" +
-           fields[boxes->second].name +
+    const std::size_t own = entries(f), others = entries(boxes->second);
+    refuse("field \"" + fields[f].name + "\" has " + std::to_string(own) +
+           (own == 1 ? " entry for the " : " entries for the ") + std::to_string(others) +
+           (others == 1 ? " box of field \"" : " boxes of field \"") + fields[boxes->second].name +
            "\"; give an entry for each box, or a schema in which it does not follow their image");
   }
 }

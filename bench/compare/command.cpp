@@ -1,9 +1,11 @@
 // The command line of `sluice-bench compare`.
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/error.h>
 #include <sluice/shown_path.h>
 
 #include "bench/commands.h"
@@ -122,6 +124,9 @@ cli::Command AddCompareCommand(CLI::App& program) {
                     "all loaders read from this machine: fetch the dataset with sluice copy URL "
                     "DATASET");
               }
+              std::error_code none;
+              if (!std::filesystem::exists(source, none))
+                throw Error(ErrorCode::kNotFound, ShownPath(source), "does not exist");
               shown += (shown.empty() ? "" : ", ") + cli::Printable(ShownPath(source));
             }
             return RunMeasuring(arguments->output, "comparing", "comparing with " + shown,

@@ -265,11 +265,13 @@ ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::
     const SlotLayout::VariableField& field = layout_.variables[v];
     std::vector<std::byte>& value = slot.variables[v].rows[row];
     if (slot.variables[v].present[row] == 0) continue;
-    if (value.size() / field.entry_bytes != kept_.size()) {
-      return Fault(field.field,
-                   "it has " + std::to_string(value.size() / field.entry_bytes) + " entries for " +
-                       std::to_string(kept_.size()) +
-                       " boxes; when a box is dropped, its entry must be dropped with it");
+    const std::size_t entries = value.size() / field.entry_bytes;
+    if (entries != kept_.size()) {
+      return Fault(field.field, "it has " + std::to_string(entries) +
+                                    (entries == 1 ? " entry" : " entries") + " for " +
+                                    std::to_string(kept_.size()) +
+                                    (kept_.size() == 1 ? " box" : " boxes") +
+                                    "; when a box is dropped, its entry must be dropped with it");
     }
     Compact(value, field.entry_bytes, kept_);
   }

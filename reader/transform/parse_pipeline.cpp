@@ -264,6 +264,10 @@ std::string_view WithoutRandom(std::string_view name) {
 
 [[noreturn]] void RefuseStep(std::string_view text) {
   const std::string_view bare = BareName(text);
+  if (LowerCase(bare) == "none") {
+    throw Error(ErrorCode::kInvalidArgument,
+                "\"" + Quoted(text) + "\" is not a step; for no steps, write none alone");
+  }
   std::string wanted(WithoutRandom(bare));
   for (const auto& [name, step] : kForeign) {
     if (LowerCase(bare) != name) continue;

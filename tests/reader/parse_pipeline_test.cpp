@@ -253,6 +253,8 @@ TEST_CASE("a step's name in torchvision or FFCV, or a mistyped one, is answered 
   }
   for (const char* text : {"ToTensor", "ToTensor()", "v2.ToImage()", "ToTorchImage"})
     CHECK_THAT(refusal(text), ContainsSubstring("needs none: batches are arrays; leave it out"));
+  for (const char* text : {"flip,none", "none,none", "None"})
+    CHECK_THAT(refusal(text), ContainsSubstring("for no steps, write none alone"));
 }
 
 TEST_CASE("every step has its own text form, whose name is parsed") {

@@ -254,6 +254,14 @@ TEST_CASE("an unknown loader is wrong usage") {
              ContainsSubstring("unknown loader \"sluce\"; did you mean \"sluice\"?"));
 }
 
+TEST_CASE("a source that does not exist is an error before another one is measured") {
+  const TemporaryFolder folder;
+  const Outcome outcome = Compare(folder, {(folder / "missing").string(), "--only", "plain"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("/missing: does not exist"));
+  CHECK_FALSE(std::filesystem::exists(folder / "work"));
+}
+
 TEST_CASE("a folder that sluice-bench compare did not make is not overwritten") {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "work/ffcv");

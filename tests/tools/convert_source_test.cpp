@@ -139,6 +139,10 @@ TEST_CASE("a source without images is refused with what it is instead") {
     CHECK_THAT(outcome.err,
                ContainsSubstring("is a dataset, not images; `sluice merge` joins datasets"));
   }
+  const Outcome shard = Sluice({"convert", folders.data + "/shard-00000.sluice", other + "2"});
+  CHECK(shard.exit_code == 2);
+  CHECK_THAT(shard.err, ContainsSubstring("shard-00000.sluice: is a shard of a Sluice dataset") &&
+                            ContainsSubstring("give the folder of the whole dataset"));
 }
 
 TEST_CASE("a damaged table ends with 1 and names its line, a missing column ends with 2") {

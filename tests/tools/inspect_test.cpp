@@ -1,4 +1,6 @@
 // sluice inspect: what it shows of datasets and samples, and what it refuses.
+#include <cmath>
+
 #include <sluice/dataset_writer.h>
 
 #include "tests/temporary_folder.h"
@@ -163,6 +165,24 @@ TEST_CASE("inspect shows fields of every kind") {
     CHECK(FieldOf(second, name)["absent"] == true);
   }
   CHECK_THAT(Sluice({"inspect", data}).out, ContainsSubstring("float32 [n, 4], boxes of image"));
+}
+
+TEST_CASE("inspect shows numbers that JSON does not have, and --json has null for them") {
+  const TemporaryFolder folder;
+  const float values[] = {1, NAN, INFINITY, -INFINITY};
+  DatasetWriter writer(folder / "data",
+                       {{Field::Image(), Field::Variable("n", DType::kFloat32, {2})}});
+  SampleBuilder sample = writer.NewSample("a");
+  sample.SetJpeg("image", MakeJpeg(MakePicture(50, 20, 1)));
+  sample.SetArray<float>("n", values);
+  writer.Add(sample);
+  writer.Finish();
+  const std::string data = (folder / "data").string();
+  CHECK_THAT(
+      Sluice({"inspect", data, "--sample", "0"}).out,
+      ContainsSubstring("[1.0,nan,inf,-inf]") || ContainsSubstring("[[1.0,nan],[inf,-inf]]"));
+  const nlohmann::json json = JsonOf(Sluice({"inspect", data, "--sample", "0", "--json"}));
+  CHECK(FieldOf(json["sample"], "n")["values"] == nlohmann::json{1.0, nullptr, nullptr, nullptr});
 }
 
 TEST_CASE("control characters in a key do not reach the terminal") {

@@ -503,9 +503,8 @@ TEST_CASE("boxes that are none, and entries that are not one for each box, are r
                  ContainsSubstring("[5.0,5.0,4.0,6.0] as xyxy-pixels"));
   CHECK_THAT(refusal({0, 0, NAN, 2}, {}, {1}), ContainsSubstring("not finite"));
   CHECK_THAT(refusal({}, {.5, .5, .1, -.1}, {}), ContainsSubstring("field \"sides\": box 0"));
-  CHECK_THAT(
-      refusal({0, 0, 2, 2}, {}, {1, 2, 3}),
-      ContainsSubstring("field \"classes\" has 3 entries for the 1 boxes of field \"boxes\""));
+  CHECK_THAT(refusal({0, 0, 2, 2}, {}, {1, 2, 3}),
+             ContainsSubstring("field \"classes\" has 3 entries for the 1 box of field \"boxes\""));
   sample.Reset("a");
   sample.SetArray<std::int32_t>("classes", std::vector<std::int32_t>{1});
   CHECK_THAT(ErrorOf([&] { writer.Add(sample); })->sentence(), ContainsSubstring("the 0 boxes"));

@@ -138,6 +138,11 @@ class TarWalk {
         throw Error(ErrorCode::kUnsupported, name_,
                     std::string("is compressed by ") + compression + "; unpack it first");
       }
+      if (AsText(Bytes(header_).first(got)).starts_with("SLUICESH")) {
+        throw Error(ErrorCode::kInvalidArgument, name_,
+                    "is a shard of a Sluice dataset, not images; give the folder of the whole "
+                    "dataset to `sluice merge` or `sluice copy`");
+      }
     }
     if (got == 0 && at_ != 0) return false;
     if (got != kTarBlock) Fail("is not a tar archive, or was cut short");
