@@ -10,6 +10,7 @@
 #include "tests/format/error_of.h"
 #include "tests/remote/bucket_server.h"
 #include "tests/temporary_folder.h"
+#include "writer/source/list/store_files.h"
 
 namespace sluice::test {
 
@@ -96,6 +97,21 @@ TEST_CASE("An endless list, and an answer that is not a list, are errors") {
       ErrorOf([&] { Names(*OpenStoreWith("s3://bkt", TestSettings(page.Variables())), ""); });
   REQUIRE(error);
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("AWS_ENDPOINT_URL"));
+}
+
+TEST_CASE("A list of a source's objects that would take too much memory is refused") {
+  BucketServer server;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string key = "set/" + std::to_string(i % 3) + "/" + std::to_string(i);
+    server.Set(key, key);
+  }
+  const StoreFiles files(OpenStoreWith("s3://bkt/set", TestSettings(server.Variables())), {});
+  CHECK(files.List().files.size() == 1000);
+  const auto refused = ErrorOf([&] { files.List(1 << 10); });
+  REQUIRE(refused);
+  CHECK(refused->code() == ErrorCode::kLimit);
+  CHECK_THAT(refused->what(), Catch::Matchers::ContainsSubstring("s3://bkt/set") &&
+                                  Catch::Matchers::ContainsSubstring("convert its folders one by"));
 }
 
 TEST_CASE("A page of a list is parsed, and a malformed one is refused") {

@@ -22,12 +22,20 @@ StoreFiles::StoreFiles(std::shared_ptr<ObjectStore> store, std::stop_token stop)
       store_(std::move(store)),
       on_stop_(stop_, [this] { store_->StopCalls(); }) {}
 
-FolderTree StoreFiles::List() const {
+FolderTree StoreFiles::List(std::uint64_t max_bytes) const {
   std::vector<std::string> folders = {""};
   std::vector<std::vector<WalkedFile>> listed(1);
-  const auto into = [this](std::vector<WalkedFile>& files) {
-    return [this, &files](std::string_view object, const ObjectInfo& info) {
+  std::atomic<std::uint64_t> bytes{0};
+  const auto into = [this, &bytes, max_bytes](std::vector<WalkedFile>& files) {
+    return [this, &bytes, max_bytes, &files](std::string_view object, const ObjectInfo& info) {
       if (stop_.stop_requested()) ThrowStopped();
+      if ((bytes += sizeof(WalkedFile) + object.size()) > max_bytes) {
+        throw Error(ErrorCode::kLimit, store_->url(),
+                    "holds so many objects that their list takes more than " +
+                        std::to_string(max_bytes >> 20) +
+                        " MiB of memory; convert its folders one by one, give a table of its "
+                        "pictures (--table), or store them in archives");
+      }
       files.push_back({std::string(object), info.bytes});
     };
   };

@@ -43,8 +43,11 @@ class StoreFiles {
   const std::string& url() const noexcept { return store_->url(); }
 
   // The objects below the URL, as a folder's files. Throws Error(kNotFound) if there are none,
-  // Error(kUnsupported) if the server cannot list objects.
-  FolderTree List() const;
+  // Error(kUnsupported) if the server cannot list objects, Error(kLimit) if the list would take
+  // more than `max_bytes` of memory.
+  FolderTree List(std::uint64_t max_bytes = kMaxListBytes) const;
+  // About 40 million objects.
+  static constexpr std::uint64_t kMaxListBytes = std::uint64_t{4} << 30;
   // As LookInto(path). `bytes`: the object's size, or kUnknownBytes.
   Look LookInto(const std::string& key, std::uint64_t bytes);
   // How many threads should call LookInto() at once: most of them wait for the store.
