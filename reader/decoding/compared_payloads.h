@@ -1,5 +1,5 @@
-// Remembers which samples' payloads have been compared with their checksums, for the modes that
-// compare a payload only once: Verify::kFirstEpoch, and Verify::kAuto for raw payloads.
+// Remembers which samples' payloads have been compared with their checksums, for Verify::kAuto,
+// which compares a raw payload only until it has matched once.
 //
 // Samples are noted by file, because a shard that is opened again may be another file then. A
 // sample whose payload does not match is never noted, so that the damage is found again whenever

@@ -237,8 +237,8 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
 }
 
 bool SampleReader::Verifies(Sample& sample, bool raw) {
-  if (verify_ == Verify::kAlways || (verify_ == Verify::kAuto && !raw)) return true;
   if (verify_ == Verify::kNever) return false;
+  if (verify_ == Verify::kAlways || !raw) return true;
   if (sample.compared_before == ComparedBefore::kNotAsked) {
     sample.compared_before = context_.compared->Has(sample.ref, *sample.file) ? ComparedBefore::kYes
                                                                               : ComparedBefore::kNo;

@@ -27,7 +27,7 @@ namespace sluice {
 // The objects that a loader's decoder threads share. A pointer is null if its option is off.
 struct DecodingContext {
   DirectFiles* direct = nullptr;                                // LoaderOptions::storage = Direct
-  ComparedPayloads* compared = nullptr;                         // Verify::kAuto and kFirstEpoch
+  ComparedPayloads* compared = nullptr;                         // Verify::kAuto
   DecodedCache* cache = nullptr;                                // LoaderOptions::keep
   RowStore* store = nullptr;                                    // LoaderOptions::share
   std::function<std::unique_ptr<DevicePainter>()> new_painter;  // LoaderOptions::device

@@ -33,8 +33,7 @@ std::uint64_t BookkeepingOf(const BatchRecipe& recipe) {
                         SlotsOf(options) * recipe.layout.bookkeeping_bytes() +
                         FaultLog::kMemoryBytes;
   if (const auto& lists = options.order.batches.lists()) bytes += lists->memory_bytes();
-  const Verify verify = options.integrity.verify;
-  if (verify == Verify::kAuto || verify == Verify::kFirstEpoch) {
+  if (options.integrity.verify == Verify::kAuto) {
     bytes += ComparedPayloads::MemoryBytes(shape.samples(), shape.shards().size());
   }
   return bytes;

@@ -111,12 +111,12 @@ TEST_CASE("Damage is a fault in every epoch, with each setting that compares che
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   Damage(path, kDamaged);
-  for (const Verify verify : {Verify::kAuto, Verify::kFirstEpoch, Verify::kAlways}) {
+  for (const Verify verify : {Verify::kAuto, Verify::kAlways}) {
     for (const OnFault policy : {OnFault::kSkip, OnFault::kSubstitute, OnFault::kError}) {
       LoaderOptions options = OptionsFor(16, 2);
       options.integrity.verify = verify;
       options.integrity.on_fault = policy;
-      if (verify == Verify::kFirstEpoch) options.storage = Direct{};
+      if (policy == OnFault::kSkip) options.storage = Direct{};
       Loader loader(Dataset::Open(path), options);
       PlayBatches(loader, 5, policy == OnFault::kError ? 0 : 3);  // and leaves it
       for (const std::uint64_t epoch : {1, 2, 3}) {
@@ -231,10 +231,8 @@ TEST_CASE("A missing shard costs only its own samples") {
 TEST_CASE(
     "A shard cut short while it is open is an error with its name, and no wrong pixel comes") {
   const bool direct = GENERATE(false, true);
-  for (const Verify verify :
-       {Verify::kAuto, Verify::kAlways, Verify::kFirstEpoch, Verify::kNever}) {
-    if (direct && verify != Verify::kAlways && verify != Verify::kNever)
-      continue;  // each of these acts like kAlways or like kNever
+  for (const Verify verify : {Verify::kAuto, Verify::kAlways, Verify::kNever}) {
+    if (direct && verify == Verify::kAuto) continue;  // which acts like kAlways or like kNever
     for (const int cut : {0, 2, 1, 3}) {
       if (kSanitized && cut == 1) break;
       const TemporaryFolder folder;

@@ -105,13 +105,13 @@ TEST_CASE("the loader's options reach the loader") {
   const Animals animals;
   const nlohmann::json answer =
       animals.EpochJson({"--shuffle", "random", "--seed", "9", "--layout", "nchw", "--transform",
-                         "flip", "--verify", "first_epoch"});
+                         "flip", "--verify", "always"});
   CHECK(answer["shuffle"] == "random");
   CHECK(answer["seed"] == 9);
   CHECK(answer["layout"] == "nchw");
   CHECK(answer["flip"] == true);
   CHECK(answer["transform"] == "flip");
-  CHECK(answer["verify"] == "first_epoch");
+  CHECK(answer["verify"] == "always");
   const nlohmann::json plain = animals.EpochJson({"--shuffle", "sequential"});
   CHECK(plain["shuffle"] == "sequential");
   CHECK(plain["flip"] == false);

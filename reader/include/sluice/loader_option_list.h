@@ -43,8 +43,7 @@ template <>
 inline constexpr auto WordsOf<Verify> =
     Words("Verify", "When payloads are compared with their checksums",
           Word("auto", Verify::kAuto, "raw ones in the first epoch, others always"),
-          Word("always", Verify::kAlways), Word("first_epoch", Verify::kFirstEpoch),
-          Word("never", Verify::kNever));
+          Word("always", Verify::kAlways), Word("never", Verify::kNever));
 
 template <>
 inline constexpr auto WordsOf<OnFault> =

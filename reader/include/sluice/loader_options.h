@@ -246,14 +246,13 @@ struct OutputOptions {
 
 // When a payload's checksum is compared.
 enum class Verify {
-  // kAlways for compressed payloads, because decoding them takes far longer than comparing;
-  // kFirstEpoch for raw ones, because comparing takes as long as copying them.
+  // Compressed payloads: as kAlways, because decoding them takes far longer than comparing. Raw
+  // payloads, for which comparing takes as long as copying: until the checksum has matched once. If
+  // this Loader's first epoch is played to its end, all of its raw payloads have then been
+  // compared.
   kAuto,
   kAlways,  // each payload's checksum is compared before it is decoded
-  // Each payload's checksum is compared until it has matched once. If this Loader's first epoch is
-  // played to its end, all of its payloads have then been compared.
-  kFirstEpoch,
-  kNever,  // headers and tables are still checked
+  kNever,   // headers and tables are still checked
 };
 
 // The loader's reaction to a sample that cannot be read: the sample is damaged, or its shard is
