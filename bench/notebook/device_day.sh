@@ -19,7 +19,6 @@
 #   check                                       the tests, which say whether results are right
 #   decode                                      whole epochs that the card decodes
 #   nvjpeg                                      torchvision's decoding on the card
-#   stored                                      the dataset lies in page-locked memory
 #   epoch                                       whole epochs that the host decodes and copies to the card
 #   cores_decode, cores                         on 1, 2, 4, ... cores, decoded by the card and by the host
 #   upload                                      copies and conversions alone, next to bare copies and torch's copies
@@ -336,14 +335,6 @@ decode() {
   # The time that a trainer slower than the loader waits for batches.
   bench decode_step 60 epoch "$work/data/jpeg" --repeat 10 --transform rrc:224,flip,normalize:bf16 $on_card --step-ms 25
 }
-# shellcheck disable=SC2086  # words
-stored() {
-  photos
-  for form in jpeg packed raw; do
-    bench stored_page_locked_${form}_2_256 60 epoch "$work/data/$form" --repeat 60 \
-      --transform rrc:224,flip,normalize:bf16 --layout nchw --threads 2 $on_card --device-images page_locked
-  done
-}
 nvjpeg() {
   if ! python3 -c 'import torchvision' 2>/dev/null; then
     skip nvjpeg "python3 has no torchvision"
@@ -485,7 +476,7 @@ unpack() {
 run() {
   out=$1
   shift
-  stages=' check decode nvjpeg stored epoch cores_decode cores upload conversions profiles_decode profiles train '
+  stages=' check decode nvjpeg epoch cores_decode cores upload conversions profiles_decode profiles train '
   stages="$stages peers resnet18 memcheck racecheck initcheck synccheck decode_kernels kernels "
   [ $# -gt 0 ] || set -- first second third
   chosen=

@@ -161,14 +161,14 @@ def nvjpeg_rate(found, part):
 def decoding(found):
     rows = []
     for name, result in found.json.items():
-        form = re.fullmatch(r"(decode|stored_device|stored_page_locked)_(jpeg|packed|raw)_(\d+)_(\d+)", name)
+        form = re.fullmatch(r"(decode|stored_device)_(jpeg|packed|raw)_(\d+)_(\d+)", name)
         use = result.get("device_use")
         if not form or not use:
             continue
         images, copying, bare = use["images"], use["upload_seconds"], use.get("bare_copies_bytes_per_second")
         rate = copying and use["uploaded_bytes"] / copying
         threads = "1 thread" if form.group(3) == "1" else form.group(3) + " threads"
-        where = {"decode": "", "stored_device": " on the card", "stored_page_locked": " in page-locked memory"}
+        where = {"decode": "", "stored_device": " on the card"}
         rows.append([f"{form.group(2)}{where[form.group(1)]}, {threads}, batches of {form.group(4)}", number(found.median(name, "images_per_second")),
                      number(images and min(100, 100 * use["decoded_images"] / images), "{:.0f}%"),
                      number(1e6 * use["decode_seconds"] / use["decoded_images"] if use["decoded_images"] else None,

@@ -67,9 +67,9 @@ void Describe(const std::string& title, const Pipeline& transform,
 
 std::string ImagesText(const SlotLayout& layout, ImagesIn images) {
   if (images == ImagesIn::kStorage) return {};
-  return layout.picture().name + ": all pictures of the dataset are put into " +
-         (images == ImagesIn::kDevice ? "the device's memory" : "page-locked memory") +
-         " while the first epoch plays; from then on, the device also crops and resizes raw ones\n";
+  return layout.picture().name +
+         ": all pictures of the dataset are put into the device's memory while the first epoch "
+         "plays; from then on, the device also crops and resizes raw ones\n";
 }
 
 // The text for LoaderOptions::output.mask_fill.

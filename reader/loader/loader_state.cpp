@@ -44,12 +44,12 @@ std::unique_ptr<DirectFiles> MakeDirectFiles(const BatchRecipe& recipe) {
 std::unique_ptr<DeviceCache> MakeDeviceCache(const LoaderSetup& setup,
                                              const std::shared_ptr<DeviceDriver>& driver) {
   const BatchRecipe& recipe = setup.recipe;
-  const ImagesIn where = recipe.options.on_device.images;
-  if (where == ImagesIn::kStorage || !setup.device_layout.room) return nullptr;
+  if (recipe.options.on_device.images == ImagesIn::kStorage || !setup.device_layout.room)
+    return nullptr;
   const ImageSummary& field = recipe.dataset.facts->ImagesOf(recipe.layout.picture_field());
   const std::uint64_t samples =
       DeviceCacheFiller::CountOf(recipe.dataset, recipe.options.order.samples);
-  return std::make_unique<DeviceCache>(recipe.options.device, driver, where,
+  return std::make_unique<DeviceCache>(recipe.options.device, driver,
                                        recipe.dataset.facts->shape.samples(),
                                        DeviceCache::BytesFor(field, samples));
 }

@@ -30,17 +30,13 @@ std::string CacheMegabytes(std::uint64_t bytes) {
   return std::to_string((bytes + kBytesPerMB - 1) / kBytesPerMB) + " MB";
 }
 
-void RequireCacheRoom(const Device& device, DeviceDriver& driver, ImagesIn where,
-                      std::uint64_t bytes) {
-  const bool on_device = where == ImagesIn::kDevice;
-  const std::uint64_t available = on_device ? driver.FreeDeviceBytes() : AvailableMemory();
+void RequireCacheRoom(const Device& device, DeviceDriver& driver, std::uint64_t bytes) {
+  const std::uint64_t available = driver.FreeDeviceBytes();
   if (bytes <= available) return;
   throw Error(ErrorCode::kLimit,
-              "the dataset's images take " + CacheMegabytes(bytes) + ", and " +
-                  (on_device ? device.name() : "this machine") + " has " +
-                  CacheMegabytes(available) +
-                  " of memory left; set LoaderOptions::on_device.images = kStorage" +
-                  (on_device ? ", or ImagesIn::kPageLocked if the host has so much memory" : ""));
+              "the dataset's images take " + CacheMegabytes(bytes) + ", and " + device.name() +
+                  " has " + CacheMegabytes(available) +
+                  " of memory left; set LoaderOptions::on_device.images = kStorage");
 }
 
 // Returns `samples` if there is memory for a table of that many entries, and else throws: a
@@ -89,19 +85,13 @@ std::uint64_t DeviceCache::TableBytes(const ImageSummary& field, std::uint64_t s
          kMaxForms * (sizeof(JpegForm) + 4 * sizeof(void*));
 }
 
-DeviceCache::DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver, ImagesIn where,
+DeviceCache::DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver,
                          std::uint64_t samples, std::uint64_t bytes)
     : driver_(std::move(driver)),
       entries_(std::make_unique<Entry[]>(ForCacheTable(samples, sizeof(Entry)))),
       size_(bytes) {
-  RequireCacheRoom(device, *driver_, where, bytes);
-  if (where == ImagesIn::kPageLocked) {
-    page_locked_ = PinnedBuffer(driver_, bytes);
-    begin_ = page_locked_.data();
-    return;
-  }
+  RequireCacheRoom(device, *driver_, bytes);
   device_memory_ = DeviceBuffer(*driver_, bytes);
-  begin_ = device_memory_.data();
   stream_ = OwnStream(*driver_);
   for (Staging& staging : staging_) {
     staging.memory = PinnedBuffer(driver_, kStagingBytes);
@@ -115,7 +105,7 @@ DeviceCache::~DeviceCache() {
 }
 
 std::uint64_t DeviceCache::page_locked_bytes() const noexcept {
-  return page_locked_.size() + staging_[0].memory.size() + staging_[1].memory.size();
+  return staging_[0].memory.size() + staging_[1].memory.size();
 }
 
 StoredPicture DeviceCache::Find(std::uint64_t sample) const noexcept {
@@ -166,13 +156,7 @@ void DeviceCache::Place(std::uint64_t sample, StoredPicture picture, const void*
                         std::size_t bytes) {
   const std::size_t room = AlignUp(bytes, kPictureAlignment);
   if (bytes == 0 || room > size_ - used_) return;
-  picture.at = begin_ + used_;
-  if (page_locked_.size() > 0) {
-    std::memcpy(page_locked_.data() + used_, data, bytes);
-    used_ += room;
-    Publish(sample, picture);
-    return;
-  }
+  picture.at = device_memory_.data() + used_;
   std::byte* const staged = RoomInStaging(room);
   if (staged == nullptr) return;
   std::memcpy(staged, data, bytes);
@@ -197,7 +181,8 @@ std::byte* DeviceCache::RoomInStaging(std::size_t bytes) {
 void DeviceCache::Send() {
   const Staging& staging = staging_[turn_];
   if (staging.used == 0) return;
-  driver_->Copy(stream_.get(), begin_ + used_ - staging.used, staging.memory.data(), staging.used);
+  driver_->Copy(stream_.get(), device_memory_.data() + used_ - staging.used, staging.memory.data(),
+                staging.used);
   driver_->Record(staging.copied.get(), stream_.get());
 }
 
@@ -220,7 +205,6 @@ void DeviceCache::Publish(std::uint64_t sample, const StoredPicture& picture) {
 }
 
 void DeviceCache::Finish() {
-  if (page_locked_.size() > 0) return;
   Send();
   for (std::size_t i = 0; i < 2; ++i) {
     turn_ = 1 - turn_;

@@ -1,5 +1,5 @@
-// A dataset's pictures in memory that a device reads: on the device, or page-locked on the host
-// (OnDevice::images). JPEGs lie there taken apart (JpegParts), raw pictures as their pixels.
+// A dataset's pictures in the memory of a device (OnDevice::images). JPEGs lie there taken apart
+// (JpegParts), raw pictures as their pixels.
 //
 // Nothing is ever evicted. A thread of its own fills the cache once, with the pictures in the order
 // in which they are stored, while the loader plays already; any thread finds them as soon as they
@@ -33,8 +33,8 @@ class DeviceCache final : public PictureCache {
 
   // Makes a cache for a dataset of `samples` samples, and allocates `bytes` bytes for pictures now.
   // Throws Error(kLimit), with the sizes, if that much memory is not free.
-  DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver, ImagesIn where,
-              std::uint64_t samples, std::uint64_t bytes);
+  DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver, std::uint64_t samples,
+              std::uint64_t bytes);
   ~DeviceCache() override;
 
   bool Has(std::uint64_t sample) const noexcept override {
@@ -90,10 +90,7 @@ class DeviceCache final : public PictureCache {
 
   const std::shared_ptr<DeviceDriver> driver_;
   std::unique_ptr<Entry[]> entries_;
-  // Exactly one of these two is used, and begins at begin_.
   DeviceBuffer device_memory_;
-  HostBuffer page_locked_;
-  std::byte* begin_ = nullptr;
   std::size_t size_ = 0, used_ = 0;
   Staging staging_[2];
   std::size_t turn_ = 0;  // the staging memory that is being filled

@@ -196,7 +196,7 @@ TEST_CASE("A card decodes photos of every form to the host's bytes, wherever the
       Loader host(dataset, options);
       const std::array expected = {PlayBatches(host, 2), PlayBatches(host, 3), PlayBatches(host, 4),
                                    PlayBatches(host, 5)};
-      for (const ImagesIn images : {ImagesIn::kStorage, ImagesIn::kDevice, ImagesIn::kPageLocked}) {
+      for (const ImagesIn images : {ImagesIn::kStorage, ImagesIn::kDevice}) {
         for (const DecodeOn decode : {DecodeOn::kDevice, DecodeOn::kAuto}) {
           CAPTURE(int(codec), numbers, int(images), int(decode));
           // Raw pixels from storage are only copied. Pictures that are stored for the device are

@@ -1,5 +1,5 @@
-// Loaders whose device finds all pictures in its memory, or in page-locked memory of the host
-// (OnDevice::images): their batches equal the host's, and storage is no longer read.
+// Loaders whose device finds all pictures in its memory (OnDevice::images): their batches equal the
+// host's, and storage is no longer read.
 #include <fstream>
 #include <thread>
 
@@ -11,10 +11,10 @@ using namespace sluice::test;
 
 namespace {
 
-LoaderOptions StoredOptions(const Trainer& trainer, ImagesIn images, std::size_t batch_size = 6,
+LoaderOptions StoredOptions(const Trainer& trainer, std::size_t batch_size = 6,
                             unsigned threads = 2) {
   LoaderOptions options = DecodingOptions(trainer, batch_size, threads);
-  options.on_device.images = images;
+  options.on_device.images = ImagesIn::kDevice;
   return options;
 }
 
@@ -71,16 +71,14 @@ void EraseJpegs(const std::filesystem::path& dataset) {
 TEST_CASE("Stored JPEGs give the host's batches, from every kind of storage") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
-  for (const ImagesIn images : {ImagesIn::kDevice, ImagesIn::kPageLocked}) {
-    for (const unsigned threads : {0U, 1U, 3U}) {
-      Trainer trainer;
-      LoaderOptions options = StoredOptions(trainer, images, 6, threads);
-      if (threads == 3) options.storage = Direct{};
-      options.transform = {RandomResizedCrop(24), HorizontalFlip(), ColorJitter{.4, .4, .4, .1},
-                           Normalize{kMeans, kDeviations, FloatType::kFloat16}};
-      options.views = {{"plain", {CenterCrop(12)}, {}}};
-      CheckStored(dataset, options, 46, {"image", "plain"});
-    }
+  for (const unsigned threads : {0U, 1U, 3U}) {
+    Trainer trainer;
+    LoaderOptions options = StoredOptions(trainer, 6, threads);
+    if (threads == 3) options.storage = Direct{};
+    options.transform = {RandomResizedCrop(24), HorizontalFlip(), ColorJitter{.4, .4, .4, .1},
+                         Normalize{kMeans, kDeviations, FloatType::kFloat16}};
+    options.views = {{"plain", {CenterCrop(12)}, {}}};
+    CheckStored(dataset, options, 46, {"image", "plain"});
   }
 }
 
@@ -105,16 +103,14 @@ TEST_CASE("Packed pictures are stored for a device, too, next to JPEGs of severa
   }
   writer.Finish();
   const Dataset dataset = Dataset::Open(path);
-  for (const ImagesIn images : {ImagesIn::kDevice, ImagesIn::kPageLocked}) {
-    Trainer trainer;
-    LoaderOptions options = StoredOptions(trainer, images);
-    for (const unsigned channels : {1U, 3U}) {
-      options.output.channels = channels;
-      for (const Pipeline& steps :
-           {Pipeline{RandomResizedCrop(24), HorizontalFlip()}, Pipeline{Resize(70, 50)}}) {
-        options.transform = steps;
-        CheckStored(dataset, options, 41);
-      }
+  Trainer trainer;
+  LoaderOptions options = StoredOptions(trainer);
+  for (const unsigned channels : {1U, 3U}) {
+    options.output.channels = channels;
+    for (const Pipeline& steps :
+         {Pipeline{RandomResizedCrop(24), HorizontalFlip()}, Pipeline{Resize(70, 50)}}) {
+      options.transform = steps;
+      CheckStored(dataset, options, 41);
     }
   }
 }
@@ -124,18 +120,16 @@ TEST_CASE("Raw pictures stored for a device are cropped, padded and resized ther
   for (const std::uint32_t channels : {1U, 3U}) {
     const TemporaryFolder folder;
     const Dataset dataset = Dataset::Open(WritePixels(folder, 45, 32, channels, one_size));
-    for (const ImagesIn images : {ImagesIn::kDevice, ImagesIn::kPageLocked}) {
-      Trainer trainer;
-      LoaderOptions options = StoredOptions(trainer, images);
-      const std::vector<float> half(channels, 0.5F);
-      for (const Pipeline& steps :
-           {Pipeline{RandomCrop(32, 4), HorizontalFlip(), Normalize{half, half}},
-            Pipeline{RandomCrop(28, 3, Border::kReflect), VerticalFlip()},
-            Pipeline{RandomResizedCrop(24)}, Pipeline{Resize(40, 17), RandomErasing{}}}) {
-        options.transform = steps;
-        options.output.layout = steps.size() > 1 ? Layout::kNCHW : Layout::kNHWC;
-        CheckStored(dataset, options, 45);
-      }
+    Trainer trainer;
+    LoaderOptions options = StoredOptions(trainer);
+    const std::vector<float> half(channels, 0.5F);
+    for (const Pipeline& steps :
+         {Pipeline{RandomCrop(32, 4), HorizontalFlip(), Normalize{half, half}},
+          Pipeline{RandomCrop(28, 3, Border::kReflect), VerticalFlip()},
+          Pipeline{RandomResizedCrop(24)}, Pipeline{Resize(40, 17), RandomErasing{}}}) {
+      options.transform = steps;
+      options.output.layout = steps.size() > 1 ? Layout::kNCHW : Layout::kNHWC;
+      CheckStored(dataset, options, 45);
     }
   }
 }
@@ -145,24 +139,22 @@ TEST_CASE(
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteJpegDataset(folder, 46, StoredForm());
   const Dataset dataset = Dataset::Open(path);
-  for (const ImagesIn images : {ImagesIn::kDevice, ImagesIn::kPageLocked}) {
-    Trainer trainer;
-    LoaderOptions options = StoredOptions(trainer, images, 6, 0);
-    options.transform = {Resize(24, 24)};
-    Loader expected(dataset, OptionsOnHost(options));
-    const std::vector<Seen> second = Play(expected, 1, {"image"});
-    Loader loader(dataset, options);
-    AwaitStored(loader, 46);
-    const std::uint64_t stored = loader.Stats().stored_bytes;
-    CHECK(stored > 46 * 1000);
-    if (images == ImagesIn::kPageLocked) EraseJpegs(path);  // nothing below needs them
-    REQUIRE(Play(loader, 1, {"image"}) == second);
-    const LoaderStats stats = loader.Stats();
-    CHECK(stats.payload_bytes == 0);
-    CHECK(stats.device_pictures == 46);
-    // Labels, and weights for 24 columns and 24 lines of each image, but not the pictures.
-    CHECK(stats.upload_bytes < 46 * 3000);
-  }
+  Trainer trainer;
+  LoaderOptions options = StoredOptions(trainer, 6, 0);
+  options.transform = {Resize(24, 24)};
+  Loader expected(dataset, OptionsOnHost(options));
+  const std::vector<Seen> second = Play(expected, 1, {"image"});
+  Loader loader(dataset, options);
+  AwaitStored(loader, 46);
+  const std::uint64_t stored = loader.Stats().stored_bytes;
+  CHECK(stored > 46 * 1000);
+  EraseJpegs(path);  // nothing below needs them
+  REQUIRE(Play(loader, 1, {"image"}) == second);
+  const LoaderStats stats = loader.Stats();
+  CHECK(stats.payload_bytes == 0);
+  CHECK(stats.device_pictures == 46);
+  // Labels, and weights for 24 columns and 24 lines of each image, but not the pictures.
+  CHECK(stats.upload_bytes < 46 * 3000);
 }
 
 TEST_CASE(
@@ -180,30 +172,28 @@ TEST_CASE(
   bytes[bytes.find(begin) + 800] ^= 1;  // the first picture's checksum does not match now
   std::ofstream(path / "shard-00000.sluice", std::ios::binary | std::ios::trunc) << bytes;
   const Dataset dataset = Dataset::Open(path);
-  for (const ImagesIn images : {ImagesIn::kDevice, ImagesIn::kPageLocked}) {
-    Trainer trainer;
-    LoaderOptions options = StoredOptions(trainer, images);
-    options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
-    // Not stored: 10 progressive pictures, 5 without restart markers, and the faulty one.
-    for (const OnFault on_fault : {OnFault::kSkip, OnFault::kSubstitute}) {
-      options.integrity.on_fault = on_fault;
-      CheckStored(dataset, options, 40 - 10 - 5 - 1);
-    }
-    options.storage = Direct{};
+  Trainer trainer;
+  LoaderOptions options = StoredOptions(trainer);
+  options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
+  // Not stored: 10 progressive pictures, 5 without restart markers, and the faulty one.
+  for (const OnFault on_fault : {OnFault::kSkip, OnFault::kSubstitute}) {
+    options.integrity.on_fault = on_fault;
     CheckStored(dataset, options, 40 - 10 - 5 - 1);
-    options.integrity.on_fault = OnFault::kError;
-    Loader loader(dataset, options);
-    AwaitStored(loader, 24);
-    CHECK_THAT(ErrorText([&] { Play(loader, 1, {"image"}); }, ErrorCode::kCorrupt),
-               Catch::Matchers::ContainsSubstring("photo-0"));
   }
+  options.storage = Direct{};
+  CheckStored(dataset, options, 40 - 10 - 5 - 1);
+  options.integrity.on_fault = OnFault::kError;
+  Loader loader(dataset, options);
+  AwaitStored(loader, 24);
+  CHECK_THAT(ErrorText([&] { Play(loader, 1, {"image"}); }, ErrorCode::kCorrupt),
+             Catch::Matchers::ContainsSubstring("photo-0"));
 }
 
 TEST_CASE("Only a list's samples are stored for a device") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   Trainer trainer;
-  LoaderOptions options = StoredOptions(trainer, ImagesIn::kDevice, 3);
+  LoaderOptions options = StoredOptions(trainer, 3);
   options.transform = {Resize(24, 24)};
   options.order.samples = SampleList::Of({3, 44, 5, 5, 20, 21, 9});
   CheckStored(dataset, options, 6);
@@ -218,7 +208,7 @@ TEST_CASE("A loader that is dropped while its pictures are being stored stops at
   });
   const std::size_t before = trainer.device->Alive();
   for (int i = 0; i < 20; ++i) {
-    LoaderOptions options = StoredOptions(trainer, ImagesIn::kDevice);
+    LoaderOptions options = StoredOptions(trainer);
     options.transform = {Resize(24, 24)};
     Loader loader(dataset, options);
     if (i % 2 == 1) Play(loader, 0, {"image"}, 1);
@@ -231,42 +221,38 @@ TEST_CASE("A device without room for the dataset is refused, with both sizes") {
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   Trainer trainer;
   trainer.device->SetMemory(trainer.device->DeviceBytes() + 30'000'000);
-  LoaderOptions options = StoredOptions(trainer, ImagesIn::kDevice, 2);
+  LoaderOptions options = StoredOptions(trainer, 2);
   options.transform = {Resize(24, 24)};
   { const Loader fits(dataset, options); }
   trainer.device->SetMemory(0);
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kLimit),
              Catch::Matchers::ContainsSubstring("images take 1 MB") &&
                  Catch::Matchers::ContainsSubstring("0 MB of memory left") &&
-                 Catch::Matchers::ContainsSubstring("kPageLocked"));
-  options.on_device.images = ImagesIn::kPageLocked;
-  { const Loader elsewhere(dataset, options); }
+                 Catch::Matchers::ContainsSubstring("kStorage"));
 }
 
 TEST_CASE("A loader states the memory of its stored pictures, and where they are") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40, StoredForm()));
-  for (const ImagesIn images : {ImagesIn::kDevice, ImagesIn::kPageLocked}) {
-    Trainer trainer;
-    const std::size_t before = trainer.device->DeviceBytes();
-    LoaderOptions options = StoredOptions(trainer, images);
-    options.transform = {RandomResizedCrop(24)};
-    Loader loader(dataset, options);
-    AwaitStored(loader, 40);
-    CHECK(loader.Memory().device == trainer.device->DeviceBytes() - before);
-    const std::uint64_t bytes = loader.Stats().stored_bytes;
-    CHECK(bytes <= (images == ImagesIn::kDevice ? loader.Memory().device : loader.Memory().images));
-    CHECK(loader.Memory().images > 40 * 24);
-    CHECK(loader.Memory().own() > loader.Memory().images);
-    CHECK_THAT(loader.Describe(), Catch::Matchers::ContainsSubstring("first epoch plays"));
-  }
+  Trainer trainer;
+  const std::size_t before = trainer.device->DeviceBytes();
+  LoaderOptions options = StoredOptions(trainer);
+  options.transform = {RandomResizedCrop(24)};
+  Loader loader(dataset, options);
+  AwaitStored(loader, 40);
+  CHECK(loader.Memory().device == trainer.device->DeviceBytes() - before);
+  const std::uint64_t bytes = loader.Stats().stored_bytes;
+  CHECK(bytes <= loader.Memory().device);
+  CHECK(loader.Memory().images > 40 * 24);
+  CHECK(loader.Memory().own() > loader.Memory().images);
+  CHECK_THAT(loader.Describe(), Catch::Matchers::ContainsSubstring("first epoch plays"));
 }
 
 TEST_CASE("Pictures are stored for a device only if it decodes") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 8, StoredForm()));
   Trainer trainer;
-  LoaderOptions options = StoredOptions(trainer, ImagesIn::kDevice);
+  LoaderOptions options = StoredOptions(trainer);
   options.transform = {Resize(24, 24)};
   LoaderOptions other = options;
   other.on_device.decode = DecodeOn::kHost;

@@ -37,8 +37,8 @@ struct LoaderMemory {
   // LoaderOptions::device: memory of the device, not of the host. With OnDevice::images = kDevice,
   // this includes the dataset's images. (The slots' host memory is then page-locked.)
   std::uint64_t device = 0;
-  // OnDevice::images: page-locked memory of the host, for all images (kPageLocked) or for those on
-  // their way to the device (8 MiB). Also, for each sample, 24 bytes, and 12 bytes for each eight
+  // OnDevice::images: page-locked memory of the host for images on their way to the device (8 MiB).
+  // Also, for each sample, 24 bytes, and 12 bytes for each eight
   // lines of the largest image (4 for each of three components).
   std::uint64_t images = 0;
   // For a dataset at a URL, the blocks that are open; the blocks that the ring's batches still

@@ -64,8 +64,7 @@ inline constexpr auto WordsOf<ImagesIn> =
     Words("ImagesIn", "Where the device finds the pictures that it decodes",
           Word("storage", ImagesIn::kStorage,
                "in shards; pictures are sent to the device with each batch"),
-          Word("device", ImagesIn::kDevice, "in device memory, copied there once"),
-          Word("page_locked", ImagesIn::kPageLocked, "in pinned host memory"));
+          Word("device", ImagesIn::kDevice, "in device memory, copied there once"));
 
 template <>
 inline constexpr auto OptionsOf<ReadLimits> = Options<ReadLimits>(

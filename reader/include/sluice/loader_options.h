@@ -289,18 +289,15 @@ enum class DecodeOn {
   kAuto,
 };
 
-// Where LoaderOptions::device finds the pictures that it decodes. With kDevice and kPageLocked, a
-// thread of the loader puts all pictures into that memory once, while the first epoch is already
-// being played. Pictures that have arrived there are no longer read from storage or sent with
-// batches. JPEGs and packed pictures lie there compressed. Raw pictures lie there as they are
-// stored, and the device crops, resizes, pads and mirrors them. The bytes of batches are the same.
-// Each payload's checksum is compared when it is put there.
+// Where LoaderOptions::device finds the pictures that it decodes. With kDevice, a thread of the
+// loader puts all pictures into the device's memory once, while the first epoch is already being
+// played. Pictures that have arrived there are no longer read from storage or sent with batches.
+// JPEGs and packed pictures lie there compressed. Raw pictures lie there as they are stored, and
+// the device crops, resizes, pads and mirrors them. The bytes of batches are the same. Each
+// payload's checksum is compared when it is put there.
 enum class ImagesIn {
   kStorage,  // in shards; pictures are sent to the device with each batch
   kDevice,   // in the device's memory, which must have room for all of them
-  // The pictures lie in page-locked memory of the host, out of which the device reads the part that
-  // each image shows: for datasets that do not fit into the device.
-  kPageLocked,
 };
 
 // LoaderOptions::on_device: the work done on LoaderOptions::device, if that is not the host.
@@ -320,9 +317,9 @@ struct OnDevice {
   // device needs at most 256 MiB of its memory, or 1/32 of its free memory if that is more. In
   // addition, each slot needs 1.25 times the compressed size of its pictures.
   DecodeOn decode = DecodeOn::kHost;
-  // kDevice and kPageLocked need decode = kDevice, and cannot be combined with `stage`. If there is
-  // not enough free memory, Error(kLimit) gives the sizes. LoaderStats::stored_pictures says how
-  // many pictures have arrived.
+  // kDevice needs decode = kDevice, and cannot be combined with `stage`. If there is not enough
+  // free memory, Error(kLimit) gives the sizes. LoaderStats::stored_pictures says how many pictures
+  // have arrived.
   ImagesIn images = ImagesIn::kStorage;
 };
 
