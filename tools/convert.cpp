@@ -140,7 +140,15 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
         "steps are unusual; keep:Q encodes these JPEGs at quality Q",
         [&form](const std::string& text) { ParseQuality(text, form); });
   };
-  cli::AddDeclared(app, form, {{"keep", nullptr}, {"quality", add_quality}});
+  const auto add_restart_markers = [&] {
+    return app.add_flag_callback(
+        "--no-restart-markers", [&form] { form.restart_markers = false; },
+        "write JPEGs without restart markers, with which a reader skips what lies outside of a "
+        "crop");
+  };
+  cli::AddDeclared(
+      app, form,
+      {{"keep", nullptr}, {"quality", add_quality}, {"restart_markers", add_restart_markers}});
   app.get_option("--channels")->check(cli::Choices("1 3"));
 }
 
@@ -207,7 +215,7 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
   if (options.geometry.short_side || options.geometry.size || arguments.no_resize)
     options.geometry.max_side.reset();
   if (options.form.image == ImageCodec::kRaw) {
-    for (const char* name : {"--quality", "--restart-rows", "--subsampling"}) {
+    for (const char* name : {"--quality", "--no-restart-markers", "--subsampling"}) {
       if (app.count(name) > 0) {
         throw UsageError(std::string(name) + " applies to JPEGs only, and --image raw stores none");
       }

@@ -35,7 +35,7 @@ struct TranscodeArguments {
 
 void CheckTogether(const CLI::App& app, const TranscodeArguments& arguments) {
   if (arguments.options.image != ImageCodec::kRaw) return;
-  for (const char* name : {"--quality", "--restart-rows", "--subsampling"}) {
+  for (const char* name : {"--quality", "--no-restart-markers", "--subsampling"}) {
     if (app.count(name) > 0) {
       throw cli::UsageError(std::string(name) +
                             " applies to JPEGs only, and --image raw stores none");
@@ -77,7 +77,12 @@ cli::Command AddTranscodeCommand(CLI::App& program) {
   TranscodeOptions& options = arguments->options;
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   cli::AddArgument(*app, "NEW", arguments->out, "folder to create");
-  cli::AddDeclared(*app, options);
+  const auto add_restart_markers = [app, &options] {
+    return app->add_flag_callback(
+        "--no-restart-markers", [&options] { options.restart_markers = false; },
+        "JPEGs made from pixels have no restart markers");
+  };
+  cli::AddDeclared(*app, options, {{"restart_markers", add_restart_markers}});
   app->get_option("--image")->required()->description(
       "jpeg, packed or raw: see `sluice convert --help`");
   AddMetaOption(*app, arguments->output.meta, kMetaHelp);

@@ -72,11 +72,10 @@ TEST_CASE("option --quality keep encodes resized images at 90, and keep:Q at Q")
         LumaStepAt(40));
 }
 
-TEST_CASE("option --restart-rows sets the MCU rows between restart markers") {
+TEST_CASE("option --no-restart-markers leaves out the restart marker of each MCU row") {
   // 64 pixels in 4:2:0 are 4 MCUs of 16.
   CHECK(Converted({}).Facts().restart_interval == 4);
-  CHECK(Converted({"--restart-rows", "2"}).Facts().restart_interval == 8);
-  CHECK(Converted({"--restart-rows", "none"}).Facts().restart_interval == 0);
+  CHECK(Converted({"--no-restart-markers"}).Facts().restart_interval == 0);
 }
 
 TEST_CASE("a wide row has restart markers in it, whether or not coefficients are kept") {
@@ -89,8 +88,7 @@ TEST_CASE("a wide row has restart markers in it, whether or not coefficients are
   CHECK(interval({}) == 16);
   CHECK(interval({"--subsampling", "444"}) == 32);
   CHECK(interval({"--channels", "1"}) == 32);
-  CHECK(interval({"--restart-rows", "2"}) == 128);
-  CHECK(interval({"--restart-rows", "none"}) == 0);
+  CHECK(interval({"--no-restart-markers"}) == 0);
   CHECK(interval({"--quality", "keep"}) == 16);
   CHECK(interval({"--quality", "keep"}, {.progressive = true}) == 16);
 }

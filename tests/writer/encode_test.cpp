@@ -11,17 +11,17 @@ namespace sluice::test {
 
 namespace {
 
-void CheckSame(const Picture& picture, bool subsample, int quality, unsigned restart_rows) {
+void CheckSame(const Picture& picture, bool subsample, int quality, bool restart_markers) {
   ConvertOptions options;
   options.form.quality = quality;
-  options.form.restart_rows = restart_rows;
+  options.form.restart_markers = restart_markers;
   options.form.subsampling = subsample ? Subsampling::k420 : Subsampling::k444;
   const sluice::Picture pixels{picture.width, picture.height, picture.channels, picture.pixels};
   const std::vector<std::byte> ours = EncodeJpeg(pixels, options);
   const std::vector<std::byte> expected =
       MakeJpeg(picture, {.quality = quality,
                          .subsample = subsample && picture.channels == 3,
-                         .restart_rows = static_cast<int>(restart_rows)});
+                         .restart_rows = restart_markers ? 1 : 0});
   INFO(picture.width << "x" << picture.height << "x" << picture.channels << ", quality "
                      << quality);
   CHECK((ours ==
@@ -52,8 +52,8 @@ TEST_CASE("pixels become libjpeg's bytes, at any size") {
   for (std::uint32_t width = 1; width <= 35; ++width) {
     for (const std::uint32_t height : {1U, 2U, 7U, 8U, 9U, 15U, 16U, 17U, 33U}) {
       for (const bool subsample : {true, false})
-        CheckSame(Noise(width, height, 3), subsample, 90, 1);
-      CheckSame(Noise(width, height, 1), true, 90, 1);
+        CheckSame(Noise(width, height, 3), subsample, 90, true);
+      CheckSame(Noise(width, height, 1), true, 90, true);
     }
   }
 }
@@ -63,8 +63,8 @@ TEST_CASE("pixels become libjpeg's bytes, at any quality") {
   const Picture noise = Noise(52, 39, 3);
   for (int quality = 1; quality <= 100; ++quality) {
     for (const bool subsample : {true, false}) {
-      CheckSame(picture, subsample, quality, static_cast<unsigned>(quality % 4));
-      CheckSame(noise, subsample, quality, 0);
+      CheckSame(picture, subsample, quality, quality % 2 == 1);
+      CheckSame(noise, subsample, quality, false);
     }
   }
 }
@@ -80,12 +80,12 @@ TEST_CASE("colours of the whole range have libjpeg's Y, Cb and Cr") {
           picture.pixels.push_back(static_cast<std::uint8_t>(value));
       }
     }
-    CheckSame(picture, false, 100, 1);
+    CheckSame(picture, false, 100, true);
   }
 }
 
-TEST_CASE("a very wide picture is encoded, with its restart interval at the limit") {
-  CheckSame(MakePicture(65'500, 20, 1), true, 50, 9);
+TEST_CASE("a very wide picture is encoded") {
+  CheckSame(MakePicture(65'500, 20, 1), true, 50, false);
 }
 
 }  // namespace sluice::test

@@ -59,7 +59,7 @@ TEST_CASE("a JPEG that needs no change keeps its coefficients, and gets restart 
   CHECK(kept.image.width == 75);
   CHECK(kept.image.height == 51);
   ConvertOptions without = Keep();
-  without.form.restart_rows = 0;
+  without.form.restart_markers = false;
   CHECK_FALSE(Has(ConvertKept(file, without).image.bytes, 0xDD));
 }
 

@@ -209,15 +209,14 @@ TEST_CASE("`quality` sets the quantisation tables") {
   CHECK(HeaderOf(ConvertImage(MakePicture(40, 40), options).bytes).luma_step == 1);
 }
 
-TEST_CASE("restart_rows sets the rows of MCUs between restart markers, 0 for no markers") {
+TEST_CASE("restart_markers puts a restart marker after each row of MCUs") {
   ConvertOptions options;
-  const auto interval = [&](unsigned rows) {
-    options.form.restart_rows = rows;
+  const auto interval = [&](bool markers) {
+    options.form.restart_markers = markers;
     return HeaderOf(ConvertImage(MakePicture(100, 100), options).bytes).restart_interval;
   };
-  CHECK(interval(0) == 0);
-  CHECK(interval(1) == 7);
-  CHECK(interval(3) == 21);
+  CHECK(interval(false) == 0);
+  CHECK(interval(true) == 7);
 }
 
 TEST_CASE("without subsampling, colour keeps its full resolution") {
@@ -370,7 +369,6 @@ TEST_CASE("options out of range, or two that exclude each other, are refused") {
   refused([](ConvertOptions& o) { o.form.quality = 0; });
   refused([](ConvertOptions& o) { o.form.quality = 101; });
   refused([](ConvertOptions& o) { o.form.keep = true, o.form.image = ImageCodec::kRaw; });
-  refused([](ConvertOptions& o) { o.form.restart_rows = 65'536; });
   refused([](ConvertOptions& o) { o.form.channels = 2; });
   refused([](ConvertOptions& o) { o.shards.shard_bytes = 999'999; });
   refused([](ConvertOptions& o) { o.shards.shard_bytes = 128'000'001; });
@@ -389,10 +387,10 @@ TEST_CASE("an option that a manifest does not name has its default, and null mea
 TEST_CASE("a value in a foreign manifest that its option cannot have leaves the option's default") {
   const ConvertOptions usual;
   const ConvertOptions options = OptionsFromJson(nlohmann::json::parse(
-      R"({"quality":1e300,"restart_rows":-3,"channels":4294967297,"seed":2.5,"max_pixels":"9",)"
+      R"({"quality":1e300,"restart_markers":0,"channels":4294967297,"seed":2.5,"max_pixels":"9",)"
       R"("keep":1,"size":["a",7],"short_side":1e10,"shard_bytes":2000000})"));
   CHECK(options.form.quality == usual.form.quality);
-  CHECK(options.form.restart_rows == usual.form.restart_rows);
+  CHECK(options.form.restart_markers == usual.form.restart_markers);
   CHECK(options.form.channels == usual.form.channels);
   CHECK(options.shards.seed == usual.shards.seed);
   CHECK(options.run.max_pixels == usual.run.max_pixels);

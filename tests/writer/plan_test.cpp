@@ -257,7 +257,7 @@ TEST_CASE("another plan is refused, naming the differences") {
   names("keep_order", [](ConvertOptions& o) { o.shards.keep_order = true; });
   names("keep", [](ConvertOptions& o) { o.form.keep = true; });
   names("image", [](ConvertOptions& o) { o.form.image = ImageCodec::kRaw; });
-  names("restart_rows", [](ConvertOptions& o) { o.form.restart_rows = 0; });
+  names("restart_markers", [](ConvertOptions& o) { o.form.restart_markers = false; });
   names("subsampling", [](ConvertOptions& o) { o.form.subsampling = Subsampling::k444; });
   names("channels", [](ConvertOptions& o) { o.form.channels = 1; });
   names("shard_bytes", [](ConvertOptions& o) { o.shards.shard_bytes = 1'000'000; });

@@ -388,7 +388,6 @@ TEST_CASE("the planes that EncodeJpeg() is given are the ones that its file hold
     REQUIRE(picture.ycc420);
     ConvertOptions options;
     options.form.quality = 100;
-    options.form.restart_rows = 1;
     const FileBytes file = EncodeJpeg(picture, options);
     // At quality 100 all quantisation steps are 1, so a plane differs only by rounding.
     CHECK(LargestDifference(RawPlanes(file), picture.pixels) <= 2);

@@ -90,7 +90,7 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
       out[name] = nullptr;
   };
   if (!options.geometry.size) has_no_effect({"fit"});
-  if (options.form.image == ImageCodec::kRaw) has_no_effect({"quality", "restart_rows"});
+  if (options.form.image == ImageCodec::kRaw) has_no_effect({"quality", "restart_markers"});
   if (options.form.image == ImageCodec::kRaw || options.form.channels != 3)
     has_no_effect({"subsampling"});
   if (options.shards.keep_order) has_no_effect({"seed"});

@@ -37,7 +37,7 @@ class Transcoder {
  public:
   explicit Transcoder(const TranscodeOptions& options) : options_(options) {
     jpeg_.form.quality = options.quality;
-    jpeg_.form.restart_rows = options.restart_rows;
+    jpeg_.form.restart_markers = options.restart_markers;
     jpeg_.form.subsampling = options.subsampling;
   }
 
@@ -130,7 +130,7 @@ class Transcoding {
     std::string form = "transcode";
     for (const int option :
          {static_cast<int>(options_.image), options_.quality,
-          static_cast<int>(options_.restart_rows), static_cast<int>(options_.subsampling)}) {
+          static_cast<int>(options_.restart_markers), static_cast<int>(options_.subsampling)}) {
       form += " " + std::to_string(option);
     }
     const Id128 identity = Hash128({std::as_bytes(std::span(stored_.id.bytes)), AsBytes(form)});
@@ -168,7 +168,7 @@ class Transcoding {
     ConvertOptions options = OptionsFromJson(made);
     if (options.form.image == ImageCodec::kRaw) {
       options.form.quality = options_.quality;
-      options.form.restart_rows = options_.restart_rows;
+      options.form.restart_markers = options_.restart_markers;
       options.form.subsampling = options_.subsampling;
     }
     options.form.image = options_.image;

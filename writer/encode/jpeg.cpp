@@ -152,8 +152,8 @@ void ForRows(const Picture& picture, const baseline::Header& header, const Use& 
   ForRows(set, header, RgbLines(picture, header, set), use);
 }
 
-std::uint32_t RestartInterval(const baseline::Header& header, unsigned rows) {
-  return baseline::RestartInterval(header.width, 8 * header.max_h, rows);
+std::uint32_t RestartInterval(const baseline::Header& header, bool markers) {
+  return markers ? baseline::RestartInterval(header.width, 8 * header.max_h) : 0;
 }
 
 }  // namespace
@@ -173,7 +173,7 @@ baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::ui
   for (const std::size_t table : {0, 1})
     baseline::StandardSteps(table, options.form.quality, header.quant[table]);
   baseline::DeriveSizes(header);
-  header.restart_interval = RestartInterval(header, options.form.restart_rows);
+  header.restart_interval = RestartInterval(header, options.form.restart_markers);
   return header;
 }
 
@@ -309,14 +309,15 @@ bool HaveCodes(jpeg_compress_struct& out, const jpeg_decompress_struct& header,
 
 // False, with nothing written, if baseline JPEG cannot express the coefficients.
 bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* coefficients,
-                       unsigned restart_rows) {
+                       bool restart_markers) {
   if (setjmp(out.trap.jump) != 0) out.trap.Throw();
   if (!HaveCodes(out.object, source.header(), coefficients)) return false;
   jpeg_copy_critical_parameters(&source.object(), &out.object);
   out.object.optimize_coding = FALSE;
   const auto mcu_width = static_cast<std::uint32_t>(
       DCTSIZE * (out.object.num_components > 1 ? out.object.comp_info[0].h_samp_factor : 1));
-  out.object.restart_interval = baseline::RestartInterval(source.width(), mcu_width, restart_rows);
+  out.object.restart_interval =
+      restart_markers ? baseline::RestartInterval(source.width(), mcu_width) : 0;
   jpeg_write_coefficients(&out.object, coefficients);
   jpeg_finish_compress(&out.object);
   return true;
@@ -332,7 +333,7 @@ std::optional<FieldValue> RewriteByLibjpeg(const JpegFile& file, const ConvertOp
   kept.codec = Codec::kJpeg;
   try {
     JpegWriting out;
-    if (!WriteCoefficients(out, source, coefficients, options.form.restart_rows))
+    if (!WriteCoefficients(out, source, coefficients, options.form.restart_markers))
       return std::nullopt;
     kept.bytes = out.File();
   } catch (const Error&) {
@@ -346,9 +347,9 @@ std::optional<FieldValue> RewriteByLibjpeg(const JpegFile& file, const ConvertOp
 }
 
 // The header of the file to write, as libjpeg would copy it.
-baseline::Header NewHeader(const baseline::Header& old, unsigned restart_rows) {
+baseline::Header NewHeader(const baseline::Header& old, bool restart_markers) {
   baseline::Header header = old;
-  header.restart_interval = RestartInterval(header, restart_rows);
+  header.restart_interval = RestartInterval(header, restart_markers);
   return header;
 }
 
@@ -359,7 +360,7 @@ std::optional<FieldValue> Rewrite(Bytes file, const ConvertOptions& options,
                                   baseline::BlockReader& reader) {
   constexpr std::int16_t kLeastDc = -1024, kMaxDc = 1023;
   if (!reader.Begin(file)) return std::nullopt;
-  const baseline::Header header = NewHeader(reader.header(), options.form.restart_rows);
+  const baseline::Header header = NewHeader(reader.header(), options.form.restart_markers);
   const std::size_t values = baseline::McuRow(header).values();
   baseline::FileWriter out(kernels::Chosen(), header);
   const bool read = reader.ReadRows([&](const std::int16_t* blocks) {

@@ -25,9 +25,9 @@ baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::ui
                               const ConvertOptions& options);
 
 // Encodes a baseline file with the standard Huffman tables, so that readers need not build other
-// tables; with `quality`, `subsampling` and `restart_rows` from the options. A grey picture gives
-// one component. A picture in Y Cb Cr is stored as it is, so `subsampling` must be k420. Throws
-// Error(kLimit) for a side above kMaxJpegSide.
+// tables; with `quality`, `subsampling` and `restart_markers` from the options. A grey picture
+// gives one component. A picture in Y Cb Cr is stored as it is, so `subsampling` must be k420.
+// Throws Error(kLimit) for a side above kMaxJpegSide.
 std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& options);
 
 // The packed form of the file that EncodeJpeg() makes; nullopt if it is too large to have one.

@@ -166,16 +166,13 @@ void DeriveSizes(Header& header) noexcept {
   }
 }
 
-std::uint32_t RestartInterval(std::uint32_t width, std::uint32_t mcu_width,
-                              std::uint32_t rows) noexcept {
+std::uint32_t RestartInterval(std::uint32_t width, std::uint32_t mcu_width) noexcept {
   constexpr std::uint32_t kPart = 256;
-  constexpr std::uint64_t kMost = 65'535;
   const std::uint32_t mcus_across = (width + mcu_width - 1) / mcu_width;
-  std::uint32_t parts = rows == 1 ? width / kPart : 0;
-  while (parts > 1 && mcus_across % parts != 0)
+  std::uint32_t parts = std::max(width / kPart, 1U);
+  while (mcus_across % parts != 0)
     --parts;
-  if (parts > 1) return mcus_across / parts;
-  return static_cast<std::uint32_t>(std::min(std::uint64_t{rows} * mcus_across, kMost));
+  return mcus_across / parts;
 }
 
 bool HoldsPicture(const Header& header) noexcept {

@@ -94,9 +94,9 @@ struct FormOptions {
   // baseline JPEG cannot code. ConvertSummary::kept and reencoded count both. Other kinds of images
   // are always encoded.
   bool keep = false;
-  // MCU rows between restart markers; 0 writes none. With 1, a row of 512 pixels and more also has
-  // markers in it, at equal parts of 256 pixels or more, if its number of MCUs can be divided so.
-  unsigned restart_rows = 1;
+  // A restart marker ends each row of MCUs. A row of 512 pixels and more also has markers in it, at
+  // equal parts of 256 pixels or more, if its number of MCUs can be divided so. False: no markers.
+  bool restart_markers = true;
   Subsampling subsampling = Subsampling::k420;               // of JPEGs that are encoded
   unsigned channels = 3;                                     // 3: RGB, 1: grey
   std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, under what is transparent

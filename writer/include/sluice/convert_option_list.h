@@ -3,7 +3,7 @@
 //
 // A new option takes its member in convert.h (of a source: convert_source.h) and its line here: its
 // range, its flag and its keyword in Python come from that. It also goes into these files, where
-// "restart_rows|--restart-rows" shows how:
+// "restart_markers|--no-restart-markers" shows how:
 //   writer/include/sluice/convert.h
 //   writer/convert/options.cpp            combinations; plans omit a new option at its default
 //   writer/README.md                      the table "Options", which a test compares
@@ -135,11 +135,9 @@ inline constexpr auto OptionsOf<FormOptions> = Options<FormOptions>(
            "are resized, whose colours change, that Exif turns at an incomplete block, of unusual "
            "sampling, or that baseline JPEG cannot code",
            Changes::kContent),
-    Option("restart_rows", &FormOptions::restart_rows,
-           "MCU rows between JPEG restart markers, or none. With restart markers, a reader can "
-           "skip rows that a crop leaves out. With 1, wide rows have markers in them, too, so that "
-           "it can also skip what lies beside a crop",
-           {.most = 65535, .changes = Changes::kContent, .zero = "none"}),
+    Option("restart_markers", &FormOptions::restart_markers,
+           "JPEGs have restart markers, with which a reader skips what lies outside of a crop",
+           {.changes = Changes::kContent, .flag = "--no-restart-markers"}),
     Option("subsampling", &FormOptions::subsampling, "resolution of the colours",
            {.changes = Changes::kContent, .value = "S"}),
     Option("channels", &FormOptions::channels, "3 (RGB) or 1 (grey)",
@@ -309,10 +307,8 @@ inline constexpr auto OptionsOf<TranscodeOptions> = Options<TranscodeOptions>(
     Option("image", &TranscodeOptions::image, "the form of images", {.value = "FORM"}),
     Option("quality", &TranscodeOptions::quality, "quality of JPEGs made from pixels, 1 to 100",
            {.least = 1, .most = 100, .value = "Q"}),
-    Option("restart_rows", &TranscodeOptions::restart_rows,
-           "MCU rows between the restart markers of JPEGs made from pixels, or none; with 1, wide "
-           "rows have markers in them, too",
-           {.most = 65535, .zero = "none"}),
+    Option("restart_markers", &TranscodeOptions::restart_markers,
+           "JPEGs made from pixels have restart markers", {.flag = "--no-restart-markers"}),
     Option("subsampling", &TranscodeOptions::subsampling, "colours of JPEGs made from pixels",
            {.value = "S"}),
     Option("max_pixels", &TranscodeOptions::max_pixels,

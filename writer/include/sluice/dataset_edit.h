@@ -100,7 +100,7 @@ struct TranscodeOptions {
   ImageCodec image = ImageCodec::kPacked;  // the form that images are brought into
   // Of JPEGs that are made from pixels.
   int quality = 90;                             // 1..100
-  unsigned restart_rows = 1;                    // as FormOptions::restart_rows
+  bool restart_markers = true;                  // as FormOptions::restart_markers
   Subsampling subsampling = Subsampling::k420;  // how they store colours
   // If an image that must be decoded has more pixels: Error(kLimit), before memory is taken.
   std::uint64_t max_pixels = 178'000'000;
