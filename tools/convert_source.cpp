@@ -148,15 +148,14 @@ CLI::Option* AddLabels(CLI::App& app, SourceArguments& arguments) {
     arguments.given.label.folders =
         cli::ParseChoice<FolderLabels>(text, {{"none", FolderLabels::kAuto},
                                               {"top", FolderLabels::kTop},
-                                              {"parent", FolderLabels::kParent},
-                                              {"path", FolderLabels::kPath}});
+                                              {"parent", FolderLabels::kParent}});
   };
   return cli::AddOption(app, "--labels", "HOW",
-                        "which of the folders around an image name its class: top (the outermost), "
-                        "parent (the innermost) or path (all of them); or none, as --no-labels. "
-                        "Default: top; if SOURCE holds train/, val/ and the like, you must choose",
+                        "which of the folders around an image names its class: top (the outermost) "
+                        "or parent (the innermost); or none, as --no-labels. Default: top; if "
+                        "SOURCE holds train/, val/ and the like, you must choose",
                         take)
-      ->check(cli::Choices("none top parent path"));
+      ->check(cli::Choices("none top parent"));
 }
 
 }  // namespace

@@ -34,8 +34,6 @@ def test_folders_that_look_like_a_split_are_refused_or_converted(folder, tmp_pat
     source.label.folders = sluice.FolderLabels.PARENT
     assert sluice.find_classes(source) == ["a", "b"]
     assert sluice.convert(source, tmp_path / "all").class_counts == [4, 4]
-    source.label.folders = sluice.FolderLabels.PATH
-    assert sluice.convert(source, tmp_path / "paths").classes == ["train/a", "train/b", "val/a", "val/b"]
 
 
 def test_warnings_of_a_conversion_are_python_warnings_and_in_its_summary(folder, tmp_path):

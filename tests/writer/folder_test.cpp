@@ -123,7 +123,7 @@ TEST_CASE("folders inside a class folder give a warning that names them") {
   CHECK(summary.warnings[0] ==
         "city/ and farm/ hold folders of their own, such as city/cat/, and are classes themselves; "
         "to say what the classes are, use --labels top (the outermost folder), parent (the "
-        "innermost), path (all of them) or none");
+        "innermost) or none");
   const ClassFolders many;
   for (const char* key : {"a/x/1.jpg", "b/x/1.jpg", "c/x/1.jpg", "d/x/1.jpg", "e/1.jpg"})
     many.Add(key);

@@ -51,7 +51,7 @@ Strings LabelsOf(const std::filesystem::path& folder) {
 
 }  // namespace
 
-TEST_CASE("a class is the outermost folder, the innermost one or the whole path") {
+TEST_CASE("a class is the outermost folder or the innermost one") {
   const Tree tree({"a/x/1.jpg", "a/y/2.jpg", "b/x/3.jpg", "b/4.jpg", "a-c/z/5.jpg"});
   const auto [labels, classes, of_samples] =
       GENERATE(Catch::Generators::table<FolderLabels, Strings, Strings>({
@@ -61,9 +61,6 @@ TEST_CASE("a class is the outermost folder, the innermost one or the whole path"
           {FolderLabels::kParent,
            {"b", "x", "y", "z"},
            {"a-c/z/5.jpg=z", "a/x/1.jpg=x", "a/y/2.jpg=y", "b/4.jpg=b", "b/x/3.jpg=x"}},
-          {FolderLabels::kPath,
-           {"a-c/z", "a/x", "a/y", "b", "b/x"},
-           {"a-c/z/5.jpg=a-c/z", "a/x/1.jpg=a/x", "a/y/2.jpg=a/y", "b/4.jpg=b", "b/x/3.jpg=b/x"}},
       }));
   const ConvertSummary summary = tree.Run(labels);
   CHECK(summary.classes == classes);

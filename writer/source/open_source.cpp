@@ -44,11 +44,8 @@ std::string_view ClassOf(std::string_view key, FolderLabels labels) {
   const std::size_t end = key.rfind('/');
   if (end == std::string_view::npos) return {};
   const std::string_view folder = key.substr(0, end);
-  switch (labels) {
-    case FolderLabels::kPath: return folder;
-    case FolderLabels::kParent: return folder.substr(folder.rfind('/') + 1);
-    default: return folder.substr(0, folder.find('/'));
-  }
+  return labels == FolderLabels::kParent ? folder.substr(folder.rfind('/') + 1)
+                                         : folder.substr(0, folder.find('/'));
 }
 
 // Where the images lie, and which classes that gives.
@@ -111,8 +108,8 @@ Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLa
     layout.classes.emplace(ClassOf(key, labels), 0);
   }
   // Folders without images are classes as well: for top (and auto), every outermost folder; for
-  // parent and path, every folder that holds no folder.
-  const bool top = labels == FolderLabels::kAuto || labels == FolderLabels::kTop;
+  // parent, every folder that holds no folder.
+  const bool top = labels != FolderLabels::kParent;
   for (auto folder = tree.folders.begin(); folder != tree.folders.end(); ++folder) {
     const auto inside = tree.folders.lower_bound(*folder + "/");
     const bool leaf = inside == tree.folders.end() || !inside->starts_with(*folder + "/");
@@ -150,7 +147,7 @@ bool HasOuterFolder(const ConvertSource& source, const SourceList& list, const L
 }
 
 constexpr const char* kChoices =
-    "--labels top (the outermost folder), parent (the innermost), path (all of them) or none";
+    "--labels top (the outermost folder), parent (the innermost) or none";
 
 // Refuses a layout that could be meant in several ways.
 void RequireClear(const ConvertSource& source, const SourceList& list, const Layout& layout) {
@@ -487,7 +484,7 @@ void CheckSource(const ConvertSource& source) {
           "and archives are the classes' numbers anyway");
   require(source.label.folders == FolderLabels::kAuto || source.kind == Kind::kFolder ||
               source.kind == Kind::kPaths,
-          "label.folders (--labels top, parent or path) needs a folder or a list of paths as the "
+          "label.folders (--labels top or parent) needs a folder or a list of paths as the "
           "source");
   for (const Column& column : source.rows.columns) {
     const bool label = FieldOfColumn(column, false).role == Role::kLabel;

@@ -84,7 +84,7 @@ Rules MakeRules() {
   add(R"(--as-stored\b)", "ConvertSource.upright = False");
   add(R"( \((--[\w-]+(, )?)+\))", "");  // after the option's name
   add(R"(--labels none)", "ConvertSource.label.store = False");
-  add(R"(--labels (top|parent|path))", "ConvertSource.label.folders = \"$1\"");
+  add(R"(--labels (top|parent))", "ConvertSource.label.folders = \"$1\"");
   add(R"(--path-column\b)", "ConvertSource.rows.path_column");
   add(R"(--field\b)", "ConvertSource.rows.columns");
   add(R"(--group\b)", "ConvertSource.rows.group");

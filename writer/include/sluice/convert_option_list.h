@@ -106,8 +106,7 @@ inline constexpr auto WordsOf<FolderLabels> =
                "the outermost below any folder that holds all others; an error if the folders look "
                "like a split"),
           Word("top", FolderLabels::kTop, "the outermost"),
-          Word("parent", FolderLabels::kParent, "the innermost, by its own name"),
-          Word("path", FolderLabels::kPath, "all of them, as a path"));
+          Word("parent", FolderLabels::kParent, "the innermost, by its own name"));
 
 template <>
 inline constexpr auto OptionsOf<GeometryOptions> = Options<GeometryOptions>(

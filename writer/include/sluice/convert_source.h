@@ -58,9 +58,8 @@ enum class FolderLabels {
   kAuto,  // the outermost; if a single folder holds all others, the outermost in it. There are no
           // classes if all images lie directly in the root. Images in the root and in folders, and
           // folders that look like the parts of a split (train, val), are an error
-  kTop,   // the outermost. With kTop, kParent and kPath, images directly in the root are left out
+  kTop,   // the outermost. With kTop and kParent, images directly in the root are left out
   kParent,  // the innermost, by its own name: a/x/1.jpg and b/x/2.jpg are of one class
-  kPath,    // all of them, as a path: "a/x"
 };
 
 // Whether a file's name ends like that of a table that can be read.
