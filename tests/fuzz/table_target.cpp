@@ -58,7 +58,6 @@ std::vector<Column> ColumnsOf(std::uint8_t choice) {
   for (Column& column : columns) {
     column.boxes = static_cast<BoxFormat>(choice / 64 % 3);
     column.relative = (choice & 16) != 0;
-    column.at_spaces = (choice & 32) != 0;
   }
   return columns;
 }

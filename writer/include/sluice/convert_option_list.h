@@ -210,7 +210,6 @@ inline constexpr auto OptionsOf<Column> = Options<Column>(
     Option("field", &Column::field, "the field's name; empty: the column's name"),
     Option("boxes", &Column::boxes, "the four numbers of a box"),
     Option("relative", &Column::relative, "boxes are fractions of the image's sides"),
-    Option("at_spaces", &Column::at_spaces, "spaces separate classes, too"),
     Option("classes", &Column::classes, "the names of the column's classes 0, 1, ..."));
 
 template <>

@@ -46,8 +46,7 @@ struct Column {
   ColumnType type = ColumnType::kText;  // the kind of field that it becomes
   std::string field = {};               // name of the dataset's field; empty: the column's
   BoxFormat boxes = BoxFormat::kXyxy;   // what a box's four numbers are
-  bool relative = false;   // boxes: numbers are fractions of the image's width and height
-  bool at_spaces = false;  // kClasses: spaces separate classes, too
+  bool relative = false;  // boxes: numbers are fractions of the image's width and height
   // Of the three types with classes: names of classes 0, 1, ...; empty:
   // ConvertSource::label.classes, or those that occur.
   std::vector<std::string> classes = {};

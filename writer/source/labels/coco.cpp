@@ -501,7 +501,7 @@ class CocoFile {
     const json* const super = Given(element, "supercategory");
     if (super != nullptr && super->is_string()) category.super = ToUtf8(TextOf(*super));
     const auto points = element.find("keypoints");
-    if (points != element.end() && points->is_array()) category.points = NamesOf(*points, false);
+    if (points != element.end() && points->is_array()) category.points = NamesOf(*points);
     const auto [known, added] = categories_.emplace(IdOf(element, "id"), category);
     if (added || known->second.name == category.name) return;
     Misread("has the same id as another category: " + element["id"].dump() + " is " +

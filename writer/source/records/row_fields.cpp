@@ -389,7 +389,7 @@ std::vector<std::byte> RowFields::ValueOf(UsedColumn& used, const Cell& cell, bo
     case ColumnType::kClasses:
     case ColumnType::kBoxClasses: {
       std::vector<std::int32_t> numbers;
-      for (const std::string& name : NamesOf(cell, column.at_spaces))
+      for (const std::string& name : NamesOf(cell))
         numbers.push_back(ClassOf(used, name));
       return ElementBytes(numbers);
     }

@@ -66,7 +66,7 @@ std::string TextOf(const Cell& cell) {
   return cell.dump();
 }
 
-std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces) {
+std::vector<std::string> NamesOf(const Cell& cell) {
   std::vector<std::string> names;
   if (cell.is_array()) {
     for (const Cell& name : cell)
@@ -76,9 +76,9 @@ std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces) {
   const std::string text = TextOf(cell);
   if (text.starts_with('[') && !NestsDeeperThan(text, kMaxJsonDepth)) {
     const Cell list = Cell::parse(text, nullptr, false);
-    if (list.is_array()) return NamesOf(list, at_spaces);
+    if (list.is_array()) return NamesOf(list);
   }
-  for (const std::string_view piece : Pieces(text, at_spaces ? ",;| \t" : ",;|")) {
+  for (const std::string_view piece : Pieces(text, ",;|")) {
     if (const auto name = Trimmed(piece); !name.empty()) names.emplace_back(name);
   }
   return names;

@@ -17,9 +17,9 @@ using Cell = nlohmann::json;
 // A string unchanged; a number or truth value as it is written.
 std::string TextOf(const Cell& cell);
 
-// The trimmed names in a list (also as JSON in a text), or in a text where commas, semicolons, bars
-// and, with `at_spaces`, spaces separate them.
-std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces);
+// The trimmed names in a list (also as JSON in a text), or in a text where commas, semicolons and
+// bars separate them.
+std::vector<std::string> NamesOf(const Cell& cell);
 
 std::int64_t IntegerOf(const Cell& cell);
 
