@@ -55,8 +55,6 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   const cli::Interrupt interrupt;
   std::optional<PipedArchive> piped;
   if (!StorePipedInput(arguments.source, interrupt, piped, RequireFolder)) return std::nullopt;
-  // Each run stores standard input in a new file with a new time, so only sizes can be compared.
-  if (piped) arguments.options.run.check = SourceCheck::kSizes;
   cli::Progress progress(cli::ProgressStyleFor(arguments.output.json || arguments.output.quiet),
                          "converting",
                          "appending " + cli::Printable(name) + " to " + cli::Printable(dataset));

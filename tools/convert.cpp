@@ -364,8 +364,6 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   arguments.name = NameOf(arguments.source);
   std::optional<PipedArchive> piped;
   if (!StorePipedInput(arguments.source, interrupt, piped, RequirePlace)) return cli::kInterrupted;
-  // Each run stores standard input in a new file with a new time, so only sizes can be compared.
-  if (piped && app.count("--check") == 0) arguments.options.run.check = SourceCheck::kSizes;
   try {
     return ConvertParts(arguments, interrupt);
   } catch (const Error& error) {

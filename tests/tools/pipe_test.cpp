@@ -124,10 +124,18 @@ TEST_CASE("an archive from standard input gives the same bytes as a file") {
   CHECK(ContentOf(archive.folder / "pipe" / "skipped.tsv").find("standard-input.tar: z") !=
         std::string::npos);
   CHECK_FALSE(std::filesystem::exists(archive.folder / "pipe.spool"));
-  // If the archive is given again, nothing is left to do.
+  // If the archive is given again, its samples are compared, and nothing is left to do.
   const Outcome again =
       Sluice({"convert", "-", archive.At("pipe"), "--json"}, From(archive.At("in.tar")));
   CHECK(JsonOf(again)["found_done"] == 9);
+  // Another step of quantisation changes the first picture, and its file stays as large.
+  std::string changed = ContentOf(archive.At("in.tar"));
+  ++changed[changed.find(std::string("\xFF\xDB\0\x43", 4)) + 5];
+  WriteBytes(archive.At("changed.tar"), changed);
+  const Outcome refused =
+      Sluice({"convert", "-", archive.At("pipe")}, From(archive.At("changed.tar")));
+  CHECK(refused.exit_code == 1);
+  CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring("1 source changed"));
 }
 
 TEST_CASE("a conversion of standard input leaves a user's folder named DATASET.spool alone") {

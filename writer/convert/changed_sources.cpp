@@ -269,7 +269,6 @@ bool UnchangedSince(const std::timespec& time, const ConversionInput& of, std::u
 ChangedSources FindChangedSources(const ConversionInput& of, const std::filesystem::path& folder,
                                   const std::vector<std::optional<MadeShard>>& made,
                                   unsigned threads, const ConvertHooks& hooks) {
-  if (of.options.run.check == SourceCheck::kSizes) return {};
   return Comparison(of, folder, made, hooks).Run(threads);
 }
 

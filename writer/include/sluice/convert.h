@@ -62,7 +62,6 @@ enum class Truncated {
 // made samples from them. Changes of names, sizes, labels, other values and options are always
 // found.
 enum class SourceCheck {
-  kSizes,    // by sizes alone: a file replaced by one of the same size is not noticed
   kTimes,    // sources whose times are later than the conversion's are converted again and compared
   kContent,  // all sources are converted again and compared
 };

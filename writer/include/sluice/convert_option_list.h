@@ -72,7 +72,6 @@ inline constexpr auto WordsOf<Truncated> = Words(
 template <>
 inline constexpr auto WordsOf<SourceCheck> = Words(
     "SourceCheck", "Which sources a repeated conversion compares with their samples",
-    Word("sizes", SourceCheck::kSizes, "none; only names and sizes are compared"),
     Word("times", SourceCheck::kTimes, "those written, copied or moved after the conversion began"),
     Word("content", SourceCheck::kContent, "all"));
 
