@@ -89,7 +89,7 @@ ThreadCurve MeasureThreadCurve(const EpochOptions& options, const std::vector<un
 // sum. Any time beyond that is lost to uneven stages, to a ring that is too short, or because both
 // need the same processors.
 struct PipelineCost {
-  double training_seconds = 0;  // an epoch's steps, all on one batch that is ready
+  double training_seconds = 0;  // an epoch's steps, without loading
   double loading_seconds = 0;   // an epoch without steps
   double epoch_seconds = 0;     // as measured, with steps and loading
   double ideal_seconds() const noexcept {
@@ -98,8 +98,7 @@ struct PipelineCost {
 };
 
 // For a run whose options have a step. Plays an epoch without the step, after a warm-up epoch
-// unless epochs are cold; and up to 50 steps without loading, after a warm-up epoch that makes
-// their batch.
+// unless epochs are cold; and takes up to 50 steps without loading.
 PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& run,
                                  const std::stop_token& stop);
 

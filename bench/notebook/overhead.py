@@ -1,8 +1,8 @@
 """Measures what Python adds to C++: overhead.py [--folder DIR] [--rounds N] [--json FILE] [--sluice-bench PROGRAM]
 
-1. Handing over a batch: loops over one batch, which the loader repeats at no cost
-   (DiagnosticsOptions.repeat_first_batch). The loop does nothing else, or takes the batch's fields in one of the
-   possible ways. Every figure is the time of a whole step of the loop, so it is an upper bound of what Python adds.
+1. Handing over a batch: waits until the ring is full of batches, and loops over these. The loop does nothing else, or
+   takes the batch's fields in one of the possible ways. Every figure is the time of a whole step of the loop, so it is
+   an upper bound of what Python adds.
 2. Whole epochs, alternating with `sluice-bench epoch` at the same settings: random crops of 224 pixels from JPEGs of
    500, and raw 32 x 32 images in batches of 512. Prints the ratio of Python's rate to C++'s in each round: the median
    and the range.
@@ -11,6 +11,7 @@ Makes its two datasets once, in --folder; their pixels come from a formula. The 
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import shutil
@@ -56,7 +57,7 @@ def dataset(folder, case):
     return made
 
 
-def hand_over(data, steps=200_000):
+def hand_over(data, steps=20_000, ready=1000):
     """Returns microseconds per step, for each way to take a batch's fields."""
     def nothing(batch):
         pass
@@ -79,19 +80,16 @@ def hand_over(data, steps=200_000):
     measured = {}
     for name, take in ways.items():
         loader = sluice.Loader(data, 16, threads=1, order=sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL),
-                               diagnostics=sluice.DiagnosticsOptions(repeat_first_batch=True))
+                               ring=sluice.RingOptions(prefetch=ready))
         best = float("inf")
-        done = 0
-        while done < steps:
+        for _ in range(steps // ready):
             batches = iter(loader)
             next(batches)
-            count = 0
+            time.sleep(0.2)  # the ring fills
             begun = time.perf_counter_ns()
-            for batch in batches:
+            for batch in itertools.islice(batches, ready):
                 take(batch)
-                count += 1
-            best = min(best, (time.perf_counter_ns() - begun) / count / 1000)
-            done += count
+            best = min(best, (time.perf_counter_ns() - begun) / ready / 1000)
         measured[name] = best
     return measured
 

@@ -93,7 +93,6 @@ void BatchRing::LeaveMemory(Slot& slot) const {
 }
 
 bool BatchRing::Stop() {
-  std::shared_ptr<const Slot> repeated;  // released after the mutex
   {
     const MutexLock lock(mutex_);
     if (stopping_) return false;
@@ -102,7 +101,6 @@ bool BatchRing::Stop() {
     give_up_.store(true, std::memory_order_relaxed);
     for (Slot* const slot : planned_)
       slot->abandoned.store(true, std::memory_order_relaxed);
-    repeated.swap(repeated_);
   }
   for (Condition* const condition :
        {&to_plan_, &to_work_, &to_upload_, &to_end_, &to_rest_, &ready_})
@@ -201,7 +199,6 @@ std::shared_ptr<const Slot> BatchRing::EndOfEarlier(std::uint64_t range) const {
 }
 
 std::shared_ptr<const Slot> BatchRing::NextOfRange(const std::shared_ptr<Handle>& handle) {
-  if (repeated_ != nullptr && !stopping_) return Repeat();
   const std::uint64_t range = cursor_.range();
   WaitForFront();
   if (range != cursor_.range()) return EndOfEarlier(range);  // another has begun meanwhile
@@ -233,8 +230,7 @@ bool BatchRing::WaitFor(std::uint64_t range, std::chrono::milliseconds most) {
   const auto until = Clock::now() + most;
   const MutexLock lock(mutex_);
   WaitTimer timer(measures_.consumer_waits);
-  while (repeated_ == nullptr && !cursor_.RangeIsOver() && FrontIsToCome(range) &&
-         !ConsumerHasRows()) {
+  while (!cursor_.RangeIsOver() && FrontIsToCome(range) && !ConsumerHasRows()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     if (left.count() <= 0) return false;
     timer.Begin();
@@ -314,9 +310,7 @@ std::shared_ptr<const Slot> BatchRing::Deliver(const std::shared_ptr<Handle>& ha
   measures_.CountBatch(slot.size, 1 + static_cast<std::uint64_t>(ready), now);
   if (measures_.TuneNowAndThen(now)) NotifyTuned();
   handle->Take(slot);
-  std::shared_ptr<const Slot> batch(handle, &slot);
-  if (options_.diagnostics.repeat_first_batch) repeated_ = batch;
-  return batch;
+  return {handle, &slot};  // shares the handle, and points to the slot
 }
 
 void BatchRing::Fail(Slot& slot, const Error& error) {
@@ -331,13 +325,6 @@ bool BatchRing::EndsEmptyEpoch(const Slot& slot) {
   return empty_batches_ > 0 && empty_batches_ == cursor_.BatchesOf(slot.epoch);
 }
 
-std::shared_ptr<const Slot> BatchRing::Repeat() {
-  cursor_.Advance();
-  cursor_.HandOver();
-  measures_.CountBatch(repeated_->size, measures_.tuning().prefetch, Clock::now());
-  return repeated_;
-}
-
 void BatchRing::Release(Slot& slot) {
   if (slot.device != nullptr) slot.device->Release();
   {
@@ -350,10 +337,8 @@ void BatchRing::Release(Slot& slot) {
 
 // The planner's side of BatchRing.
 
-bool BatchRing::MayPlan(bool some_in_hand) {
-  if (!cursor_.begun() || free_.empty() || !cursor_.HasMore()) return false;
-  return !options_.diagnostics.repeat_first_batch ||
-         (!some_in_hand && planned_.empty() && repeated_ == nullptr);
+bool BatchRing::MayPlan() {
+  return cursor_.begun() && !free_.empty() && cursor_.HasMore();
 }
 
 bool BatchRing::IsShort() const {
@@ -365,7 +350,7 @@ BatchRing::Turn BatchRing::NextTurn(std::optional<std::uint64_t> in_hand, bool h
   const MutexLock lock(mutex_);
   if (!in_hand) {
     WaitTimer timer(measures_.planner_waits);
-    while (!stopping_ && !MayPlan(false) && !IsShort()) {
+    while (!stopping_ && !MayPlan() && !IsShort()) {
       timer.Begin();
       to_plan_.Wait(mutex_);
     }
@@ -378,7 +363,7 @@ BatchRing::Turn BatchRing::NextTurn(std::optional<std::uint64_t> in_hand, bool h
     turn.task = Task::kLengthen;
   } else if (in_hand && *in_hand != cursor_.stream()) {
     turn.task = Task::kForget;
-  } else if (MayPlan(in_hand.has_value()) && (!in_hand || has_room)) {
+  } else if (MayPlan() && (!in_hand || has_room)) {
     turn.task = Task::kPlan;
     // On the host, takes the slot used last, because it may still be in the CPU's caches. For a
     // device, takes the slot unused for longest, because its last copy is the most likely to have

@@ -159,7 +159,7 @@ class BatchRing {
   std::size_t RowsAtOnce() const REQUIRES(mutex_);
   bool ConsumerHasRows() const REQUIRES(mutex_) { return decode_here_ && HasRows(); }
   void Abandon() REQUIRES(mutex_);
-  bool MayPlan(bool some_in_hand) REQUIRES(mutex_);
+  bool MayPlan() REQUIRES(mutex_);
   bool IsShort() const REQUIRES(mutex_);  // whether to add a slot, since the tuning asks for more
   bool FrontIsDone() const REQUIRES(mutex_) {
     return !planned_.empty() && planned_.front()->done == planned_.front()->rows;
@@ -175,7 +175,6 @@ class BatchRing {
   std::shared_ptr<const Slot> NextOfRange(const std::shared_ptr<Handle>& handle) REQUIRES(mutex_);
   std::shared_ptr<const Slot> EndOfEarlier(std::uint64_t range) const REQUIRES(mutex_);
   std::shared_ptr<const Slot> Deliver(const std::shared_ptr<Handle>& handle) REQUIRES(mutex_);
-  std::shared_ptr<const Slot> Repeat() REQUIRES(mutex_);
   [[noreturn]] void Fail(Slot& slot, const Error& error) REQUIRES(mutex_);
   // Whether the slot's batch is the last of an epoch, and all batches of that epoch were empty.
   bool EndsEmptyEpoch(const Slot& slot) REQUIRES(mutex_);
@@ -228,8 +227,6 @@ class BatchRing {
   bool may_grow_ GUARDED_BY(mutex_) = true;         // there was memory for the last slot added
   // The trainer's device stream whose capture the planner is waiting for.
   std::optional<TrainerStream> captured_ GUARDED_BY(mutex_);
-  // The first batch, for LoaderOptions::diagnostics.repeat_first_batch.
-  std::shared_ptr<const Slot> repeated_ GUARDED_BY(mutex_);
   std::uint64_t empty_batches_ GUARDED_BY(mutex_) = 0;  // in a row, in one epoch
   std::uint64_t payload_bytes_at_stop_ GUARDED_BY(mutex_) = 0;
 };

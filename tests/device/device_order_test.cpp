@@ -300,19 +300,3 @@ TEST_CASE("Several loaders share a device without sharing anything else") {
   REQUIRE(trainer.seen().size() == 10 + 4 * 4);
   FinishWhole(trainer);
 }
-
-TEST_CASE("One batch can be repeated on a device") {
-  const TemporaryFolder folder;
-  Trainer trainer;
-  LoaderOptions options = DeviceOptions(trainer);
-  options.diagnostics.repeat_first_batch = true;
-  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
-  for (const Batch& batch : loader.Epoch(0))
-    trainer.Read(batch);
-  trainer.Finish();
-  REQUIRE(trainer.seen().size() == 10);
-  for (const Trainer::Seen& seen : trainer.seen()) {
-    RequireWhole(seen);
-    CHECK(seen.samples == trainer.seen()[0].samples);
-  }
-}

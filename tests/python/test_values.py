@@ -36,7 +36,6 @@ WRITTEN = [
     "sluice.Direct(read_ahead_bytes=1048576)",
     "sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)",
     "sluice.OnDevice(steps=False)",
-    "sluice.DiagnosticsOptions(repeat_first_batch=True)",
     "sluice.Column('box', type=sluice.ColumnType.BOXES)",
     "sluice.AnnotationParts(captions=False)",
     "sluice.SampleList()",

@@ -312,33 +312,3 @@ TEST_CASE("Each stage's times add up to the time played") {
   CHECK((stats.ready_batches >= 1 && stats.ready_batches <= 4));
   CHECK(stats.batches == 100);
 }
-
-TEST_CASE("repeat_first_batch gives as many batches as epochs have, and decodes only the first") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 195));
-  LoaderOptions options = OptionsFor(10, 2);
-  Loader plain(dataset, options);
-  const PlayedBatch first = PlayBatches(plain, 3, 1).at(0);
-  options.diagnostics.repeat_first_batch = true;
-  Loader loader(dataset, options);
-  for (const std::uint64_t epoch : {3, 4, 3}) {
-    const std::vector<PlayedBatch> played = PlayBatches(loader, epoch);
-    REQUIRE(played.size() == 20);
-    for (const PlayedBatch& batch : played)
-      REQUIRE(batch == first);
-  }
-  CHECK(loader.Stats().payload_bytes == 10 * 192);
-  CHECK((loader.Stats().batches == 60 && loader.Stats().samples == 600));
-  CHECK((loader.State().epoch == 4 && loader.State().position == 0));
-  // The loop over the repeated batch may be left at any time, and the loader may be destroyed
-  // before a batch that was kept.
-  std::optional<Batch> kept;
-  {
-    Loader other(dataset, options);
-    for (const Batch& batch : other.Epoch(0)) {
-      kept = batch;
-      if (batch.samples().size() == 10) break;
-    }
-  }
-  CHECK(kept->size() == 10);
-}

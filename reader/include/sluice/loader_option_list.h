@@ -218,8 +218,6 @@ template <>
 inline constexpr auto OptionsOf<DiagnosticsOptions> = Options<DiagnosticsOptions>(
     "DiagnosticsOptions", "For measurements",
     Option("trace", &DiagnosticsOptions::trace, "records what each thread does"),
-    Option("repeat_first_batch", &DiagnosticsOptions::repeat_first_batch,
-           "hands over the first batch again and again, at no cost", Changes::kContent),
     Option("metrics", &DiagnosticsOptions::metrics,
            "publishes the loader's figures for dashboards"),
     Option("name", &DiagnosticsOptions::name, "the loader's name on dashboards"));

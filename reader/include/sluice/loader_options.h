@@ -327,9 +327,6 @@ struct OnDevice {
 struct DiagnosticsOptions {
   // Records what each thread does; null: nothing is recorded.
   std::shared_ptr<LoaderTrace> trace = {};
-  // To measure a training alone: every batch of every epoch is the first one, handed over again at
-  // no cost. Its epoch(), index() and size do not change.
-  bool repeat_first_batch = false;
   // Publishes LoaderStats for dashboards, in a file or at an address: see metrics.h. Several
   // loaders may share it. Labels: "dataset" (its path or URL), "loader" and "rank".
   std::shared_ptr<Metrics> metrics = {};
