@@ -9,7 +9,6 @@
 #include <set>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <sluice/work_folder.h>
 
 #include "format/disk/file.h"
+#include "format/disk/file_lock.h"
 
 namespace sluice {
 
@@ -171,7 +171,7 @@ WorkFolder::WorkFolder(const fs::path& path, Gives gives)
       if (!mark && (errno == EEXIST || errno == ENOENT)) continue;
       if (!mark) Fail(mark_path, "cannot be created", errno);
     }
-    if (flock(mark.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (!LockFile(mark, FileHold::kExclusive) && errno == EWOULDBLOCK) {
       throw Error(
           ErrorCode::kState, path_.string(),
           "another command is working in this folder" + LockHolder(mark) + "; wait until it ends");

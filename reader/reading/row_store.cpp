@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "format/disk/file_lock.h"
 #include "format/disk/system_error.h"
 #include "reader/reading/memory.h"
 
@@ -24,6 +25,9 @@ using Word = RowStore::Word;
 const std::string kNamePrefix = "sluice-rows-";
 constexpr std::uint64_t kHeaderBytes = 4096;
 constexpr Word kMagic = 0x31774f5265636c53;  // changes with the layout of the file
+// Each loader holds a shared lock on this byte of the file, and loader N the exclusive lock of byte
+// N.
+constexpr std::uint64_t kUsersByte = 0;
 constexpr unsigned kMostLoaders = 250;
 // For this long, a row's place is not given to a row that is played earlier. After that it may be,
 // so that a training that has begun anew can use the places of one that has ended.
@@ -70,21 +74,6 @@ Word Seconds() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return static_cast<Word>(now.tv_sec);
-}
-
-// Byte 0 of the file: each loader holds a shared lock on it. Byte N: the exclusive lock of loader
-// N. The kernel drops the locks of an open file (F_OFD_...) when its last descriptor is closed.
-bool Lock(const FileHandle& file, short type, off_t byte) noexcept {
-  struct flock lock {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = byte;
-  lock.l_len = 1;
-  int result = 0;
-  do {
-    result = fcntl(file.get(), F_OFD_SETLK, &lock);
-  } while (result != 0 && errno == EINTR);
-  return result == 0;
 }
 
 // Whether the name is that of a store of this user.
@@ -195,17 +184,12 @@ RowStore::RowStore(const std::filesystem::path& folder, const Id128& identity, s
 
 RowStore::~RowStore() {
   munmap(memory_.data(), memory_.size());
-  if (Lock(file_, F_WRLCK, 0) && !IsRemoved()) folder_.Remove(name_);
+  if (LockByte(file_, kUsersByte, FileHold::kExclusive) && !IsRemoved()) folder_.Remove(name_);
 }
 
 // Whether another process holds the lock that a maker has.
 bool RowStore::IsBeingMade() const noexcept {
-  struct flock lock {};
-  lock.l_type = F_RDLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = 0;
-  lock.l_len = 1;
-  return fcntl(file_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+  return OtherHold(file_, kUsersByte, FileHold::kShared) == FileHold::kExclusive;
 }
 
 bool RowStore::IsRemoved() const noexcept {
@@ -224,8 +208,8 @@ void RowStore::RemoveUnused(const SharedFolder& folder) const noexcept {
         // Another loader may have removed the file before this one got the lock, and a third one
         // may have made a new store of the name.
         struct stat info {};
-        if (Lock(file, F_WRLCK, 0) && fstat(file.get(), &info) == 0 && info.st_nlink > 0 &&
-            BeginsAsStore(file)) {
+        if (LockByte(file, kUsersByte, FileHold::kExclusive) && fstat(file.get(), &info) == 0 &&
+            info.st_nlink > 0 && BeginsAsStore(file)) {
           folder.Remove(name);
         }
       } catch (const Error&) {  // somebody else's
@@ -239,12 +223,12 @@ void RowStore::RemoveUnused(const SharedFolder& folder) const noexcept {
 bool RowStore::OpenOrMake(const SharedFolder& folder, const std::string& name,
                           std::uint64_t bytes) {
   file_ = folder.OpenPrivate(name);
-  if (Lock(file_, F_WRLCK, 0)) {  // nobody else uses it
+  if (LockByte(file_, kUsersByte, FileHold::kExclusive)) {  // nobody else uses it
     if (IsRemoved()) return false;
     Make(folder, name, bytes);
-    return Lock(file_, F_RDLCK, 0);
+    return LockByte(file_, kUsersByte, FileHold::kShared);
   }
-  if (!Lock(file_, F_RDLCK, 0) || IsRemoved()) return false;
+  if (!LockByte(file_, kUsersByte, FileHold::kShared) || IsRemoved()) return false;
   struct stat info {};
   if (fstat(file_.get(), &info) != 0 || info.st_size < static_cast<off_t>(kHeaderBytes))
     return false;
@@ -310,7 +294,7 @@ bool RowStore::Map(std::uint64_t bytes) {
 
 void RowStore::TakeNumber() {
   for (number_ = 1; number_ <= kMostLoaders; ++number_)
-    if (Lock(file_, F_WRLCK, static_cast<off_t>(number_))) break;
+    if (LockByte(file_, number_, FileHold::kExclusive)) break;
   if (number_ > kMostLoaders) {
     munmap(memory_.data(), memory_.size());
     throw Error(ErrorCode::kLimit, (folder_.path() / name_).string(),
@@ -330,12 +314,7 @@ void RowStore::TakeNumber() {
 
 bool RowStore::Lives(unsigned loader) const noexcept {
   if (loader == number_) return true;
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(loader);
-  lock.l_len = 1;
-  return fcntl(file_.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+  return OtherHold(file_, loader, FileHold::kExclusive) != FileHold::kNone;
 }
 
 double RowStore::batch_begin() const noexcept {

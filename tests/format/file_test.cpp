@@ -1,15 +1,17 @@
 // Files that appear complete or not at all; reading and mapping files; folders.
 #include "format/disk/file.h"
 
+#include <cerrno>
 #include <csignal>
 #include <fstream>
 
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/disk/file.h"
+#include "format/disk/file_lock.h"
 #include "tests/catch.h"
 #include "tests/file_content.h"
 #include "tests/format/error_of.h"
@@ -241,6 +243,35 @@ TEST_CASE("a pipe or another name of a file in the place of an unfinished file i
   std::filesystem::create_hard_link(folder / "victim", folder / ".a.tmp");
   WriteFile(folder / "a", {});
   CHECK(test::ContentOf(folder / "victim") == "important");
+}
+
+TEST_CASE(
+    "shared locks admit each other, an exclusive one none, and closing a file ends its lock") {
+  const test::TemporaryFolder folder;
+  WriteFile(folder / "file", {});
+  const auto opened = [&] { return FileHandle(open((folder / "file").c_str(), O_RDWR)); };
+  const FileHandle first = opened();
+  for (const bool of_byte : {false, true}) {
+    const auto lock = [&](const FileHandle& file, FileHold hold) {
+      return of_byte ? LockByte(file, 7, hold) : LockFile(file, hold);
+    };
+    REQUIRE(lock(first, FileHold::kShared));
+    {
+      const FileHandle second = opened();
+      CHECK(lock(second, FileHold::kShared));
+      CHECK_FALSE(lock(first, FileHold::kExclusive));
+      CHECK(errno == EWOULDBLOCK);
+      if (of_byte) CHECK(OtherHold(first, 7, FileHold::kExclusive) == FileHold::kShared);
+      if (of_byte) CHECK(OtherHold(first, 7, FileHold::kShared) == FileHold::kNone);
+      if (of_byte) CHECK(LockByte(first, 8, FileHold::kExclusive));
+    }
+    CHECK(lock(first, FileHold::kExclusive));
+    const FileHandle third = opened();
+    CHECK_FALSE(lock(third, FileHold::kShared));
+    if (of_byte) CHECK(OtherHold(third, 7, FileHold::kShared) == FileHold::kExclusive);
+    CHECK(lock(first, FileHold::kNone));
+    CHECK(lock(third, FileHold::kShared));
+  }
 }
 
 }  // namespace sluice

@@ -7,13 +7,13 @@
 #include <cerrno>
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include <sluice/convert.h>
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
 #include "format/disk/file.h"
+#include "format/disk/file_lock.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "writer/convert/plan.h"
@@ -101,8 +101,7 @@ FileHandle LockFolder(const std::filesystem::path& folder, bool shared) {
     throw Error(ErrorCode::kIo, folder.string(),
                 "the folder cannot be opened: " + SystemErrorText(errno));
   }
-  const int how = shared ? LOCK_SH : LOCK_EX;
-  if (flock(lock.get(), how | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  if (!LockFile(lock, shared ? FileHold::kShared : FileHold::kExclusive) && errno == EWOULDBLOCK) {
     throw Error(ErrorCode::kState, folder.string(),
                 "another command is writing into this folder, or another program has locked it "
                 "with flock" +

@@ -7,12 +7,12 @@
 #include <thread>
 #include <tuple>
 
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <sluice/error.h>
 
+#include "format/disk/file_lock.h"
 #include "format/disk/system_error.h"
 #include "format/remote/cache/sparse_data.h"
 
@@ -39,19 +39,11 @@ std::optional<SharedFolder> CachedIn(const SharedFolder& root, const std::string
   }
 }
 
-bool LockNow(const FileHandle& file, int how) {
-  int result = 0;
-  do {
-    result = flock(file.get(), how | LOCK_NB);
-  } while (result != 0 && errno == EINTR);
-  return result == 0;
-}
-
 // Takes the dataset's lock. Returns an empty handle if a process uses the dataset.
 FileHandle TakeUnused(const SharedFolder& folder) {
   try {
     FileHandle lock = folder.OpenLock(kCacheLock);
-    return LockNow(lock, LOCK_EX) ? std::move(lock) : FileHandle();
+    return LockFile(lock, FileHold::kExclusive) ? std::move(lock) : FileHandle();
   } catch (const Error&) {
     return {};
   }
@@ -61,7 +53,7 @@ FileHandle TakeUnused(const SharedFolder& folder) {
 
 std::optional<CacheLock> CacheLock::Try(const SharedFolder& root) {
   FileHandle file = root.OpenLock(kCacheLock);
-  if (LockNow(file, LOCK_EX)) return CacheLock(root, std::move(file));
+  if (LockFile(file, FileHold::kExclusive)) return CacheLock(root, std::move(file));
   if (errno == EWOULDBLOCK) return std::nullopt;
   throw SystemError(ErrorCode::kIo, (root.path() / kCacheLock).string(),
                     "cannot be locked: " + SystemErrorText(errno), errno);

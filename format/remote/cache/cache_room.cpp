@@ -125,7 +125,7 @@ bool CacheRoom::EvictLatest(std::uint64_t than,
     const std::optional<std::uint64_t> latest = order_.TakeLatest(than);
     if (!latest) break;
     if (in_use(*latest)) continue;  // the piece is added again once it is not in use
-    if (!data_.Lock(*latest, SparseData::Hold::kExclusive)) {
+    if (!data_.Lock(*latest, FileHold::kExclusive)) {
       of_others.push_back(*latest);
       continue;
     }
@@ -133,7 +133,7 @@ bool CacheRoom::EvictLatest(std::uint64_t than,
     data_.Drop(*latest);
     if (found) GiveBack(found->bytes);
     seen_.erase(*latest);
-    data_.Lock(*latest, SparseData::Hold::kNone);
+    data_.Lock(*latest, FileHold::kNone);
     evicted = found.has_value();
   }
   for (const std::uint64_t piece : of_others)

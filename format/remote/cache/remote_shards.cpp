@@ -234,7 +234,7 @@ void RemoteShards::Start(std::uint64_t piece, Live& live) {
     const auto* const all = &live_;
     const auto in_use = [all](std::uint64_t other) { return all->count(other) > 0; };
     if (cached == Cached::kBypassed || !room_->Reserve(piece, live.offset, live.bytes, in_use)) {
-      data_->Lock(piece, SparseData::Hold::kNone);
+      data_->Lock(piece, FileHold::kNone);
       live.overlay = data_->Overlay(live.offset, live.bytes);
       counts_.past_cache_bytes += live.bytes;
       if (!live.overlay) {
@@ -255,7 +255,6 @@ void RemoteShards::Start(std::uint64_t piece, Live& live) {
 // Looks for the piece in the cache, and locks it: shared if it is there, exclusively if this
 // process must fetch it.
 RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live) {
-  using Lock = SparseData::Hold;
   const auto find = [&]() -> std::optional<SparseData::Piece> {
     const auto found = data_->Find(piece);
     const bool good =
@@ -267,12 +266,12 @@ RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live
   live.state = Live::State::kWaiting;
   const bool looks_there = find().has_value();
   if (!looks_there && !data_->writable()) return Cached::kBypassed;
-  if (!data_->Lock(piece, looks_there ? Lock::kShared : Lock::kExclusive)) {
+  if (!data_->Lock(piece, looks_there ? FileHold::kShared : FileHold::kExclusive)) {
     const bool in_vain = now - live.waiting_since > kStrangersLock;
     return in_vain && data_->IsLockedShared(piece) ? Cached::kBypassed : Cached::kComes;
   }
   if (const auto found = find()) {
-    if (!looks_there) data_->Lock(piece, Lock::kShared);
+    if (!looks_there) data_->Lock(piece, FileHold::kShared);
     if (room_->SeenHash(piece) == found->hash) {
       live.state = Live::State::kThere;
       counts_.from_cache_bytes += live.bytes;
@@ -285,7 +284,7 @@ RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live
     return Cached::kComes;
   }
   if (looks_there) {  // evicted meanwhile
-    data_->Lock(piece, Lock::kNone);
+    data_->Lock(piece, FileHold::kNone);
     return Cached::kComes;
   }
   if (const auto old = data_->Find(piece)) {
@@ -342,7 +341,7 @@ void RemoteShards::MakeEvictable(std::uint64_t piece, const Live& live) {
     data_->EndOverlay(live.offset, live.bytes);
     data_->next_use(piece).store(0, std::memory_order_relaxed);
   } else if (room_) {
-    data_->Lock(piece, SparseData::Hold::kNone);
+    data_->Lock(piece, FileHold::kNone);
     room_->AllowEviction(piece);
   } else {
     idle_.emplace(data_->next_use(piece).load(std::memory_order_relaxed), piece);
@@ -369,7 +368,7 @@ void RemoteShards::Compare(std::uint64_t piece, Live& live) {
     // again. Where the disk could not read a page, the guard has put a page of zeros into the
     // mapping; EndOverlay() maps the file there again.
     data_->EndOverlay(live.offset, live.bytes);
-    data_->Lock(piece, SparseData::Hold::kNone);
+    data_->Lock(piece, FileHold::kNone);
     live.distrusted = true;
     Start(piece, live);
   }
@@ -517,7 +516,7 @@ void RemoteShards::Arrived(std::uint64_t piece, bool unwritten, std::uint64_t ha
     data_->Note(piece, {live.offset, live.bytes, hash});
     if (room_) {
       room_->See(piece, hash);
-      data_->Lock(piece, SparseData::Hold::kShared);
+      data_->Lock(piece, FileHold::kShared);
     }
   }
   if (live.holders == 0) {
@@ -536,7 +535,7 @@ void RemoteShards::ReadPastDisk(std::uint64_t piece, Live& live) {
     live.overlay = true;
     room_->GiveBack(live.bytes);
     data_->Free(live.offset, live.bytes);
-    data_->Lock(piece, SparseData::Hold::kNone);
+    data_->Lock(piece, FileHold::kNone);
   }
   if (live.overlay && live.holders > 0) {
     counts_.past_cache_bytes += live.bytes;
@@ -560,7 +559,7 @@ void RemoteShards::Fail(std::uint64_t piece, const Error& error) {
     data_->Free(live.offset, live.bytes);
     data_->next_use(piece).store(0, std::memory_order_relaxed);
     if (room_) room_->GiveBack(live.bytes);
-    data_->Lock(piece, SparseData::Hold::kNone);
+    data_->Lock(piece, FileHold::kNone);
   }
   live.state = Live::State::kFailed;
   live.error = std::make_shared<const Error>(ShardError(error));
@@ -612,7 +611,7 @@ void RemoteShards::Replace(std::uint64_t piece, Live& live, std::uint64_t offset
                         ENOMEM);
     if (!in_cache) return;
     live.overlay = true;
-    data_->Lock(piece, SparseData::Hold::kNone);
+    data_->Lock(piece, FileHold::kNone);
     return;
   }
   data_->Write(offset, bytes);

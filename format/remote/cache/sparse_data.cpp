@@ -14,7 +14,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -243,7 +242,7 @@ void SparseData::OpenForWriting(const std::string& id) {
   in_use_ = folder.OpenFile(kCacheLock);
   // If no other process has the dataset open, Recount() repairs the state that a dead process has
   // left.
-  const bool alone = flock(in_use_.get(), LOCK_EX | LOCK_NB) == 0;
+  const bool alone = LockFile(in_use_, FileHold::kExclusive);
   const bool fits = Fits();
   if (!fits && !alone) {
     throw Error(ErrorCode::kIo, folder_.string(),
@@ -252,7 +251,7 @@ void SparseData::OpenForWriting(const std::string& id) {
   if (!fits) MakeTable();
   Map();
   if (alone) Recount();
-  if (flock(in_use_.get(), LOCK_SH | LOCK_NB) != 0) Fail(folder_, "cannot be locked", errno);
+  if (!LockFile(in_use_, FileHold::kShared)) Fail(folder_, "cannot be locked", errno);
   futimens(in_use_.get(), nullptr);  // notes the time of use, for TrimCache()
 }
 
@@ -269,7 +268,7 @@ bool SparseData::OpenForReading(const std::string& id) {
   }
   // If the lock is not granted, a process that may write there can evict pieces, but none that this
   // process has locked.
-  flock(in_use_.get(), LOCK_SH | LOCK_NB);
+  LockFile(in_use_, FileHold::kShared);
   writable_ = false;
   Map();
   return true;
@@ -363,29 +362,12 @@ void SparseData::Free(std::uint64_t offset, std::uint64_t bytes) noexcept {
             static_cast<off_t>(AlignUp(bytes, kPageBytes)));
 }
 
-bool SparseData::Lock(std::uint64_t piece, Hold hold) noexcept {
-  if (!shared()) return true;
-  struct flock range {};
-  range.l_type = static_cast<short>(hold == Hold::kNone     ? F_UNLCK
-                                    : hold == Hold::kShared ? F_RDLCK
-                                                            : F_WRLCK);
-  range.l_whence = SEEK_SET;
-  range.l_start = static_cast<off_t>(piece);
-  range.l_len = 1;
-  int result = 0;
-  do {
-    result = fcntl(table_file_.get(), F_OFD_SETLK, &range);
-  } while (result != 0 && errno == EINTR);
-  return result == 0;
+bool SparseData::Lock(std::uint64_t piece, FileHold hold) noexcept {
+  return !shared() || LockByte(table_file_, piece, hold);
 }
 
 bool SparseData::IsLockedShared(std::uint64_t piece) const noexcept {
-  struct flock range {};
-  range.l_type = F_WRLCK;
-  range.l_whence = SEEK_SET;
-  range.l_start = static_cast<off_t>(piece);
-  range.l_len = 1;
-  return fcntl(table_file_.get(), F_OFD_GETLK, &range) == 0 && range.l_type == F_RDLCK;
+  return OtherHold(table_file_, piece, FileHold::kExclusive) == FileHold::kShared;
 }
 
 bool SparseData::Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "format/disk/file.h"
+#include "format/disk/file_lock.h"
 #include "format/disk/read_guard.h"
 #include "format/disk/shared_folder.h"
 #include "format/mutex.h"
@@ -108,10 +109,9 @@ class SparseData {
   // Bytes of all pieces that any process has fetched or is fetching.
   std::atomic<std::uint64_t>& used() const noexcept { return head_->used; }
 
-  enum class Hold { kNone, kShared, kExclusive };
   // Locks a piece, changes the lock, or releases it. Returns false if another process holds a
   // conflicting lock.
-  bool Lock(std::uint64_t piece, Hold hold) noexcept;
+  bool Lock(std::uint64_t piece, FileHold hold) noexcept;
   // Whether a shared lock prevents an exclusive one. Every process that can read the table can take
   // a shared lock; an exclusive lock needs write permission.
   bool IsLockedShared(std::uint64_t piece) const noexcept;

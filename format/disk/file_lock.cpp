@@ -1,0 +1,55 @@
+// Whole files are locked by flock(), bytes by the locks of open file descriptions (F_OFD_SETLK).
+// The usual locks of fcntl() would not do: they belong to the process, and closing any descriptor
+// of the file drops them.
+#include "format/disk/file_lock.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+namespace sluice {
+
+namespace {
+
+struct flock LockOfByte(std::uint64_t byte, FileHold hold) noexcept {
+  struct flock lock {};
+  lock.l_type = static_cast<short>(hold == FileHold::kNone     ? F_UNLCK
+                                   : hold == FileHold::kShared ? F_RDLCK
+                                                               : F_WRLCK);
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(byte);
+  lock.l_len = 1;
+  return lock;
+}
+
+}  // namespace
+
+bool LockFile(const FileHandle& file, FileHold hold) noexcept {
+  const int how = hold == FileHold::kNone ? LOCK_UN : hold == FileHold::kShared ? LOCK_SH : LOCK_EX;
+  int result = 0;
+  do {
+    result = flock(file.get(), how | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+bool LockByte(const FileHandle& file, std::uint64_t byte, FileHold hold) noexcept {
+  struct flock lock = LockOfByte(byte, hold);
+  int result = 0;
+  do {
+    result = fcntl(file.get(), F_OFD_SETLK, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+std::optional<FileHold> OtherHold(const FileHandle& file, std::uint64_t byte,
+                                  FileHold hold) noexcept {
+  struct flock lock = LockOfByte(byte, hold);
+  if (fcntl(file.get(), F_OFD_GETLK, &lock) != 0) return std::nullopt;
+  return lock.l_type == F_UNLCK   ? FileHold::kNone
+         : lock.l_type == F_RDLCK ? FileHold::kShared
+                                  : FileHold::kExclusive;
+}
+
+}  // namespace sluice
