@@ -26,6 +26,8 @@
 
 #include <sluice/error.h>
 
+#include "tools/cli/output.h"
+
 namespace sluice {
 
 namespace {
@@ -51,11 +53,7 @@ NewFile::~NewFile() {
 }
 
 void NewFile::Write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file_, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) Fail(errno);
-    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!cli::WriteAll(file_, bytes)) Fail(errno);
 }
 
 void NewFile::Close() {

@@ -11,6 +11,7 @@
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
+#include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 #include "tools/cli/terminal.h"
 #include "tools/convert.h"
@@ -55,12 +56,7 @@ void PipedArchive::Fail(const char* what) const {
 
 void PipedArchive::Copy(const std::stop_token& stop) {
   cli::ReadStandardInput(stop, [this](std::string_view piece) {
-    while (!piece.empty()) {
-      const ssize_t written = write(file_, piece.data(), piece.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) Fail("standard input cannot be stored here");
-      piece.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (!cli::WriteAll(file_, piece)) Fail("standard input cannot be stored here");
   });
 }
 

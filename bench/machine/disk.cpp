@@ -75,35 +75,15 @@ Residency InPageCache(const std::vector<std::filesystem::path>& files) {
   return residency;
 }
 
-namespace {
-
-[[noreturn]] void FailToRead(const std::filesystem::path& path) {
-  throw Error(ErrorCode::kIo, path.string(), "cannot be read: " + SystemErrorText(errno));
-}
-
-}  // namespace
-
 FileHandle OpenDirect(const std::filesystem::path& path, bool& direct) {
   int descriptor = direct ? open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT) : -1;
   if (descriptor < 0) {
     direct = false;
     descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   }
-  if (descriptor < 0) FailToRead(path);
+  if (descriptor < 0)
+    throw Error(ErrorCode::kIo, path.string(), "cannot be read: " + SystemErrorText(errno));
   return FileHandle(descriptor);
-}
-
-std::size_t ReadAt(int file, std::byte* to, std::size_t bytes, std::uint64_t offset,
-                   const std::filesystem::path& path) {
-  std::size_t done = 0;
-  while (done < bytes) {
-    const ssize_t got = pread(file, to + done, bytes - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) FailToRead(path);
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
 }
 
 namespace {
@@ -159,7 +139,7 @@ DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double
         // Opened for each piece: small files need it, and for a large piece it costs nothing in
         // comparison.
         const FileHandle file = OpenDirect(path, direct);
-        bytes += ReadAt(file.get(), buffer.data.get(), kRandomPiece, pieces[i].offset, path);
+        bytes += ReadAt(file, path, pieces[i].offset, {buffer.data.get(), kRandomPiece});
       }
       if (!direct) all_direct = false;
     } catch (...) {

@@ -49,10 +49,6 @@ struct AlignedBuffer {
 // and sets `direct` to false. Throws Error(kIo).
 FileHandle OpenDirect(const std::filesystem::path& path, bool& direct);
 
-// Reads up to `bytes`; reads fewer only at the file's end. Throws Error(kIo).
-std::size_t ReadAt(int file, std::byte* to, std::size_t bytes, std::uint64_t offset,
-                   const std::filesystem::path& path);
-
 // How fast files are read from their disk.
 struct DiskRate {
   double bytes_per_second = 0;

@@ -73,7 +73,7 @@ double ReadInOrder(const std::vector<std::filesystem::path>& files, bool& direct
     const FileHandle file = OpenDirect(path, direct);
     for (std::uint64_t offset = 0;; offset += kPiece) {
       ThrowIfStopped(stop);
-      const std::size_t got = ReadAt(file.get(), buffer.data.get(), kPiece, offset, path);
+      const std::size_t got = ReadAt(file, path, offset, {buffer.data.get(), kPiece});
       bytes += got;
       if (got < kPiece) break;
     }
@@ -119,8 +119,8 @@ double ReadBlocks(const std::vector<std::filesystem::path>& files,
       for (std::size_t i = next.fetch_add(1); i < blocks.size() && !stop.stop_requested();
            i = next.fetch_add(1)) {
         const BlockPlace& block = blocks[i];
-        ReadAt(open_files[block.file].get(), buffer.data(), block.bytes, block.offset,
-               files[block.file]);
+        ReadAt(open_files[block.file], files[block.file], block.offset,
+               std::span(buffer).first(block.bytes));
       }
     } catch (...) {
       failures[thread] = std::current_exception();

@@ -149,18 +149,45 @@ std::uint64_t FileBytes(const FileHandle& file, const std::filesystem::path& pat
   return static_cast<std::uint64_t>(RegularFile(file, path).st_size);
 }
 
-std::size_t ReadAt(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,
-                   std::span<std::byte> to) {
+namespace {
+
+// The bytes read until `to` is full or the file ends; nullopt, with errno, if that fails.
+std::optional<std::size_t> ReadUpTo(const FileHandle& file, std::uint64_t offset,
+                                    std::span<std::byte> to) noexcept {
   std::size_t done = 0;
   while (done < to.size()) {
     const ssize_t got =
         pread(file.get(), to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) ThrowIo(path, "cannot be read", errno);
+    if (got < 0) return std::nullopt;
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }
   return done;
+}
+
+}  // namespace
+
+std::size_t ReadAt(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,
+                   std::span<std::byte> to) {
+  const std::optional<std::size_t> done = ReadUpTo(file, offset, to);
+  if (!done) ThrowIo(path, "cannot be read", errno);
+  return *done;
+}
+
+bool ReadWhole(const FileHandle& file, std::uint64_t offset, std::span<std::byte> to) noexcept {
+  return ReadUpTo(file, offset, to) == to.size();
+}
+
+bool WriteWhole(const FileHandle& file, std::uint64_t offset, Bytes bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t put = pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    offset += static_cast<std::uint64_t>(put);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+  return true;
 }
 
 void ReadFile(const std::filesystem::path& path, std::uint64_t limit,

@@ -53,6 +53,10 @@ std::uint64_t FileBytes(const FileHandle& file, const std::filesystem::path& pat
 // Reads from `offset` on until `to` is full or the file ends; returns the bytes read.
 std::size_t ReadAt(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,
                    std::span<std::byte> to);
+// False if the file cannot be read there, or ends before `to` is full.
+bool ReadWhole(const FileHandle& file, std::uint64_t offset, std::span<std::byte> to) noexcept;
+// Writes all bytes at `offset`. False, with errno, if that fails.
+bool WriteWhole(const FileHandle& file, std::uint64_t offset, Bytes bytes) noexcept;
 
 // Reads a regular file of at most `limit` bytes (else Error(kLimit)) into `content`, whose memory
 // is reused. A short read, or a file that changes its size meanwhile, is an error.

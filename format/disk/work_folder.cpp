@@ -186,10 +186,8 @@ WorkFolder::WorkFolder(const fs::path& path, Gives gives)
     }
     if (!found_) {
       if (ftruncate(mark.get(), 0) != 0) Fail(mark_path, "cannot be written", errno);
-      // A write that stores only a part does not set errno: the disk is full.
-      const ssize_t written = write(mark.get(), kMarkText.data(), kMarkText.size());
-      if (written != static_cast<ssize_t>(kMarkText.size())) {
-        const int error_number = written < 0 ? errno : ENOSPC;
+      if (!WriteWhole(mark, 0, AsBytes(kMarkText))) {
+        const int error_number = errno;
         unlink(mark_path.c_str());
         rmdir(path_.c_str());
         Fail(mark_path, "cannot be written", error_number);

@@ -36,28 +36,6 @@ FileHandle NamelessFile(const std::filesystem::path& folder, std::uint64_t bytes
   return file;
 }
 
-bool ReadWhole(int fd, std::span<std::byte> bytes, std::uint64_t at) {
-  while (!bytes.empty()) {
-    const ssize_t got = pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
-    at += static_cast<std::uint64_t>(got);
-  }
-  return true;
-}
-
-bool WriteWhole(int fd, Bytes bytes, std::uint64_t at) {
-  while (!bytes.empty()) {
-    const ssize_t put = pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-    at += static_cast<std::uint64_t>(put);
-  }
-  return true;
-}
-
 // Returns `samples` if there is memory for so many entries, and else throws: a manifest may claim
 // any number of samples.
 std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
@@ -103,7 +81,7 @@ Bytes DecodedCache::Get(std::uint64_t sample, std::vector<std::byte>& scratch) c
   if (place >= kTaken) return {};
   if (!file_) return {memory_.data() + place, entry.bytes};
   scratch.resize(entry.bytes);
-  if (!ReadWhole(file_.get(), scratch, place) || Hash64(scratch) != entry.checksum) return {};
+  if (!ReadWhole(file_, place, scratch) || Hash64(scratch) != entry.checksum) return {};
   return scratch;
 }
 
@@ -120,7 +98,7 @@ void DecodedCache::Put(std::uint64_t sample, Bytes picture) {
     entry.bytes = picture.size();
     if (file_) {
       entry.checksum = Hash64(picture);
-      written = WriteWhole(file_.get(), picture, place);
+      written = WriteWhole(file_, place, picture);
     } else {
       std::memcpy(memory_.data() + place, picture.data(), picture.size());
     }

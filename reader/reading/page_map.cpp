@@ -85,10 +85,10 @@ bool PageMap::ReadEntries(std::uint64_t begin, std::uint64_t end) {
   entries_.resize(kEntries);
   while (begin < end) {
     const std::size_t wanted = std::min<std::uint64_t>(end - begin, entries_.size());
-    const std::size_t wanted_bytes = wanted * sizeof(entries_[0]);
-    const ssize_t got = pread(file_.get(), entries_.data(), wanted_bytes,
-                              static_cast<off_t>(begin * sizeof(entries_[0])));
-    if (got < 0 || static_cast<std::size_t>(got) != wanted_bytes) return false;
+    if (!ReadWhole(file_, begin * sizeof(entries_[0]),
+                   std::as_writable_bytes(std::span(entries_).first(wanted)))) {
+      return false;
+    }
     const auto there = [](std::uint64_t entry) { return (entry & kPresentBit) != 0; };
     if (!std::all_of(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(wanted),
                      there)) {

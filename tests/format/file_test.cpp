@@ -1,6 +1,7 @@
 // Files that appear complete or not at all; reading and mapping files; folders.
 #include "format/disk/file.h"
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
@@ -272,6 +273,20 @@ TEST_CASE(
     CHECK(lock(first, FileHold::kNone));
     CHECK(lock(third, FileHold::kShared));
   }
+}
+
+TEST_CASE("bytes are written and read whole at any offset, or not at all") {
+  const test::TemporaryFolder folder;
+  const FileHandle file(open((folder / "file").c_str(), O_RDWR | O_CREAT, 0666));
+  CHECK(WriteWhole(file, 3, AsBytes("whole")));
+  CHECK(test::ContentOf(folder / "file") == std::string("\0\0\0whole", 8));
+  std::array<std::byte, 5> read{};
+  CHECK(ReadWhole(file, 3, read));
+  CHECK(AsText(read) == "whole");
+  CHECK_FALSE(ReadWhole(file, 4, read));  // the file ends before
+  const FileHandle other = OpenForReading(folder / "file");
+  CHECK_FALSE(WriteWhole(other, 0, AsBytes("x")));
+  CHECK(errno == EBADF);
 }
 
 }  // namespace sluice

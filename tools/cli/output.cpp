@@ -184,15 +184,19 @@ std::string HtmlEscaped(const std::string& text) {
   return escaped;
 }
 
+bool WriteAll(int file, std::string_view bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 namespace {
 
 void WriteInto(int file, std::string_view text, const std::filesystem::path& path) {
-  while (file >= 0 && !text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno != EINTR) break;
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  int error = text.empty() && file >= 0 ? 0 : errno;
+  int error = file >= 0 && WriteAll(file, text) ? 0 : errno;
   if (file >= 0 && close(file) != 0 && error == 0) error = errno;
   if (error == 0) return;
   throw Error(ErrorCode::kIo, path.string(),

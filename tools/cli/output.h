@@ -53,6 +53,9 @@ inline constexpr std::size_t kHelpColumns = 88, kHelpIndent = 24;
 // device gets the text. Throws Error(kIo).
 void WriteWholeFile(const std::filesystem::path& path, std::string_view text);
 
+// Writes all bytes to an open file. Returns false, with errno, if that fails.
+bool WriteAll(int file, std::string_view bytes) noexcept;
+
 // Opens a file for reading. Throws Error(kNotFound) with the system's reason.
 std::ifstream OpenToRead(const std::filesystem::path& path);
 

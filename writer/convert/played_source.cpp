@@ -542,18 +542,8 @@ MappedFile PlayedSource::Frame(std::uint32_t shard) const {
                                                     .columns = columns},
                                                    digest);
   const FileHandle file(memfd_create("sluice-frame", MFD_CLOEXEC));
-  const auto write = [&](Bytes bytes, std::uint64_t offset) {
-    while (!bytes.empty()) {
-      const ssize_t written =
-          pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return false;
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-      offset += static_cast<std::uint64_t>(written);
-    }
-    return true;
-  };
-  if (!file || !write(header, 0) || !write(keys, section.offset) || !write(end, directory)) {
+  if (!file || !WriteWhole(file, 0, header) || !WriteWhole(file, section.offset, keys) ||
+      !WriteWhole(file, directory, end)) {
     throw Error(errno == ENOMEM || errno == ENOSPC ? ErrorCode::kMemory : ErrorCode::kIo,
                 place_.string(),
                 "its keys and labels cannot be kept in memory: " + SystemErrorText(errno));

@@ -95,7 +95,7 @@ std::vector<Listed> List(const SharedFolder& root) {
     try {
       SparseData::Head head{};
       const FileHandle table = folder->OpenForReading(kCacheTable);
-      if (pread(table.get(), &head, sizeof(head), 0) == static_cast<ssize_t>(sizeof(head)) &&
+      if (ReadWhole(table, 0, std::as_writable_bytes(std::span(&head, 1))) &&
           std::memcmp(head.magic, kCacheMagic, sizeof(kCacheMagic)) == 0) {
         dataset.bytes = head.used;
         dataset.of_bytes = head.bytes;

@@ -278,7 +278,7 @@ bool SparseData::Fits() const {
   Head head{};
   struct stat table {};
   struct stat data {};
-  return pread(table_file_.get(), &head, sizeof(head), 0) == static_cast<ssize_t>(sizeof(head)) &&
+  return ReadWhole(table_file_, 0, std::as_writable_bytes(std::span(&head, 1))) &&
          std::memcmp(head.magic, kCacheMagic, sizeof(kCacheMagic)) == 0 &&
          head.version == kCacheVersion && head.pieces == pieces_ && head.bytes == bytes_ &&
          fstat(table_file_.get(), &table) == 0 && fstat(file_.get(), &data) == 0 &&
@@ -298,7 +298,7 @@ void SparseData::MakeTable() {
   head.version = kCacheVersion;
   head.pieces = pieces_;
   head.bytes = bytes_;
-  if (pwrite(table_file_.get(), &head, sizeof(head), 0) != static_cast<ssize_t>(sizeof(head)))
+  if (!WriteWhole(table_file_, 0, std::as_bytes(std::span(&head, 1))))
     Fail(folder_ / kCacheTable, "cannot be written", errno);
 }
 
@@ -397,14 +397,8 @@ void SparseData::Write(std::uint64_t offset, Bytes bytes) {
     std::memcpy(data_ + offset, bytes.data(), bytes.size());
     return;
   }
-  while (!bytes.empty()) {
-    const ssize_t put = pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0)
-      Fail(shared() ? folder_ / kCacheData : fs::path("memory"), "cannot be written", errno);
-    offset += static_cast<std::uint64_t>(put);
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
+  if (!WriteWhole(file_, offset, bytes))
+    Fail(shared() ? folder_ / kCacheData : fs::path("memory"), "cannot be written", errno);
 }
 
 bool SparseData::Overlay(std::uint64_t offset, std::uint64_t bytes) noexcept {
@@ -414,10 +408,7 @@ bool SparseData::Overlay(std::uint64_t offset, std::uint64_t bytes) noexcept {
 
 bool SparseData::OverlayCopy(std::uint64_t offset, std::uint64_t bytes, std::uint64_t at,
                              Bytes part) noexcept {
-  if (file_ && !shared()) {  // the file is this process's own
-    const auto count = static_cast<ssize_t>(part.size());
-    return pwrite(file_.get(), part.data(), part.size(), static_cast<off_t>(at)) == count;
-  }
+  if (file_ && !shared()) return WriteWhole(file_, at, part);  // the file is this process's own
   void* const made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (made == MAP_FAILED) return false;
