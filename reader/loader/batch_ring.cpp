@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "format/disk/system_error.h"
+#include "format/own_process.h"
 #include "reader/reading/memory.h"
 
 namespace sluice {
@@ -20,7 +21,7 @@ class BatchRing::Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   ~Handle() {
-    if (slot_ != nullptr && getpid() == process_) ring_.Release(*slot_);
+    if (slot_ != nullptr && process_.IsThis()) ring_.Release(*slot_);
   }
   void Take(Slot& slot) noexcept { slot_ = &slot; }
 
@@ -28,7 +29,7 @@ class BatchRing::Handle {
   const std::shared_ptr<void> owner_;  // keeps the ring alive
   BatchRing& ring_;
   Slot* slot_ = nullptr;
-  const pid_t process_ = getpid();
+  const OwnProcess process_;
 };
 
 namespace {

@@ -5,12 +5,10 @@
 #include <thread>
 #include <vector>
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <sluice/loader.h>
 
 #include "format/disk/sample_supply.h"
+#include "format/own_process.h"
 #include "reader/decoding/compared_payloads.h"
 #include "reader/decoding/faults.h"
 #include "reader/decoding/served_pipeline.h"
@@ -33,7 +31,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
 
   // False in a forked child: the threads are in the parent, which may hold the locks for ever here.
   // Nothing but this function may be called then, and the object must not be destroyed.
-  bool InOwnProcess() const noexcept { return getpid() == process_; }
+  bool InOwnProcess() const noexcept { return process_.IsThis(); }
 
   // The consumer's side. StartEpoch() returns the number of a range; Next() returns the range's
   // next batch, or, at the range's end, a Batch without a slot. `walk`: the iterator's mark, if an
@@ -81,7 +79,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   DecodingContext Context();
   void StartThread(std::function<void()> run);
 
-  const pid_t process_ = getpid();
+  const OwnProcess process_;
   const LoaderSetup setup_;
   FaultLog faults_;
   SampleSupply::Work made_before_;             // a played source's work before this loader was made

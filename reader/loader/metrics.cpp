@@ -7,8 +7,6 @@
 #include <system_error>
 #include <thread>
 
-#include <unistd.h>
-
 #include <sluice/error.h>
 #include <sluice/metrics.h>
 #include <sluice/shown_path.h>
@@ -16,6 +14,7 @@
 #include "format/disk/bytes.h"
 #include "format/disk/file.h"
 #include "format/mutex.h"
+#include "format/own_process.h"
 #include "reader/decoding/stage_clock.h"
 
 namespace sluice {
@@ -29,7 +28,7 @@ namespace {
 
 class Metrics::State {
  public:
-  State(const std::string& where, MetricsOptions options) : options_(options), process_(getpid()) {
+  State(const std::string& where, MetricsOptions options) : options_(options) {
     if (options.every < std::chrono::milliseconds(10) || options.every > std::chrono::hours(24))
       Refuse(where, "cannot be written so: MetricsOptions::every must be from 10 ms to a day");
     Open(where);
@@ -44,7 +43,7 @@ class Metrics::State {
     }
   }
   ~State() {
-    if (!InOwnProcess() && thread_.joinable()) thread_.detach();
+    if (!process_.IsThis() && thread_.joinable()) thread_.detach();
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -81,7 +80,7 @@ class Metrics::State {
     return std::prev(entries_.end());
   }
   void Remove(Place place) noexcept {
-    if (!InOwnProcess()) return;
+    if (!process_.IsThis()) return;
     if (!file_.empty()) TryToWrite();
     std::list<Entry> removed;
     const MutexLock lock(mutex_);
@@ -89,10 +88,8 @@ class Metrics::State {
   }
 
  private:
-  // A fork copies the object, but not its thread, and another thread may hold the mutex for ever.
-  bool InOwnProcess() const noexcept { return getpid() == process_; }
   void RequireOwnProcess() const {
-    if (InOwnProcess()) return;
+    if (process_.IsThis()) return;
     throw Error(ErrorCode::kState,
                 "Metrics: this object was made before the process forked, and its thread is in the "
                 "parent; make a Metrics with a file of its own in the child");
@@ -146,7 +143,7 @@ class Metrics::State {
   }
 
   const MetricsOptions options_;
-  const pid_t process_;
+  const OwnProcess process_;
   std::filesystem::path file_;  // empty if there is none
 
   mutable Mutex writing_;  // locked before mutex_

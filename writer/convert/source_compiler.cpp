@@ -69,7 +69,6 @@ SourceCompiler::SourceCompiler(const ConversionInput& input, Settings settings,
     : input_(input),
       schema_(std::make_shared<const ShardSchema>(input.schema)),
       settings_(std::move(settings)),
-      process_(getpid()),
       shards_(input.plan.shards()) {
   try {
     folder_.emplace(settings_.folder);
@@ -88,7 +87,7 @@ SourceCompiler::SourceCompiler(const ConversionInput& input, Settings settings,
 
 SourceCompiler::~SourceCompiler() {
   // After a fork, the thread runs in the parent only.
-  if (getpid() != process_ && thread_.joinable()) thread_.detach();
+  if (!process_.IsThis() && thread_.joinable()) thread_.detach();
 }
 
 // Throws unless the plan is the one that is played, and the folder's dataset, if it is finished, is

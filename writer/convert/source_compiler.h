@@ -22,11 +22,10 @@
 #include <thread>
 #include <vector>
 
-#include <sys/types.h>
-
 #include <sluice/convert_source.h>
 
 #include "format/mutex.h"
+#include "format/own_process.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
@@ -86,7 +85,7 @@ class SourceCompiler {
   const ConversionInput& input_;
   const std::shared_ptr<const ShardSchema> schema_;
   const Settings settings_;
-  const pid_t process_;                  // that created this object; a fork of it has no thread_
+  const OwnProcess process_;             // a fork of this object has no thread_
   std::optional<ConversionInput> own_;   // the thread's, if the sources lie in a store
   std::optional<DatasetFolder> folder_;  // empty while another process works in it
   Mutex mutex_;

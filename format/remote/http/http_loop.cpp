@@ -24,6 +24,7 @@
 
 #include "format/ascii.h"
 #include "format/mutex.h"
+#include "format/own_process.h"
 #include "format/remote/http/link.h"
 
 namespace sluice {
@@ -341,7 +342,7 @@ struct HttpLoop::State {
   int SleepTime();
 
   const Settings settings;
-  const pid_t process = getpid();
+  const OwnProcess process;
   struct MultiDeleter {
     void operator()(CURLM* all) const noexcept { curl_multi_cleanup(all); }
   };
@@ -410,7 +411,7 @@ HttpLoop::~HttpLoop() {
 }
 
 bool HttpLoop::InOwnProcess() const noexcept {
-  return getpid() == state_->process;
+  return state_->process.IsThis();
 }
 
 bool HttpLoop::OnOwnThread() const noexcept {
