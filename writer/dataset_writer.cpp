@@ -108,11 +108,11 @@ bool Pack(FieldValue& value) {
 void CheckPixels(std::string_view name, std::uint32_t width, std::uint32_t height,
                  std::uint8_t channels, std::size_t bytes, PixelType type) {
   if (width == 0 || width > kMaxImageSide || height == 0 || height > kMaxImageSide ||
-      channels == 0 || channels > 4) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        Quoted(name) + " takes images of 1 to 65535 pixels a side and 1 to 4 channels, not " +
-            std::to_string(width) + "x" + std::to_string(height) + "x" + std::to_string(channels));
+      channels == 0 || channels > kMaxImageChannels) {
+    throw Error(ErrorCode::kInvalidArgument,
+                Quoted(name) + " takes images of 1 to 65535 pixels a side and 1 to " +
+                    std::to_string(kMaxImageChannels) + " channels, not " + std::to_string(width) +
+                    "x" + std::to_string(height) + "x" + std::to_string(channels));
   }
   if (std::uint64_t{width} * height > kMaxImagePixels) {
     throw Error(ErrorCode::kLimit, Quoted(name) + " takes images of at most " +

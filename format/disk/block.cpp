@@ -153,7 +153,7 @@ Defect BlockView::GetImage(const RowLayout& layout, std::uint32_t row, std::size
   if (image.codec == Codec::kAbsent) return nullptr;
   if (part.width == 0 || part.width > kMaxImageSide || part.height == 0 ||
       part.height > kMaxImageSide || std::uint64_t{part.width} * part.height > kMaxImagePixels ||
-      part.channels == 0 || part.channels > 4 || part.pixel_type > 1) {
+      part.channels == 0 || part.channels > kMaxImageChannels || part.pixel_type > 1) {
     return "the image's size or pixel type is out of range";
   }
   return nullptr;

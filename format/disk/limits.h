@@ -22,6 +22,7 @@ inline constexpr std::uint64_t kMaxKeyBytes = 65'535;
 inline constexpr std::uint32_t kMaxKeyChunkSamples = 4'096;  // keys compressed together
 inline constexpr std::uint64_t kMaxNameBytes = 255;
 inline constexpr std::uint32_t kMaxImageSide = 65'535;
+inline constexpr std::uint32_t kMaxImageChannels = 4;
 inline constexpr std::uint64_t kMaxImagePixels = 268'435'456;  // width x height, 2^28
 inline constexpr std::uint64_t kMaxManifestBytes = 1'073'741'824;
 inline constexpr unsigned kMaxJsonDepth = 32;  // levels of objects and arrays inside each other

@@ -278,7 +278,7 @@ ManifestImages ImagesFromJson(const json& in) {
   images.max_payload_bytes = UnsignedIn(in, "max_payload_bytes", kMaxPayloadBytes);
   RangeFromJson(in, "width", kMaxImageSide, images.min_width, images.max_width);
   RangeFromJson(in, "height", kMaxImageSide, images.min_height, images.max_height);
-  RangeFromJson(in, "channels", 4, images.min_channels, images.max_channels);
+  RangeFromJson(in, "channels", kMaxImageChannels, images.min_channels, images.max_channels);
   const auto type = in.at("pixel_type").get<std::string>();
   if (type != "uint8" && type != "uint16") throw Malformed{"an unknown pixel type"};
   images.pixel_type = type == "uint8" ? 0 : 1;

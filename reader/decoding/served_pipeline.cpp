@@ -296,8 +296,8 @@ ServedPipeline ServedPipeline::Parse(std::string_view text) {
                    std::to_string(kVersion));
   }
   reading.Size(pipeline.width, pipeline.height);
-  pipeline.channels =
-      static_cast<std::uint32_t>(ReadingStep::Whole(reading.Take("channels"), 1, 4));
+  pipeline.channels = static_cast<std::uint32_t>(
+      ReadingStep::Whole(reading.Take("channels"), 1, kMaxImageChannels));
   const Json layout = reading.Take("layout");
   if (layout != "nhwc" && layout != "nchw") ReadingStep::Refuse(layout);
   pipeline.layout = layout == "nhwc" ? Layout::kNHWC : Layout::kNCHW;
