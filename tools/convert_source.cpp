@@ -103,28 +103,20 @@ void ParseParts(const std::string& text, AnnotationParts& parts) {
 
 void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::string& group) {
   std::vector<CLI::Option*> ways;
-  const auto add = [&](const char* flag, AnnotationFormat format, const char* value,
-                       const char* help) {
-    ways.push_back(
-        cli::AddOption(app, flag, value, help, [&arguments, format](const std::string& text) {
-          arguments.given.label_files.format = format;
-          arguments.given.label_files.path = text;
-        }));
-  };
-  add("--coco", AnnotationFormat::kCoco, "JSON",
-      "COCO's annotations of the images in SOURCE: boxes with classes, masks from outlines and "
-      "runs, key points, captions");
-  add("--voc", AnnotationFormat::kVoc, "DIR",
-      "a folder of Pascal VOC's .xml files for the images in SOURCE: boxes with classes");
-  add("--yolo", AnnotationFormat::kYolo, "DIR",
-      "a folder of YOLO's .txt files for the images in SOURCE: boxes with classes, masks from "
-      "outlines, key points. The classes' names come from --classes, or from a classes.txt, "
-      "obj.names or .yaml file in the folder or up to two levels above. If a folder SET holds "
-      "images/ and labels/, name SET as DIR and as SOURCE: --yolo SET SET");
+  for (const option_list::Word<AnnotationFormat>& word :
+       option_list::WordsOf<AnnotationFormat>.words) {
+    const bool one_file = *TreeOf(word.value).labels == '\0';
+    ways.push_back(cli::AddOption(app, std::string("--") + word.text, one_file ? "JSON" : "DIR",
+                                  std::string("labels of the images in SOURCE: ") + word.help,
+                                  [&arguments, format = word.value](const std::string& text) {
+                                    arguments.given.label_files.format = format;
+                                    arguments.given.label_files.path = text;
+                                  }));
+  }
   CLI::Option* const take =
       cli::AddOption(app, "--take", "PARTS",
-                     "what to take from COCO's, VOC's or YOLO's files: boxes, masks, keypoints, "
-                     "captions, separated by commas (default: whatever is there)",
+                     "what to take from label files: boxes, masks, keypoints, captions, separated "
+                     "by commas (default: whatever is there)",
                      [&arguments](const std::string& text) {
                        ParseParts(text, arguments.given.label_files.parts);
                      });
@@ -138,7 +130,7 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
   }
   take->group(group);
   cli::AddDeclared(app, arguments.given.label_files, &LabelFiles::outlines)
-      ->needs(ways.back())  // --yolo
+      ->needs(app.get_option("--yolo"))
       ->group(group);
 }
 

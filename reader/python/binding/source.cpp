@@ -39,9 +39,10 @@ void BindSource(nb::module_& module) {
       .def_static("archives", &ConvertSource::Archives, "files"_a,
                   "Tar files in WebDataset's naming; or Parquet, TFRecord, RecordIO or .beton "
                   "files with images inside, whose values are columns")
-      .def_static("annotated", &ConvertSource::Annotated, "format"_a, "annotations"_a, "root"_a,
-                  "The images below root with the boxes, outlines, key points and captions of "
-                  "COCO's, VOC's or YOLO's label files");
+      .def_static(
+          "annotated", &ConvertSource::Annotated, "format"_a, "annotations"_a, "root"_a,
+          "The images below root with the boxes, outlines, key points and captions of label "
+          "files");
   option_list::ForEachMember<ConvertSource>([&](const auto& option) {
     const std::string_view name = option.name;
     if (name == "kind") {

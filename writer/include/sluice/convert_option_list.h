@@ -93,10 +93,18 @@ inline constexpr auto WordsOf<BoxFormat> =
           Word("cxcywh", BoxFormat::kCxcywh, "the centre's x and y, width, height"));
 
 template <>
-inline constexpr auto WordsOf<AnnotationFormat> =
-    Words("AnnotationFormat", "Label files", Word("coco", AnnotationFormat::kCoco, "a .json file"),
-          Word("voc", AnnotationFormat::kVoc, "a folder of .xml files"),
-          Word("yolo", AnnotationFormat::kYolo, "a folder of .txt files"));
+inline constexpr auto WordsOf<AnnotationFormat> = Words(
+    "AnnotationFormat", "Label files",
+    Word("coco", AnnotationFormat::kCoco,
+         "COCO's .json file, with boxes and classes, masks from outlines and runs, key points, "
+         "captions"),
+    Word("voc", AnnotationFormat::kVoc,
+         "a folder of Pascal VOC's .xml files, with boxes and classes"),
+    Word("yolo", AnnotationFormat::kYolo,
+         "a folder of YOLO's .txt files, with boxes and classes, masks from outlines, key points. "
+         "If no names of classes are given, they come from a classes.txt, obj.names or .yaml file "
+         "in the folder or up to two levels above. If a folder SET holds images/ and labels/, name "
+         "SET here and as the source"));
 
 template <>
 inline constexpr auto WordsOf<FolderLabels> =

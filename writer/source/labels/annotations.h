@@ -11,7 +11,6 @@
 //   tools/convert.cpp                     its name in --help
 //   writer/README.md
 //   writer/source/open_source.cpp
-//   reader/python/binding/source.cpp
 //   reader/python/README.md
 //   README.md
 //   samples/guides/detection.md
