@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include <sluice/error.h>
@@ -29,6 +30,24 @@ std::vector<std::byte> JpegFileOf(const ImagePayload& payload) {
     throw Error(ErrorCode::kCorrupt, defect);
   }
   return packed::WriteJpeg(coefficients);
+}
+
+void ImageFigures::Add(const ImageFigures& other) noexcept {
+  if (other.present == 0) return;
+  if (present == 0) {
+    *this = other;
+    return;
+  }
+  present += other.present;
+  payload_bytes += other.payload_bytes;
+  max_payload_bytes = std::max(max_payload_bytes, other.max_payload_bytes);
+  min_width = std::min(min_width, other.min_width);
+  max_width = std::max(max_width, other.max_width);
+  min_height = std::min(min_height, other.min_height);
+  max_height = std::max(max_height, other.max_height);
+  min_channels = std::min(min_channels, other.min_channels);
+  max_channels = std::max(max_channels, other.max_channels);
+  pixel_type = std::max(pixel_type, other.pixel_type);
 }
 
 }  // namespace sluice

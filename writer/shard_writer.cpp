@@ -209,10 +209,10 @@ void ShardWriter::Count(const EncodedSample& sample) {
       finished_.CountClass(schema_.fields[f], value.bytes);
     }
     if (schema_.fields[f].kind != FieldKind::kImage) continue;
-    ManifestImages& images = finished_.images[image_field++];
+    ImageFigures& images = finished_.images[image_field++];
     if (value.codec == Codec::kAbsent) continue;
-    images.Add(value.width, value.height, value.channels,
-               static_cast<std::uint32_t>(value.pixel_type), value.bytes.size());
+    images.Add(
+        FiguresOf(value.width, value.height, value.channels, value.pixel_type, value.bytes.size()));
   }
 }
 

@@ -96,10 +96,10 @@ class ManifestCheck {
     });
     Require(manifest_.images.size() == static_cast<std::size_t>(count),
             "its images do not match its schema");
-    for (const ManifestImages& images : manifest_.images) {
+    for (const ImageFigures& images : manifest_.images) {
       Require(images.present <= manifest_.samples, "it has more images than samples");
       if (images.present == 0) {
-        Require(images == ManifestImages{}, "it gives sizes for a field without images");
+        Require(images == ImageFigures{}, "it gives sizes for a field without images");
         continue;
       }
       Require(images.min_width > 0 && images.min_height > 0 && images.min_channels > 0 &&
@@ -181,13 +181,13 @@ Defect SampleTotals::AddBlock(const BlockView& block, const RowLayout& layout,
       Defect defect = nullptr;
       if (f == class_field && layout.has(f)) CountClass(field, block.Elements(layout, row, f));
       if (field.kind == FieldKind::kImage) {
-        ManifestImages& sums = images[image_field++];
+        ImageFigures& sums = images[image_field++];
         ImagePayload image;
         std::uint64_t checksum = 0;
         defect = block.GetImage(layout, row, f, image, checksum);
         if (defect == nullptr && image.codec != Codec::kAbsent) {
-          sums.Add(image.width, image.height, image.channels,
-                   static_cast<std::uint32_t>(image.pixel_type), image.bytes.size());
+          sums.Add(FiguresOf(image.width, image.height, image.channels, image.pixel_type,
+                             image.bytes.size()));
         }
       } else if (HasValues(field)) {
         ManifestValues& sums = values[value_field++];
@@ -220,16 +220,6 @@ constexpr std::string_view kOpening = "{\"id\":\"";
 constexpr std::size_t kIdDigits = 32;
 constexpr const char* kFormatName = "sluice-dataset";
 
-json ImagesToJson(const ManifestImages& images) {
-  return {{"present", images.present},
-          {"payload_bytes", images.payload_bytes},
-          {"max_payload_bytes", images.max_payload_bytes},
-          {"width", {images.min_width, images.max_width}},
-          {"height", {images.min_height, images.max_height}},
-          {"channels", {images.min_channels, images.max_channels}},
-          {"pixel_type", images.pixel_type == 0 ? "uint8" : "uint16"}};
-}
-
 json ValuesToJson(const ManifestValues& values) {
   return {{"present", values.present}, {"bytes", values.bytes}, {"max_bytes", values.max_bytes}};
 }
@@ -261,18 +251,18 @@ const json& List(const json& in, const char* member) {
   return list;
 }
 
-void RangeFromJson(const json& in, const char* member, std::uint64_t limit, std::uint32_t& low,
-                   std::uint32_t& high) {
+template <class N>
+void RangeFromJson(const json& in, const char* member, std::uint64_t limit, N& low, N& high) {
   const json& range = in.at(member);
   const std::string named = "\"" + std::string(member) + "\" ";
   if (!range.is_array() || range.size() != 2) throw Malformed{named + "does not have two ends"};
-  low = static_cast<std::uint32_t>(Unsigned(range.at(0), member, limit));
-  high = static_cast<std::uint32_t>(Unsigned(range.at(1), member, limit));
+  low = static_cast<N>(Unsigned(range.at(0), member, limit));
+  high = static_cast<N>(Unsigned(range.at(1), member, limit));
   if (low > high) throw Malformed{named + "ends before it begins"};
 }
 
-ManifestImages ImagesFromJson(const json& in) {
-  ManifestImages images;
+ImageFigures ImagesFromJson(const json& in) {
+  ImageFigures images;
   images.present = UnsignedIn(in, "present", kMaxSamples);
   images.payload_bytes = UnsignedIn(in, "payload_bytes", UINT64_MAX);
   images.max_payload_bytes = UnsignedIn(in, "max_payload_bytes", kMaxPayloadBytes);
@@ -281,7 +271,7 @@ ManifestImages ImagesFromJson(const json& in) {
   RangeFromJson(in, "channels", kMaxImageChannels, images.min_channels, images.max_channels);
   const auto type = in.at("pixel_type").get<std::string>();
   if (type != "uint8" && type != "uint16") throw Malformed{"an unknown pixel type"};
-  images.pixel_type = type == "uint8" ? 0 : 1;
+  images.pixel_type = type == "uint8" ? PixelType::kUint8 : PixelType::kUint16;
   return images;
 }
 
@@ -459,27 +449,27 @@ Manifest FromJson(const json& in, ShardList& shards, const std::string& file) {
 
 }  // namespace
 
-void ManifestImages::Add(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
-                         std::uint32_t type, std::uint64_t bytes) noexcept {
-  Add(ManifestImages{1, bytes, bytes, width, width, height, height, channels, channels, type});
+ImageFigures FiguresOf(std::uint32_t width, std::uint32_t height, std::uint8_t channels,
+                       PixelType type, std::uint64_t bytes) noexcept {
+  return {1, bytes, bytes, width, width, height, height, channels, channels, type};
 }
 
-void ManifestImages::Add(const ManifestImages& other) noexcept {
-  if (other.present == 0) return;
-  if (present == 0) {
-    *this = other;
-    return;
+json FiguresToJson(const ImageFigures& images) {
+  return {{"present", images.present},
+          {"payload_bytes", images.payload_bytes},
+          {"max_payload_bytes", images.max_payload_bytes},
+          {"width", {images.min_width, images.max_width}},
+          {"height", {images.min_height, images.max_height}},
+          {"channels", {images.min_channels, images.max_channels}},
+          {"pixel_type", images.pixel_type == PixelType::kUint8 ? "uint8" : "uint16"}};
+}
+
+ImageFigures FiguresFromJson(const json& in) {
+  try {
+    return ImagesFromJson(in);
+  } catch (const Malformed& malformed) {
+    throw Error(ErrorCode::kCorrupt, malformed.what);
   }
-  present += other.present;
-  payload_bytes += other.payload_bytes;
-  max_payload_bytes = std::max(max_payload_bytes, other.max_payload_bytes);
-  min_width = std::min(min_width, other.min_width);
-  max_width = std::max(max_width, other.max_width);
-  min_height = std::min(min_height, other.min_height);
-  max_height = std::max(max_height, other.max_height);
-  min_channels = std::min(min_channels, other.min_channels);
-  max_channels = std::max(max_channels, other.max_channels);
-  pixel_type = std::max(pixel_type, other.pixel_type);
 }
 
 void ManifestValues::Add(const ManifestValues& other) noexcept {
@@ -545,8 +535,8 @@ std::string SchemaTextOf(const Manifest& manifest) {
 std::string ManifestToJson(const Manifest& manifest, Id128& id) {
   // Written by hand so that `id` comes first and each shard has its own line.
   json images = json::array();
-  for (const ManifestImages& field : manifest.images)
-    images.push_back(ImagesToJson(field));
+  for (const ImageFigures& field : manifest.images)
+    images.push_back(FiguresToJson(field));
   std::string rest = "\",\n";
   rest += "\"format\":\"" + std::string(kFormatName) + "\",\n";
   rest += "\"version\":" + std::to_string(kFormatVersion) + ",\n";

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include <sluice/image.h>
 #include <sluice/schema.h>
 
 #include "format/disk/block.h"
@@ -46,20 +49,13 @@ struct ManifestShard {
   friend bool operator==(const ManifestShard&, const ManifestShard&) = default;
 };
 
-// A summary of all values of an image field.
-struct ManifestImages {
-  std::uint64_t present = 0;  // samples with a value
-  std::uint64_t payload_bytes = 0;
-  std::uint64_t max_payload_bytes = 0;
-  std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;
-  std::uint32_t min_channels = 0, max_channels = 0;
-  std::uint32_t pixel_type = 0;  // the largest PixelType in the field
-
-  void Add(std::uint32_t width, std::uint32_t height, std::uint32_t channels, std::uint32_t type,
-           std::uint64_t bytes) noexcept;
-  void Add(const ManifestImages& other) noexcept;
-  friend bool operator==(const ManifestImages&, const ManifestImages&) = default;
-};
+// The figures of one image, whose payload has `bytes` bytes.
+ImageFigures FiguresOf(std::uint32_t width, std::uint32_t height, std::uint8_t channels,
+                       PixelType type, std::uint64_t bytes) noexcept;
+// As a manifest has them. FiguresFromJson() throws nlohmann's exceptions, and Error(kCorrupt)
+// without a file's name.
+nlohmann::json FiguresToJson(const ImageFigures& images);
+ImageFigures FiguresFromJson(const nlohmann::json& in);
 
 // A summary of all values of a bytes or variable-length field. Sizes are decompressed ones.
 struct ManifestValues {
@@ -83,7 +79,7 @@ struct Manifest {
   std::string name;
   Schema schema;
   std::uint64_t samples = 0;
-  std::vector<ManifestImages> images;  // one for each image field, in the schema's order
+  std::vector<ImageFigures> images;  // one for each image field, in the schema's order
   // One for each field that HasValues(); empty in older manifests.
   std::vector<ManifestValues> values;
   // How many samples each class of Schema::ClassField() has.
@@ -121,7 +117,7 @@ std::vector<ManifestValues> NoValues(const Schema& schema);
 
 // The sums over samples that a manifest states.
 struct SampleTotals {
-  std::vector<ManifestImages> images;       // one for each image field, in the schema's order
+  std::vector<ImageFigures> images;         // one for each image field, in the schema's order
   std::vector<ManifestValues> values;       // one for each field that HasValues()
   std::vector<std::uint64_t> class_counts;  // samples of each class of Schema::ClassField()
 

@@ -42,7 +42,7 @@ std::uint64_t ValueLimits::bytes(std::size_t field) const noexcept {
 }
 
 std::uint64_t ValueLimits::pixels(std::size_t field) const noexcept {
-  const ManifestImages& images = images_[field];
+  const ImageFigures& images = images_[field];
   return std::min(limits_.max_pixels, std::uint64_t{images.max_width} * images.max_height);
 }
 
@@ -55,10 +55,10 @@ ValueFault ValueLimits::CheckBytes(std::size_t field, std::uint64_t bytes) const
 }
 
 ValueFault ValueLimits::CheckEntry(std::size_t field, const ImagePayload& image) const noexcept {
-  const ManifestImages& images = images_[field];
+  const ImageFigures& images = images_[field];
   if (image.width <= images.max_width && image.height <= images.max_height &&
       image.channels <= images.max_channels && image.bytes.size() <= images.max_payload_bytes &&
-      static_cast<std::uint32_t>(image.pixel_type) <= images.pixel_type) {
+      image.pixel_type <= images.pixel_type) {
     return {};
   }
   return {"the image is larger than the manifest says", ErrorCode::kCorrupt};
@@ -77,20 +77,7 @@ std::vector<ImageSummary> ImagesOfManifest(const Manifest& manifest) {
   std::vector<ImageSummary> summaries;
   for (const Field& field : manifest.schema.fields) {
     if (field.kind != FieldKind::kImage) continue;
-    const ManifestImages& images = manifest.images[summaries.size()];
-    ImageSummary summary;
-    summary.field = field.name;
-    summary.min_width = images.min_width;
-    summary.max_width = images.max_width;
-    summary.min_height = images.min_height;
-    summary.max_height = images.max_height;
-    summary.min_channels = static_cast<std::uint8_t>(images.min_channels);
-    summary.max_channels = static_cast<std::uint8_t>(images.max_channels);
-    summary.pixel_type = static_cast<PixelType>(images.pixel_type);
-    summary.max_payload_bytes = images.max_payload_bytes;
-    summary.payload_bytes = images.payload_bytes;
-    summary.present = images.present;
-    summaries.push_back(std::move(summary));
+    summaries.push_back({manifest.images[summaries.size()], field.name});
   }
   return summaries;
 }

@@ -54,7 +54,7 @@ class ValueLimits {
  private:
   ReadLimits limits_;
   bool values_known_;
-  std::vector<ManifestImages> images_;  // by field
+  std::vector<ImageFigures> images_;    // by field
   std::vector<ManifestValues> values_;  // by field
 };
 

@@ -90,7 +90,7 @@ Manifest InSchema(const Manifest& own, const Schema& joined) {
   std::size_t image = 0;
   std::size_t value = 0;
   const bool values_known = !own.values.empty() || NoValues(own.schema).empty();
-  std::vector<ManifestImages> images(own.schema.fields.size());
+  std::vector<ImageFigures> images(own.schema.fields.size());
   std::vector<ManifestValues> values(own.schema.fields.size());
   for (std::size_t f = 0; f < own.schema.fields.size(); ++f) {
     if (own.schema.fields[f].kind == FieldKind::kImage) images[f] = own.images[image++];
@@ -99,7 +99,7 @@ Manifest InSchema(const Manifest& own, const Schema& joined) {
   for (const Field& field : joined.fields) {
     const std::size_t f = own.schema.Find(field.name);
     if (field.kind == FieldKind::kImage)
-      manifest.images.push_back(f == Schema::kNone ? ManifestImages() : images[f]);
+      manifest.images.push_back(f == Schema::kNone ? ImageFigures() : images[f]);
     if (HasValues(field) && values_known)
       manifest.values.push_back(f == Schema::kNone ? ManifestValues() : values[f]);
   }
@@ -112,13 +112,13 @@ void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
   std::size_t image = 0;
   for (const Field& field : all.schema.fields) {
     if (field.kind != FieldKind::kImage) continue;
-    const ManifestImages& images = part.images[image];
-    ManifestImages& sum = all.images[image++];
+    const ImageFigures& images = part.images[image];
+    ImageFigures& sum = all.images[image++];
     if (images.present > 0 && sum.present > 0 && images.pixel_type != sum.pixel_type) {
       RefuseMixing(dataset, "the images of field \"" + field.name + "\" have " +
-                                (images.pixel_type == 0 ? "8" : "16") +
+                                std::to_string(8 * SizeOf(images.pixel_type)) +
                                 " bits, but those of another dataset have " +
-                                (images.pixel_type == 0 ? "16" : "8") +
+                                std::to_string(8 * SizeOf(sum.pixel_type)) +
                                 "; leave one of the datasets out");
     }
     sum.Add(images);

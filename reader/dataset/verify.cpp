@@ -292,8 +292,7 @@ class TotalsCheck {
   }
 
  private:
-  void CompareImages(const Field& field, const ManifestImages& claimed,
-                     const ManifestImages& found) {
+  void CompareImages(const Field& field, const ImageFigures& claimed, const ImageFigures& found) {
     const std::string of = "images of field \"" + field.name + "\": ";
     Compare(of + "present", claimed.present, found.present);
     Compare(of + "payload_bytes", claimed.payload_bytes, found.payload_bytes);
@@ -304,7 +303,8 @@ class TotalsCheck {
     Compare(of + "the greatest height", claimed.max_height, found.max_height);
     Compare(of + "the least number of channels", claimed.min_channels, found.min_channels);
     Compare(of + "the greatest number of channels", claimed.max_channels, found.max_channels);
-    Compare(of + "the bits of pixel_type", 8 + 8 * claimed.pixel_type, 8 + 8 * found.pixel_type);
+    Compare(of + "the bits of pixel_type", 8 * SizeOf(claimed.pixel_type),
+            8 * SizeOf(found.pixel_type));
   }
   void CompareValues(const Field& field, const ManifestValues& claimed,
                      const ManifestValues& found) {

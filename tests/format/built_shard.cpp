@@ -87,12 +87,12 @@ Manifest ManifestOf(const std::string& name, const Schema& schema,
   manifest.samples = samples.size();
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].kind != FieldKind::kImage) continue;
-    ManifestImages images;
+    ImageFigures images;
     for (const EncodedSample& sample : samples) {
       const FieldValue& value = sample.fields[f];
       if (value.codec == Codec::kAbsent) continue;
-      images.Add(value.width, value.height, value.channels,
-                 static_cast<std::uint32_t>(value.pixel_type), value.bytes.size());
+      images.Add(FiguresOf(value.width, value.height, value.channels, value.pixel_type,
+                           value.bytes.size()));
     }
     manifest.images.push_back(images);
   }

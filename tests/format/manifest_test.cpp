@@ -69,15 +69,15 @@ TEST_CASE("a manifest made by hand from FORMAT.md is read") {
   CHECK(manifest.class_counts.empty());
   CHECK(manifest.made == R"({"by":"hand"})");
   REQUIRE(manifest.images.size() == 1);
-  CHECK(manifest.images[0] == ManifestImages{.present = 2,
-                                             .payload_bytes = 10,
-                                             .max_payload_bytes = 9,
-                                             .min_width = 3,
-                                             .max_width = 4,
-                                             .min_height = 1,
-                                             .max_height = 2,
-                                             .min_channels = 3,
-                                             .max_channels = 3});
+  CHECK(manifest.images[0] == ImageFigures{.present = 2,
+                                           .payload_bytes = 10,
+                                           .max_payload_bytes = 9,
+                                           .min_width = 3,
+                                           .max_width = 4,
+                                           .min_height = 1,
+                                           .max_height = 2,
+                                           .min_channels = 3,
+                                           .max_channels = 3});
   REQUIRE(manifest.shards.size() == 1);
   const ManifestShard& shard = manifest.shards[0];
   CHECK(shard.file == "a.sluice");
@@ -443,23 +443,23 @@ TEST_CASE("a folder without a manifest is unfinished, not a dataset, or missing"
 }
 
 TEST_CASE("summaries of image fields are gathered over samples and parts") {
-  ManifestImages one, two, all;
-  one.Add(10, 20, 3, 0, 100);
-  one.Add(5, 30, 1, 0, 50);
-  two.Add(7, 7, 3, 1, 500);
+  ImageFigures one, two, all;
+  one.Add(FiguresOf(10, 20, 3, PixelType::kUint8, 100));
+  one.Add(FiguresOf(5, 30, 1, PixelType::kUint8, 50));
+  two.Add(FiguresOf(7, 7, 3, PixelType::kUint16, 500));
   all.Add(one);
   all.Add(two);
-  all.Add(ManifestImages{});
-  CHECK(all == ManifestImages{.present = 3,
-                              .payload_bytes = 650,
-                              .max_payload_bytes = 500,
-                              .min_width = 5,
-                              .max_width = 10,
-                              .min_height = 7,
-                              .max_height = 30,
-                              .min_channels = 1,
-                              .max_channels = 3,
-                              .pixel_type = 1});
+  all.Add(ImageFigures{});
+  CHECK(all == ImageFigures{.present = 3,
+                            .payload_bytes = 650,
+                            .max_payload_bytes = 500,
+                            .min_width = 5,
+                            .max_width = 10,
+                            .min_height = 7,
+                            .max_height = 30,
+                            .min_channels = 1,
+                            .max_channels = 3,
+                            .pixel_type = PixelType::kUint16});
 }
 
 }  // namespace sluice

@@ -425,9 +425,8 @@ class Forgery {
         const FieldValue& value = sample.fields[f];
         if (value.codec == Codec::kAbsent) continue;
         if (field.kind == FieldKind::kImage) {
-          manifest.images.back().Add(value.width, value.height, value.channels,
-                                     static_cast<std::uint32_t>(value.pixel_type),
-                                     value.bytes.size());
+          manifest.images.back().Add(FiguresOf(value.width, value.height, value.channels,
+                                               value.pixel_type, value.bytes.size()));
         } else if (HasValues(field) && !manifest.values.empty()) {
           AddValue(value.codec, value.bytes, manifest.values[values]);
         }

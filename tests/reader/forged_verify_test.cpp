@@ -324,7 +324,7 @@ std::vector<ForgedCase> ForgedCases() {
                  "the greatest height is 9, but the samples give 1"),
       CaseOfManifest("a false number of channels", [](Manifest& m) { m.images[0].min_channels = 1; },
                  "the least number of channels is 1, but the samples give 3"),
-      CaseOfManifest("a false pixel type", [](Manifest& m) { m.images[0].pixel_type = 1; },
+      CaseOfManifest("a false pixel type", [](Manifest& m) { m.images[0].pixel_type = PixelType::kUint16; },
                  "pixel_type is 16, but the samples give 8"),
       {"a false number of values",
        [](Forged& f) {

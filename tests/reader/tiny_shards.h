@@ -19,7 +19,7 @@ inline void WriteTinyShards(const std::filesystem::path& folder, std::size_t cou
   manifest.schema = schema;
   manifest.samples = 2 * count;
   manifest.class_counts = {count, count};
-  ManifestImages images;
+  ImageFigures images;
   for (std::size_t s = 0; s < count; ++s) {
     std::vector<EncodedSample> samples(2);
     for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -27,7 +27,7 @@ inline void WriteTinyShards(const std::filesystem::path& folder, std::size_t cou
       samples[i].key = "key-" + std::to_string(number);
       samples[i].fields = {ImageValue(4, 4, 3, std::string(48, static_cast<char>(number % 251))),
                            ArrayValue<std::int32_t>({static_cast<std::int32_t>(i)})};
-      images.Add(4, 4, 3, 0, 48);
+      images.Add(FiguresOf(4, 4, 3, PixelType::kUint8, 48));
     }
     Id128 id;
     std::memcpy(static_cast<void*>(&id), &s, sizeof(s));

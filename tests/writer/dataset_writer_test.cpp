@@ -108,7 +108,7 @@ TEST_CASE("every kind of field is read back as it was set") {
   REQUIRE(data.manifest.images.size() == 2);
   CHECK(data.manifest.images[0].present == 1);
   CHECK(data.manifest.images[0].payload_bytes == jpeg.size());
-  CHECK(data.manifest.images[1].pixel_type == 1);
+  CHECK(data.manifest.images[1].pixel_type == PixelType::kUint16);
   // The counts of "boxes" and of "caption": values, bytes, most bytes.
   CHECK(data.manifest.values == std::vector<ManifestValues>{{1, 16, 16}, {1, 5, 5}});
 }

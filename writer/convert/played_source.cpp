@@ -164,9 +164,9 @@ std::uint64_t MaxPayloadOf(std::uint64_t pixels, std::uint64_t file_bytes) {
 }
 
 // The manifest's summary of all images, from the beginnings of their files.
-std::vector<ManifestImages> SurveyImages(const ConversionInput& input, const Probe& probe,
-                                         unsigned threads, const PlayOptions& options,
-                                         const std::stop_token& stop) {
+std::vector<ImageFigures> SurveyImages(const ConversionInput& input, const Probe& probe,
+                                       unsigned threads, const PlayOptions& options,
+                                       const std::stop_token& stop) {
   const SourceList& list = input.sources;
   std::vector<UprightSize> sizes(list.sources.size());
   std::vector<ImageLook> looks(list.store != nullptr ? StoreFiles::kLooking : threads,
@@ -183,19 +183,18 @@ std::vector<ManifestImages> SurveyImages(const ConversionInput& input, const Pro
               });
   if (stop.stop_requested()) ThrowStopped();
 
-  std::vector<ManifestImages> images;
+  std::vector<ImageFigures> images;
   for (std::size_t f = 0; f < list.fields.size(); ++f) {
     if (input.schema.fields[f].kind != FieldKind::kImage) continue;
-    ManifestImages& of = images.emplace_back();
+    ImageFigures& of = images.emplace_back();
     // The channels and the type of masks are those of the first samples. As in any dataset, all
     // masks must have the same.
-    std::uint32_t channels = f == 0 ? input.options.form.channels : 1;
-    auto type =
-        static_cast<std::uint32_t>(list.fields[f].wide ? PixelType::kUint16 : PixelType::kUint8);
+    auto channels = static_cast<std::uint8_t>(f == 0 ? input.options.form.channels : 1);
+    PixelType type = list.fields[f].wide ? PixelType::kUint16 : PixelType::kUint8;
     for (const std::optional<Outcome>& outcome : probe.outcomes) {
       if (f == 0 || !outcome || outcome->sample.fields[f].codec == Codec::kAbsent) continue;
       channels = outcome->sample.fields[f].channels;
-      type = static_cast<std::uint32_t>(outcome->sample.fields[f].pixel_type);
+      type = outcome->sample.fields[f].pixel_type;
       break;
     }
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -204,7 +203,8 @@ std::vector<ManifestImages> SurveyImages(const ConversionInput& input, const Pro
       if (f > 0 && !list.Value(i, f)) continue;
       const auto add = [&](std::uint32_t width, std::uint32_t height) {
         const FittedGeometry fitted = FitGeometry(width, height, input.options);
-        of.Add(fitted.target_width, fitted.target_height, channels, type, list.sources[i].bytes);
+        of.Add(FiguresOf(fitted.target_width, fitted.target_height, channels, type,
+                         list.sources[i].bytes));
         const std::uint64_t stored = std::uint64_t{fitted.target_width} * fitted.target_height;
         of.max_payload_bytes =
             std::max(of.max_payload_bytes, MaxPayloadOf(stored, list.sources[i].bytes));
@@ -294,31 +294,16 @@ json FilesOf(const ConvertSource& source, const std::stop_token& stop) {
   return files;
 }
 
-json ImagesToJson(const std::vector<ManifestImages>& images) {
-  json out = json::array();
-  for (const ManifestImages& one : images) {
-    out.push_back({one.present, one.payload_bytes, one.max_payload_bytes, one.min_width,
-                   one.max_width, one.min_height, one.max_height, one.min_channels,
-                   one.max_channels, one.pixel_type});
-  }
-  return out;
-}
-
 // Throws json::exception, and Error(kCorrupt) without a name.
-std::vector<ManifestImages> ImagesFromJson(const json& in) {
-  std::vector<ManifestImages> images;
+std::vector<ImageFigures> ImagesFromJson(const json& in) {
+  constexpr std::uint64_t kMaxPresent = UINT32_MAX;
+  std::vector<ImageFigures> images;
   for (const json& one : in) {
-    const auto n = one.get<std::array<std::uint64_t, 10>>();
-    constexpr std::uint64_t kMaxPresent = UINT32_MAX;
-    const bool sides = std::all_of(n.begin() + 3, n.begin() + 7,
-                                   [](std::uint64_t side) { return side <= kMaxImageSide; });
-    if (n[0] > kMaxPresent || n[1] > kMaxPresent * kMaxSourceBytes || n[2] > kMaxPayloadBytes ||
-        !sides || n[7] > n[8] || n[8] > 4 || n[9] > 1) {
+    images.push_back(FiguresFromJson(one));
+    if (images.back().present > kMaxPresent ||
+        images.back().payload_bytes > kMaxPresent * kMaxSourceBytes) {
       throw Error(ErrorCode::kCorrupt, "has sizes of images that are out of range");
     }
-    const auto small = [&n](std::size_t i) { return static_cast<std::uint32_t>(n[i]); };
-    images.push_back(
-        {n[0], n[1], n[2], small(3), small(4), small(5), small(6), small(7), small(8), small(9)});
   }
   return images;
 }
@@ -346,7 +331,7 @@ bool OnlyImageIsRead(const SourceList& list) {
 
 class PlayedSource final : public SampleSupply {
  public:
-  PlayedSource(ConversionInput input, std::vector<ManifestImages> images)
+  PlayedSource(ConversionInput input, std::vector<ImageFigures> images)
       : input_(std::move(input)),
         layout_(input_.schema),
         place_(input_.sources.root),
@@ -410,7 +395,7 @@ class PlayedSource final : public SampleSupply {
     Clock::time_point read;
   };
 
-  void MakeManifest(std::vector<ManifestImages> images);
+  void MakeManifest(std::vector<ImageFigures> images);
   std::size_t SourceAt(std::uint32_t shard, std::uint64_t sample) const {
     return input_.order.at(shard * input_.plan.shard_samples + sample);
   }
@@ -451,7 +436,7 @@ class PlayedSource final : public SampleSupply {
   std::optional<SourceCompiler> compiler_;  // its thread uses the other members
 };
 
-void PlayedSource::MakeManifest(std::vector<ManifestImages> images) {
+void PlayedSource::MakeManifest(std::vector<ImageFigures> images) {
   const SourceList& list = input_.sources;
   const Plan& plan = input_.plan;
   manifest_ = BeginManifest(DescribedName(input_.schema), input_.schema);
@@ -658,7 +643,7 @@ std::uint64_t PlayedSource::MakingBytes() const noexcept {
   // Bytes a pixel while an image that is not taken as it is gets decoded and encoded: as
   // SampleReader counts them.
   constexpr std::uint64_t kPixelBytes = 24;
-  const ManifestImages& images = manifest_.images[0];
+  const ImageFigures& images = manifest_.images[0];
   const std::uint64_t pixels = std::min<std::uint64_t>(
       input_.options.run.max_pixels, std::uint64_t{images.max_width} * images.max_height);
   std::uint64_t file = 0;
@@ -709,7 +694,7 @@ void Settle(const Probe& probe, ConversionInput& input) {
              input.plan);
 }
 
-std::shared_ptr<SampleSupply> Play(ConversionInput input, std::vector<ManifestImages> images,
+std::shared_ptr<SampleSupply> Play(ConversionInput input, std::vector<ImageFigures> images,
                                    const ConvertSource& source, const PlayOptions& options,
                                    const std::stop_token& stop) {
   Warn(input.sources, options);
@@ -746,7 +731,7 @@ std::shared_ptr<SampleSupply> FromIndex(const ConvertSource& source, const PlayO
     }
     input.plan.shard_samples = outline.plan.shard_samples;
     input.plan.block_samples = outline.plan.block_samples;
-    std::vector<ManifestImages> images = ImagesFromJson(head.at("images"));
+    std::vector<ImageFigures> images = ImagesFromJson(head.at("images"));
     if (images.size() != NoTotals(input.schema).images.size())
       refuse(ErrorCode::kCorrupt, "lacks the sizes of a field's images");
     return Play(std::move(input), std::move(images), source, options, stop);
@@ -785,12 +770,15 @@ std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source, const Play
   SummarizeProbe(input, probe, summary);
   AddSuspicions(input.sources, convert, false, summary);
   input.sources.warnings = std::move(summary.warnings);
-  std::vector<ManifestImages> images = SurveyImages(input, probe, threads, options, stop);
+  std::vector<ImageFigures> images = SurveyImages(input, probe, threads, options, stop);
   if (!options.index.empty()) {
+    json figures = json::array();
+    for (const ImageFigures& one : images)
+      figures.push_back(FiguresToJson(one));
     const json head = {{"source", DigestOf(WordsOfSource(source))},
                        {"files", files},
                        {"plan", PlanToJson(input.plan)},
-                       {"images", ImagesToJson(images)}};
+                       {"images", figures}};
     WriteSourceIndex(options.index, head.dump(), input.sources);
   }
   return Play(std::move(input), std::move(images), source, options, stop);

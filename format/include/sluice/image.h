@@ -92,6 +92,23 @@ struct ImagePayload {
   std::span<const std::byte> bytes;  // as `codec` stores them
 };
 
+// The figures of an image field over many samples.
+struct ImageFigures {
+  std::uint64_t present = 0;            // samples that have a value in the field
+  std::uint64_t payload_bytes = 0;      // size of all their payloads together
+  std::uint64_t max_payload_bytes = 0;  // size of the largest payload
+  std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;  // pixels
+  std::uint8_t min_channels = 0, max_channels = 0;  // channels of an image
+  PixelType pixel_type = PixelType::kUint8;         // the widest
+  // Whether all images have one size and number of channels.
+  bool uniform() const noexcept {
+    return min_width == max_width && min_height == max_height && min_channels == max_channels;
+  }
+  // Adds the figures of other samples.
+  void Add(const ImageFigures& other) noexcept;
+  friend bool operator==(const ImageFigures&, const ImageFigures&) = default;
+};
+
 // Returns a payload as a JPEG file. A payload of codec kJpeg is one already. The coefficients of a
 // kPacked payload become a baseline file without metadata; if a conversion wrote the payload, the
 // file equals, byte for byte, the JPEG that was packed. Throws Error(kUnsupported) for another

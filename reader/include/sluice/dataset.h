@@ -113,18 +113,8 @@ struct ShardSummary {
 };
 
 // An image field over all samples, as the manifest describes it.
-struct ImageSummary {
-  std::string field;                                                           // the field's name
-  std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;  // pixels
-  std::uint8_t min_channels = 0, max_channels = 0;  // channels of an image
-  PixelType pixel_type = PixelType::kUint8;         // of all images
-  std::uint64_t max_payload_bytes = 0;              // size of the largest stored image
-  std::uint64_t payload_bytes = 0;                  // size of all samples' payloads together
-  std::uint64_t present = 0;                        // samples that have a value in this field
-  // Whether all images have one size and number of channels.
-  bool uniform() const noexcept {
-    return min_width == max_width && min_height == max_height && min_channels == max_channels;
-  }
+struct ImageSummary : ImageFigures {
+  std::string field;  // the field's name
 };
 
 // Shards that are not as the manifest says: missing, cut short, or another file.
