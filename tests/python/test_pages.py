@@ -81,18 +81,20 @@ def folder(tmp_path_factory):
 
 
 def programs(page):
-    """(kind, code) of each program of the page, without blocks whose modules are not installed. The blocks that are not
-    programs of their own are one program together; its kind is None."""
-    together, alone = [], []
+    """(kind, code) of each program of the page, without programs whose modules are not installed. The blocks that are
+    not programs of their own are one program together; its kind is None."""
+    together, alone, whole = [], [], True
     for words, code in re.findall(r"^```python(.*?)\n(.*?)^```", (ROOT / page).read_text(), flags=re.M | re.S):
         kinds = {"program", "ranks", "url", "gpu"} & set(words.split())
-        if all(importlib.util.find_spec(module) for module in set(words.split()) - kinds):
+        there = all(importlib.util.find_spec(module) for module in set(words.split()) - kinds)
+        whole = whole and (there or bool(kinds))
+        if there:
             code = re.sub(r"^EPOCHS = \d+", "EPOCHS = 1", code, flags=re.M)
             if kinds:
                 alone.append((kinds.pop(), code))
             else:
                 together.append(code)
-    return ([(None, "\n".join(together))] if together else []) + alone
+    return ([(None, "\n".join(together))] if together and whole else []) + alone
 
 
 PAGES = [
