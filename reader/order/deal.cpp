@@ -1,3 +1,10 @@
+// RowOf() is the deal: it gives the position of each row, by lists, by shards or by lanes.
+// OwnRowsOf() gives the same positions for a run of rows at once and must agree with RowOf(). A row
+// that only fills up wraps around to an earlier position.
+//
+// SizeOf() must give all ranks the same number of batches and rows. So they never follow from this
+// rank's own samples: they follow from the rank with the most samples or, for LastBatch::kDrop,
+// from the rank with the fewest. The end of the file finds a process's rank in the environment.
 #include "reader/order/deal.h"
 
 #include <algorithm>

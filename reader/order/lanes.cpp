@@ -1,3 +1,11 @@
+// The constructor deals the blocks to the lanes, by DealInTurn() or by DealByLength(). After that,
+// only SamplesBefore(), PlaceOf() and BlockAt() know which of the two it was; everything else
+// counts samples within a lane. InBody() enters the window that holds the sample, finds the sample
+// in it, and announces the window's blocks once.
+//
+// A window may lie partly in the body and partly in the tail. The body has already given some of
+// its samples in permuted order, so the tail must use the window's permutation, too, after its own.
+// A window that lies wholly in the tail needs none.
 #include "reader/order/lanes.h"
 
 #include <algorithm>

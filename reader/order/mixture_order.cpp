@@ -1,3 +1,10 @@
+// MixturePlan works in steps: the weights become whole numbers, so that every machine computes the
+// same plan; these become numbers of draws; and the draws become the word. The word takes memory
+// for each row of an epoch, so WriteWord() checks its size before it allocates.
+//
+// MixtureOrder makes a dataset's own order when a draw first needs that cycle, and keeps only a few
+// cycles. Such an order counts its own shards, blocks and samples from 0; Take() adds the numbers
+// at which the dataset begins in the mixture. Products are computed in 128 bits (Wide).
 #include "reader/order/mixture_order.h"
 
 #include <algorithm>

@@ -40,8 +40,8 @@ struct MixtureParameters {
 // place of its own, and continues at the word's start. The draws that are left over, fewer than L
 // from each dataset, come last (the tail).
 //
-// With a fixed share of each batch, there is no word: the rows of a rank's batch are dealt to the
-// datasets instead.
+// With a fixed share of each batch, the plan has no word: the rows of a rank's batch are dealt to
+// the datasets instead.
 //
 // ../ORDER.md specifies both kinds of plan.
 class MixturePlan {

@@ -1,3 +1,11 @@
+// EpochOrder chooses between the kinds of order; LaneOrder, MixtureOrder and Permutation do the
+// work. What remains here is the translation of numbers. A lane order is made for the shape of a
+// part alone, so its shards, blocks and samples are those of that shape. InShards() and InList()
+// translate the result, and every block in `opened`, into numbers of the whole dataset; SamplesIn()
+// translates the other way.
+//
+// A list is sorted for quasi-random order only. The other kinds take the list as it was given. The
+// members' order matters: part_shape_ comes before shape_, which may refer to it.
 #include "reader/order/order.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// All shuffled orders are made of these permutations. If the result changes for any n and key, all
+// orders change, and kOrderVersion (sluice/version.h) must be raised.
+//
+// The network splits a number into a lower and an upper half, which differ by a bit if the number
+// of bits is odd. Each round changes one half by a function of the other, and can therefore be
+// undone, whatever Mix() returns. Its range is less than twice n, so Walk() needs fewer than two
+// passes in the mean. Walk() always ends, because the network is a permutation and `i` itself is
+// less than n.
 #include "reader/order/permutation.h"
 
 #include <algorithm>

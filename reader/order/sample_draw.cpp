@@ -1,3 +1,11 @@
+// A draw must be the same on every machine, so weights become whole numbers first and all sums are
+// exact. A weighted draw finds each sample in a tree of prefix sums, and takes the weight out of
+// the tree unless samples may repeat. The result is in ascending order, as a quasi-random order
+// needs it.
+//
+// BatchLists holds its mutex while the user's function runs: a second thread that asks for the same
+// epoch waits and gets the same lists. Lists that are wrong are not kept, so the next call asks the
+// function again.
 #include "reader/order/sample_draw.h"
 
 #include <algorithm>
