@@ -1,3 +1,11 @@
+// OneHot, MixUp and CutMix need a label or all rows of a batch, so they cannot run with a row's
+// other steps. SetTarget() runs when a row is made, Mix() once all rows of the batch are done.
+//
+// The layout of batches needs target(), and this program needs the places in that layout. So the
+// program is made first, without places, and Bind() adds them. The constructor checks every stage
+// of a schedule; StagesOf() has already made sure that all stages have the same OneHot. Mix() mixes
+// targets by the share that MixBatch() returns, since CutMix may cut off its rectangle at the
+// edges.
 #include "reader/batch/batch_program.h"
 
 #include <algorithm>

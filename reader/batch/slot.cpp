@@ -1,3 +1,10 @@
+// The layout of a slot's memory is fixed (SlotLayout); these functions decide where a row's bytes
+// lie in it. Nothing here takes a lock: BatchRing decides which thread has a slot.
+//
+// Close() has an order that matters. It closes the gaps of rows left out first, because padding and
+// joining take the first `size` rows. Then it pads images in place, which works because each image
+// lies at the end of its room (PadRows()). At last it joins the variable fields, which threads have
+// filled row by row, each row in its own memory.
 #include "reader/batch/slot.h"
 
 #include <algorithm>
