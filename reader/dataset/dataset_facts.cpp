@@ -1,3 +1,11 @@
+// The constructors of DatasetFacts for a folder or store, and for a source that is played; the one
+// for a mixture is in mixture.cpp. Members are initialised in the order of their declaration, and
+// some rely on it: `place` needs source.store before `store` takes it over, and reading the
+// manifest also fills `id`.
+//
+// ValueLimits compares a value with two limits that mean different things. A value above the
+// manifest's figure shows that the shard is damaged (kCorrupt). A value above ReadLimits may be
+// sound, but the user does not want it (kLimit).
 #include "reader/dataset/dataset_facts.h"
 
 #include <algorithm>

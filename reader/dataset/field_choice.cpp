@@ -1,3 +1,9 @@
+// FieldChoice::Of() needs several passes, because fields depend on each other. It first finds the
+// decoded image: images that follow no other come first, so that a picture wins over its masks.
+// Then it finds each field's leader, and from that which fields are chosen by default: all but
+// images, and the images that follow the decoded one. Only then can it check that each chosen
+// field's leader is chosen, too. Between these passes, the decoded image becomes its own leader, so
+// that a mask can be loaded without its picture.
 #include "reader/dataset/field_choice.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// KeyIndex keeps a hash and a number for each sample, not the key. So FindIn() reads the key of
+// each sample with the right hash and compares it. Entries with equal hashes are sorted by sample,
+// so the first sample with the key wins.
+//
+// Damage makes "not found" uncertain. Find() looks among the shards that could be read, then tries
+// the others once more; if one still cannot be read, it throws instead of returning nothing.
 #include "reader/dataset/keys.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// The options that an epoch's order and deal need, and upper bounds on what an epoch keeps open.
+// The block sources and memory_bound.cpp build on these bounds.
+//
+// The bounds repeat rules of reader/order: the length of a window, the tail, the number of orders
+// that a mixture keeps, and the largest table of a Permutation (kTableLimit). If such a rule
+// changes there, change it here, too. A list or a mixture may have any block in the tail, so a
+// shared tail counts all blocks then.
 #include "reader/dataset/rank_epoch.h"
 
 #include <algorithm>

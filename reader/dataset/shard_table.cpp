@@ -1,3 +1,11 @@
+// A shard comes from one of four places: a mixture's part, which opens it in its own table
+// (OpenInPart()); a supply of samples; an object store; or a folder (Open(), which asks in this
+// order).
+//
+// If all shards stay mapped, opening takes a mutex, so that each shard is opened once, and open_
+// then gives plain pointers without a lock. Otherwise opening takes no lock: two threads may open a
+// shard at the same time, and RecentShards keeps the later mapping. It removes a shard under its
+// mutex, but unmaps the shard after that. Only Shard() with `fault` remembers faults.
 #include "reader/dataset/shard_table.h"
 
 #include <algorithm>
