@@ -1,3 +1,11 @@
+// CachedPicture carries one picture through three calls. Find() sets kept_ to the form of what the
+// cache keeps for this payload, and to its bytes if the cache has them. Decode() makes the missing
+// bytes if they are to be kept, or if the whole picture comes first, and then makes the target from
+// them; otherwise it decodes straight into the target. Keep() stores the bytes, once the caller has
+// verified the payload.
+//
+// CachedRows writes a row as bare bytes, without names. Restore() must read them in the order in
+// which Keep() wrote them: the fixed parts, then each variable field with its length.
 #include "reader/decoding/cached_rows.h"
 
 #include <cstring>

@@ -26,8 +26,9 @@
 namespace sluice {
 
 // Whether a sample's row, as it is before flips, turns, warps and steps that change pixels, is the
-// same in all epochs. That is so if there are no views and no schedule, at most one output size, no
-// step that draws a part of the picture, and no crop or resize after a flip or turn.
+// same in all epochs. It is if the options have neither views nor a schedule and at most one output
+// size, and if the transform neither draws a part of the picture nor crops or resizes it after a
+// flip or turn.
 bool RowsAreFixed(const LoaderOptions& options);
 
 class CachedPicture {

@@ -1,3 +1,11 @@
+// Threads make batches of the next epoch while the consumer still plays this one. So FaultLog
+// counts a fault in the epoch of its batch: faults of an epoch that has not begun wait in ahead_.
+// The number of entries is limited, but every fault is counted. A shard that cannot be opened has
+// one entry for all of its samples.
+//
+// Substitutes makes an order of its own for the epoch, because an order serves one thread. That
+// takes time and memory, so it waits for the first fault. In quasi-random order, the tries lie 1,
+// 3, 6, 10 ... times the number of lanes away, which keeps them in the position's own lane.
 #include "reader/decoding/faults.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Serves() lists everything that must hold for a row to be a copy of mapped bytes. A new option
+// that changes rows must be refused there.
+//
+// Fill() goes over its rows several times instead of row by row, so that one pass prefetches what
+// the next one reads: FindRows() the rows of the blocks' tables, CopyImages() the pixels of later
+// rows. The guard is held while bytes of mappings are read. A row counts as filled only if its file
+// was still whole after everything had been copied; any other row is left to SampleReader, even if
+// its memory has been written.
 #include "reader/decoding/plain_copy.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Preprocess makes rows with the objects that make a loader's rows: Geometry finds the part of the
-// picture; RowWriter decodes it, changes its pixels and stores its numbers. There is no order, no
-// ring of slots and no reading of shards here.
+// picture; RowWriter decodes it, changes its pixels and stores its numbers. It needs neither
+// an order, nor a ring of slots, nor shards.
 //
 // A call borrows a workspace, which is a decoder with all its memory, and gives it back. Rows()
 // adds a job, which lies on the caller's stack, to a list. The threads take images of the first job
@@ -36,7 +36,7 @@ struct Preprocess::State {
     // Guarded by mutex_.
     std::size_t next = 0, done = 0;
     std::vector<RowFault> faults;
-    bool lost_fault = false;  // there was no memory to note a fault
+    bool lost_fault = false;  // too little memory to note a fault
 
     std::size_t size() const noexcept { return std::max(files.size(), images.size()); }
   };

@@ -1,3 +1,9 @@
+// The calls for a row share the frames of its views, and where its picture comes from. The cache is
+// asked with the first view's frame only: with several views, it keeps whole pictures, which do not
+// depend on the frame. PaintViews() reads a payload for several views together only once some view
+// is left to the host, because a device may take all of them. It draws the device's operations for
+// every view, even if the host has decoded it. A picture whose values are not uint8 is decoded
+// straight into the row, by the first view's frame alone.
 #include "reader/decoding/row_painter.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// A store is named by a digest of ContentOf(). Every option is part of it, unless it is declared to
+// change only speed or ChangesNoRow() names it. So a new option keeps loaders apart by default, and
+// cannot make them share rows that differ.
+//
+// A row is bare bytes in the store. Take() must read them in the order in which Put() writes them:
+// the fixed parts, then each variable field with its length. A thread that gets a claim must end it
+// by Put() or GiveUpAll(), or other loaders wait for the row in vain.
 #include "reader/decoding/row_sharing.h"
 
 #include <algorithm>

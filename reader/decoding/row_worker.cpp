@@ -1,3 +1,11 @@
+// WorkStep() makes all rows of a run and then checks their files, because a file may be cut while
+// its rows are read. Only a row whose bytes are known to be right is kept or shared. If a checksum
+// was compared, it is shared at once; otherwise after the check.
+//
+// A row that fails after its slot was abandoned is not a fault. A lack of memory fails the batch
+// whatever on_fault says. Close() runs on the thread that finished the batch's last row.
+// CloseDecoded() runs on the thread that ends the upload; it first makes the rows that the device
+// refused, on the host.
 #include "reader/decoding/row_worker.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// MakeRow() reads arrays first, then the picture, then the other fields, which need the picture's
+// frame. Verify::kAuto compares a raw payload with its checksum once, and any other payload each
+// time it is decoded. A row made from a mapping without a comparison is reported as unverified;
+// RowWorker then checks the file.
+//
+// ReadFrom() judges a fault last. If bytes were lost, or the file is no longer the one that was
+// opened, the file is unreadable, whatever the decoder said; only otherwise is the sample damaged.
+// A lack of memory is never a fault of the sample.
 #include "reader/decoding/sample_reader.h"
 
 #include <algorithm>
