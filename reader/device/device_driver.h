@@ -84,8 +84,8 @@ class DeviceDriver {
   // device's events cannot be recorded on such a stream.) The code is kInvalidArgument; or
   // kUnsupported if the stream is a default stream and the thread works in a context of its own.
   virtual void RequireOwn(Stream stream) = 0;
-  // The handle by which other threads can use the stream. If there is none (a thread's own default
-  // stream), returns another stream, which waits for all of that stream's work.
+  // The handle by which other threads can use the stream. If it has no such handle (a thread's
+  // own default stream), returns another stream, which waits for all of that stream's work.
   virtual Stream ForOtherThreads(Stream stream) noexcept = 0;
   // Blocks until the stream has done all of its work, even after errors.
   virtual void Drain(Stream stream) noexcept = 0;

@@ -1,3 +1,9 @@
+// There are three kinds of pictures (JPEG, packed, raw), each in a payload or, taken apart before,
+// in memory that the device reads. Make() asks whether a device can take the region at all, then
+// places the picture's planes and weights in scratch memory (in units of 16 bytes), then lists the
+// rows that the region needs. For a stored picture, it fills headers with sizes alone and computes
+// the rest from them; the rows lie one after another, each padded to whole words as AppendRows()
+// left it. Returning false is never an error: the host decodes the picture then.
 #include "reader/device/jpeg_parcel.h"
 
 #include <algorithm>

@@ -28,7 +28,7 @@ SLUICE_ON_DEVICE inline void ToRgb(std::int32_t y, std::int32_t cb, std::int32_t
 
 }  // namespace on_device
 
-// What a column of a component's pixels is made of.
+// The samples and weights from which a column of a component's pixels is made.
 struct ColumnSource {
   SLUICE_ON_DEVICE ColumnSource(const JpegJob& job, const JpegWave& wave,
                                 const JpegPicture& picture, const JpegComponent& component,

@@ -103,7 +103,7 @@ SLUICE_ON_DEVICE inline void ConvertFours(const Conversion& job, const Number* t
   }
 }
 
-// Does one thread's share if there are no operations on pixels: that of thread number `thread` out
+// Does one thread's share of a job without operations on pixels: that of thread number `thread` out
 // of `threads`.
 template <class Number>
 SLUICE_ON_DEVICE inline void ConvertShare(const Conversion& job, const Number* table,
