@@ -1,3 +1,11 @@
+// planned_ is in the order of delivery, and handing_out_ is the index of its first slot with rows
+// to take: a change of planned_ must correct it, too.
+//
+// A batch's last rows count as done only when the batch is closed and, for a device, uploaded. So
+// `done == rows` means that it can be delivered. Abandon() cannot take a slot from threads that
+// still work on it: such a slot leaves planned_, and the last of these threads frees it
+// (CountDone()). Wherever the mutex is released, another range may begin, so the state must be
+// looked at again.
 #include "reader/loader/batch_ring.h"
 
 #include <algorithm>

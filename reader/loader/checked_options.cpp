@@ -1,3 +1,10 @@
+// The option list checks the range of each single option. Here options are checked against each
+// other and against the dataset, with messages that say what to change.
+//
+// CheckedOptions() has an order that matters. Ranges come first, so that the rest can calculate
+// with the values. The rank from the environment must be known before a mixture is planned. The
+// user's batches set order.shuffle, which CheckStorage() reads. LoaderSetup calls CheckStorage()
+// before all this, too, if it gives the dataset a shard table of its own.
 #include "reader/loader/checked_options.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Nearness is a wish, not a promise: if /sys lists no nodes, or a sandbox refuses a call, threads
+// and memory stay where the system puts them, and nothing fails. A node without a CPU for this
+// process does not count, so a process that is bound to one node has nothing to choose.
+//
+// dealt_ has one entry for each CPU. Threads and slots are numbered separately, but both look up
+// their node there, so a node's threads find slots on their own node.
 #include "reader/loader/cpu_nodes.h"
 
 #include <algorithm>

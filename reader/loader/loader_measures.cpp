@@ -1,3 +1,9 @@
+// Threads only add to `counters` and to the clocks of waits. Now() computes the rest when it is
+// asked, including waits that still last. The planner's reading time is not measured: it is the
+// time since the start, minus the planner's waits for a slot and for the device.
+//
+// TuneNowAndThen() is called when a batch is delivered. An interval in which the device's share
+// changed does not tune the numbers of threads and slots.
 #include "reader/loader/loader_measures.h"
 
 #include <utility>

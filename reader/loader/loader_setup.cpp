@@ -1,3 +1,9 @@
+// The members of LoaderSetup are made in the order of their declaration, and each needs earlier
+// ones. CheckedOptions() fills in what the user left open. So everything that depends on what the
+// user set (decodes_in_consumer, tuning, rank_variables) is taken from the options before they move
+// into the recipe. Making the recipe also sets device_layout, since the layout of slots gets its
+// part for the device then. The checks of the epoch and of the point to resume from need the deal,
+// and come last.
 #include "reader/loader/loader_setup.h"
 
 #include <algorithm>

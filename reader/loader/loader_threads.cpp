@@ -1,3 +1,10 @@
+// Whatever goes wrong with a batch becomes the batch's error, which the consumer gets when the
+// batch's turn comes. A lack of memory is such an error, too (OutOfMemory()).
+//
+// The planner does one task at a time, which the ring chooses. It plans further batches as long as
+// there is room to read ahead, and publishes them in the order in which it planned them, each once
+// its blocks are there and its slot's memory may be written. If the consumer begins another stream,
+// Forget() cancels the reads before it gives the slots back.
 #include "reader/loader/loader_threads.h"
 
 #include <new>

@@ -1,4 +1,9 @@
 // Publishes figures of loaders: a thread writes a file now and then.
+//
+// A loader adds a function that returns its figures, and keeps the result of Add(). Dropping that
+// result writes the file a last time and removes the entry. Writing locks writing_ and then mutex_,
+// never the other way; mutex_ is held while loaders are asked for their figures. A forked child has
+// the object but not the thread: calls throw there, and destructors leave the parent's file alone.
 #include <algorithm>
 #include <condition_variable>
 #include <filesystem>
@@ -144,7 +149,7 @@ class Metrics::State {
 
   const MetricsOptions options_;
   const OwnProcess process_;
-  std::filesystem::path file_;  // empty if there is none
+  std::filesystem::path file_;  // empty: no file is written
 
   mutable Mutex writing_;  // locked before mutex_
   mutable Mutex mutex_;

@@ -1,3 +1,11 @@
+// A row's random steps depend on its position in the epoch, so the position of the sample must be
+// found first. Orders cannot be inverted: Find() walks through the epoch until the sample comes, in
+// the orders of all ranks if whole shards are dealt. It walks with the loader's own options. Only
+// the row itself is made with those of RowOptions(): a batch of one row, on the host, without
+// mixing.
+//
+// The slot does not belong to the ring. It keeps the worker alive, because the worker's recipe has
+// the slot's layout. There is one worker, so calls take turns.
 #include "reader/loader/row_maker.h"
 
 #include <algorithm>

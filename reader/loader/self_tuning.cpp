@@ -1,3 +1,11 @@
+// Learn() gives an interval to a trial that is under way; otherwise to Grow() or Shrink(), as the
+// bottleneck says; and if these change nothing, it may begin a trial. While a trial measures,
+// nothing else changes. The first interval after a change of threads counts for neither number
+// (settling_).
+//
+// Grow() raises the least number of threads, and a trial that paid lowers the most. These bounds
+// move towards each other, so changes come to an end. A slow sample holds up later batches and
+// looks like slow decoding; IsHeldUp() recognises it, and the ring grows instead.
 #include "reader/loader/self_tuning.h"
 
 #include <algorithm>

@@ -14,8 +14,8 @@
 // small that handing them over is most of the work. On such a sign, it tries one thread less for
 // some intervals. If that gave more batches a second than before, it measures the former number
 // again for as many intervals, and keeps one thread less only if that is still the faster. A thread
-// that was taken away like this does not come back, and there is no trial after one that did not
-// pay. So changes come to an end: the numbers cannot oscillate.
+// that was taken away like this does not come back, and after a trial that did not pay, no other
+// trial follows. So changes come to an end: the numbers cannot oscillate.
 //
 // The lengths that a ring may begin with or grow to are in options_of.h.
 #pragma once

@@ -1,3 +1,10 @@
+// There are three places in the stream: the next batch to plan (to_plan_), the next to deliver
+// (next_), and the first that the consumer does not have yet (done_), where resuming begins. After
+// a batch that failed, next_ is ahead of done_.
+//
+// BeginRange() begins a new stream only if the wanted batch is not the next one to deliver;
+// otherwise the batches planned ahead stay useful. The point to resume from is used once, when its
+// epoch is first asked for.
 #include "reader/loader/stream_cursor.h"
 
 #include <algorithm>
