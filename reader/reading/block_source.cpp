@@ -1,3 +1,11 @@
+// The parts that all sources share. MakeBlockSource() looks for a store first (with a stage, a
+// folder is a store, too), then for a source that is played, then for LoaderOptions::storage.
+// BlockSourceBytes::Of() must ask in the same order, because its bound is for the source that is
+// made.
+//
+// Await() measures the wait for each block. If one step finishes several blocks, the first counts
+// the whole wait and the others none. RangesOf() is declared next to ByteRange, in
+// direct/held_block.h.
 #include "reader/reading/block_source.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Put() needs no lock. An entry goes from kNone to kTaken by a compare-and-exchange, so that one
+// thread writes it; its place is stored last, and Get() reads the place first. A picture that does
+// not fit gives its entry back, and makes the cache full for good, even for smaller pictures.
+//
+// A file has no name, so it vanishes with the process. Its space is allocated at once, so that a
+// full disk is an error at the start and not in an epoch. Bytes from a file are compared with a
+// checksum, bytes from memory are not.
 #include "reader/reading/decoded_cache.h"
 
 #include <cerrno>

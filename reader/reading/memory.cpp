@@ -1,3 +1,9 @@
+// A process may have less memory than its machine: memory control groups limit it, in one of two
+// versions of Linux's interface, and at every level of the hierarchy. AvailableMemory() takes the
+// least of all. It compares a limit with the group's anonymous memory only, because the kernel
+// gives up the page cache when memory is short. A file that is missing means no limit.
+//
+// Buffers are mappings: zeroed, page-aligned, and in huge pages if the kernel gives them.
 #include "reader/reading/memory.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// The order is known beforehand, so the next use of every block can be, too: NextUses() walks
+// through the epoch's positions and notes when each block is first opened.
+//
+// The thread starts with the first Begin(). It computes the wanted epoch and then the one after,
+// and stops a walk that nobody wants any more. If a walk cannot be made, for lack of memory or of
+// threads, an empty result takes its place: Find() must not stay null, or Await() would wait for
+// ever. Differences of epochs are modulo 2^64, so an earlier epoch counts as far away.
 #include "reader/reading/next_uses.h"
 
 #include <algorithm>

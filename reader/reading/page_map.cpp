@@ -1,3 +1,10 @@
+// There are two ways to ask the kernel which pages are mapped. PAGEMAP_SCAN answers for a whole
+// range by one call, and stops at the first page that is missing. Older kernels lack it; its first
+// failure makes PageMap read a word for each page from then on.
+//
+// LockInMemory() checks what it can before it reads anything. If mlock() fails because the file was
+// cut or cannot be read, that is a fault of the shard, which `pass_over` may skip. Any other
+// failure is a limit of this process and always throws.
 #include "reader/reading/page_map.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// A block's request waits in pending_, in the order in which the blocks were opened, until the
+// block has been read; next_ is the first request that has not begun. The counts begun_ and
+// finished_ must keep step with pending_. Start() may wait for a shard's frame and, with a full
+// cache, for the next uses; both waits end when the give-up flag is set.
+//
+// A block that cannot be fetched keeps its error (HeldBlock::Fail()); a block whose shard cannot be
+// opened stays unread. Each row of the block then reports the fault. The end of the file lists and
+// clears a folder of cached datasets.
 #include "reader/reading/remote_blocks.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// There are two protocols, neither with a server. Users of the file hold a shared lock on its first
+// byte. The loader that makes or removes the file holds it exclusively. A loader that gets neither,
+// or finds the file removed or incomplete, tries again.
+//
+// A place's first word goes from kEmpty or kReady to kMaking by a compare-and-exchange, then to
+// kReady or kEmpty. The row's words are relaxed atomics, and fences order them with that word, as
+// in a sequence lock. A loader that takes the number of one that was killed first frees the places
+// which that one was filling.
 #include "reader/reading/row_store.h"
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 // Samples of a source that is played without a conversion (format/disk/sample_supply.h).
 //
-// There are no blocks to read: the thread that makes a row makes the row's sample first, from the
+// This source reads no blocks: the thread that makes a row makes the row's sample first, from the
 // sample's own file. So a batch waits for the files of its own rows only, and no file is read
 // before it is needed, or twice in an epoch. What is left of reading ahead is to tell the supply
 // which blocks the order has announced, so that it can ask an object store for their files.

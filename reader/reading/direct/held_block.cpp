@@ -1,3 +1,10 @@
+// Only BlockMemory is here; HeldBlock is in the header. Take() never refuses: a caller that must
+// keep to the budget asks HasRoom() first. Take() prefers a free piece that fits well, and
+// otherwise frees pieces until the budget has room for a new one.
+//
+// A piece is given back in a destructor, which must not throw. So Take() reserves a place in free_
+// for every piece in use. A move assignment swaps: the old memory is given back when the other
+// piece is destroyed.
 #include "reader/reading/direct/held_block.h"
 
 #include <algorithm>

@@ -1,4 +1,9 @@
 // Reads of blocks by a few threads that call pread(), for systems without io_uring.
+//
+// A read goes from waiting_ to finished_ by pointer; its memory belongs to the caller. If the
+// system refuses threads, fewer do the work. Without any, Submit() reads at once, and Wait() finds
+// the result as usual. ReadNow() also serves the other sources of this folder, for reads on the
+// calling thread.
 #include <cerrno>
 #include <deque>
 #include <system_error>
