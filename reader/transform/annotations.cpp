@@ -1,3 +1,9 @@
+// All calculation is in double, in pixels: relative coordinates are multiplied by the picture's
+// size on the way in, and divided by the target's size on the way out. A box becomes two corners,
+// is moved and cut off, and takes its own form again. The rule compares the visible area with the
+// area of the moved box, so that scaling has no effect on it. Comparisons are written so that a NaN
+// drops the box. Pairs of points change places after all points have been moved, and only if the
+// map mirrors.
 #include "reader/transform/annotations.h"
 
 #include <algorithm>

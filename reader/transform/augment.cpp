@@ -1,3 +1,11 @@
+// The magnitudes are torchvision's, with its rounding: half to even for kPosterize, whole pixels
+// for translations. For kBrightness to kSharpness, the magnitude is the distance of the factor from
+// 1.
+//
+// A geometric operation becomes a warp, whose map goes from the target to the source. Its six
+// numbers follow the operation as words, bit by bit. Sines and cosines come from portable_math.h,
+// so that every machine makes the same picture. The number of draws must not depend on the kind
+// that was drawn.
 #include "reader/transform/augment.h"
 
 #include <algorithm>

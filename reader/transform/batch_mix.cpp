@@ -1,3 +1,11 @@
+// Samples are mixed in place, from the last to the first, so that each sample's partner is still
+// unmixed. Only the last sample has to be saved: it is the partner of the first. One share is drawn
+// for the whole batch.
+//
+// DrawBeta() has two methods, because rejection needs a density with its peak inside the range
+// (alpha above 1). Logarithms and exponentials are the portable ones, so that every machine draws
+// the same. CutMix returns the share of the rectangle after it was cut off at the edges, not the
+// share that was drawn.
 #include "reader/transform/batch_mix.h"
 
 #include <algorithm>

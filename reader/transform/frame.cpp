@@ -1,3 +1,11 @@
+// Steps do not touch pixels: they change numbers of the frame, and the picture is decoded and
+// resampled once, by the final region (a warp is a second pass). A span is counted along the
+// picture, and flips and turns are flags of their own. So a crop after a flip is counted from the
+// span's other end, and after a turn, width and height change places (Across(), Down()).
+//
+// A crop keeps the scale: it takes the same share of the span's source, and clamps it so that
+// rounding does not lead outside the picture. A flip after a warp is moved before it; Mirror()
+// explains how.
 #include "reader/transform/frame.h"
 
 #include <algorithm>

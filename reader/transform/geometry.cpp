@@ -1,3 +1,11 @@
+// FrameFor() runs for each sample and checks nothing. So OrderCheck refuses, when a loader is made,
+// every pipeline that a single region and one warp cannot express: two kinds of border, a resize
+// after a border, a crop after a warp.
+//
+// OrderCheck follows the size of the result as far as it is known without a picture. It does so by
+// applying each step to a frame with fixed draws, which is allowed because a step's size must not
+// depend on draws. The file ends with ProgressiveSizes() and with questions about the declarations
+// of steps.
 #include "reader/transform/geometry.h"
 
 #include <algorithm>

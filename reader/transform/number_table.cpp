@@ -1,3 +1,10 @@
+// Numbers are made by a kernel that calculates, or looked up in the table; finite numbers are the
+// same either way. The table serves 16-bit types if this CPU rounds slowly, or if a number
+// overflowed. A device gets the table, too (bits()). Kernels keep the order of pixels, so planar
+// numbers are made from runs of pixels that are split into planes first.
+//
+// Other loaders take means and deviations for pixels from 0 to 255. RefuseScale() recognises these,
+// and its message has the numbers to use instead.
 #include "reader/transform/number_table.h"
 
 #include <algorithm>

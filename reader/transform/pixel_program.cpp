@@ -1,3 +1,11 @@
+// StageOf() holds the order of a pipeline: steps that move pixels, steps that change them,
+// Normalize, and then the steps for batches. It gives each step a random stream by its kind and the
+// number of earlier steps of that kind. So a step draws the same, whether the host runs it or a
+// device does.
+//
+// A device can only continue where the host stops. So LeaveSteps() goes from the last step towards
+// the first, and ends at the first step that does not fit. DevicePartOf() says when nothing can be
+// left to it.
 #include "reader/transform/pixel_program.h"
 
 #include <algorithm>

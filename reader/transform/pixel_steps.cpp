@@ -1,3 +1,8 @@
+// Drawing and running are separate. A step's declaration draws operations (pixel_op.h) from the
+// shape of the picture alone, and RunPixelOps() runs them. So the host can draw operations that a
+// device runs. An operation's parameters may follow it as words: weights, a map, or a place in a
+// random stream. The loop skips these entries, since they have a kind of their own (kWords). A
+// number is drawn for the probability even if the step always runs.
 #include "reader/transform/pixel_steps.h"
 
 #include <array>

@@ -1,3 +1,11 @@
+// All answers come from the steps' declarations (StepOf), so a new step changes nothing here; only
+// FixedSteps() names two steps. A declaration lists its parameters once, and the two ParameterLists
+// here read that list: Checking compares each parameter with its limits, Describing writes the
+// step's text. Describing also reads the list of a default step, to leave out what is as usual. The
+// static_asserts make sure that no two types of step share a random stream.
+//
+// The second half merges sizes and schedule into stages: one for each epoch at which either
+// changes.
 #include "reader/transform/steps.h"
 
 #include <algorithm>
