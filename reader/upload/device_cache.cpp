@@ -1,3 +1,11 @@
+// Pictures go to the device through two page-locked buffers: one is filled while the other is
+// copied. Device memory is filled from front to back in the same order, so a buffer is a single
+// copy. Place() therefore takes room in a buffer before it advances used_: Send() computes from
+// used_ where the buffer goes.
+//
+// Only the filler's thread puts pictures. Others see one when its Entry::at is stored, which
+// happens last and only after the copy has ended (Arrive()). Hence Finish() must run at the end.
+// The filler compares checksums itself, so that damaged or lost bytes are never cached.
 #include "reader/upload/device_cache.h"
 
 #include <algorithm>

@@ -43,8 +43,8 @@ class DeviceCache final : public PictureCache {
   // StoredPicture::at is null if the picture has not arrived.
   StoredPicture Find(std::uint64_t sample) const noexcept;
 
-  // Put() and PutRaw() are for the thread that fills the cache. They skip a picture for which there
-  // is no room. They throw what the driver throws.
+  // Put() and PutRaw() are for the thread that fills the cache. They skip a picture that does not
+  // fit. They throw what the driver throws.
   void Put(std::uint64_t sample, const JpegForm& form, std::span<const JpegRow> rows,
            std::span<const std::uint32_t> words);
   void PutRaw(std::uint64_t sample, Bytes pixels);

@@ -1,3 +1,11 @@
+// Release() runs on whichever thread drops the batch, and must not fail. So WaitOn() makes
+// everything that Release() needs. A stream that is being captured into a graph cannot record an
+// event; it goes to unrecorded_, and Reclaim() records it later, on the planner's thread. A handle
+// such as cudaStreamPerThread names another stream in each thread (HandleOf()). The first recorded_
+// of events_ have work to wait for; WaitForTrainer() hands them to the copy's stream.
+//
+// Put() takes words and rows from the slot's budgets without a lock. If there are words but no rows
+// left, the words stay taken until TakeBackAll().
 #include "reader/upload/device_slot.h"
 
 #include <algorithm>

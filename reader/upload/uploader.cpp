@@ -1,3 +1,11 @@
+// Start() has an order that matters. The copy waits for the trainer, for the lane's staging memory,
+// and for the slot's last conversion. Then come the images that the host has decoded, in runs of
+// rows; then a JPEG batch's words; then all the rest in one copy. PlanDecoding() writes waves and
+// sorted rows into the slot's host memory, so it must run before that last copy.
+//
+// After an error, work may still be under way on any stream, so Failed() waits for all of them.
+// FinishUpload() copies refused rows again; if rows were left out, it starts the whole upload
+// again.
 #include "reader/upload/uploader.h"
 
 #include <algorithm>
