@@ -1,3 +1,9 @@
+// The number of CPUs of the machine says little about how many a process may use. Three limits are
+// read, and the smallest counts: the affinity mask, and the quotas of control groups of version 2
+// and of version 1.
+// A group's parents limit it, too, so the quotas of all groups from the process's own up to the
+// root are compared. A file that is missing or cannot be read sets no limit: therefore both
+// versions are tried on every machine.
 #include <algorithm>
 #include <cstdint>
 #include <fstream>

@@ -1,3 +1,9 @@
+// A field's coordinates are a text such as "cxcywh-relative". It is read from its end: first the
+// unit is taken off with the hyphen before it, and the rest is the form. Only key points may have a
+// unit alone.
+// A text that this build does not know is not an error here: Coordinates::Of() returns nothing, and
+// WhyNotMovable() says why the field cannot follow its image. The last extent of a field's shape
+// counts the numbers of a box or point, and the one before it counts the points of an object.
 #include "format/drawn_fields.h"
 
 #include <charconv>

@@ -1,3 +1,8 @@
+// The names of types, kinds and roles stand in arrays in the order of their enumerators. A number
+// beyond its array has the name "": format/disk/json.cpp finds a name by trying one number after
+// another until it meets that.
+// A field may follow one that stands after it, so ValidateField() searches the whole schema.
+// Validate() lays out the row last, when it knows that no array is larger than a row may be.
 #include <algorithm>
 #include <tuple>
 #include <type_traits>

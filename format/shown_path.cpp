@@ -1,3 +1,8 @@
+// URLs may carry passwords and signatures, and messages end up in logs. This file leaves them out
+// of a URL (ShownUrl, ShownPath) and of all URLs in a text (ShownText).
+// In a text, nothing says where a URL ends: it ends before a character that URLs cannot have, and
+// without the punctuation after it. A password with an unescaped '/' or '?' hides where the host
+// begins; then everything up to the last '@' is left out.
 #include <algorithm>
 
 #include <sluice/shown_path.h>
@@ -32,7 +37,7 @@ bool IsSchemeCharacter(char c) {
          c == '-' || c == '.';
 }
 
-// The scheme at the end of the text; empty if there is none.
+// The scheme at the end of the text; empty if the text does not end with one.
 std::string_view SchemeAtEnd(std::string_view text) {
   std::size_t begin = text.size();
   while (begin > 0 && IsSchemeCharacter(text[begin - 1]))

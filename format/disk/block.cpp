@@ -1,3 +1,9 @@
+// One rule says where payloads lie: after the table, field by field, and within a field sample by
+// sample, each aligned. BuildBlock() places them so, and VerifyPlacement() checks it.
+// The other checks cover only the bytes that the caller reads next: ParseHeader() the header,
+// VerifyTable() the rows, GetPayload() and GetImage() one entry, whose numbers are compared with
+// the block before they are used. A payload's checksum is compared by the caller (Matches()).
+// BuildBlock() stores the header twice, because the header's checksum covers the words before it.
 #include "format/disk/block.h"
 
 #include "format/disk/checksum.h"

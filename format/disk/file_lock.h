@@ -19,7 +19,7 @@ bool LockFile(const FileHandle& file, FileHold hold) noexcept;
 // bytes' locks.
 bool LockByte(const FileHandle& file, std::uint64_t byte, FileHold hold) noexcept;
 
-// The lock of another open file that excludes `hold` of that byte; kNone if there is none. nullopt
+// The lock of another open file that excludes `hold` of that byte; kNone if no lock does. nullopt
 // if the system does not say.
 std::optional<FileHold> OtherHold(const FileHandle& file, std::uint64_t byte,
                                   FileHold hold) noexcept;

@@ -1,3 +1,10 @@
+// nlohmann's parser accepts more than the format allows. So JsonReader receives its events and
+// stops at the first fault; FaultOf() looks for a byte order mark and for zero bytes before that.
+// With a `root`, the same pass also builds the value.
+// `names_` holds the member names of all open objects, so its last entry is the member whose value
+// comes next. They stay in the order of the text until their object ends: only then are they
+// sorted, to find one that stands twice.
+// The second half of the file is the schema's text form.
 #include "format/disk/json.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// The parts of the section, and of the content of each frame:
+//    section  | header | entry 0 | entry 1 | ... | frame 0 | frame 1 | ...
+//    content  | end of key 0 | end of key 1 | ... | text of all keys |
+//
+// An entry has the sizes of its frame and content, but no offset: that is the sum of the frames
+// before it. So FindFrame() continues from the chunk that was read last. All sizes come from a file
+// that may be damaged: they are checked before memory is allocated, and `count` stays 0 until all
+// of a chunk's keys have passed.
 #include "format/disk/keys.h"
 
 #include <algorithm>

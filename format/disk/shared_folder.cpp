@@ -1,3 +1,8 @@
+// If a name were examined first and opened afterwards, somebody could exchange the file in between.
+// So a file is opened first, by its name in the open folder, and Check() then examines what was
+// opened. Fail() and OpenPrivate() look at the name as well, but only for a better message.
+// umask may take the group's permissions away when a file is made, so Check() sets the mode of this
+// user's own files in a folder that a group shares.
 #include "format/disk/shared_folder.h"
 
 #include <algorithm>

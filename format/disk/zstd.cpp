@@ -1,3 +1,9 @@
+// libzstd accepts more than the format has: skippable frames, frames of versions before 1.0, and
+// several frames one after another. So each function that reads a frame first requires its magic
+// number, and decompression requires that the frame ends where the bytes end.
+// The library returns an error as a very large size. ZstdDecompress() finds such errors by
+// comparing the result with the expected size. Lack of memory is not the frame's fault: Checked()
+// throws for it first.
 #include "format/disk/zstd.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Only the geometry is computed here: where an axis begins, how far the filter reaches, and which
+// samples lie within. AxisWeights::Make() has the weights themselves made by a kernel
+// (make_weights) from the numbers of a WeightRule.
+// MakeComponentAxis() and AxisOfPart() divide a span in pixels by the reduction; a ComponentAxis
+// counts in the component's samples. Positions may lie outside the component. All ranges are
+// therefore clamped, so that each holds at least one sample.
 #include "format/pixels/axis.h"
 
 #include <algorithm>

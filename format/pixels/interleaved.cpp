@@ -1,3 +1,10 @@
+// The kernel for sums of lines works in steps of kLineStep bytes, but the view's pixels are the
+// caller's, and nothing after them may be read. So the first pass uses SumExactly(). The second
+// works in buffers of this object, which have room for whole steps, and WriteRow() copies its rows
+// to the target.
+// A mirrored region is mirrored only once: by the order of the weights if it is resampled, by
+// MirrorRow() if it is copied. Therefore WriteRow() for interleaved pixels mirrors, and WriteRow()
+// for rows of channels does not.
 #include "format/pixels/interleaved.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// libjpeg leaves by longjmp on an error. So each decoding function first calls setjmp, and then
+// functions without objects that have destructors; what must survive the jump is in State.
+// Neither decoder reads a picture to its end unless it must: JpegDecoder skips the lines above its
+// window, and both stop below. A decompression is not finished properly then; Renew() cleans up
+// before the next file. JpegPlanes gets rows of MCUs by lines and transposes them, because planes
+// are stored by columns.
 #include "format/pixels/jpeg.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Three things end a decompression: an error, a warning after which libjpeg would make up pixels,
+// and more scans than any real file has, which the progress monitor counts.
+// Creating the object can fail already, so `err` is set before it; `progress` is set after each
+// creation. The setjmp in the constructor is only for the creation there: every later call into
+// libjpeg needs a setjmp in a function that is still running.
 #include "format/pixels/libjpeg.h"
 
 #include <new>

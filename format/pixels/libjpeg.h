@@ -37,7 +37,7 @@ struct Decompressor {
 
   // Makes the object new. An object that has decoded a picture keeps that picture's tables, which
   // would decode the next file if it had none of its own, and (in libjpeg-turbo 2.1) pointers to
-  // freed modules. Jumps out if there is no memory.
+  // freed modules. Jumps out if memory is lacking.
   void Renew();
 
   jpeg_decompress_struct object{};

@@ -1,3 +1,8 @@
+// To these functions a pixel is a run of bytes. An interleaved target is one picture of runs of
+// several bytes; a planar one is a picture for each channel, whose runs are single values.
+// Reflect() first fills the columns left and right of the picture, and then copies whole lines
+// above and below it: that order also fills the corners. TransposePixels() works in tiles, because
+// lines of one picture are columns of the other.
 #include "format/pixels/lines.h"
 
 #include <algorithm>

@@ -17,7 +17,7 @@ inline std::uint32_t LineOf(const Region& region, std::uint32_t row) noexcept {
 
 // Fills the border of a target that is not transposed yet and whose border is zero. The border
 // reflects the picture (repeatedly, if the border is wider than the picture), or gets the region's
-// colour if values have 8 bits. Otherwise, and if there is no picture to reflect, it stays zero.
+// colour if values have 8 bits. Otherwise, and if no picture can be reflected, it stays zero.
 void FillBorder(const Region& region, const PixelTarget& target, std::size_t value_bytes) noexcept;
 
 // Writes the transpose of a picture of width x height pixels. The picture has the target's layout;

@@ -1,3 +1,6 @@
+// A bordered target is first filled with the mask's border value, then the picture is written over
+// it, and a reflected border comes last. The source's columns are the same for all rows, so they
+// are computed once. A transposed region is made upright in a buffer first, and turned at the end.
 #include "format/pixels/nearest.h"
 
 #include <algorithm>

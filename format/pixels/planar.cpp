@@ -1,3 +1,10 @@
+// The first pass makes all columns of a component, which are then transposed to Lines. The second
+// pass makes one row of all components at a time, which WriteRow() converts to RGB at once.
+// RunYcc420() may find that each value of halved chroma covers exactly 2 x 2 samples: then
+// HalvePlane() takes the place of both passes and rounds as encoders do. Its lines are the output's
+// rows already, and Lines::y is null.
+// Weights are made in reverse order for a mirrored region, so WriteRow() only chooses where the row
+// goes.
 #include "format/pixels/planar.h"
 
 #include <algorithm>

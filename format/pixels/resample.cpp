@@ -1,3 +1,9 @@
+// Weights are computed in doubles and rounded to 1/16384; the largest takes the rounding errors, so
+// that they add up to exactly 1. From there on all is in integers: each sum begins with half a
+// unit, so that the shift at its end rounds.
+// The vertical pass makes one output row at a time from source rows, and skips weights of zero. The
+// horizontal one reads every tap. So an output's run of taps is moved to the left where it would
+// leave the source, and the taps that it gains there have the weight zero.
 #include "format/pixels/resample.h"
 
 #include <algorithm>

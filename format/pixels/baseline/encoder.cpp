@@ -1,3 +1,9 @@
+// McuRow knows where blocks lie, RowTransform makes them from samples, and FileWriter codes them.
+// The kernels do the arithmetic; this file has the layout, the picture's edges and the markers.
+// A row must be complete before it is coded: FileWriter::Add() does not fill the blocks that hold
+// no pixels. RowTransform::Run() and WriteFile() call FillEdges() for that. The kernel codes
+// without stuffing into `coded_`, and TakeBytes() moves the bytes to the file with a zero after
+// each 0xFF. Bits that do not fill a byte stay in `job_` until the segment ends.
 #include "format/pixels/baseline/encoder.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// The segments are parsed in the file's order; the scan's header comes last and requires all that
+// it refers to. False does not mean that a file is broken, only that libjpeg must decode it: so a
+// check may be stricter than the standard. IsYCbCr() follows libjpeg's rule, so that a file has the
+// same colours with either decoder.
+// A Header may be used for many files: ParseHeader() clears the flags that say which tables are
+// set, but not the tables. Reads beyond a segment's end give zeros, so each parser asks once, at
+// its end, whether the segment was cut short.
+// AppendHeader() writes the standard's Huffman tables, never those in Header::huffman.
 #include "format/pixels/baseline/header.h"
 
 #include <algorithm>

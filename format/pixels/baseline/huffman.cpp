@@ -1,3 +1,11 @@
+// The tables for decoding build on one another. BuildCodes() checks a file's table and makes
+// `codes`; BuildLookUps() and BuildSkips() then combine several symbols into one look-up. Codes
+// longer than kSkipBits are not in `codes`: CodeAt() finds their length by the limits of each
+// length.
+// A look-up that does not resolve its bits is not an error: the decoder then calls SlowDc() or
+// SlowAc(), and only a 0 from those means invalid codes.
+// The standard's tables are not written out here. libjpeg sets them for every picture that it is to
+// write, so they are taken from it once; the tables for coding are made of them.
 #include "format/pixels/baseline/huffman.h"
 
 #include <algorithm>

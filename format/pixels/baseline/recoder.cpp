@@ -1,3 +1,8 @@
+// Most of the work happens while the scan is decoded: the kernel requantises the coefficients of a
+// component that has `steps`. Chroma that is halved has none: it becomes samples of half the size
+// in the planes of `job_`, of which TransformHalved() then makes coefficients.
+// Such a plane lies column by column, so the transform reads it by columns (`by_columns`). Chroma
+// is halved in both of its components or in neither; Y never is.
 #include "format/pixels/baseline/recoder.h"
 
 #include <algorithm>

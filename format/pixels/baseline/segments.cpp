@@ -1,3 +1,10 @@
+// Restart markers are the only places in a scan that can be found without decoding it: 0xFF
+// followed by a zero is data, 0xFF followed by another 0xFF is a fill byte, and all else is a
+// marker.
+// Segments only moves forward. The end of a segment is not known before Read(), which moves there:
+// so it may be called once for each segment, and AtFileEnd() means something only after it.
+// A segment may span several rows of MCUs. WantedEnd() therefore looks for the last row in which
+// the segment touches the window.
 #include "format/pixels/baseline/segments.h"
 
 #include <algorithm>

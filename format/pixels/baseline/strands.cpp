@@ -1,3 +1,9 @@
+// Strands and SplitSegment share one loop: the kernel runs the strands until at least one is done,
+// and IsRunning() tells which. Strands that have more to do come first in `strand_`; one that has
+// nothing left changes places with the last of them, and `place_` keeps whose task or part it is.
+// Blocks must be zeros when a run begins. Finishing a run leaves zeros, and blocks that are not
+// finished must be cleared (Drop(), FinishForViews()). After a fault or an exception the blocks are
+// freed instead.
 #include "format/pixels/baseline/strands.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// WindowOf() turns a region into blocks of one component: whole blocks, so the plane begins at
+// `left` and `top`, which may lie before the first sample that has weight. A row of blocks can be
+// unpacked without the others. The kernel's room for masks and values is for a whole row, but it
+// makes samples only of the blocks from left to right.
+// Faults in rows that the region does not touch are found only with DecodePolicy::whole_file, which
+// unpacks all of the payload first.
 #include "format/pixels/packed/decoder.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// A payload's header is parsed in an order that matters: the numbers that sizes depend on are
+// checked before LayOut() computes sizes from them, and the payload must be long enough for so many
+// blocks before anybody allocates memory for the picture.
+// The directory holds where each row ends; a row begins where the one before it ends. RowOf()
+// checks the row that it returns, and no other.
 #include "format/pixels/packed/layout.h"
 
 namespace sluice::packed {

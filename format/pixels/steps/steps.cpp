@@ -1,3 +1,8 @@
+// Colour steps on single values are kernels. Steps that depend on all values of a channel
+// (EqualizePixels(), StretchContrast()) count them first and replace them by a table. The warps are
+// loops here.
+// Devices must give the same bytes. So the arithmetic that both have is in shared.inc.h, which is
+// included inside this file's namespace: change a formula there, not here.
 #include "format/pixels/steps/steps.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// The cache's folder may hold other things of its user, and of other users. CachedIn() alone
+// decides what is a dataset of the cache; everything else there is left alone.
+// Whether a dataset is in use is found by trying its lock for a moment. TrimCache() takes that lock
+// once more before it removes a dataset, and holds it until the files are gone. The folder of a
+// dataset is removed last, and only if it is empty by then.
 #include "format/remote/cache/cache_folder.h"
 
 #include <algorithm>

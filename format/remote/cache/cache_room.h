@@ -87,7 +87,7 @@ class CacheRoom {
   // everything there is needed sooner, or if the disk is full. `in_use`: pieces that must stay.
   bool Reserve(std::uint64_t piece, std::uint64_t offset, std::uint64_t bytes,
                const std::function<bool(std::uint64_t piece)>& in_use);
-  // Whether there is no room for another piece of the largest size reserved so far. Thread-safe.
+  // Whether another piece of the largest size reserved so far finds no room. Thread-safe.
   bool full() const noexcept { return data_.used() + at_once_ > room_; }
   // Gives back room that was reserved but not used.
   void GiveBack(std::uint64_t bytes) { data_.used() -= bytes; }

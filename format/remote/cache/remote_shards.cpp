@@ -528,8 +528,8 @@ void RemoteShards::Arrived(std::uint64_t piece, bool unwritten, std::uint64_t ha
 }
 
 // Called for a piece whose bytes have come, but could not be written to the cache's disk (or to the
-// file in memory, if there is no cache). With a cache, gives the piece memory of its own, into
-// which it is fetched again. Otherwise, or if nobody holds the piece, it fails.
+// file in memory, without a cache). With a cache, gives the piece memory of its own, into which it
+// is fetched again. Otherwise, or if nobody holds the piece, it fails.
 void RemoteShards::ReadPastDisk(std::uint64_t piece, Live& live) {
   if (room_ && data_->Overlay(live.offset, live.bytes)) {
     live.overlay = true;

@@ -267,7 +267,7 @@ namespace {
 constexpr const char* kMetadata = "http://169.254.169.254";
 constexpr const char* kRoles = "/latest/meta-data/iam/security-credentials/";
 
-// Outside EC2 there is no answer, so the timeouts are short.
+// Outside EC2 nothing answers, so the timeouts are short.
 HttpRequest MetadataRequest(const std::string& url) {
   HttpRequest request;
   request.url = url;

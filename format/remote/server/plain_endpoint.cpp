@@ -1,3 +1,9 @@
+// A plain HTTP server has URLs and nothing else. A request is the URL that the user gave, with the
+// object's name before its query; a name and password in the URL become Basic authorization.
+// Judge() looks for a failed transfer first, then for success, then at statuses that mean the same
+// for every server, and then at its own. A redirect is not followed here: the verdict carries its
+// target, unless that is not a complete URL or would give up encryption. Messages name the origin
+// alone, or the URL as ShownUrl() gives it, because URLs may hold secrets.
 #include <cerrno>
 
 #include <openssl/evp.h>

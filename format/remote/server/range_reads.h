@@ -1,7 +1,7 @@
 // The ranges that were requested from a store and are not delivered in full: which are under way,
 // which wait, and which are tried again.
 //
-// Used only on the loop's thread, so there are no locks.
+// Used only on the loop's thread, so it needs no locks.
 #pragma once
 
 #include <array>
