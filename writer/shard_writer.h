@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-// What a manifest says of a shard: its entry, and its share of the manifest's totals.
+// The part of a manifest that describes a shard: its entry, and its share of the totals.
 struct FinishedShard : SampleTotals {
   ManifestShard shard;
 };

@@ -1,3 +1,8 @@
+// ToUtf8() and EscapeBytes() accept any bytes, since a file's name may have any. Only EscapeBytes()
+// can be undone, since a name may contain the text "\x41" itself.
+// NaNFilter holds back characters while they may be the beginning of a word that is not JSON, and
+// only outside of strings. FromEncoding() converts in pieces and accepts only the encodings on a
+// list.
 #include "writer/text.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// The order of the steps keeps a change from being missed. The plan's new time is fixed before the
+// first suspect is read (FindSuspects()): a file that changes during the comparison is then later
+// than that time, and the next run finds it. PlanTimeOf() begins with the current time for the same
+// reason.
+// The current time is taken from the coarse clock that files get theirs from; a finer clock could
+// be ahead of a file that is written later.
+// All threads compare the samples of one shard at a time: only its files are open meanwhile.
 #include "writer/convert/changed_sources.h"
 
 #include <algorithm>

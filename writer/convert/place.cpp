@@ -1,3 +1,10 @@
+// A process may be killed after any request, and others work in the same store. So the order of
+// requests matters: first the plan, which claims the place; a shard's objects before its receipt;
+// the manifest after all receipts. The list of sources is removed last of all.
+// One upload runs in the background. PutShard() waits for the one before, so an error of an upload
+// appears in the next PutShard() or in Flush(). RemoveIfFinished() and the destructor wait for the
+// upload, too, but leave its error alone.
+// Errors name files in the local folder, which the user never chose: ThrowShown() rewords them.
 #include "writer/convert/place.h"
 
 #include <functional>

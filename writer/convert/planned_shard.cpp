@@ -268,8 +268,8 @@ std::vector<Reason>::const_iterator FirstFrom(const std::vector<Reason>& reasons
                           [](const Reason& one, std::uint64_t at) { return one.first < at; });
 }
 
-// What call() returns, or nothing if it finds a file that is missing, or that is not what the plan
-// writes under that name: then the shard must be made.
+// Returns the result of call(), or nothing if it finds a file that is missing, or that differs from
+// the one that the plan writes under that name: then the shard must be made.
 template <class Call>
 auto UnlessMissing(const Call& call) -> decltype(call()) {
   try {

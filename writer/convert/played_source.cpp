@@ -239,7 +239,7 @@ std::vector<ManifestValues> SurveyValues(const SourceList& list, const Schema& s
 
 // --- The index ----------------------------------------------------------------------------------
 
-// What a list of samples depends on besides the files: all members of a ConvertSource.
+// The words for all members of a ConvertSource: a list of samples depends on these and the files.
 template <class T>
 json WordsOfSource(const T& value) {
   if constexpr (option_list::HasOptions<T>) {
@@ -269,8 +269,9 @@ std::string DigestOf(const json& words) {
   return ToHex(Hash128(AsBytes(words.dump())));
 }
 
-// What the whole list was made of: [name, state] of each file, and [name, digest] of a folder of
-// label files and of the classes of another dataset. A changed entry makes an index invalid.
+// The files that the whole list was made of: [name, state] of each file, and [name, digest] of a
+// folder of label files and of the classes of another dataset. A changed entry makes an index
+// invalid.
 json FilesOf(const ConvertSource& source, const std::stop_token& stop) {
   json files = json::array();
   std::vector<std::filesystem::path> paths = source.archives;
@@ -465,7 +466,7 @@ void PlayedSource::MakeManifest(std::vector<ImageFigures> images) {
     ManifestShard entry;
     entry.file = ShardFileName(shard);
     entry.id = ShardIdOf(plan, shard, 0);
-    entry.digest = entry.id;  // there are no bytes yet that a digest could cover
+    entry.digest = entry.id;  // a digest would need bytes, which do not exist yet
     entry.samples = plan.SamplesOf(shard);
     entry.block_samples = plan.block_samples;
     entry.blocks = (entry.samples + plan.block_samples - 1) / plan.block_samples;
@@ -765,7 +766,7 @@ std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source, const Play
   ConversionInput input(std::move(list), convert);
   const Probe probe = ProbeSizes(input, threads, stop);
   Settle(probe, input);
-  // What a dry run of the conversion warns of.
+  // The same warnings as a dry run of the conversion gives.
   ConvertSummary summary = BeginSummary(input.sources);
   SummarizeProbe(input, probe, summary);
   AddSuspicions(input.sources, convert, false, summary);

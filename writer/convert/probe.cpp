@@ -1,3 +1,7 @@
+// Each thread fills only the entries of its own samples. All that depends on their order is
+// gathered afterwards, on the calling thread: so the result does not depend on how many threads
+// there are. Only the choice of outcomes to keep is made on the threads, by whichever comes first,
+// until kKeptBytes are used; `bytes` keeps the sizes of the others.
 #include "writer/convert/probe.h"
 
 #include <algorithm>

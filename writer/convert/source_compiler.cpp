@@ -1,3 +1,9 @@
+// The constructor claims the folder, on the caller's thread; all after that is Run(), on the
+// compiler's own. Find() and Expect() may be called by any thread meanwhile, and see a shard only
+// once OpenShard() has checked it and put it into `shards_`.
+// DatasetFolder throws kState if another process works in the folder. That is not a failure here:
+// Claim() waits with growing pauses, and opens the shards that the other process makes. An error on
+// the thread never ends the training: it becomes one warning, and the source is played as it is.
 #include "writer/convert/source_compiler.h"
 
 #include <algorithm>
@@ -35,7 +41,7 @@ void Sleep(std::chrono::milliseconds time, const std::stop_token& stop) {
   std::condition_variable_any().wait_for(lock, stop, time, [] { return false; });
 }
 
-// The plan in a folder that another process has locked; empty if there is none yet.
+// The plan in a folder that another process has locked; empty before that process has written it.
 std::string PlanIn(const std::filesystem::path& folder) {
   std::vector<std::byte> content;
   try {

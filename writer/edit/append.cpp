@@ -216,7 +216,7 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
   if (summary.converted.direct_refused) warnings.push_back(DirectRefusal(folder));
   {
     const StoredDataset added(staging);
-    if (HasAll(folder, before.manifest, added.manifest)) {  // also if there are no shards to add
+    if (HasAll(folder, before.manifest, added.manifest)) {  // also if nothing is to be added
       RemoveAddition(work);
       // If an append before this call left the work folder, it was killed after it had replaced the
       // manifest. This call only completes that append, so its samples were not there before.

@@ -1,3 +1,10 @@
+// The order of writing decides what a crash leaves. Shards are written or linked first, then the
+// folder is synced, so that their names are durable, and the manifest comes last: without it, the
+// folder is not a dataset.
+// DatasetBuild removes its folder unless it is finished. NewManifest works in a folder that
+// programs may be reading: it gives new shards only names that no manifest there has, neither the
+// current one nor an older one, and keeps a copy of the old manifest before it replaces it. After a
+// failure it removes only what it has added itself.
 #include "writer/edit/dataset_build.h"
 
 #include <algorithm>

@@ -84,7 +84,7 @@ class DatasetBuild {
 };
 
 // Describes how a dataset was made: "merge" and the like, the ids of its inputs and, for later
-// appends, the options of a conversion that would make such samples (null if there are none).
+// appends, the options of a conversion that would make such samples (null if no options would).
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
                        const nlohmann::json& options);
 

@@ -45,7 +45,7 @@ class SalvagedKeys {
  private:
   Bytes section_;
   std::uint64_t samples_;
-  std::uint64_t chunk_samples_ = 0;  // 0: there is no section
+  std::uint64_t chunk_samples_ = 0;  // 0: the section is missing
   KeyChunk chunk_;
   std::uint64_t unreadable_until_ = 0;  // end of the last chunk that could not be read
 };

@@ -1,3 +1,9 @@
+// Shards are mapped. A page that cannot be read becomes zeros, which look like damage: so the
+// functions that read one hold a ReadGuard meanwhile, and ask Lost() before they report what a
+// check has found. Otherwise a failing disk would pass for a corrupt dataset.
+// `store` also is set for a folder whose files cannot be mapped (StoreIfUnmappable()), so it does
+// not mean that the user gave a URL. The stop request is connected before the manifest is read, so
+// that it ends this read, too.
 #include "writer/edit/stored_dataset.h"
 
 #include <algorithm>

@@ -51,7 +51,7 @@ std::string_view ClassOf(std::string_view key, FolderLabels labels) {
 // Where the images lie, and which classes that gives.
 struct Layout {
   // The folder (with '/' at its end) that holds everything, as an unpacked zip may leave it, and is
-  // therefore not a class; empty if there is none.
+  // therefore not a class; empty if no folder does.
   std::string outer;
   std::optional<std::string> yolo;       // a folder with images/ and labels/, with '/' at its end
   std::optional<std::string> direct;     // the first image in the root

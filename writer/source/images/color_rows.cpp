@@ -1,3 +1,8 @@
+// The order of the steps is fixed: the profile's colours become sRGB, then pixels are blended over
+// the background, which is in sRGB, and then colours become grey.
+// With a profile, 16-bit values are rounded to 8 bits before the conversion. Without one they are
+// blended at 16 bits and rounded once. StoreCmykRow() passes on RGB that is converted already,
+// therefore with empty rules.
 #include "writer/source/images/color_rows.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// kKinds has an entry for each kind, also for those whose library this build lacks: such an entry
+// has the library's package, so that the message can say what to install. The table is in the order
+// of ImageKind, which a static_assert checks. JPEG has no function to open it, because its decoder
+// is not a PixelSource.
+// RoomToDecode tries an allocation of all the memory that the pictures under way may take, and
+// gives it back at once: nothing is reserved by that.
 #include "writer/source/images/image_kinds.h"
 
 #include <array>

@@ -1,3 +1,8 @@
+// RequireFewItems() is called before a library gets the file. Look() descends only into the boxes
+// in which such tables lie, and only so deep; it reads the counts at the tables' beginnings, never
+// the entries. Counts of all boxes are added up, because a file may split a table.
+// A box's size is a claim. TakeFileBox() gives only bytes that exist, and each call takes at least
+// a box's head, so every walk ends.
 #include "writer/source/images/iso_boxes.h"
 
 #include <algorithm>

@@ -18,8 +18,8 @@ struct FileBox {
 // The big-endian number in the `size` bytes at `at`; the caller checks that they exist.
 std::uint64_t BigEndian(Bytes bytes, std::size_t at, std::size_t size) noexcept;
 
-// Removes the first box from `rest` and returns it; nullopt if there is none. A box that claims to
-// be longer than `rest` gets all of it.
+// Removes the first box from `rest` and returns it; nullopt if `rest` holds none. A box that claims
+// to be longer than `rest` gets all of it.
 std::optional<FileBox> TakeFileBox(Bytes& rest) noexcept;
 
 // Throws Error(kUnsupported) if an AVIF or HEIF file lists more items, properties of items, or

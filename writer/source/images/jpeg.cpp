@@ -34,7 +34,7 @@ unsigned ByteAt(Bytes file, std::size_t at) noexcept {
   return std::to_integer<unsigned>(file[at]);
 }
 
-// The position of the next marker at or after `at`, or the file's size if there is none. 0xFF
+// The position of the next marker at or after `at`, or the file's size without one. 0xFF
 // followed by a zero is data; 0xFF followed by another 0xFF is a fill byte.
 std::size_t FindMarker(Bytes file, std::size_t at) noexcept {
   while (at + 1 < file.size()) {

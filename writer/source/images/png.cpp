@@ -61,7 +61,7 @@ class PngFile {
   std::vector<Bytes> Cut(Bytes file, bool with_profile);
 
   const char* what_;
-  Bytes xmp_;  // the whole chunk of the text that holds XMP; empty: there is none
+  Bytes xmp_;  // the whole chunk of the text that holds XMP; empty without XMP
   bool has_profile_ = false;
 };
 
@@ -159,8 +159,8 @@ bool DescribesOtherColours(const PngChunk& chunk) noexcept {
 std::vector<Bytes> PngFile::Cut(Bytes file, bool with_profile) {
   std::vector<Bytes> runs;
   std::size_t begin = 0;
-  // What was seen so far: pixels; an sRGB chunk; a gAMA or cHRM (`other`) or a cICP that describes
-  // other colours than sRGB's.
+  // The chunks seen so far: pixels; an sRGB chunk; a gAMA or cHRM (`other`) or a cICP that
+  // describes other colours than sRGB's.
   bool pixels = false, srgb = false, other = false, cicp = false;
   for (std::size_t at = kSignatureBytes; const auto chunk = PngChunkAt(file, at);) {
     const std::size_t end = at + chunk->whole.size();

@@ -1,4 +1,9 @@
 // WebP, lossy or lossless, by libwebp. From an animation, the first frame on its canvas is used.
+// The frame may be smaller than the canvas. libwebp decodes it straight to its place there; the
+// canvas around it is transparent, so only a frame that covers it may be decoded without opacity.
+// Bytes after the end that the RIFF header states are ignored.
+// If the file ends early, EndsEarly() throws, or returns if the caller accepts such pictures. Then
+// DecodePart() decodes the part that exists, into the same canvas.
 #include <algorithm>
 #include <memory>
 
@@ -21,7 +26,7 @@ class WebpSource : public PixelSource {
   Picture Decode(const ColorRules& rules) override;
 
  private:
-  // The content of the chunk with that name; empty if there is none.
+  // The content of the chunk with that name; empty without such a chunk.
   Bytes Chunk(const char* name) const;
 
   std::unique_ptr<WebPDemuxer, void (*)(WebPDemuxer*)> demuxer_;

@@ -238,7 +238,8 @@ const json* Given(const json& object, const char* name) {
   return found == object.end() || found->empty() ? nullptr : &*found;
 }
 
-// What to add to a message about an id that none of `known` has: 7 and "7" look alike there.
+// The end of a message about an id that `known` lacks, if it has the id in its other form: 7 and
+// "7" look alike in a message.
 template <class Known>
 std::string OtherForm(const Id& id, const Known& known) {
   const bool is_text = id.first == INT64_MAX;

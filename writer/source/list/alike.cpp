@@ -1,3 +1,8 @@
+// Names are compared by their AlikeForm(), never by asking the file system, which may or may not
+// ignore case. Find() takes a path part by part and keeps all folders that fit so far. As soon as
+// one name fits exactly, those that are only alike are dropped.
+// utf8proc gets only texts that are not pure ASCII; LowerCase() folds the ASCII letters of all
+// others. A folder that cannot be listed counts as empty.
 #include "writer/source/list/alike.h"
 
 #include <algorithm>

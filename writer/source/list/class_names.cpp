@@ -1,3 +1,8 @@
+// Numbers are given twice. While names arrive, Add() gives preliminary ones in the order of
+// arrival; Settle() knows all names and makes the table from these to the final ones. Numbers that
+// a reader stored before Settle() must be translated (NumberOf(), Renumber()).
+// `added_` is sorted by the names' bytes: a walk through it is the order in which names become
+// classes. If the names were given, preliminary numbers are final, and Settle() can only warn.
 #include "writer/source/list/class_names.h"
 
 #include <algorithm>
@@ -32,7 +37,7 @@ std::optional<std::int32_t> ClassNumber(std::string_view text) {
   return number && *number <= kMaxNumber ? number : std::nullopt;
 }
 
-// Whether sources use the text where there is no class.
+// Whether sources use the text in the place of a missing class.
 bool IsGap(std::string_view text) {
   constexpr std::string_view kGaps[] = {"na", "n/a", "null",      "none",       "-",
                                         "?",  "",    "unlabeled", "unlabelled", "unknown"};

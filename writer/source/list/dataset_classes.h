@@ -14,7 +14,7 @@ namespace sluice {
 
 struct DatasetClasses {
   // Of the label. Without one, of the first other field that has them: several labels, the classes
-  // of boxes, or a mask (without its background). Empty if there is none.
+  // of boxes, or a mask (without its background). Empty if no field has classes.
   std::vector<std::string> label;
   // Of each field with the role label, by the field's name.
   std::map<std::string, std::vector<std::string>> fields;

@@ -1,3 +1,9 @@
+// Names are sorted, so that the result does not depend on the order in which a file system lists
+// them. Three dangers of symbolic links have a guard each: a link out of the source (LiesOutside),
+// a link to a folder above it (`ancestors_`), and links whose paths multiply (`followed_`).
+// The order of the tests in LookAt() matters. Ignored names come first, so nothing below them is
+// examined. A link out is refused before anything in its target is listed. Names that are ignored
+// only for folders need a second test, once it is known that this is a folder.
 #include "writer/source/list/folder_walk.h"
 
 #include <algorithm>

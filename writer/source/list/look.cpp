@@ -1,3 +1,8 @@
+// A file that is not an image is only passed over, unless its name ends like an image's: then it
+// counts as broken. TakeOrLeave() decides that for folders, tables, label files and archives alike.
+// RequireImages() and LookedForIn() only word an error: a source without images ends the
+// conversion, so they may take time to find out what the user probably meant, such as the folder in
+// which a list's files really lie.
 #include "writer/source/list/look.h"
 
 #include <algorithm>

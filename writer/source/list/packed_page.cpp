@@ -1,3 +1,9 @@
+// The bytes of a page come from the user's file and may be damaged. So every codec has to fill
+// exactly `content`, writes nothing beyond it, and returns false otherwise; the caller knows the
+// size beforehand.
+// CRC-32C is computed here, eight bytes at a time, with tables that the compiler makes. kPixels
+// decompresses nothing: it only puts a header before pixels that an archive stores without one, so
+// that they pass for a file.
 #include "writer/source/list/packed_page.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Resolve() guesses from the likeliest to the least likely: the path with slashes, names that are
+// alike, names with another ending, and the path as seen from a folder above. A guess is taken only
+// if the file exists and is an image by its content.
+// TakeOneOf() also returns true if it takes nothing, because several images fit or because the list
+// names the image itself: no later guess may then take another file. RootPath works on the texts
+// alone and does not touch the disk, except to learn the working folder.
 #include "writer/source/list/paths.h"
 
 #include <algorithm>

@@ -42,7 +42,7 @@ class TakenForOthers {
   std::string example_;
 };
 
-// Finds the images that are meant by paths at which there is no file.
+// Finds the images that are meant by paths at which no file exists.
 class SameNames {
  public:
   // `listed` gives all paths of the list; it is called once if any does not exist.

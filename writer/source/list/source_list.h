@@ -102,7 +102,7 @@ struct FileState {
   std::uint64_t device = 0, inode = 0, bytes = 0;
   std::int64_t seconds = 0, nanoseconds = 0;  // when it was last written to
   friend bool operator==(const FileState&, const FileState&) = default;
-  // What stays the same after a restart of the machine: all but the device.
+  // The members that stay the same after a restart of the machine: all but the device.
   std::string Words() const;
 };
 // All zeros if the file cannot be examined; opening it says why.

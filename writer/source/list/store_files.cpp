@@ -1,3 +1,11 @@
+// The store calls take() and done() on its own thread, maybe after this object is gone: so they own
+// the Fetch and Shared. A fetch's content belongs to that thread until `done` is set under the
+// mutex. BeginExpected() and TakeExpected() are called with the mutex held; Begin() may be, since
+// the store calls back only on its own thread.
+// Fetches ahead are limited in bytes and in number, and only a reader makes room for more: an
+// object that is expected and never read would keep its room, hence Unexpect().
+// Await() sorts errors: an object that is gone, damaged or archived gives an Error, all else a
+// StoreFault.
 #include "writer/source/list/store_files.h"
 
 #include <algorithm>

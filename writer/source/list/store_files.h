@@ -42,7 +42,7 @@ class StoreFiles {
 
   const std::string& url() const noexcept { return store_->url(); }
 
-  // The objects below the URL, as a folder's files. Throws Error(kNotFound) if there are none,
+  // The objects below the URL, as a folder's files. Throws Error(kNotFound) if it has none,
   // Error(kUnsupported) if the server cannot list objects, Error(kLimit) if the list would take
   // more than `max_bytes` of memory.
   FolderTree List(std::uint64_t max_bytes = kMaxListBytes) const;

@@ -26,7 +26,7 @@ namespace {
 
 using nlohmann::json;
 
-// The features described by Hugging Face's metadata in the file; null if there are none.
+// The features described by Hugging Face's metadata in the file; null if it describes none.
 json FeaturesOf(const ParquetFile& file) {
   const auto found = file.metadata.find("huggingface");
   if (found == file.metadata.end() || NestsDeeperThan(found->second, 2 * kMaxJsonDepth)) return {};

@@ -80,7 +80,7 @@ class ThriftReader {
   unsigned depth_ = 0;
 };
 
-// Physical types. The values are Parquet's numbers for them, but for kHalf.
+// Physical types. The values are Parquet's numbers for them, except for kHalf.
 enum class ParquetType : std::uint8_t {
   kBool,
   kInt32,

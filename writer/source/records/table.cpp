@@ -279,7 +279,7 @@ std::string PathColumn(const ConvertSource& source, const std::vector<std::strin
 }
 
 // The column of the samples' keys: "key", as `sluice export` writes it, unless it holds the paths
-// or is requested as a field. "" if there is none.
+// or is requested as a field. "" without such a column.
 std::string KeyColumn(const ConvertSource& source, const std::string& path_column,
                       const std::vector<std::string>& headings) {
   const bool asked_for = std::any_of(source.rows.columns.begin(), source.rows.columns.end(),

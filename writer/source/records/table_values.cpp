@@ -1,3 +1,8 @@
+// In some tables all cells are texts; in others they have types. So each function takes a value in
+// its own type first and then as a text, also with the habits of programs that write tables: 17.0
+// for a whole number, a list as JSON in a text, NaN in JSON.
+// Sentences quote the cell, cut to 40 bytes and valid as UTF-8. They name neither file nor row,
+// which only the caller knows.
 #include "writer/source/records/table_values.h"
 
 #include <cmath>

@@ -508,8 +508,8 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
 }
 
 // Decides about images such as "view.left.png". If the sample "view" has an image of its own, this
-// one is passed over, since there is no field for "left". If not, the first dot was probably meant
-// as part of the name, and this one is listed as broken, with advice.
+// one is passed over, since the schema lacks a field for "left". If not, the first dot was probably
+// meant as part of the name, and this one is listed as broken, with advice.
 void AddDotted(Scanned& archive, const std::string& place, SourceList& list) {
   if (archive.dotted.empty()) return;
   std::set<std::string_view> complete;
