@@ -1,3 +1,10 @@
+// The arithmetic comes first (ForecastOf, ChooseForm), then the sentences that explain its result.
+// A forecast settles the number of machines before all other figures: each machine reads only its
+// own part of the dataset, so with more machines a part may fit into memory, or into the cache of
+// the link. The first epoch reads every byte, so its rate is that of the disk or the link even if
+// later epochs are played from memory. The number of machines and of threads allows for kMargin; an
+// epoch's time and its bound do not. Forms whose trial failed have an empty forecast and take no
+// part in the choice, so Decide() translates the index of the chosen form.
 #include "bench/advise/advice.h"
 
 #include <algorithm>

@@ -1,4 +1,9 @@
-// The output of `sluice-bench advise`, as text and as JSON.
+// The output of `sluice-bench advise`, as text and as JSON. Both show the same Advice and take
+// their sentences from SentencesOf(), so that they cannot differ. In the table, "loading" was
+// measured while the sample was played from memory, whereas "epochs" is the forecast for the whole
+// dataset, which also counts the disk or the link. "error" compares the measured rate with that of
+// pictures that were held out. A form whose trial failed keeps its row, with the reason, but gives
+// no measurement.
 #include <nlohmann/json.hpp>
 
 #include "bench/advise/advice.h"

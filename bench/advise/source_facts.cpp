@@ -1,3 +1,8 @@
+// A folder is listed first, up to a limit, and then a random part of its files is read. The part of
+// them that a conversion accepts scales the number of listed files to a number of images; files
+// that are not images therefore count as examined, too. A dataset's manifest has its numbers of
+// images and bytes, so its sample only gives kinds and sizes. The sample of a dataset is examined
+// in ascending order and shuffled afterwards, since callers take slices of it.
 #include "bench/advise/source_facts.h"
 
 #include <algorithm>

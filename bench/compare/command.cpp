@@ -1,4 +1,8 @@
-// The command line of `sluice-bench compare`.
+// The command line of `sluice-bench compare`. Several SOURCEs and several --threads make a grid of
+// comparisons, which CompareSeveral() runs. The names of --only and the existence of each source
+// are checked before anything is measured, because packing the pictures for all loaders takes long.
+// Options marked `comparable` may differ between two results that `sluice-bench gate` compares:
+// they say how long or where to measure, but not what is played.
 #include <algorithm>
 #include <filesystem>
 #include <memory>

@@ -1,4 +1,9 @@
-// The output of `sluice-bench compare`: one comparison, or several side by side.
+// The output of `sluice-bench compare`: one comparison, or several side by side. The first half
+// shows one Comparison. The second half runs and shows a SideBySide, which the command always
+// makes, usually of one comparison. A single comparison's settings and loaders are members of the
+// result itself, and its measurements have plain names. Several are listed under "comparisons", and
+// a suffix with the threads and the source tells their measurements apart. A loader that did not
+// run keeps its row, with the reason, but gives no measurement.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>

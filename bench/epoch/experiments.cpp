@@ -1,3 +1,10 @@
+// In the order of the header. Nearly all experiments play epochs by RunEpochs() with options
+// derived from the user's (OneEpoch, TrialOptions), so that they measure the loader that the user
+// asked for. Trials drop an incomplete last batch and repeat the samples as often as needed, so
+// that every step of every accelerator has a full batch. The parts of decoding are measured apart
+// from the epochs (bench/parts/decode.h) and scaled to the time that the loader counted. An
+// experiment that does not apply to the data returns nothing instead of failing; since a stop also
+// arrives as an Error, the handlers look for a stop request first.
 #include "bench/epoch/experiments.h"
 
 #include <algorithm>

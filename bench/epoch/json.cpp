@@ -1,4 +1,9 @@
-// The results of `sluice-bench epoch` as JSON: bench/report/SCHEMA.md describes every key.
+// The results of `sluice-bench epoch` as JSON: bench/report/SCHEMA.md describes every key. Options
+// that are declared (kEpochSettings, kStepSettings, ForEachSetting) become keys by their
+// declaration; AddSettings() names the other settings. `sluice-bench gate` compares settings by
+// their keys (kSettings in bench/gate/gate.cpp), so a key must have the same name there. Whether a
+// cold epoch was measured depends on the whole run, so EpochsRun::Measured() says which epochs
+// were. Its pointers lead into run.epochs, so an epoch is found there by its address.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,9 @@
+// The text for people; json.cpp makes the JSON object of the same EpochReport. The table is printed
+// row by row while epochs are played, so spaces in its headings reserve the widths of its columns.
+// All other text is made after the last epoch. Its figures are medians over the measured epochs,
+// but the waits for batches are pooled over all of these epochs. With --cold, the cold epochs are
+// the measured ones; with --also-cold, they come after the warm ones and are summed up apart
+// (IsExtraCold).
 #include "bench/epoch/report.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// The simulated link lies in front of whichever store holds the dataset. A local dataset gets a
+// LocalStore for that, so that its reads become requests, like those to a real store.
+// Dataset::Open() takes only a path, so OpenDataset() hands the store with the link to
+// DatasetState, a part of the reader. The first of the three flags that is given creates the link;
+// the members that the other flags set keep their defaults.
 #include "bench/epoch/shared_options.h"
 
 #include <algorithm>

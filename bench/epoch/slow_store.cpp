@@ -1,3 +1,11 @@
+// One thread (Run) simulates the link for all reads. A read waits in `waiting_` for a connection;
+// then `due_` has the time of its next step: the first byte, and then each piece of its content.
+// The link itself is a single moment, `link_free_`: a piece arrives once the link has carried all
+// pieces before it, so all reads share the rate. At the first byte, the whole range is fetched from
+// the real store, and every other read waits meanwhile; only handing over is spread over time.
+// `take` and `done` run without the mutex, and `serving_` keeps their request alive until they
+// return. The other calls (Get, Head, Put, ...) sleep in their callers' threads, and share neither
+// the connections nor the rate.
 #include "bench/epoch/slow_store.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// The flags are collected in StorageArguments, and ApplyStorage() turns them into the loader's
+// options once the dataset is open: the default budget of a stage is the dataset's size, and
+// contradictions show only when all flags are known. --cache and --stage pack a choice and a budget
+// into one word, so they are parsed here; --behind and --read-ahead-bytes are declared options of
+// the loader. AddStorage() leaves out options with their defaults: `sluice-bench gate` takes a
+// setting that neither result has as equal.
 #include "bench/epoch/storage_options.h"
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,9 @@
+// The loader records the work of its threads, and the consumer its waits and steps. This file joins
+// the two by the batch's number, so the life of a slot (decoding, ready, held) is derived, not
+// recorded. A slot is known only by its address; slots are numbered in the order in which the
+// consumer first gets them. Collect() empties the recorder after every epoch, also one that is not
+// traced, because a full recorder drops further events. In the trace file, a change of the lane
+// begins a new thread, so the bars must come lane by lane.
 #include "bench/epoch/trace.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Two kinds of rules decide whether results may be compared at all. kSettings lists members of the
+// results that must agree. In addition, the options that were given must agree; since an option
+// that was not given has a default, an option is compared by the member of its name if both results
+// have one. In the judgement, `change` is the plain change of the median, and `gain` has its sign
+// turned if lower is better. The test is one-sided, in the direction in which the median moved. A
+// gain that may be chance counts as the same; only a loss that may be chance is "unclear".
 #include "bench/gate/gate.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// All figures come from /proc and from a few system calls. A figure that the machine does not give
+// becomes 0, "unknown" or an empty list, because no measurement should fail for it; only
+// SecondsSinceStart() throws. The kernel adds a child's CPU time to its parent's only once the
+// child has ended and was waited for. So UseOfTree() sums, over the root and its living
+// descendants, each process's own time and that of its ended children. A process may end while
+// /proc is read; its files are then empty, and it is left out.
 #include "bench/machine/machine.h"
 
 #include <algorithm>

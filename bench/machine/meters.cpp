@@ -1,3 +1,8 @@
+// Both meters give no figures, instead of failing, where the machine does not allow reading them.
+// The energy is that of packages alone, since a package's counter includes the counters of its
+// parts. NVML is loaded at run time, so the few types and functions that are used are declared here
+// and must match NVML's. It gives the load of at most the last second, so a thread samples it, and
+// Take() adds a sample of its own, so that even a short time has one.
 #include "bench/machine/meters.h"
 
 #include <algorithm>

@@ -44,7 +44,7 @@ struct GpuUse {
 class GpuMeter {
  public:
   // Starts a thread that asks the library ten times a second. `bus_id` is the GPU's place on the
-  // bus, as DeviceDriver::BusId() gives it; if it is empty, there are no figures.
+  // bus, as DeviceDriver::BusId() gives it; if it is empty, Take() returns nothing.
   explicit GpuMeter(const std::string& bus_id, const char* library = "libnvidia-ml.so.1");
   GpuMeter(const GpuMeter&) = delete;
   GpuMeter& operator=(const GpuMeter&) = delete;

@@ -1,3 +1,9 @@
+// In the order of a result's life: made, written and read back, shown as tables, and delivered by
+// RunMeasuring(). The order in RunMeasuring() matters. Output files are checked before the
+// measurement, so that a wrong path does not cost its result. The Interrupt is made before any
+// thread of the measurement. Once a stop is requested, any Error counts as the interruption. The
+// options that the user gave are added last and here, not by the commands, so that no command can
+// leave them out.
 #include "bench/report/result.h"
 
 #include <algorithm>

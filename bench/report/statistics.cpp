@@ -1,3 +1,9 @@
+// ChanceOfHigher() counts, of all orders of the values, those that are at least as extreme. Ties
+// count half, and the sum is rounded down, so that a tie can make the chance larger but never
+// smaller. By Amdahl's law, the time per item is a line over 1 / threads: its height at 0 is the
+// serial part, its slope the parallel part. FitSerialShare() fits that line; points weigh by the
+// square of their throughput, so that relative errors count. Noise can make one of the two parts
+// negative; the fit is then repeated without that part.
 #include "bench/report/statistics.h"
 
 #include <algorithm>
