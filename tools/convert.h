@@ -62,7 +62,7 @@ using SharedImages = std::vector<std::vector<SharedImage>>;
 SharedImages LookForSharedImages(const std::vector<ConvertPart>& parts, const std::string& folder,
                                  const ConvertOptions& options, const std::stop_token& stop);
 
-// A sentence that names two of the shared pictures; empty if there are none.
+// A sentence that names two of the shared pictures; empty if no pictures are shared.
 std::string SharedWarning(const SharedImages& shared);
 
 // Prints the warning to standard error, and a line for people to standard output.

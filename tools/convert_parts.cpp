@@ -52,7 +52,7 @@ bool IsOneFolder(const SourceArguments& arguments) {
          !IsOneLabelFile(arguments) && std::filesystem::is_directory(arguments.places[0]);
 }
 
-// The folder of label files that --voc or --yolo names; null if there is none.
+// The folder of label files that --voc or --yolo names; null without such an option.
 template <class Arguments>
 auto* LabelFolder(Arguments& arguments) {
   const bool given = IsAnnotated(arguments) && !IsOneLabelFile(arguments);

@@ -1,4 +1,10 @@
-// The summary of a conversion: lines for people and one JSON object, from the same account.
+// The summary of a conversion: lines for people and one JSON object, from the same account. A dry
+// run, a plan, and a run that completes an earlier one print it as well, and they know less.
+// IsStored() and IsOfOneRun() say which figures mean something: after an earlier run, this run's
+// counts of shrunk and encoded images are not those of the dataset, so the text leaves them out and
+// the JSON has null. Files that were left out are grouped by the text of their reason; a reason
+// that named its file would be a group of its own. The JSON lists all of them, the text only the
+// most frequent reasons.
 #include <algorithm>
 #include <cstdio>
 #include <map>

@@ -1,4 +1,8 @@
 // `sluice copy`: copies a dataset between folders and object stores, without changing a byte.
+// CopyDataset() takes its stop and its progress as members of CopyOptions, unlike the functions
+// that make new datasets, so RunCopy() hands those of RunEdit() over. The summary is printed here
+// and not by MadeLine(), because it counts the shards that were at the target already. It shows the
+// target as the report has it, without the secrets that a URL may hold.
 #include <memory>
 
 #include <sluice/copy.h>

@@ -1,3 +1,7 @@
+// RunEdit() decides what counts as an interruption: an Error(kState) after a signal. Any other
+// Error is reported as itself, even if a signal came first, and work that was finished in spite of
+// a signal counts as done. The progress line is erased before anything else is printed, also before
+// an Error leaves. Warnings do not go to standard error with --json, since MadeJson() has them.
 #include "tools/edit_command.h"
 
 #include <cstdio>

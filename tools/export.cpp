@@ -254,7 +254,7 @@ class Export {
       const Field& field = dataset_.schema().fields[f];
       if (field.role != Role::kLabel || field.classes.empty()) continue;
       const std::string text = ClassesText(field.classes);
-      // classes.txt has the classes of the label or, if there is none, of the first field with
+      // classes.txt has the classes of the label or, without a label, of the first field with
       // classes.
       if (f == label || (first && label == Schema::kNone)) {
         work_.Record("classes.txt");

@@ -1,4 +1,9 @@
-// `sluice inspect`: describes a dataset or one of its samples, as text or as JSON.
+// `sluice inspect`: describes a dataset or one of its samples, as text or as JSON. The description
+// comes from the manifest alone, so it also works if shards are missing. JSON has the dataset and
+// the chosen sample in one object, whereas the text shows only one of them. The text about a sample
+// is made from its JSON (SampleJson in samples.h), so both have the same members. It shows nan and
+// inf, for which JSON has no numbers, and cuts long values; an array is only formatted up to the
+// part that is shown.
 #include <algorithm>
 #include <cmath>
 #include <memory>

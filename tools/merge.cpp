@@ -1,4 +1,7 @@
-// `sluice merge`: makes one dataset of the samples of several.
+// `sluice merge`: makes one dataset of the samples of several. There may be any number of inputs
+// (data/part-*), so NEW is simply the last of the arguments, and RunMerge() checks that there are
+// two at least. MergeDatasets() refuses duplicates unless told otherwise, so a number of duplicates
+// in the summary means that the user chose to keep or to drop them.
 #include <memory>
 
 #include "tools/cli/option.h"

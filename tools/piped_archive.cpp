@@ -1,4 +1,9 @@
 // Stores an archive that comes through standard input in a file (PipedArchive in convert.h).
+// StorePipedInput() calls `check` before it reads the first byte, so that a dataset that is refused
+// does not cost the wait for the whole archive. The constructor reads all of the input. If that
+// fails, the destructor does not run, so the constructor itself closes the file; the folder is a
+// member that removes itself. Only a "-" among several sources is an error here: sources without a
+// "-" need no such file.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>

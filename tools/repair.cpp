@@ -1,4 +1,7 @@
 // `sluice repair`: makes an intact dataset of a damaged one, or rebuilds a lost manifest in place.
+// Lost samples are a part of the result and not an Error: they are listed even with --quiet, and
+// the exit code (kSomeLeftOut) says that there are some. An entry of the list may be one sample, a
+// run of samples, or, if it is unknown which samples they were, only their number.
 #include <memory>
 
 #include <sluice/shown_path.h>

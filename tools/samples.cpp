@@ -1,4 +1,8 @@
-// A sample as JSON, and the samples of a dataset that can be read.
+// ReadableSamples keeps a range for each shard that can be opened and not a list of samples, so it
+// is small, and an index is found by binary search. A stop during the examination may look like
+// faulty shards, so the constructor checks for one before it uses the faults. In a sample's JSON, a
+// float32 is shown by its shortest text (Shortest), because the JSON library would print it with
+// the digits of a double.
 #include "tools/samples.h"
 
 #include <algorithm>

@@ -1,4 +1,7 @@
-// `sluice subset`: makes a dataset of chosen samples of another one.
+// `sluice subset`: makes a dataset of chosen samples of another one. The conditions and random
+// choices are those of SubsetDataset(); this file parses them. The file of --samples is read before
+// the dataset is opened, and a wrong line is reported by its number. An empty file is an error,
+// because an empty list in Selection means any sample: the command would copy the whole dataset.
 #include <memory>
 
 #include <sluice/error.h>

@@ -1,4 +1,8 @@
-// `sluice transcode`: makes a new dataset with the same samples, their images in another form.
+// `sluice transcode`: makes a new dataset with the same samples, their images in another form. The
+// options are declared in a list (convert_option_list.h), with two exceptions: --image must be
+// given although the library has a default, and restart markers, which are on by default, have a
+// flag that turns them off. CheckTogether() looks at the flags that were typed and not at values,
+// since a default quality does not contradict --image raw.
 #include <memory>
 
 #include <sluice/convert_option_list.h>

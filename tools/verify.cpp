@@ -1,4 +1,8 @@
-// `sluice verify`: checks a dataset against the format, and reports each fault.
+// `sluice verify`: checks a dataset against the format, and reports each fault. Unlike the commands
+// that make datasets, it does not use RunEdit(): after a stop, VerifyDataset() returns the faults
+// that it has found so far instead of throwing, and they are printed. The exit code of an
+// interruption takes precedence over that of faults. With --quiet, faults are printed, since they
+// are the result.
 #include <chrono>
 #include <memory>
 #include <string>

@@ -163,7 +163,8 @@ std::string OptionInstead(const CLI::App& app, const std::string& option) {
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
 
-// A sentence about the first word of the command line that means nothing; empty if there is none.
+// A sentence about the first word of the command line that means nothing; empty if all words have a
+// meaning.
 std::string Unexpected(const CLI::App& program, const Command* command) {
   const CLI::App& app = command == nullptr ? program : *command->app;
   std::vector<std::string> words = app.remaining();
@@ -194,7 +195,7 @@ std::string Mismatch(const CLI::App& app, const std::string& message) {
   return name + " may be given only once";
 }
 
-// A sentence about an option whose value was forgotten; empty if there is none. CLI11 takes the
+// A sentence about an option whose value was forgotten; empty if no value was. CLI11 takes the
 // next word as the value, whatever it is: "--html --json" would write a file called --json. A value
 // that does begin with two dashes is given as "--html=--json".
 std::string Forgotten(const CLI::App& command, const std::vector<std::string>& words) {

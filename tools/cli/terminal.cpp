@@ -146,7 +146,7 @@ namespace {
 constexpr auto kRedraw = std::chrono::milliseconds(100);  // between two drawings on a terminal
 constexpr auto kLogLine = std::chrono::minutes(1);        // between two lines of a log
 constexpr std::size_t kMaxBar = 30;                       // columns of the bar, at most
-constexpr std::size_t kMinBar = 5;                        // with fewer columns, there is no bar
+constexpr std::size_t kMinBar = 5;                        // with fewer columns, the bar is left out
 
 std::size_t TerminalColumns() {
   winsize size{};
