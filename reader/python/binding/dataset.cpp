@@ -1,4 +1,9 @@
-// Dataset and Sample, to look at samples; and SampleList, to choose samples for a loader.
+// Dataset and Sample, to look at samples; and SampleList, to choose samples for a loader. Every
+// call that may read a shard goes through Interruptibly(): without the GIL and, for a dataset at a
+// URL, in a thread that continues after Ctrl-C. So the work captures copies of datasets and samples
+// and no references. Parts that need other packages (Pillow, pandas) are written in Python, in
+// sluice/_pictures.py. Sample numbers may come from many types; truth values are refused in all of
+// them, because a mask would otherwise mean samples 0 and 1.
 #include <algorithm>
 
 #include "reader/python/binding/keywords.h"

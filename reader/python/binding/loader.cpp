@@ -1,4 +1,10 @@
-// The loader and its epochs. Waiting releases the GIL and looks at signals, so that Ctrl-C works.
+// The loader and its epochs. Waiting releases the GIL and looks at signals, so that Ctrl-C works. A
+// thread that plays holds a shared pointer to the loader, so close() only takes the PyLoader's
+// pointer away; the last owner ends the loader's threads. It does so without the GIL, which they
+// may need to finish a user's function. A function may also never return: then End() gives up after
+// a while and leaves a thread behind. All loaders are in one list, which `atexit` closes before the
+// interpreter ends. A loader whose last reference is dropped inside one of its own functions cannot
+// be waited for there; a later End() ends it.
 #include <algorithm>
 #include <mutex>
 #include <set>

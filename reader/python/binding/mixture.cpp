@@ -1,4 +1,8 @@
-// Several datasets played as one.
+// Several datasets played as one. Python gives the parts as datasets, paths or pairs with a weight,
+// or as a dict, and reads them as it could have written them, so that a Mixture can be shown and
+// pickled: a dataset with the default limits becomes its path. Two mistakes would pass unnoticed
+// and are refused here: a weight of 0, which the library takes for no weight; and a single path,
+// which Python would iterate over letter by letter.
 #include <sluice/mixture.h>
 
 #include "reader/python/binding/keywords.h"

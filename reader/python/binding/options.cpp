@@ -1,4 +1,9 @@
-// The groups of LoaderOptions, by keyword, as loader_option_list.h declares them.
+// The groups of LoaderOptions, by keyword, as loader_option_list.h declares them. Most need only
+// BindOptions(). The others have members that Python sees by another type: OrderOptions is bound as
+// PyOrder, which holds the user's function as an object that the garbage collector can follow, and
+// View takes steps and schedules in each of their forms. Enumerations are bound first, because
+// their values are default arguments of the groups. Python's default of RingOptions.hold differs
+// from C++'s (kHold).
 #include <sluice/loader_option_list.h>
 
 #include "reader/python/binding/keywords.h"

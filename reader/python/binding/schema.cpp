@@ -1,4 +1,8 @@
-// Field, the schema's element, and arrays of numpy over Sluice's memory.
+// Field, the schema's element, and arrays of numpy over Sluice's memory. Such an array copies
+// nothing and keeps its owner alive. Every array is made writable; one that Python may only read
+// then gets numpy's flag. numpy does not have bfloat16, so an array of it is refused, with advice.
+// ValueNamed() finds the end of an enumeration by NameOf(), which is empty beyond the last
+// enumerator.
 #include "reader/python/binding/binding.h"
 
 namespace sluice::python {

@@ -1,4 +1,8 @@
-// ConvertSource and its groups, as convert_option_list.h declares them.
+// ConvertSource and its groups, as convert_option_list.h declares them. A source is not made by
+// keywords, unlike the groups: a folder is made by the constructor, every other kind by a static
+// function, and the rest is set by attributes. The functions table(), paths() and archives() have
+// the names of three members, which are therefore not attributes; the kind is read-only. Two
+// sources are equal if all their members are equal in Python.
 #include <sluice/convert_option_list.h>
 
 #include "reader/python/binding/gil.h"

@@ -1,4 +1,9 @@
 // A loader's measurements of itself: figures, faults, memory, and the record of its threads.
+// Figures and faults are snapshots that Python can only read; Metrics and LoaderTrace are made in
+// Python and given to loaders. The figures of LoaderStats are listed one by one, so a new one needs
+// a line here. The library's sentences (verdicts, reasons, errors) go through InPythonsWords(),
+// since they name C++ options. Times of events are those of time.monotonic(), so that a program can
+// compare them with its own.
 #include <chrono>
 #include <cstdio>
 

@@ -1,4 +1,9 @@
-// The steps of a pipeline, with the parameters, names and defaults of the C++ structs.
+// The steps of a pipeline, with the parameters and defaults of the C++ structs. Where torchvision
+// has the same step, a keyword has torchvision's name and order, which may differ from the C++
+// member's: p, kernel_size, padding_mode, and (height, width). Members that belong together are one
+// keyword, such as scale=(low, high). Enumerations are bound before the steps that have their
+// values as defaults. PipelineOf() takes steps as text or as a list; a step without a list, and a
+// class without a call, are common mistakes, so each has a message that says what to write.
 #include <tuple>
 
 #include "reader/python/binding/keywords.h"

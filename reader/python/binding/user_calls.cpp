@@ -1,3 +1,10 @@
+// Dropping a Python object may run Python code, which may call the same loader again. So no object
+// is destroyed while `mutex_` is locked: it is moved into a local variable that is declared before
+// the lock, and that is therefore destroyed after it. An exception of a user's function crosses the
+// library as a line of text; RaiseWithCause() finds the exception again by that line in the Error's
+// message. KeyboardInterrupt and the like are not causes of an Error: they wait in `raised_` until
+// Play() raises them as they are. The frames of an exception are cleared, since their variables may
+// be arrays over memory that will be reused.
 #include "reader/python/binding/user_calls.h"
 
 #include <algorithm>

@@ -54,8 +54,8 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   };
   // Whether there are functions that may be running.
   bool has_functions() const;
-  // A function that was called at least that long ago and has not returned; a null object if there
-  // is none.
+  // A function that was called at least that long ago and has not returned; a null object if all
+  // functions have returned or were called later.
   nb::object StuckFor(std::chrono::milliseconds least) const;
   bool IsRunningHere() const noexcept;
   // Throws Error(kState) if this thread is inside one of the functions. For calls that wait for the

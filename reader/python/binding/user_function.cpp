@@ -1,4 +1,10 @@
-// The user's functions: from Python, which take the GIL, and compiled ones, which do not.
+// The user's functions: from Python, which take the GIL, and compiled ones, which do not. A Python
+// function writes to the rows themselves, by arrays without a copy, so nothing may refer to the
+// rows once it has returned. All arrays over the rows have the Seen object as their owner; if it
+// has further references after the call, the function has kept something. That is an error, and the
+// memory is then kept for as long as the array. A value that moves when it is set (VariableOf) is
+// given as a copy. The C++ functions hold Kept objects and not nb::object, because any thread may
+// drop them.
 #include <climits>
 
 #include "reader/python/binding/user_calls.h"
