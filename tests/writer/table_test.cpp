@@ -11,6 +11,7 @@
 #include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
+#include "writer/source/list/class_names.h"
 
 namespace sluice::test {
 
@@ -52,6 +53,15 @@ std::string TextOf(const StoredField& field) {
 }
 
 }  // namespace
+
+TEST_CASE("A name that two given classes have means neither, and the others keep their numbers") {
+  ClassNames names({"crane", "dog", "crane", "cat"});  // as ImageNet's crane
+  CHECK(names.Add("dog") == 1);
+  CHECK(names.Add("cat") == 3);
+  CHECK_FALSE(names.Add("crane"));
+  CHECK(names.Add("2") == 2);  // its number is not ambiguous
+  CHECK(names.NumberOf(3) == 3);
+}
 
 TEST_CASE("without labels a table's label is not used, and it cannot have a column of classes") {
   const TableFolder folders;

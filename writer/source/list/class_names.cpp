@@ -18,6 +18,7 @@ namespace sluice {
 namespace {
 
 constexpr std::int32_t kMaxNumber = 65'535;
+constexpr std::int32_t kOfSeveral = -1;  // the number of a name that several classes have
 
 // The number of "12", or of "12.0", as tables write numbers in a column with gaps. nullopt for
 // "+12" and "012", which may be names: the number 12 is not written so.
@@ -49,10 +50,12 @@ bool IsGap(std::string_view text) {
 
 ClassNames::ClassNames(std::vector<std::string> wanted)
     : fixed_(!wanted.empty()), names_(std::move(wanted)) {
-  for (const std::string& name : names_)
-    added_.emplace(name, static_cast<std::int32_t>(added_.size()));
-  for (std::size_t i = 0; i < names_.size(); ++i)
+  for (std::size_t i = 0; i < names_.size(); ++i) {
     numbers_.push_back(static_cast<std::int32_t>(i));
+    // ImageNet has two classes called crane: that name alone means neither of them.
+    const auto [at, first] = added_.emplace(names_[i], numbers_.back());
+    if (!first) at->second = kOfSeveral;
+  }
 }
 
 void ClassNames::Extend(const std::vector<std::string>& wanted) {
@@ -66,11 +69,12 @@ void ClassNames::Extend(const std::vector<std::string>& wanted) {
 
 std::optional<std::int32_t> ClassNames::Add(std::string_view name) {
   const auto found = added_.find(name);
+  if (found != added_.end() && found->second == kOfSeveral) return std::nullopt;
   if (found != added_.end()) return found->second;
   if (fixed_) {
     // The wanted names may come from a dataset, whose names are escaped.
     const auto escaped = IsUtf8(name) ? added_.end() : added_.find(ToUtf8(name));
-    if (escaped != added_.end()) return escaped->second;
+    if (escaped != added_.end() && escaped->second != kOfSeveral) return escaped->second;
     // A text that is not a name may be a class's number.
     const std::optional<std::int32_t> number = WholeNumber(name);
     if (!number || static_cast<std::size_t>(*number) >= names_.size()) return std::nullopt;

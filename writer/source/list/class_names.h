@@ -48,8 +48,8 @@ class ClassNames {
   // Adds more wanted names.
   void Extend(const std::vector<std::string>& wanted);
 
-  // A preliminary number for the name; nullopt if it is none of the wanted ones (by name or by
-  // number).
+  // A preliminary number for the name; nullopt if it is not one of the wanted ones, by name or by
+  // number, or if several of them have that name.
   std::optional<std::int32_t> Add(std::string_view name);
 
   // Whether the name is one of the wanted ones.
