@@ -81,8 +81,7 @@ class RowWorker {
   // the user's sample_function.
   RowVerdict MakeRow(Slot& slot, std::size_t row);
   RowVerdict Read(Slot& slot, std::size_t row);
-  // Checks that the row's file still held its bytes when they were read. If it did not, and is a
-  // copy of the shard, makes the row again from the shard itself.
+  // Checks that the row's file still held its bytes when they were read.
   RowVerdict CheckFile(Slot& slot, std::size_t row);
   RowVerdict Failure(const Slot& slot, std::size_t row, ErrorCode code,
                      const std::string& what) const;

@@ -100,6 +100,8 @@ void PlannerThread::Plan(const BatchRing::Turn& turn) {
   try {
     if (turn.ends_epoch) ring_.NoteBatches(epoch + 1, BatchesOf(epoch + 1));
     batch.blocks = planner_.Plan(epoch, number, slot);
+  } catch (const Error& error) {  // from a function that composes batches, or a store
+    slot.error = error;
   } catch (const std::exception&) {  // bad_alloc, or a vector's length_error
     slot.error = OutOfMemory();
   }
