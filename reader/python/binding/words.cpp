@@ -1,9 +1,8 @@
 // Replaces C++ names in messages by the names that Python has for them, with regular expressions
 // that are made at the first message. Their order matters. Enumerators come first, because later
 // rules look for "sluice.Type.NAME" as a value. The rules for groups of options come before the
-// general one for LoaderOptions::member, and the flags of the command that have a name of their own
-// before all other flags. Text that no rule knows stays as it is, so a new C++ name in a message
-// needs a rule here.
+// general one for a member's qualified name, and flags with a name of their own before all others.
+// Text that no rule knows stays as it is, so a new C++ name in a message needs a rule here.
 #include <cctype>
 #include <regex>
 #include <utility>
