@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <set>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -21,8 +21,6 @@ namespace sluice {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 [[noreturn]] void Fail(const std::string& name, const char* what) {
   throw SystemError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, name,
@@ -42,7 +40,9 @@ ObjectInfo InfoOf(const FileHandle& file, const std::string& name) {
 }  // namespace
 
 LocalStore::LocalStore(const fs::path& folder, std::size_t threads)
-    : url_(folder.string()), folder_(AbsolutePath(folder)), max_threads_(threads) {}
+    : url_(folder.string()), folder_(AbsolutePath(folder)), max_threads_(threads) {
+  threads_.emplace_back([this] { Run(); });
+}
 
 LocalStore::~LocalStore() {
   {
@@ -89,15 +89,11 @@ std::uint64_t LocalStore::Read(RangeRead read) {
       return other.read.urgency > read.urgency;
     });
     queue_.insert(after, Asked{ticket, std::move(read)});
-    // More reads wait than threads: if the system has no further thread, they wait longer.
     if (serving_.size() + queue_.size() > threads_.size() && threads_.size() < max_threads_) {
       try {
         threads_.emplace_back([this] { Run(); });
-      } catch (const std::system_error&) {
-        if (threads_.empty()) {
-          queue_.clear();
-          throw Error(ErrorCode::kMemory, url_, "the system has no thread to read it with");
-        }
+      } catch (const std::exception&) {
+        // The system has no further thread, or no memory for one: the read waits longer.
       }
     }
   }

@@ -13,9 +13,9 @@
 
 namespace sluice {
 
-// Several threads read ranges, the most urgent first, as a store's connections would. A thread is
-// started when a read finds all others at work. An object's etag consists of its file's inode
-// number, size and time of its last write.
+// Several threads read ranges, the most urgent first, as a store's connections would. One is
+// started at once, and each further one when a read finds all others at work. An object's etag
+// consists of its file's inode number, size and time of its last write.
 class LocalStore : public ObjectStore {
  public:
   explicit LocalStore(const std::filesystem::path& folder, std::size_t threads = 16);
@@ -28,6 +28,7 @@ class LocalStore : public ObjectStore {
   std::uint64_t Read(RangeRead read) override;
   void Cancel(std::uint64_t ticket) override;
   std::uint64_t UsefulBytesInFlight() const noexcept override { return std::uint64_t{32} << 20; }
+  std::uint64_t BufferBytes() const noexcept override { return max_threads_ * kPieceBytes; }
   void Put(std::string_view object, Bytes content, bool only_new) override;
   void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) override;
   void Remove(std::string_view object) override;
@@ -36,6 +37,8 @@ class LocalStore : public ObjectStore {
   Counts counts() const noexcept override;
 
  private:
+  // A thread reads, and hands over, that much at a time.
+  static constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
   struct Asked {
     std::uint64_t ticket = 0;
     RangeRead read;

@@ -59,6 +59,7 @@ TEST_CASE(
     CHECK(loader.Stats().fetched_bytes <= BytesOf(dataset));
     CHECK(loader.Memory().mapped == 0);
     CHECK(loader.Memory().blocks > 0);
+    CHECK(loader.Memory().bookkeeping > std::uint64_t{16} << 20);  // sixteen threads' buffers
   }
   RemoveShards(dataset);
   Loader later(Dataset::Open(dataset.path()), Staging(folder / "deep/stage"));

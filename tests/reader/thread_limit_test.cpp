@@ -51,6 +51,34 @@ TEST_CASE("If a thread cannot be started, the loader is refused with advice") {
   }
 }
 
+TEST_CASE("With few threads, a staged loader is refused with advice, or plays") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));
+  LoaderOptions options = OptionsFor(10, 2);
+  int plays = 0;
+  // The store has at least one thread, the cache one, one plans, and two decode.
+  for (int most = 0; most < 7; ++most) {
+    options.stage = Stage{folder / ("stage" + std::to_string(most)), 10'000'000};
+    threads_left = most;
+    std::string message;
+    std::size_t played = 0;
+    try {
+      Loader loader(dataset, options);
+      played = SamplesOf(PlayBatches(loader, 0)).size();
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    threads_left = -1;
+    if (message.empty()) {
+      CHECK(played == 3000);
+      ++plays;
+    } else {
+      CHECK_THAT(message, Catch::Matchers::ContainsSubstring("LoaderOptions::threads"));
+    }
+  }
+  CHECK(plays >= 2);
+}
+
 TEST_CASE("If no thread can be started, a filter runs in the calling thread") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 1200, 2));
