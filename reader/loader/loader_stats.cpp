@@ -194,9 +194,9 @@ std::string LoaderStats::BoundText() const {
       // If most of the bytes came over the link, the link is slow; otherwise, the disk is.
       if (2 * fetched_bytes > read_ahead_bytes) {
         return Sentence(
-            "bound by the link to the object store: the trainer waited %.1f%% of its time, the "
-            "decoding threads %.0f%% of theirs, while %.1f MB/s came in %.1f requests a second, "
-            "%.1f%% of them repeated; a faster link, a cache on a local disk "
+            "bound by the link to the dataset: the trainer waited %.1f%% of its time, the decoding "
+            "threads %.0f%% of theirs, while %.1f MB/s came in %.1f requests a second, %.1f%% of "
+            "them repeated; a faster link or disk, blocks kept on a local disk "
             "(LoaderOptions::stage), or smaller images help",
             waited, idle, seconds > 0 ? double(fetched_bytes) / seconds / 1e6 : 0.0,
             seconds > 0 ? double(requests) / seconds : 0.0,

@@ -68,7 +68,7 @@ constexpr std::array kFamilies = {
     Counter("read_wait_seconds", &S::read_wait_seconds,
             "Time in which that thread waited for a free batch"),
     Counter("read_ahead_bytes", &S::read_ahead_bytes, "Blocks made resident ahead of decoding"),
-    Counter("fetched_bytes", &S::fetched_bytes, "Blocks fetched from an object store"),
+    Counter("fetched_bytes", &S::fetched_bytes, "Blocks fetched from a URL, or into a stage"),
     Counter("cached_bytes", &S::cached_bytes, "Blocks found on the stage"),
     Counter("past_cache_bytes", &S::past_cache_bytes, "Fetched blocks that the cache did not keep"),
     Counter("taken_rows", &S::taken_rows, "Rows that another loader of this machine had made"),

@@ -1,4 +1,5 @@
-// Blocks of a dataset in an object store, fetched ahead (format/remote/cache/remote_shards.h).
+// Blocks of a dataset that is read from a store, fetched ahead
+// (format/remote/cache/remote_shards.h).
 //
 // A block is held from when the order announces it until all its rows of the epoch are planned; the
 // rows hold it until they are decoded. Requests begin in the order in which blocks are needed; the

@@ -76,7 +76,7 @@ TEST_CASE(
   CHECK(stats.bound() == Bound::kStorage);
   CHECK_THAT(
       stats.Verdict(),
-      ContainsSubstring("bound by the link to the object store") &&
+      ContainsSubstring("bound by the link to the dataset") &&
           ContainsSubstring("49.0 MB/s came in 25.0 requests a second, 5.0% of them repeated"));
   // The same bytes, most of them from the cache's disk.
   stats.fetched_bytes = 100'000'000;
