@@ -105,6 +105,7 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
   std::vector<CLI::Option*> ways;
   for (const option_list::Word<AnnotationFormat>& word :
        option_list::WordsOf<AnnotationFormat>.words) {
+    // The labels of a format without a folder for them are one file.
     const bool one_file = *TreeOf(word.value).labels == '\0';
     ways.push_back(cli::AddOption(app, std::string("--") + word.text, one_file ? "JSON" : "DIR",
                                   std::string("labels of the images in SOURCE: ") + word.help,

@@ -6,16 +6,12 @@
 #include "format/disk/file.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
-#include <fstream>
 #include <system_error>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <sluice/error.h>
@@ -94,33 +90,6 @@ FileHandle MakeTemporary(const std::filesystem::path& path) {
 }
 
 }  // namespace
-
-std::string LockHolder(const FileHandle& file) {
-  struct stat info {};
-  if (fstat(file.get(), &info) != 0) return "";
-  std::ifstream locks("/proc/locks");
-  // A line is "1: FLOCK  ADVISORY  WRITE 17 fe:00:2345 0 EOF".
-  for (std::string line; std::getline(locks, line);) {
-    std::array<char, 9> kind{};
-    int process = 0;
-    unsigned major_number = 0, minor_number = 0;
-    unsigned long long inode = 0;
-    if (std::sscanf(line.c_str(), "%*d: %8s %*s %*s %d %x:%x:%llu", kind.data(), &process,
-                    &major_number, &minor_number, &inode) != 5 ||
-        std::string_view(kind.data()) != "FLOCK" || process <= 0 || inode != info.st_ino ||
-        makedev(major_number, minor_number) != info.st_dev) {
-      continue;
-    }
-    const std::string number = std::to_string(process);
-    std::string name;
-    std::ifstream comm("/proc/" + number + "/comm");
-    std::getline(comm, name);
-    const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
-    if (!std::all_of(name.begin(), name.end(), plain)) name.clear();
-    return " (process " + number + (name.empty() ? "" : ", " + name) + ")";
-  }
-  return "";
-}
 
 std::string SystemErrorText(int error_number) {
   return std::error_code(error_number, std::generic_category()).message();

@@ -185,10 +185,6 @@ void CreateFolder(const std::filesystem::path& path);
 
 void SyncFolder(const std::filesystem::path& path);
 
-// " (process 17, python3)" for a process that has locked the file or folder with flock(); empty if
-// the system does not name one. A program that only reads can hold such a lock, too.
-std::string LockHolder(const FileHandle& file);
-
 // The system's text for an errno, such as "No space left on device".
 std::string SystemErrorText(int error_number);
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "format/disk/file.h"
 
@@ -15,8 +16,12 @@ enum class FileHold { kNone, kShared, kExclusive };
 // EWOULDBLOCK if the lock of another open file excludes this one.
 bool LockFile(const FileHandle& file, FileHold hold) noexcept;
 
-// The same for one byte of the file. The byte need not be there, and files' locks do not exclude
-// bytes' locks.
+// " (process 17, python3)" for a process that has locked the whole file or folder; empty if the
+// system does not name one. A program that only reads can hold such a lock, too.
+std::string LockHolder(const FileHandle& file);
+
+// As LockFile(), for one byte of the file. The byte need not be there, and files' locks do not
+// exclude bytes' locks.
 bool LockByte(const FileHandle& file, std::uint64_t byte, FileHold hold) noexcept;
 
 // The lock of another open file that excludes `hold` of that byte; kNone if no lock does. nullopt

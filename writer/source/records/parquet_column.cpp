@@ -13,7 +13,6 @@
 #include <sluice/error.h>
 
 #include "format/disk/zstd.h"
-#include "writer/half.h"
 #include "writer/source/list/packed_page.h"
 #include "writer/source/records/parquet_file.h"
 
@@ -411,7 +410,7 @@ void ParquetColumn::ReadPlain(ParquetValue& value) {
       break;
     case ParquetType::kInt64: value.integer = LoadAt<std::int64_t>(plain_.memory, plain_.at); break;
     case ParquetType::kHalf:
-      value.number = HalfOf(LoadAt<std::uint16_t>(plain_.memory, plain_.at));
+      value.number = FromHalf(LoadAt<std::uint16_t>(plain_.memory, plain_.at));
       break;
     case ParquetType::kFloat: value.number = LoadAt<float>(plain_.memory, plain_.at); break;
     case ParquetType::kDouble: value.number = LoadAt<double>(plain_.memory, plain_.at); break;
