@@ -534,6 +534,7 @@ TEST_CASE("the flip_idx of a .yaml gives the pairs of key points that change pla
            {"flip_idx:\n- 0\n- 2\n- 1\n- 4\n- 3", "1-2,3-4"},
            {"flip_idx: [0, 2, 1,\n  4, 3]", "1-2,3-4"},
            {"flip_idx: [0, 1, 2, 3, 4]", "none"},
+           {"flip_idx: []", ""},
            {"", ""}}) {
     CAPTURE(list);
     const YoloNames names = ParseYoloYaml(list + "\nkpt_shape:\n  - 5\n  - 3\nnames: [person]\n");

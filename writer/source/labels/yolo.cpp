@@ -151,15 +151,16 @@ std::optional<std::vector<std::size_t>> NumbersOfList(std::string_view list) {
   return numbers;
 }
 
-// "1-2,3-4" of the numbers that the points have in a mirrored image.
+// "1-2,3-4" of the numbers that the points have in a mirrored image. An empty list says nothing
+// about them, as a missing one does.
 std::string PairsOf(const std::string& flip_idx, std::size_t points) {
-  const std::vector<std::size_t> flipped =
-      NumbersOfList(flip_idx).value_or(std::vector<std::size_t>());
+  const std::optional<std::vector<std::size_t>> flipped = NumbersOfList(flip_idx);
+  if (flipped && flipped->empty()) return {};
   std::string pairs;
-  bool usable = flipped.size() == points;
-  for (std::size_t i = 0; i < flipped.size() && usable; ++i) {
-    const std::size_t other = flipped[i];
-    usable = other < points && flipped[other] == i;
+  bool usable = flipped && flipped->size() == points;
+  for (std::size_t i = 0; usable && i < points; ++i) {
+    const std::size_t other = (*flipped)[i];
+    usable = other < points && (*flipped)[other] == i;
     if (usable && i < other)
       pairs += (pairs.empty() ? "" : ",") + std::to_string(i) + "-" + std::to_string(other);
   }
