@@ -2,12 +2,12 @@
 //
 // A batch has every field that LoaderOptions::output.fields chooses. Images lie in the batch's
 // slot, one sample after another, all of one size (unless ImageSizes says otherwise). Fixed-shape
-// arrays lie there in the same way. Fields whose length varies (boxes, text, other bytes) come as
-// the values of all samples, one after another, with the offset of each sample. Everything stays
-// valid as long as a handle to the batch lives.
+// arrays lie there in the same way. A field whose length varies (boxes, text, other bytes) has the
+// values of all samples, one sample after another, and an offset for each sample, at which its
+// values begin. Everything stays valid as long as a handle to the batch lives.
 //
-// With LoaderOptions::device, images are on that device, fixed-shape arrays both there and in host
-// memory: see Batch::WaitOn(). All other fields are in host memory.
+// With LoaderOptions::device, images are in that device's memory, and fixed-shape arrays are both
+// there and in host memory: see Batch::WaitOn(). All other fields are in host memory.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ enum class Layout {
 
 // How a batch holds images that differ in size: LoaderOptions::output.image_sizes.
 enum class ImageSizes {
-  kEqual,   // images must not differ: otherwise, the Loader's constructor throws
+  kEqual,   // all images have one size; otherwise, the Loader's constructor throws
   kPadded,  // a batch is as wide as its widest image, and as high as its highest: Batch::sizes()
   kOwn,     // each image keeps its own size: Batch::image(field, sample)
 };
@@ -45,9 +45,9 @@ struct ImageSize {
   friend bool operator==(const ImageSize&, const ImageSize&) = default;
 };
 
-// The origin of a row in a batch.
+// Where the sample of a row comes from.
 enum class SampleFlag : std::uint8_t {
-  kOwn,         // the sample that the epoch's order has here
+  kOwn,         // the sample that the epoch's order has at this position
   kSubstitute,  // another sample, in place of a faulty one
   kFillsUp,     // a repeated sample that fills up the batch: LastBatch, BatchSampler
 };
@@ -85,8 +85,11 @@ constexpr std::size_t SizeOf(ElementType type) noexcept {
 
 std::string_view NameOf(ElementType type) noexcept;  // "uint8" ... "bfloat16"
 
-// Whether values of that type can be read as T. std::uint8_t reads kUint8; std::uint16_t reads
-// kUint16, and the bits of kFloat16 and kBFloat16; float reads kFloat32.
+// Whether values of that type can be read as T:
+//
+//   std::uint8_t     kUint8
+//   std::uint16_t    kUint16, and the bits of kFloat16 and kBFloat16
+//   float            kFloat32
 template <class T>
 constexpr bool IsReadAs(ElementType type) noexcept {
   if constexpr (std::is_same_v<T, std::uint16_t>) return SizeOf(type) == 2;
@@ -96,13 +99,13 @@ constexpr bool IsReadAs(ElementType type) noexcept {
                 "images are made of std::uint8_t, std::uint16_t or float");
   return type == ElementType::kFloat32;
 }
-// Throws an Error(kInvalidArgument) that names the images' type and says how to read it, or how to
-// get another type.
-// `field`: the image's name, empty if unknown.
+// Throws an Error(kInvalidArgument) that names the images' type and says how to read this type, or
+// how to get another one. `field`: the image's name, empty if unknown.
 [[noreturn]] void RefuseValuesOf(ElementType type, std::string_view field = {});
 
-// The decoded images of a batch, samples one after another, in the memory of the batch's device.
-// With ImageSizes::kOwn, height and width are 0, and Batch::offsets() count from `data`.
+// The decoded images of a batch, one sample after another, in the memory of the batch's device.
+// With ImageSizes::kOwn, height and width are 0, and Batch::offsets() says how far from `data` each
+// image begins.
 struct ImageBatch {
   const std::uint8_t* data = nullptr;                            // the first element's first byte
   std::size_t samples = 0, height = 0, width = 0, channels = 0;  // the four extents
@@ -110,7 +113,7 @@ struct ImageBatch {
   ElementType type = ElementType::kUint8;
   // Bytes of one sample's image; 0 with ImageSizes::kOwn.
   std::size_t sample_bytes() const noexcept { return height * width * channels * SizeOf(type); }
-  // The values of all samples. Error(kInvalidArgument) if they cannot be read as T.
+  // The values of all samples. Throws Error(kInvalidArgument) if they cannot be read as T.
   template <class T>
   const T* Values() const {
     if (!IsReadAs<T>(type)) RefuseValuesOf(type);
@@ -119,7 +122,7 @@ struct ImageBatch {
   const float* floats() const { return Values<float>(); }  // for kFloat32
 };
 
-// A fixed-shape array field of a batch, samples one after another, in the memory of the batch's
+// A fixed-shape array field of a batch, one sample after another, in the memory of the batch's
 // device.
 struct ArrayBatch {
   const std::byte* data = nullptr;  // the first element's first byte
@@ -135,7 +138,7 @@ template <class T>
 struct VariableValues {
   std::span<const T> values;               // of all samples, one after another
   std::span<const std::uint64_t> offsets;  // in entries; one more than the batch has samples
-  std::size_t entry = 1;                   // elements
+  std::size_t entry = 1;                   // elements of an entry
 // Without this, GCC 13 and later warn that the span below refers to a temporary object.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 13
 #pragma GCC diagnostic push
@@ -163,79 +166,92 @@ struct VariableBatch {
 
 struct Slot;  // private
 
-// A handle to one batch. Copies share the batch; its slot goes back to the loader when the last
-// copy is gone. A handle may outlive the epoch and the loader. Asking for a field that the batch
-// lacks, or for a field as the wrong kind or type, throws Error(kInvalidArgument); for a field that
-// the batch has, the message says how to ask for it. Any thread may call any function.
+// A handle to one batch. Copies of the handle share the batch. When the last copy is gone, the
+// batch's slot goes back to the loader. A handle may outlive the epoch and the loader.
+//
+// Any thread may call any function. Asking for a field that the batch lacks, or for a field as the
+// wrong kind or type, throws Error(kInvalidArgument). If the batch has the field, the message says
+// how to ask for it.
 class Batch {
  public:
   std::size_t size() const noexcept;     // samples
   std::size_t valid() const noexcept;    // size() without the rows that only fill up the batch
   std::uint64_t epoch() const noexcept;  // the epoch that the batch belongs to
-  std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
+  std::uint64_t index() const noexcept;  // the batch's number in its epoch, from 0
 
   // The image that LoaderOptions::output.image names; samples == 0 if the batch has no image.
   const ImageBatch& image() const noexcept;
   // Any image field of the batch, such as a mask.
   const ImageBatch& image(std::string_view field) const;
   bool HoldsImage(std::string_view field) const noexcept;  // whether image(field) has it
-  ImageSizes image_sizes() const noexcept;                 // as LoaderOptions::output says
+  ImageSizes image_sizes() const noexcept;                 // LoaderOptions::output.image_sizes
   // One sample of an image field ({}: of image()), as a batch of one image.
   ImageBatch image(std::string_view field, std::size_t sample) const;
-  // For each sample, the size of its image in that field ({}: in image()) before padding, which is
-  // added to the right and below; 0 x 0 if the sample has no image. Error(kInvalidArgument) with
-  // ImageSizes::kEqual.
+  // By sample, the size of its image in that field ({}: in image()), without padding. Padding is
+  // added to the right and below. A sample without an image in the field has the size of the image
+  // that the field follows (Field::follows), or 0 x 0 if the field follows none. Throws
+  // Error(kInvalidArgument) with ImageSizes::kEqual.
   std::span<const ImageSize> sizes(std::string_view field = {}) const;
-  // For each sample, where its image begins, in values from that field's `data`. With
-  // ImageSizes::kOwn, there may be gaps between images. Errors as above.
+  // By sample, where its image begins: the number of values between the field's `data` and the
+  // image. With ImageSizes::kOwn, there may be gaps between images. Throws the same errors as
+  // sizes().
   std::span<const std::uint64_t> offsets(std::string_view field = {}) const;
-  // A fixed-shape array field: size() x its elements. T must be the field's element type. Always in
-  // host memory.
+  // A fixed-shape array field, in host memory: the elements of all samples, one sample after
+  // another. T must be the field's element type.
   template <class T>
   std::span<const T> Field(std::string_view name) const;
-  // A variable-length field. T must be its element type.
+  // A variable-length field. T must be the field's element type.
   template <class T>
   VariableValues<T> Variable(std::string_view name) const;
   // A variable-length or bytes field of any type. Always in host memory.
   VariableBatch VariableArray(std::string_view name) const;
   bool HoldsVariable(std::string_view field) const noexcept;  // whether VariableArray() has it
-  // The names of all fields of the batch: images first (that of image() before the others), then
+  // The names of all fields of the batch: first images (that of image() before the others), then
   // fixed-shape arrays, then variable-length and bytes fields.
   std::vector<std::string> fields() const;
   // A bytes field (text and JSON included), decompressed.
   VariableValues<std::byte> Bytes(std::string_view name) const;
   // Bytes() of one sample, as text.
   std::string_view Text(std::string_view name, std::size_t sample) const;
-  // Whether the sample has a value in that field. If not, the field has no entries, or is an image
-  // of zeros. (A sample without a value in the field of image() is a fault.)
+  // Whether the sample has a value in that field. (A sample without a value in the field of image()
+  // is a fault.) If not, the batch has in its place:
+  //
+  //   variable-length and bytes fields    no entries
+  //   further images                      zeros; in masks LoaderOptions::output.mask_fill
+  //   fixed-shape arrays                  LoaderOptions::output.absent (only in mixtures)
   bool Has(std::string_view field, std::size_t sample) const;
 
-  // The origin of each row. Rows that OnFault::kSkip leaves out are not in the batch at all.
+  // By row, where its sample comes from. Rows that OnFault::kSkip leaves out are not in the batch
+  // at all.
   std::span<const SampleFlag> flags() const noexcept;
-  // By row, the sample's number in the dataset; for a row with a substitute, the substitute's
-  // number. dataset[number].key() gives its key, and Dataset::Find() the number of a key.
+  // By row, the sample's number in the dataset. If the row has a substitute, this is the
+  // substitute's number. dataset[number].key() is the key of a number; Dataset::Find() finds the
+  // number of a key.
   std::span<const std::uint64_t> samples() const noexcept;
 
-  // Where image(), DeviceArray() and DeviceField() lie. For batches on the host, WaitOn() and
-  // Synchronize() do nothing.
+  // The device that has image(), DeviceArray() and DeviceField() in its memory. For batches on the
+  // host, WaitOn() and Synchronize() do nothing.
   const Device& device() const noexcept;
-  // Makes work submitted to that stream after this call wait for the batch; the call itself does
-  // not block. After the last handle to the batch is dropped, the slot is reused once all work
-  // submitted so far to these streams has finished. The streams must live until the slot is reused.
-  // A stream of another device is Error(kInvalidArgument); one being captured into a graph is
-  // Error(kState). A batch dropped during a capture keeps its slot until the capture ends; if the
-  // capturing thread asks for a batch when no other slot is free, it gets Error(kState).
-  // (A default stream counts as captured while any stream that it waits for is being captured, by
-  // any thread.)
+  // Call this for each stream that reads the batch on its device. Work submitted to the stream
+  // after this call waits until the batch is on the device. The call itself does not block.
+  //
+  // When the last handle to the batch is dropped, the loader reuses the slot once all work
+  // submitted so far to these streams has finished. The streams must live until then.
+  //
+  // Throws Error(kInvalidArgument) for a stream of another device, and Error(kState) for a stream
+  // that is being captured into a graph. A default stream counts as being captured if any thread is
+  // capturing a stream that the default stream waits for. A batch dropped during a capture keeps
+  // its slot until the capture ends. If the capturing thread asks for a batch meanwhile, and no
+  // other slot is free, it gets Error(kState).
   void WaitOn(DeviceStream stream) const;
-  // Blocks the calling thread until the batch is on the device. It does not tell the loader which
-  // streams read the batch: also call WaitOn() for each of them, or keep the batch until their work
-  // has finished. Otherwise the loader may write to the slot of a dropped batch while a kernel
-  // reads it.
+  // Blocks the calling thread until the batch is on the device. This does not tell the loader which
+  // streams read the batch. So also call WaitOn() for each of them, or keep the batch until their
+  // work has finished. Otherwise, the loader may write to the slot of a dropped batch while a
+  // kernel still reads it.
   void Synchronize() const;
   // A fixed-shape array field on the device, of any type.
   ArrayBatch DeviceArray(std::string_view name) const;
-  // The field as numbers of type T, which must be its element type.
+  // DeviceArray() as numbers of type T, which must be the field's element type.
   template <class T>
   DeviceSpan<T> DeviceField(std::string_view name) const;
 

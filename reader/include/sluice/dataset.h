@@ -24,54 +24,63 @@ class BlockView;      // private
 class ShardFile;      // private
 class SampleSupply;   // what PlaySource() returns (<sluice/play_source.h>)
 
-// Limits on the values that are read, as a protection against untrusted datasets, whose manifests
-// may claim large values, too. A value must keep to what the manifest says of its field, and to the
-// limit here. Both are checked before memory is allocated for the value: in a Loader, in
-// Sample::Decode(), and when a value is decompressed. A value larger than the manifest says is
-// Error(kCorrupt); one that the manifest allows, but not the limit, is Error(kLimit). In a Loader,
-// either is a fault.
+// Limits on the size of the values that are read from a dataset. They protect against untrusted
+// datasets, whose manifests may claim any size. A value must be within both the manifest's figure
+// for its field and the limit here. Both are checked before memory is allocated for the value: in a
+// Loader, in Sample::Decode(), and when a value is decompressed.
+//
+// A value larger than the manifest says is Error(kCorrupt). A value that the manifest allows, but
+// the limit does not, is Error(kLimit). In a Loader, either makes the sample a fault.
 struct ReadLimits {
-  // Pixels of a decoded image; the default is that of `sluice convert`.
+  // The most pixels of a decoded image. The default is the default of `sluice convert`.
   std::uint64_t max_pixels = 178'000'000;
-  // Bytes of a value in a bytes or variable-length field, decompressed; more than 1 GiB counts as 1
-  // GiB. 0: only the manifest's figure for the field's largest value limits a value, and at most 1
-  // GiB; or 64 MiB, if the manifest gives no figure.
+  // The most bytes, decompressed, of a value in a bytes or variable-length field. Above 1 GiB: the
+  // limit is 1 GiB.
+  // 0: the limit is the manifest's figure for the field's largest value, but at most 1 GiB. If the
+  // manifest has no figure, the limit is 64 MiB.
   std::uint64_t max_value_bytes = 0;
   friend bool operator==(const ReadLimits&, const ReadLimits&) = default;
 };
 
-// One sample. Spans and views that it returns point into the mapped shard and are valid as long as
-// the Sample lives. (For a dataset at a URL, they point into the sample's block, which the Sample
-// keeps.) Asking for a field that the schema lacks, or as the wrong type, throws
-// Error(kInvalidArgument); a payload whose checksum does not match throws Error(kCorrupt).
+// One sample of a dataset. Its bytes are read when a field is asked for. One thread at a time may
+// use a Sample.
+//
+// The spans and views that a Sample returns are valid as long as the Sample lives. They point into
+// the mapped shard. (If the dataset is at a URL, they point into the sample's block, which the
+// Sample keeps.)
+//
+// Throws Error(kInvalidArgument) if the schema lacks the field, or if the field has another type
+// than the one asked for. Throws Error(kCorrupt) if a payload does not match its checksum.
 class Sample {
  public:
   // The sample's number in the dataset, from 0.
   std::uint64_t index() const noexcept { return index_; }
-  // The source's path relative to its folder, or whatever key the writer gave.
+  // The sample's key: the path of its source, relative to the source's folder, or another key that
+  // the writer gave.
   std::string key() const;
-  // "shard-00003.sluice, block 5, row 2": for messages.
+  // Where the sample lies, for messages: "shard-00003.sluice, block 5, row 2".
   std::string place() const;
 
-  // A scalar array field, converted from any integer type to int64.
+  // The value of a scalar field, of any integer type.
   std::int64_t Integer(std::string_view field) const;
-  // A fixed-shape or variable-length array. T must be the field's element type.
+  // The elements of a fixed-shape or variable-length field. T must be the field's element type.
   template <class T>
   std::span<const T> Array(std::string_view field) const;
-  // A bytes field (text included); a zstd payload is decompressed once, into the sample's own
-  // memory.
+  // The content of a bytes field (text included). A zstd payload is decompressed once, into memory
+  // of the Sample.
   std::span<const std::byte> Bytes(std::string_view field) const;
   std::string_view Text(std::string_view field) const;  // Bytes(), as text
-  // A copy of what Array(), Bytes() or Payload() points to ({}: the first image field). If the file
-  // has lost these bytes, for instance because it was cut short while it was open, this throws
-  // Error(kIo); reading them in place would raise SIGBUS.
+  // A copy of the bytes that Array(), Bytes() or Payload() points to ({}: of the first image
+  // field). If the file has lost these bytes, for instance because the file was cut short while it
+  // was open, Copy() throws Error(kIo). Reading the bytes in place would raise SIGBUS.
   std::vector<std::byte> Copy(std::string_view field) const;
 
   bool Has(std::string_view field) const;  // false if the sample has no value in that field
-  ImagePayload Payload(std::string_view field = {}) const;  // {}: the first image field
-  // Payload() without the bytes: reads nothing of the payload.
+  // The stored image: its bytes, not decoded, with its size and codec ({}: the first image field).
+  ImagePayload Payload(std::string_view field = {}) const;
+  // Payload() without the bytes. Reads no byte of the image itself.
   ImagePayload Shape(std::string_view field = {}) const;
-  Image Decode(std::string_view field = {}) const;  // the whole image, full size
+  Image Decode(std::string_view field = {}) const;  // the whole image, in full size
 
  private:
   friend class Dataset;
@@ -117,76 +126,94 @@ struct ImageSummary : ImageFigures {
   std::string field;  // the field's name
 };
 
-// Shards that are not as the manifest says: missing, cut short, or another file.
+// The shards whose files do not match the manifest: missing, cut short, or replaced by another
+// file.
 struct ShardFaults {
-  std::vector<bool> faulty;          // by shard
+  std::vector<bool> faulty;          // by shard: whether it is faulty
   std::uint64_t shards = 0;          // number of faulty shards
   std::uint64_t samples = 0;         // samples in faulty shards, as the manifest says
-  std::vector<std::string> reasons;  // for the first hundred: the file, and a sentence
+  std::vector<std::string> reasons;  // of the first hundred: the file, and a sentence
 };
 
-// A dataset, opened for reading, with random access to its samples.
+// A dataset, opened for reading, with random access to its samples. A Dataset is a cheap handle:
+// copies share the mapped shards. Any number of threads may use one Dataset at once.
+//
+//   const sluice::Dataset dataset = sluice::Dataset::Open("data/photos");
+//   const sluice::Sample sample = dataset[17];
+//   const std::int64_t label = sample.Integer("label");
+//   const sluice::Image image = sample.Decode();
 //
 // Open() reads only manifest.json, so its cost does not grow with the number of samples. A shard is
-// mapped when one of its samples is first asked for, and stays mapped while any Dataset, Sample or
-// Loader made from it lives. A process may have only a limited number of mappings, so only the
-// shards used last stay mapped: 16,384 of them, but at most a quarter of Linux's vm.max_map_count;
-// the environment variable SLUICE_MAX_MAPPED_SHARDS sets another number. More stay mapped only
-// while Samples or batches need them. A Dataset is a cheap handle; copies share the mappings. Any
-// number of threads may use one at once.
+// mapped when one of its samples is first asked for. The shard stays mapped as long as the Dataset,
+// a copy of it, or a Sample or Loader made from it lives.
+//
+// A process may have only a limited number of mappings. So of a dataset with more than 16,384
+// shards, or with more than a quarter of Linux's vm.max_map_count, only that many stay mapped:
+// those used last. The environment variable SLUICE_MAX_MAPPED_SHARDS sets another number. More
+// shards stay mapped only while Samples or batches need them.
 class Dataset {
  public:
-  // `path` is the dataset's folder, or its URL: s3://bucket/prefix, gs://, https:// or http://
-  // (reader/README.md, "Remote datasets"). Or it is a manifest in that folder: manifest.json, or an
-  // older one (manifest-ID.json), which is a dataset of its own. Errors: kNotFound; kUnfinished,
-  // with what to do; kCorrupt; kUnsupported for a version that this build does not read. A Loader
-  // made from the Dataset keeps to the same limits. After a request on `stop`, every call that
-  // waits for the dataset's server, then or later, soon ends with Error(kState).
+  // Opens the dataset at `path`, which is one of:
+  //
+  //   the dataset's folder;
+  //   its URL: s3://bucket/prefix, gs://, https://, http:// (reader/README.md, "Remote datasets");
+  //   a manifest in one of these: manifest.json, or an older one (manifest-ID.json), which is a
+  //   dataset of its own.
+  //
+  // A Loader made from the Dataset keeps to the same limits. Once `stop` is requested, calls that
+  // wait for the dataset's server soon end with Error(kState), also calls that begin later.
+  //
+  // Errors: kNotFound; kUnfinished, which says what to do; kCorrupt; kUnsupported for a version of
+  // the format that this build does not read.
   static Dataset Open(const std::filesystem::path& path, const ReadLimits& limits = {},
                       const std::stop_token& stop = {});
   // Opens a source without a conversion: a folder of images, a table or archives that PlaySource()
   // (<sluice/play_source.h>, of the writer) has listed. Each sample is made when it is asked for.
-  // The call that asks for a sample that cannot be made throws; in a Loader, the sample is a fault.
+  // Reading a sample throws if the sample cannot be made; in a Loader, the sample is then a fault.
   static Dataset Open(std::shared_ptr<SampleSupply> samples, const ReadLimits& limits = {});
 
   std::uint64_t size() const noexcept;           // samples
   Sample operator[](std::uint64_t index) const;  // Error(kInvalidArgument) beyond the end
-  // The number of the sample with that key (Sample::key()), the first if several have it; empty if
-  // none has. The first call reads the keys of all samples, so it maps all shards and takes time in
-  // proportion to the dataset. The Dataset and its copies then keep 16 bytes a sample (up to 48
-  // while the call reads); Error(kLimit) if there is not that much memory. A further call needs the
-  // chunk of keys (up to 4096) that has the one it finds. It decompresses that chunk, unless the
-  // Dataset still has it: for each of the last 64 shards, it keeps the chunk decompressed last, 4
-  // MiB of chunks in all.
+  // The number of the sample with that key (Sample::key()). If several samples have the key, this
+  // is the first of them; if none has it, the result is empty.
   //
-  // Shards that are missing or whose keys cannot be read are passed over: the sample found need not
-  // be the first with that key, which may lie in such a shard. If no sample is found, each call
-  // tries those shards again, and throws the Error of the first that still cannot be read, because
-  // its samples may have the key.
+  // The first call reads the keys of all samples. So it maps all shards, and takes time in
+  // proportion to the dataset. From then on, the Dataset and its copies keep 16 bytes a sample (up
+  // to 48 during the call). Throws Error(kLimit) if there is not that much memory. Each later call
+  // decompresses the chunk of keys (up to 4096) that holds the key it finds, unless the Dataset
+  // still has that chunk: it keeps the chunk last decompressed of each of the last 64 shards, 4 MiB
+  // of chunks in all.
+  //
+  // Find() passes over shards that are missing or whose keys cannot be read. So if the first sample
+  // with the key lies in such a shard, Find() returns a later one. If Find() finds no sample, it
+  // tries those shards again, and throws the Error of the first one that still cannot be read,
+  // since the key may be in that shard.
   std::optional<std::uint64_t> Find(std::string_view key) const;
 
-  // For a field with one number for each sample: the numbers of all samples, in the field's element
-  // type. Error(kInvalidArgument) for any other field; Error(kIo) as Sample::Copy().
+  // The values of a field that has one number for each sample: the numbers of all samples, in the
+  // field's element type. Throws Error(kInvalidArgument) for any other field, and Error(kIo) if a
+  // file has lost the bytes (see Sample::Copy()).
   std::vector<std::byte> Column(std::string_view field) const;
 
   const Schema& schema() const noexcept;     // the fields of its samples
   const std::string& id() const noexcept;    // 32 hexadecimal digits
   const std::string& name() const noexcept;  // what the dataset holds, for people
-  // The dataset's folder or URL; if an older manifest was opened, the path or URL of that manifest.
-  // Opening it again gives the same dataset.
+  // The dataset's folder or URL. If an older manifest was opened, this is the path or URL of that
+  // manifest. Opening this path again gives the same dataset.
   const std::filesystem::path& path() const noexcept;
   const ReadLimits& limits() const noexcept;                 // the limits that it was opened with
   const std::vector<ShardSummary>& shards() const noexcept;  // in the order of their numbers
   const std::vector<ImageSummary>& images() const noexcept;  // one for each image field, in order
-  // Number of samples of each class of the field Schema::ClassField(); empty if there is no such
-  // field.
+  // The number of samples of each class of the field Schema::ClassField(). Empty if there is no
+  // such field.
   const std::vector<std::uint64_t>& class_counts() const noexcept;
   const std::string& made_with() const noexcept;  // how the dataset was made, as JSON text
-  // Metadata that its maker gave, such as its license: `--meta` of `sluice convert`.
+  // Metadata that the dataset's maker gave, such as its license: `--meta` of `sluice convert`.
   const std::map<std::string, std::string>& meta() const noexcept;
 
   // Compares the size and header of each shard's file with the manifest. Call it before work that
-  // needs all shards. Maps nothing. When asked to stop, returns early with what it has found.
+  // needs all shards. Maps no shard. Once `stop` is requested, returns what it has found until
+  // then.
   ShardFaults LookAtShards(const std::stop_token& stop = {}) const;
 
   const std::shared_ptr<DatasetState>& state() const noexcept { return state_; }  // for the Loader

@@ -1,8 +1,8 @@
-// The samples of an epoch that is not simply each sample of the dataset once.
+// SampleList: which samples an epoch has, if it is not to have each sample of the dataset once.
 //
-// Lists with random draws draw again each epoch, by the loader's seed: every thread, rank and
+// A list with random draws draws again in each epoch, by the loader's seed: every thread, rank and
 // resumed process draws the same. A list takes 8 bytes for each of its samples, and twice that
-// while it is played; weights take 8 bytes for each sample of the dataset.
+// while it is played. Weights take 8 bytes for each sample of the dataset.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,23 @@ namespace sluice {
 
 struct SampleListState;  // private
 
-// Returns whether a sample is kept. Called once for each sample, by several threads at once. The
-// answer must depend on the sample alone: ranks and resumed processes ask again.
+// The user's function that says whether a sample is kept. It is called once for each sample, by
+// several threads at once. Its answer must depend on the sample alone, because each rank and each
+// resumed process asks again.
 using SampleFilter = std::function<bool(const Sample&)>;
 
 // The options of SampleList::Where().
 struct FilterOptions {
   // The bytes fields, variable-length fields and arrays of more than one element that the filter
-  // looks at. They are read ahead in large pieces; fields not named here are read when the filter
+  // looks at. These fields are read ahead in large pieces; other fields are read when the filter
   // touches them. Do not name scalars: scalars and keys are stored at the end of each shard, and no
   // block is read for them.
   std::vector<std::string> fields;
   unsigned threads = 0;  // 0: one for each CPU this process may use
-  // Called by one thread at a time with (samples asked about, samples in all); must not throw.
+  // Called by one thread at a time with (number of samples filtered, number of all samples). Must
+  // not throw.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
-  std::stop_token stop;  // ends the work with Error(kState)
+  std::stop_token stop;  // a request ends the work with Error(kState)
 };
 
 // The samples of an epoch: a cheap, immutable handle.
@@ -44,43 +46,55 @@ class SampleList {
   // Shuffle::kSequential plays them in the order given.
   static SampleList Of(std::vector<std::uint64_t> samples);
 
-  // `count` samples, drawn in proportion to `weights`, which has one for each sample of the
-  // dataset. With replacement, draws are independent; without, each sample comes at most once.
-  // Weights below 2^-30 of the largest may be rounded. Throws Error(kInvalidArgument) if a weight
-  // is negative, infinite or not a number, or if too few are above 0 to draw from.
+  // `count` samples, drawn in proportion to `weights`, which has one weight for each sample of the
+  // dataset. With replacement, draws are independent. Without replacement, each sample comes at
+  // most once in an epoch, so at least `count` weights must be above 0. Weights below 2^-30 of the
+  // largest may be rounded. Throws Error(kInvalidArgument) if a weight is negative, infinite or not
+  // a number, or if too few are above 0.
   static SampleList Weighted(const std::vector<double>& weights, std::uint64_t count,
                              bool replacement);
 
   // `per_class` samples of each class of a label field ({}: Schema::LabelField(), or else the first
-  // field of several labels). If a class has more samples, `per_class` of them are drawn. If it has
-  // only n, fewer than `per_class`, each comes per_class / n times, rounded down, and those still
-  // missing are drawn from the class, each at most once. Classes without samples are left out; so
-  // are samples whose label is not a class of the field, which a damaged dataset may have. Reads
-  // the directory at the end of every shard's file, which repeats the samples' scalars.
+  // field of several labels).
   //
-  // The field may also hold any number of classes (multi-label, the classes of boxes): int32 [n]. A
-  // sample then counts for each of its classes, so an epoch may have more than `per_class` samples
-  // of a class; samples without a class are left out. This reads the blocks of all shards.
+  // If a class has at least `per_class` samples, `per_class` different ones are drawn.
+  // If a class has fewer, n samples, each of them comes per_class / n times, rounded down. The
+  // rest, per_class % n different samples, is drawn from the class.
+  // Classes without samples are left out. So are samples whose label is not a class of the field (a
+  // damaged dataset may have such samples).
+  //
+  // This reads the directory at the end of every shard's file, which repeats the samples' scalars.
+  //
+  // The field may also hold any number of classes for each sample (multi-label, the classes of
+  // boxes): int32 [n]. A sample then counts for each of its classes, so an epoch may have more than
+  // `per_class` samples of a class. Samples without a class are left out. For such a field, this
+  // reads the blocks of all shards.
   static SampleList ClassBalanced(const Dataset& dataset, std::uint64_t per_class,
                                   const std::string& field = {});
 
-  // The samples for which `keep` returns true, sorted by number. `keep` sees key and fields before
-  // any image is decoded, and is not called after this returns. The result is a list like those of
-  // Of(): batches are full, every rank has the same number of them, and a resume finds its place
-  // without looking at earlier samples. Shuffle::kQuasiRandom permutes the blocks in which a sample
-  // is kept, deals them to lanes, and mixes the kept samples of the open blocks. The window has as
-  // many blocks as without a filter, so it has fewer samples. Shuffle::kSequential plays samples as
-  // stored. Whole blocks are read even if few samples of each are kept; to read less, make a
-  // dataset of the kept samples (`sluice subset`). Takes one bit of memory for each sample and 8
-  // bytes for each kept sample. If `keep` throws, or a sample that it reads is damaged, this throws
-  // an Error that names the sample: the first such sample, with any number of threads. (The filter
-  // may catch the Error of a damaged sample itself, and decide.)
+  // The samples for which `keep` returns true, sorted by number. `keep` sees keys and fields,
+  // before any image is decoded. Once Where() has returned, `keep` is not called any more.
+  //
+  // The result is a list like those of Of(): batches are full, every rank has the same number of
+  // batches, and a resume finds its place without looking at earlier samples.
+  //
+  // Shuffle::kQuasiRandom permutes the blocks that have a kept sample, deals them to lanes, and
+  // mixes the kept samples of the open blocks. The window has as many blocks as without a filter,
+  // so it has fewer samples. Shuffle::kSequential plays the kept samples as stored.
+  //
+  // A block is read whole even if few of its samples are kept. To read less, make a dataset of the
+  // kept samples (`sluice subset`). Where() takes one bit of memory for each sample, and 8 bytes
+  // for each kept sample.
+  //
+  // If `keep` throws, or if a sample that it reads is damaged, Where() throws an Error that names
+  // the sample. If there are several such samples, it is the first, with any number of threads. (To
+  // decide about damaged samples itself, `keep` may catch their Errors.)
   static SampleList Where(const Dataset& dataset, const SampleFilter& keep,
                           const FilterOptions& options = {});
 
-  // Whether this is each sample of the dataset once: the default list.
+  // Whether this is the default list, which has each sample of the dataset once.
   bool all() const noexcept { return state_ == nullptr; }
-  // Samples in an epoch; 0 for all().
+  // The number of samples in an epoch; 0 for all().
   std::uint64_t size() const noexcept;
   // A digest of the list's input: 32 hexadecimal digits, empty for all().
   std::string digest() const;
