@@ -1,4 +1,5 @@
-// The folder in which loaders keep blocks that they have fetched (LoaderOptions::stage).
+// Lists and clears the folder of a stage (LoaderOptions::stage), in which loaders keep blocks that
+// they have read or fetched.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace sluice {
 
-// A dataset of which the folder has blocks.
+// A dataset that has blocks in the folder.
 struct CachedDataset {
   std::string id;              // Dataset::id()
   std::uint64_t bytes = 0;     // size of the dataset's blocks that are in the folder
@@ -18,11 +19,11 @@ struct CachedDataset {
   bool in_use = false;         // whether some process uses the dataset
 };
 
-// The datasets of which the folder holds blocks; the longest unused comes first. Throws
+// The datasets that have blocks in the folder, the one unused for longest first. Throws
 // Error(kNotFound) if there is no such folder.
 std::vector<CachedDataset> DatasetsInCache(const std::filesystem::path& folder);
 
-// Removes all datasets that no process uses. Returns the bytes freed.
+// Removes the blocks of all datasets that no process uses. Returns the number of bytes freed.
 std::uint64_t ClearCache(const std::filesystem::path& folder);
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// Dataset and Sample: an opened dataset, with random access to its samples.
+// An opened dataset, with random access to its samples.
 #pragma once
 
 #include <cstddef>

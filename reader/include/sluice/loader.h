@@ -1,4 +1,5 @@
-// Loader: epochs of batches from a dataset; EpochRange and EpochIterator walk through one.
+// The loader, which plays a dataset as epochs of batches, with the range and the iterator of an
+// epoch.
 #pragma once
 
 #include <chrono>
@@ -30,20 +31,23 @@ namespace sluice {
 struct LoaderState;  // private
 
 // Input iterator over the batches of an epoch. ++ drops the iterator's batch and waits for the next
-// one. It throws the Error of a sample in the next batch that cannot be read, Error(kState) if the
-// consumer holds every slot or another Epoch() has ended this one, and Error(kIo) after
-// LoaderOptions::timeout.
+// one. It throws:
 //
-// After ++ has thrown, the iterator holds no batch, but is not at its end: call ++ again to resume.
+//   the Error of a sample in the next batch that cannot be read (see OnFault);
+//   Error(kState) if the consumer holds every slot, or if another Epoch() has ended this one;
+//   Error(kIo) after LoaderOptions::timeout.
+//
+// After ++ has thrown, the iterator holds no batch, but is not at its end. Call ++ again to resume.
 // After an unreadable sample, that call gives the batch after the failed one, or ends the epoch if
-// the failed batch was the last. After a lack of slots, it gives the batch that was due, once other
-// batches have been dropped. Without a batch, * and -> throw Error(kState). begin() behaves
-// likewise: after it has thrown, call it again.
+// the failed batch was the last. After a lack of slots, that call gives the batch that was due,
+// once other batches have been dropped. Without a batch, * and -> throw Error(kState). begin()
+// behaves like ++: after it has thrown, call it again.
 //
 // All iterators of a range share its batches: each begin() and each ++, of any iterator, takes the
-// next batch, and no batch comes twice. One thread steps at a time. An iterator may move to another
-// thread, but begin() and ++ throw Error(kState), and take nothing, while another thread is inside
-// one of them or is part-way through the range with an iterator of its own.
+// next batch, and no batch comes twice. Only one thread at a time may play a range. An iterator may
+// move to another thread. But while one thread is inside begin() or ++, or is part-way through the
+// range with an iterator of its own, these calls throw Error(kState) in any other thread, and take
+// nothing.
 class EpochIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -79,17 +83,17 @@ class EpochIterator {
 // An epoch that is being played: a range of batches, for one walk through it.
 class EpochRange {
  public:
-  // An iterator at the next batch, which it waits for. Throws like EpochIterator's ++.
+  // Waits for the next batch, and returns an iterator at it. Throws like EpochIterator's ++.
   EpochIterator begin() const { return EpochIterator(loader_, range_); }
   // The end of the epoch.
   std::default_sentinel_t end() const { return {}; }
 
-  // Steps without an iterator, for callers that hold batches in their own way: the next batch, or
-  // nothing at the end. Waits and throws like EpochIterator's ++; call it again to resume.
+  // The next batch, or nothing at the end of the epoch: for callers that hold batches in their own
+  // way, without an iterator. Waits and throws like EpochIterator's ++; call it again to resume.
   std::optional<Batch> Next() const;
-  // Returns true as soon as Next() or ++ would return or throw without waiting (a batch is ready,
-  // or the range is over); returns false if they would still wait after `most`. For callers that
-  // must look at something else meanwhile, such as a request to stop.
+  // Waits, but not longer than `most`, until Next() or ++ would return or throw at once: a batch is
+  // ready, or the range is over. Returns whether they would. For callers that must look at
+  // something else meanwhile, such as a request to stop.
   bool WaitFor(std::chrono::milliseconds most) const;
 
  private:
@@ -100,7 +104,7 @@ class EpochRange {
   std::uint64_t range_;
 };
 
-// The loader: epochs of batches from a dataset, decoded ahead by worker threads.
+// A loader: it plays epochs of batches from a dataset. Worker threads decode the batches ahead.
 //
 //   sluice::LoaderOptions options;
 //   options.batch_size = 256;
@@ -110,72 +114,88 @@ class EpochRange {
 //     for (const sluice::Batch& batch : loader.Epoch(epoch))
 //       Train(batch.image().data, batch.Field<std::int32_t>("label"));
 //
-// Batches are a pure function of (dataset, options, epoch), and come in order; options about speed
-// and memory, such as `threads` and `ring`, do not change them. One thread at a time consumes (see
-// EpochIterator); any thread may hold and drop Batch handles. In a forked child, a loader of the
-// parent throws Error(kState), and its memory is kept until the child ends. Loader::Memory() gives
-// an upper bound on the memory.
+// Batches are a pure function of (dataset, options, epoch), and come in order. Options about speed
+// and memory, such as `threads` and `ring`, do not change them. Loader::Memory() gives an upper
+// bound on the memory.
+//
+// Only one thread at a time may take batches (see EpochIterator). Any thread may hold and drop
+// Batch handles. In a forked child, a loader of the parent throws Error(kState), and its memory is
+// kept until the child ends.
 class Loader {
  public:
   // Throws Error(kInvalidArgument) for options that do not fit the dataset, for instance images of
-  // different sizes without a transform that makes them equal; Error(kLimit) if memory or threads
-  // do not suffice.
+  // different sizes without a transform that makes them equal. Throws Error(kLimit) if there is not
+  // enough memory, or if there can be no more threads.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
-  // Plays several datasets as one: see mixture.h. Throws Error(kInvalidArgument) if their schemas
-  // do not fit each other, if a dataset does not lie in files that can be mapped, and for options
-  // that a mixture cannot have: `stage` and storage = Direct; with weights, also order.samples,
-  // order.batches, ranks.by_shards and Shuffle::kSequential.
+  // Plays several datasets as one: see mixture.h. Throws Error(kInvalidArgument) if
+  //
+  //   the schemas of the datasets do not fit each other;
+  //   a dataset does not lie in files that can be mapped;
+  //   `stage` or storage = Direct is set;
+  //   there are weights, and also order.samples, order.batches, ranks.by_shards or
+  //   Shuffle::kSequential.
   explicit Loader(const Mixture& mixture, LoaderOptions options = {});
   ~Loader();                  // waits until each thread has finished its current sample
   Loader(Loader&&) noexcept;  // the moved-from Loader may only be destroyed or assigned to
   Loader& operator=(Loader&&) noexcept;
 
-  // Starts playing the epoch `epoch`. A Loader plays one epoch at a time, so this ends ranges begun
-  // earlier, also for a thread that waits in one. A further step in a range that had batches left
-  // throws Error(kState); it may be dropped at any time. To play two epochs at once, for instance
-  // to validate in mid-epoch, make a second Loader. Consecutive epochs (n, n + 1, ...) flow into
-  // one another: the first batches of epoch n + 1 are decoded while the last batches of epoch n are
-  // in use. With LoaderOptions::resume_from, the first call for its epoch plays the rest of that
-  // epoch.
+  // Starts playing the epoch `epoch`. A Loader plays one epoch at a time, so this call ends earlier
+  // ranges, even one in which a thread is waiting. If such a range had batches left, its next ++ or
+  // Next() throws Error(kState). A range may be dropped at any time. To play two epochs at once,
+  // for instance to validate in mid-epoch, make a second Loader.
+  //
+  // Consecutive epochs (n, n + 1, ...) flow into one another: the first batches of epoch n + 1 are
+  // decoded while the last batches of epoch n are in use. With LoaderOptions::resume_from, the
+  // first call for the epoch of that point plays the rest of the epoch.
   EpochRange Epoch(std::uint64_t epoch);
 
-  // One row: what Epoch(epoch) has for that sample, but without MixUp, CutMix and batch_function,
-  // which need a whole batch. Use it to look at augmentations. If the sample comes several times
-  // (in a list), this is its first row. The calling thread decodes the row, with memory that only
-  // Row() uses, and with an object that thread_setup, if it is set, makes for Row() alone; other
-  // callers wait meanwhile. To find the sample's place, Row() walks the epoch's order: about 20 ms
-  // for a million samples. The batch is on the host. Throws Error(kInvalidArgument) if the epoch
-  // does not have the sample, and the sample's own Error if it cannot be read, whatever on_fault
-  // says. Any thread may call this, also while an epoch is played.
+  // Makes one row, to look at augmentations: the row that Epoch(epoch) has for that sample, but
+  // without MixUp, CutMix and batch_function, which need a whole batch. If the sample comes several
+  // times (in a list), this is its first row. The returned batch is on the host.
+  //
+  // The calling thread decodes the row. Row() has memory of its own, and if thread_setup is set,
+  // also an object of its own; so only one caller at a time makes a row, and others wait. To find
+  // the sample's position, Row() walks the epoch's order: about 20 ms for a million samples.
+  //
+  // Throws Error(kInvalidArgument) if the epoch does not have the sample. If the sample cannot be
+  // read, Row() throws the sample's Error, whatever on_fault says. Any thread may call this, also
+  // while an epoch is played.
   Batch Row(std::uint64_t sample, std::uint64_t epoch) const;
-  // The steps that make an image into its row in that epoch, as JSON, with the size, the channels
-  // and the layout of the row: for Preprocess (<sluice/preprocess.h>), with which a server makes
-  // the rows that this loader makes. Throws Error(kInvalidArgument) if the rows depend on something
-  // that the text cannot hold: your own functions, views, LoaderOptions::keep with random crops.
-  // Throws it for masks, 16-bit images and images that differ in size, too.
+  // The pipeline of that epoch as JSON: the steps that make an image into its row, and the size,
+  // channels and layout of the row. From this text, Preprocess (<sluice/preprocess.h>) makes the
+  // same rows in a server.
+  //
+  // Throws Error(kInvalidArgument) if the rows depend on something that the text cannot hold: your
+  // own functions, views, LoaderOptions::keep with random crops, masks, 16-bit images, or images
+  // that differ in size.
   std::string PipelineText(std::uint64_t epoch = 0) const;
 
-  // Where the consumer stands: after the last batch handed over; or at the start of the epoch, if
-  // Epoch() was called since; or, at first, at LoaderOptions::resume_from. A batch that threw an
-  // Error counts as not played until a later one is handed over. At the end of an epoch, the point
-  // is the start of the next epoch. Any thread may call this.
+  // The point from which a training can resume: where the consumer stands.
+  //
+  //   before the first Epoch()    LoaderOptions::resume_from, or else the start of epoch 0
+  //   after Epoch()               the start of the range that it returned
+  //   after a batch               the position after the last batch handed over
+  //   at the end of an epoch      the start of the next epoch
+  //
+  // A batch that threw an Error counts as not played until a later one is handed over. Any thread
+  // may call this.
   ResumePoint State() const;
 
-  // The number of batches that this rank gets in an epoch, LastBatch taken into account: the same
-  // in every epoch, except with LoaderOptions::ranks.by_shards and order.batches.
+  // The number of batches that this rank gets in an epoch; this depends on RankOptions::last_batch.
+  // It is the same in every epoch, except with LoaderOptions::ranks.by_shards and order.batches.
   std::uint64_t batches_per_epoch(std::uint64_t epoch = 0) const;
   // The number of samples in those batches.
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
   Rank rank() const noexcept;         // this process, as set or found
   unsigned threads() const noexcept;  // decoding threads; 0: the caller's thread decodes
-  // Bytes of the slots, fixed when the loader is made. Variable-length and bytes fields are not
-  // included: see Memory().
+  // The most bytes that the slots take together, fixed when the loader is made. Variable-length and
+  // bytes fields are not included: see Memory().
   std::size_t memory_bytes() const noexcept;
-  // How each step of the transform runs (fused with decoding, in a pass of its own, over the whole
-  // batch), and the shape and type of the result: lines of text for people.
+  // Lines of text for people: how each step of the transform runs (fused with decoding, in a pass
+  // of its own, over the whole batch), and the shape and type of the result.
   std::string Describe() const;
   LoaderMemory Memory() const;  // an upper bound on everything this loader allocates
-  // Counted since the first Epoch(). Any thread may call this at any time.
+  // The loader's measurements since the first Epoch(). Any thread may call this at any time.
   LoaderStats Stats() const;
   // The samples that could not be read so far, sorted by number; at most 10,000 of them are kept.
   std::vector<SampleFault> Faults() const;

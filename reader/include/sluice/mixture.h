@@ -1,27 +1,35 @@
-// Several datasets played as one.
+// Several datasets, played as one.
 //
 //   sluice::Loader loader(sluice::Mixture{{photos, 0.7}, {drawings, 0.3}}, options);
 //   sluice::Loader all(sluice::Mixture{{photos}, {drawings}}, options);
 //
 // Without weights, an epoch has every sample of every dataset once, in the order that one dataset
-// of all their shards would have. With weights, each dataset is played in an order of its own, and
-// begins again, in a new order, when all of its samples have come: an epoch continues with the
-// samples that the epochs before it have left.
+// of all their shards would have.
 //
-// Fields are matched by name. Fields of one name must be the same in all datasets that have them;
-// only the class names may differ, if one list begins with the whole of the other. Where a dataset
-// lacks a field, its samples have no value in it: Batch::Has() is false. Texts and other bytes are
-// empty then. For all other fields, the options must say what such samples hold, or the mixture is
-// refused: LoaderOptions::output.absent (arrays hold this number, lists have no entries, further
-// images are black), and for masks output.mask_fill. All datasets must have the image field that
-// Batch::image() returns.
+// With weights, each dataset has an order of its own. An epoch takes from each dataset the samples
+// that earlier epochs have not played. When all samples of a dataset have come, the dataset begins
+// again, in a new order.
 //
-// With weights, the Loader's constructor plans an epoch. The plan takes 6 bytes for every
-// LoaderOptions::order.lanes samples of the epoch (31 kB for a million samples). Loader::Memory()
-// counts these bytes; Error(kLimit) if they do not fit.
+// Fields are matched by name. A field must be the same in all datasets that have it. Only its class
+// names may differ, if the longer list of names begins with the whole shorter one. All datasets
+// must have the image field that Batch::image() returns.
+//
+// If a dataset lacks another field, its samples have no value in that field: Batch::Has() is false.
+// The mixture is then refused, unless an option says what such samples hold:
+//
+//   the field                        its content               the option
+//   texts and other bytes            empty                     (needs none)
+//   labels and other arrays          the option's number       LoaderOptions::output.absent
+//   lists of variable length         no entries                output.absent, any number
+//   further images                   black                     output.absent, any number
+//   masks                            the option's number       output.mask_fill
 //
 // Samples are numbered through all datasets: those of the first, then those of the second, and so
 // on (Batch::samples(), SampleList, BatchSampler).
+//
+// With weights, the Loader's constructor plans an epoch. The plan takes 6 bytes for every
+// LoaderOptions::order.lanes samples of the epoch (31 kB for a million samples). Loader::Memory()
+// counts these bytes. Error(kLimit) if there is not that much memory.
 #pragma once
 
 #include <cstdint>
@@ -32,37 +40,38 @@
 
 namespace sluice {
 
-// The whole that a weight is a share of.
+// Whether weights are shares of all samples or of each batch.
 enum class MixtureShares {
-  // Weights are shares of the samples. Of each `lanes` consecutive samples, over all ranks, each
-  // dataset has its share to within a sample or two, so batches vary less than if the dataset were
-  // drawn for each sample.
+  // Weights are shares of the samples. Each dataset has its share of every `lanes` consecutive
+  // samples (over all ranks), to within a sample or two. So batches vary less than if a dataset
+  // were drawn for each sample.
   kOfSamples,
-  // Weights are shares of each batch of each rank: all batches have the same number of samples of
-  // each dataset, and epochs are whole batches. The samples of a global batch do not depend on the
-  // world size if the ranks' batches together hold the same number of samples of each dataset.
+  // Weights are shares of each batch of each rank. All batches have the same number of samples of
+  // each dataset, and epochs are whole batches. A global batch has the same samples for another
+  // world size if the ranks' batches together still hold as many samples of each dataset.
   kOfEachBatch,
 };
 
 // How long an epoch with weights is.
 enum class MixtureLength {
   kFirst,  // until each sample of the first dataset has come once
-  // Until one dataset has given as many samples as it has; the others have not given more than they
-  // have. (A dataset that begins again in the middle of an epoch may give a sample twice in it.)
+  // Until one of the datasets is used up: it has given as many samples as it has, and no other
+  // dataset has given more than it has. (If a dataset begins again in the middle of an epoch, the
+  // epoch may still have a sample twice.)
   kShortest,
   kSamples,  // Mixture::samples
 };
 
-// Several datasets, to be played as one.
+// Several datasets, to be played as one by a Loader.
 struct Mixture {
   // A dataset and its weight.
   struct Part {
     Dataset dataset;    // opened; copies share its mappings
-    double weight = 0;  // only their proportions count; 0 for all: no weights
+    double weight = 0;  // only proportions count; all 0: no weights
   };
-  // Where a sample of the mixture is from.
+  // The dataset that a sample of the mixture comes from, and the sample's number there.
   struct Origin {
-    std::size_t part = 0;      // the index of its dataset in `parts`
+    std::size_t part = 0;      // the dataset's index in `parts`
     std::uint64_t sample = 0;  // the sample's number in that dataset
   };
 
@@ -70,13 +79,14 @@ struct Mixture {
   Mixture(std::initializer_list<Part> of) : parts(of) {}
   explicit Mixture(std::vector<Part> of) : parts(std::move(of)) {}
 
-  // Where the sample of that number is from. Error(kInvalidArgument) beyond the end.
+  // Where the sample of that number in the mixture comes from. Error(kInvalidArgument) beyond the
+  // end.
   Origin Of(std::uint64_t sample) const;
 
   std::vector<Part> parts;                           // in the order in which samples are numbered
-  MixtureShares shares = MixtureShares::kOfSamples;  // the whole that a weight is a share of
+  MixtureShares shares = MixtureShares::kOfSamples;  // shares of all samples or of each batch
   MixtureLength length = MixtureLength::kFirst;      // how long an epoch with weights is
-  std::uint64_t samples = 0;                         // of an epoch over all ranks, with kSamples
+  std::uint64_t samples = 0;                         // in an epoch, over all ranks; for kSamples
 };
 
 }  // namespace sluice

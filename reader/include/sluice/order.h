@@ -12,12 +12,12 @@ enum class Shuffle {
   kSequential,   // as stored
 };
 
-// How to treat a short last batch of an epoch.
+// What happens to the last batch of an epoch if there are too few samples to fill it.
 enum class LastBatch {
-  kKeep,  // the last batch of an epoch may be short
-  kDrop,  // a short last batch is left out
-  kPad,   // a short last batch is filled up with samples from the epoch's start; Batch::valid()
-          // says how many rows are not repeats
+  kKeep,  // it stays short
+  kDrop,  // it is left out
+  kPad,   // it is filled up with samples from the epoch's start; Batch::valid() says how many rows
+          // are not repeats
 };
 
 }  // namespace sluice

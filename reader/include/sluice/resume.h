@@ -20,29 +20,29 @@
 
 namespace sluice {
 
-// The position, with what the order depends on.
+// A position in a training, with everything that the order of the samples depends on.
 struct ResumePoint {
-  // All that the order depends on. A Loader refuses a point if its own order differs in any of
-  // these.
+  // The members from here to `list` are what the order depends on. A Loader refuses a point if its
+  // own order differs in any of them.
   std::string dataset;                          // the dataset's id: 32 hexadecimal digits
   std::uint32_t order_version = kOrderVersion;  // the version of the order in reader/ORDER.md
   Shuffle shuffle = Shuffle::kQuasiRandom;      // LoaderOptions::order.shuffle
   std::uint64_t seed = 0;                       // LoaderOptions::seed
   std::uint64_t lanes = 0;                      // kQuasiRandom; else 0
-  std::uint64_t window_blocks = 0;              // blocks in a lane's window; kQuasiRandom, else 0
+  std::uint64_t window_blocks = 0;              // kQuasiRandom: blocks in a lane's window; else 0
   // With LoaderOptions::ranks.by_shards, the number of ranks. Otherwise 0: a training may resume
   // with another number of ranks.
   std::uint64_t shard_ranks = 0;
-  // The digest of LoaderOptions::order.samples, or of a mixture with weights; "batches" with
-  // order.batches; otherwise empty.
+  // With LoaderOptions::order.samples or a mixture with weights, the list's digest; with
+  // order.batches, "batches"; otherwise empty.
   std::string list;
 
   std::uint64_t epoch = 0;  // the epoch in which to resume
-  // How many samples of the epoch are done, over all ranks; with LoaderOptions::order.batches, how
-  // many batches.
+  // The number of samples of the epoch that are done, over all ranks. With
+  // LoaderOptions::order.batches, the number of batches.
   std::uint64_t position = 0;
   // The version of the transforms' random draws in reader/DRAWS.md (kDrawsVersion). A Loader
-  // refuses a point of another version. 1 in points whose text does not name it.
+  // refuses a point of another version. A point whose text does not name a version has version 1.
   std::uint32_t draws_version = 1;
 
   // One line of printable ASCII without quotation marks, with a check value at its end.

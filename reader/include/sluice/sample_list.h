@@ -1,4 +1,4 @@
-// SampleList: which samples an epoch has, if it is not to have each sample of the dataset once.
+// The samples of an epoch, if it is not to have each sample of the dataset once.
 //
 // A list with random draws draws again in each epoch, by the loader's seed: every thread, rank and
 // resumed process draws the same. A list takes 8 bytes for each of its samples, and twice that

@@ -7,14 +7,19 @@
 //   };
 //   options.output.made_fields = {sluice::Field::Array("weight", sluice::DType::kFloat32, {})};
 //
-// The functions run on the decoding threads, several at once: anything they share must be
-// thread-safe. A SampleFunction runs after the transform's steps except MixUp and CutMix; a
-// BatchFunction runs after those two. The spans that a function gets are valid until it returns;
-// the span of a variable-length field, only until the function sets that field. See also Keep(). An
-// exception from a SampleFunction is a fault of the sample, handled as
-// LoaderOptions::integrity.on_fault says; one from a BatchFunction is the batch's error. Functions
-// should depend only on their argument and its draws(); then batches stay the same for any number
-// of threads and after a resume.
+// The functions run on the decoding threads, several at once, so anything that they share must be
+// thread-safe. A SampleFunction runs after all steps of the transform except MixUp and CutMix. A
+// BatchFunction runs after MixUp and CutMix.
+//
+// The spans that a function gets are valid until the function returns. The span of a
+// variable-length field is valid only until the function sets that field. See also Keep().
+//
+// An exception from a SampleFunction is a fault of the sample, handled as
+// LoaderOptions::integrity.on_fault says. An exception from a BatchFunction is the error of the
+// batch.
+//
+// A function should depend only on its argument and on the argument's draws(). Then batches stay
+// the same for any number of threads and after a resume.
 #pragma once
 
 #include <any>
@@ -36,9 +41,9 @@ struct DatasetState;  // private
 class RandomStream;   // private
 class RowWorker;      // private
 
-// Random numbers that depend only on seed, epoch and position. Meets the requirements of a uniform
-// random bit generator, for the standard library's distributions (whose results differ between
-// libraries).
+// A stream of random numbers that depend only on the seed, the epoch and the position. It meets the
+// requirements of a uniform random bit generator, so the distributions of the standard library
+// accept it. (Their results differ between libraries.)
 class Draws {
  public:
   using result_type = std::uint32_t;  // of operator()
@@ -46,7 +51,7 @@ class Draws {
   static constexpr result_type min() noexcept { return 0; }
   // The greatest result of operator().
   static constexpr result_type max() noexcept { return UINT32_MAX; }
-  // As Word(), for the standard library's distributions.
+  // The same as Word(), for the standard library's distributions.
   result_type operator()() noexcept { return Word(); }
 
   std::uint32_t Word() noexcept;                  // 32 random bits
@@ -59,22 +64,25 @@ class Draws {
   RandomStream* stream_;
 };
 
-// The rows that a function sees: one row of a batch, or all. Asking for a field that is not there,
-// or as the wrong kind or type, throws Error(kInvalidArgument).
+// The rows that a function sees: one row of a batch, or all of its rows. Asking for a field that is
+// not there, or for a field as the wrong kind or type, throws Error(kInvalidArgument).
 class MutableRows {
  public:
   std::uint64_t epoch() const noexcept;  // the epoch that is being played
-  // The images' size, layout and type. With ImageSizes::kPadded, a sample's image has its own size,
-  // and a batch's images have the padded size; with kOwn, a batch's images have no common size.
+  // The size, layout and type of the images in that field ({}: in Batch::image()).
+  // With ImageSizes::kPadded, the image of a MutableSample has its own size; the images of a
+  // MutableBatch have the padded size.
+  // With ImageSizes::kOwn, the images of a MutableBatch have no common size.
   ImageBatch shape(std::string_view field = {}) const;
-  // The elements of a fixed-shape array field, whether from the dataset or made.
+  // The elements of a fixed-shape array field: of one in the dataset, or of one in
+  // OutputOptions::made_fields.
   template <class T>
   std::span<T> Field(std::string_view name) {
     const std::span<std::byte> bytes = FieldBytes(name, DTypeOf<T>());
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  // The images' values in the batch's layout ({}: those of Batch::image()), as std::uint8_t,
-  // std::uint16_t (also the bits of 16-bit floats) or float: see IsReadAs().
+  // The values of the images in that field ({}: in Batch::image()), in the batch's layout. T is
+  // std::uint8_t, std::uint16_t (also for the bits of 16-bit floats) or float: see IsReadAs().
   template <class T>
   std::span<T> Values(std::string_view field = {}) {
     if (!IsReadAs<T>(shape(field).type)) RefuseValues(field);
@@ -86,29 +94,33 @@ class MutableRows {
   // Values() of the numbers that Normalize makes.
   std::span<float> floats(std::string_view field = {}) { return Values<float>(field); }
   std::span<std::byte> ImageBytes(std::string_view field = {});  // pixels of any type
-  // Writes height x width bytes for each row: 1 where the image (or view, or mask) lies outside its
-  // picture, else 0. The map shows the result of all geometric steps together. It follows the rule
-  // for masks (nearest pixel), so it is 1 wherever a mask has LoaderOptions::output.mask_fill.
-  // Pixels that Border::kReflect mirrors count as outside; so do all pixels of an image that the
-  // sample lacks. In a batch function, the map shows images as they were before MixUp and CutMix.
-  // Throws Error(kInvalidArgument) for a map of the wrong size, for an image that went through
-  // RandAugment or TrivialAugmentWide, which move pixels on their own, and for several rows of
-  // images that differ in size.
+  // Writes a map of the pixels beyond the picture's edge: height x width bytes for each row, 1
+  // where the image (or view, or mask) lies outside its picture, else 0.
+  //
+  // The map shows the result of all geometric steps together. It follows the rule for masks
+  // (nearest pixel), so it is 1 wherever LoaderOptions::output.mask_fill fills a mask. Pixels that
+  // Border::kReflect mirrors count as outside. If the sample lacks the image, all pixels count as
+  // outside. In a BatchFunction, the map shows images as they were before MixUp and CutMix.
+  //
+  // Throws Error(kInvalidArgument) if
+  //   the map has the wrong size;
+  //   the image went through RandAugment or TrivialAugmentWide, which move pixels on their own;
+  //   there are several rows, and images may differ in size (ImageSizes).
   void WriteBorder(std::span<std::uint8_t> map, std::string_view field = {}) const;
 
-  // Keeps the memory of the spans alive as long as the result lives. It is for language bindings:
-  // in Python, a function may store an array that outlives the call, and the binding cannot make
-  // that array invalid. The step that would deliver the batch then throws Error(kState), whatever
-  // LoaderOptions::integrity.on_fault says, since the stored spans could still change the batch.
-  // The loader takes new memory for further batches.
+  // Keeps the memory of the function's spans alive as long as the result lives. This is for
+  // language bindings: a Python function may store an array that outlives the call, and the binding
+  // cannot make that array invalid. Since the stored array could still change the batch, the batch
+  // is not delivered: the call that asks for it throws Error(kState), whatever
+  // LoaderOptions::integrity.on_fault says. The loader takes new memory for further batches.
   std::shared_ptr<const void> Keep();
 
-  // Random numbers of this function's own, for this sample or batch.
+  // The function's own random numbers, for this sample or batch.
   Draws& draws() noexcept { return draws_; }
   // The thread's own memory, for any use. Its size and content stay from call to call.
   std::vector<std::byte>& scratch() noexcept { return memory_->scratch; }
-  // The object that LoaderOptions::thread_setup made for the thread. Error(kState) if it is not a
-  // T.
+  // The object that LoaderOptions::thread_setup made for the thread. Throws Error(kState) if there
+  // is no such object, or if it is not a T.
   template <class T>
   T& state() {
     if (T* const found = std::any_cast<T>(&memory_->state)) return *found;
@@ -151,12 +163,14 @@ class MutableRows {
 // One sample, after the transform's steps: the argument of a SampleFunction.
 class MutableSample : public MutableRows {
  public:
-  // As Sample::key(). Keys lie apart from the samples, compressed in chunks of up to 4096. Only the
-  // chunk last read from a shard is kept, for up to 64 shards. So in a shuffled epoch nearly every
-  // call reads and decompresses a chunk, and only one thread at a time does so. To look something
-  // up for each sample, use a table by index() instead; Dataset::Find() helps to make it. Throws
-  // Error if the key cannot be read, and Error(kLimit) if its chunk has more than 4 MiB (which
-  // takes keys of over 1000 bytes each).
+  // The sample's key, as Sample::key(). In a shuffled epoch, this is slow. Keys are stored apart
+  // from the samples, compressed in chunks of up to 4096, and the dataset keeps only the chunk last
+  // read of each of up to 64 shards. So nearly every call reads and decompresses a chunk, and only
+  // one thread at a time does so. To look something up for each sample, use a table by index()
+  // instead; Dataset::Find() helps to make the table.
+  //
+  // Throws Error if the key cannot be read, and Error(kLimit) if its chunk has more than 4 MiB
+  // (which takes keys of over 1000 bytes each).
   std::string key() const;
   std::uint64_t index() const noexcept;     // the sample's number in the dataset
   std::uint64_t position() const noexcept;  // the sample's position in the epoch
@@ -168,9 +182,10 @@ class MutableSample : public MutableRows {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
   // Whether the sample has a value in that field: see Batch::Has(). A variable-length or bytes
-  // field of made_fields has a value once SetVariable() has been called.
+  // field of OutputOptions::made_fields has a value once SetVariable() has been called.
   bool Has(std::string_view field) const;
-  // Replaces the value by any number of whole entries. `values` may be a part of the present value.
+  // Replaces the field's value. `values` has any number of whole entries, and may be a part of the
+  // present value.
   template <class T>
   void SetVariable(std::string_view name, std::span<const T> values) {
     SetVariableBytes(name, TypeOf<T>(), std::as_bytes(values));
@@ -203,7 +218,7 @@ class MutableBatch : public MutableRows {
   }
   bool Has(std::string_view field, std::size_t row) const;  // as Batch::Has()
   // With ImageSizes::kOwn and several rows, ImageBytes(field) throws Error(kInvalidArgument), and
-  // shape(field) has no common size: use the functions for one row below.
+  // shape(field) has no common size. Use the functions for one row below instead.
   using MutableRows::ImageBytes;
   using MutableRows::shape;
   // The size, layout and type of one row's image.
@@ -223,10 +238,10 @@ class MutableBatch : public MutableRows {
 using SampleFunction = std::function<void(MutableSample&)>;
 // LoaderOptions::batch_function: called for each batch, by several threads at once.
 using BatchFunction = std::function<void(MutableBatch&)>;
-// Makes the object that a decoding thread's functions find as state<T>(). Each thread calls it
-// once, with the thread's number from 0, before it decodes. The Loader's constructor waits for all
-// of these calls; if one throws, the constructor throws Error. The object is destroyed when its
-// thread ends, with the loader.
+// Makes an object for one decoding thread, whose functions get the object as state<T>(). Each
+// thread calls this once, before it decodes, with the thread's number from 0. The Loader's
+// constructor waits for all of these calls; if one throws, the constructor throws Error. The object
+// is destroyed when its thread ends, with the loader.
 using ThreadSetup = std::function<std::any(unsigned thread)>;
 
 }  // namespace sluice
