@@ -16,16 +16,16 @@ namespace sluice {
 
 class BatchLists;  // private
 
-// A function of (LoaderOptions::seed, epoch) that returns a list of sample numbers for each batch
-// of the epoch. A sample may come several times, or not at all. It must return the same lists
-// whenever it is asked: ranks, resumed processes and Loader::Row() ask again. Several threads may
-// call it, one at a time for each Loader. While the last batch of an epoch is planned, it is called
-// for the next epoch.
+// A function of (LoaderOptions::seed, epoch) that composes the batches of an epoch: it returns a
+// list of sample numbers for each batch. A sample may come several times, or not at all. The
+// function must return the same lists whenever it is called for an epoch, because ranks, resumed
+// processes and Loader::Row() call it again. Several threads may call it, but for each Loader only
+// one at a time. It is called for the next epoch while the last batch of an epoch is planned.
 //
-// With W ranks, each list is a global batch: its n numbers are cut into runs of n / W (rounded up),
-// and rank r plays run r. So neighbours in a list mostly stay on one rank. If n cannot be divided
-// evenly, the last ranks fill up with the list's first samples (SampleFlag::kFillsUp). A list has
-// at most batch_size x W numbers.
+// With W ranks, each list is a global batch, and has at most batch_size x W numbers. Its n numbers
+// are cut into runs of n / W (rounded up), and rank r plays run r. So neighbours in a list mostly
+// stay on one rank. If n cannot be divided evenly, the last ranks fill up with the list's first
+// samples (SampleFlag::kFillsUp).
 class BatchSampler {
  public:
   // One list for each batch of an epoch: the numbers of the batch's samples in the dataset.
@@ -41,7 +41,7 @@ class BatchSampler {
 
   // Whether there is a function.
   explicit operator bool() const noexcept { return static_cast<bool>(function_); }
-  // The function; empty if there is none.
+  // The function; empty if the sampler has no function.
   const Function& function() const noexcept { return function_; }
 
   // Used by the Loader.

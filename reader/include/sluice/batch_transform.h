@@ -1,11 +1,11 @@
 // Steps of a pipeline for labels and whole batches: the last ones, after Normalize.
 //
-// OneHot adds a float32 field with one number per class. MixUp and CutMix mix each sample with the
-// previous one of the batch (the first with the last): both its pixels and OneHot's field, with one
-// draw for the whole batch. "The batch" is the rank's own: with another batch_size or world_size,
-// the samples are the same but are mixed differently. Threads and resuming change nothing. Masks,
-// boxes and key points would no longer fit a mixed image: mixing is refused with them, and with
-// several views.
+// OneHot adds a float32 field with one number for each class. MixUp and CutMix mix each sample with
+// the previous one of the batch (the first with the last). They mix both the pixels and OneHot's
+// field, and draw once for the whole batch. "The batch" is the rank's own: with another batch_size
+// or world_size, the samples are the same, but they are mixed differently. The number of threads
+// and a resume change nothing. Mixing is refused with several views, and with masks, boxes and key
+// points, which would no longer fit a mixed image.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,19 @@
 
 namespace sluice {
 
-// Adds a field with one number for each class: 1 for the class that the label names, else 0. A
-// label of several integers (a variable-length field, or an array) names several classes, for
-// losses such as binary cross-entropy: a class named twice counts once, and a sample without labels
-// gets no 1. In an array, -1 stands for no label. If the field follows an image (the classes of
-// boxes), labels of dropped boxes do not count.
+// Adds a field with one number for each class: 1 for the class that the label names, else 0.
+//
+// A label of several integers (a variable-length field, or an array) names several classes, for
+// losses such as binary cross-entropy. A class that is named twice counts once. A sample without
+// labels gets no 1. In an array, -1 stands for no label. If the field follows an image (the classes
+// of boxes), labels of dropped boxes do not count.
 struct OneHot {
   std::size_t classes = 0;  // 0: as many as the label field has class names; at most 65536
-  // Label smoothing (Szegedy et al. 2016), 0 to 1. Every class gets smoothing / classes; the
-  // classes that the label names get 1 - smoothing more. So with one label, the numbers add up to
-  // 1; with several labels, to more; without labels, to `smoothing`.
+  // Label smoothing (Szegedy et al. 2016), 0 to 1. Every class gets smoothing / classes, and the
+  // classes that the label names get 1 - smoothing on top. So the numbers add up to 1 with one
+  // label, to more with several labels, and to `smoothing` without labels.
   double smoothing = 0;
-  // The label field, of one integer or several; empty: Schema::LabelField(), which has one integer.
+  // The label field, of one integer or several. Empty: Schema::LabelField(), which has one integer.
   // A sample with a label that is not below `classes` is a fault: see
   // LoaderOptions::integrity.on_fault.
   std::string label;
@@ -40,8 +41,9 @@ struct OneHot {
   OneHot& with_smoothing(double value) { return smoothing = value, *this; }
 };
 
-// Makes of each sample: lambda x the sample + (1 - lambda) x its partner, the sample before it in
-// the batch. Lambda is drawn from Beta(alpha, alpha) (Zhang et al. 2018). Needs OneHot before it.
+// Replaces each sample by lambda x the sample + (1 - lambda) x its partner, which is the sample
+// before it in the batch. Lambda is drawn from Beta(alpha, alpha) (Zhang et al. 2018). Needs OneHot
+// before it.
 struct MixUp {
   double alpha = 0.2;      // > 0, at most 100
   double probability = 1;  // that a batch is mixed
@@ -50,9 +52,10 @@ struct MixUp {
   MixUp& with_probability(double value) { return probability = value, *this; }
 };
 
-// Replaces a rectangle of the sample's pixels by its partner's (Yun et al. 2019). The rectangle has
-// (1 - lambda) of the area, with lambda drawn from Beta(alpha, alpha); it lies anywhere and is cut
-// off at the edges. Labels are mixed by the area that remains. Needs OneHot before it.
+// Replaces a rectangle of each sample's pixels by the same rectangle of its partner, which is the
+// sample before it in the batch (Yun et al. 2019). The rectangle has (1 - lambda) of the area, with
+// lambda drawn from Beta(alpha, alpha). It may lie anywhere, and is cut off at the edges. Labels
+// are mixed by the area that remains of the sample. Needs OneHot before it.
 struct CutMix {
   double alpha = 1;        // > 0, at most 100
   double probability = 1;  // that a batch is mixed

@@ -1,8 +1,8 @@
 // Steps of a pipeline that move pixels: crops, resizes, flips and turns.
 //
-// All steps except RandomAffine are merged: together they choose one region of the picture, which
-// is decoded and resampled once, with the filter of the last resize. RandomAffine resamples the
-// result once more.
+// All steps except RandomAffine are merged. Together they choose one region of the picture; this
+// region is decoded, and resampled once, with the filter of the last resize. RandomAffine then
+// resamples the result once more.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace sluice {
 
-// The pixels beyond a picture's edge.
+// What lies beyond a picture's edge.
 enum class Border : std::uint8_t {
   kConstant,  // one colour
   kReflect,   // the picture mirrored at its outermost pixels, without repeating them
 };
 
-// A crop of random area and aspect ratio, resized to width x height (Szegedy et al. 2015; the rule
-// of torchvision's RandomResizedCrop: ten tries, then the largest centred crop of an allowed
-// ratio).
+// Crops a region of random area and aspect ratio, and resizes it to width x height (Szegedy et al.
+// 2015). The rule is that of torchvision's RandomResizedCrop: ten tries, then the largest centred
+// crop of an allowed ratio.
 struct RandomResizedCrop {
   std::uint32_t width = 224, height = 224;   // pixels
   double min_scale = 0.08, max_scale = 1.0;  // share of the image's area, 0 < min <= max <= 1
@@ -49,9 +49,9 @@ struct Resize {
   Resize& with_filter(Filter value) { return filter = value, *this; }
 };
 
-// Resizes so that the shorter side has `side` pixels, keeping the aspect ratio (the longer side is
-// rounded down, as in torchvision). Images of different aspect ratios still differ in size, so a
-// crop must follow unless LoaderOptions::output.image_sizes allows that.
+// Resizes so that the shorter side has `side` pixels, and keeps the aspect ratio. The longer side
+// is rounded down, as in torchvision. Images of different aspect ratios still differ in size
+// afterwards, so a crop must follow unless LoaderOptions::output.image_sizes allows that.
 struct ResizeShortSide {
   std::uint32_t side = 256;  // pixels
   Filter filter = Filter::kTriangle;
@@ -60,7 +60,7 @@ struct ResizeShortSide {
   ResizeShortSide& with_filter(Filter value) { return filter = value, *this; }
 };
 
-// The central width x height of the image. If the image is smaller, the rest is filled with zeros.
+// Takes the central width x height pixels of the image. If the image is smaller, the rest is zeros.
 struct CenterCrop {
   std::uint32_t width = 224, height = 224;  // pixels
   CenterCrop() = default;
@@ -70,8 +70,8 @@ struct CenterCrop {
 
 // Takes the largest centred rectangle with the aspect ratio of width x height, multiplies its sides
 // by `ratio` (rounded down), and resizes this smaller rectangle to width x height: FFCV's
-// CenterCropRGBImageDecoder. Rounds once and never leaves the image; ResizeShortSide and CenterCrop
-// round twice.
+// CenterCropRGBImageDecoder. It rounds once and never leaves the image. (ResizeShortSide followed
+// by CenterCrop rounds twice.)
 struct CenterResizedCrop {
   std::uint32_t width = 224, height = 224;  // pixels
   double ratio = 224.0 / 256;               // 0 < ratio <= 1
@@ -83,10 +83,10 @@ struct CenterResizedCrop {
   CenterResizedCrop& with_filter(Filter value) { return filter = value, *this; }
 };
 
-// Adds a border of `padding` pixels to the image, and cuts width x height out of it at a random
-// place. If the image with its border is too small, the border is widened; what is added is split
-// at random between both ends. With Border::kReflect, twice the padding must be less than `width`
-// and `height`.
+// Adds a border of `padding` pixels to the image, and cuts width x height pixels out of the result
+// at a random place. If the image with its border is too small, the border is made wider: the
+// pixels that are missing are split at random between both ends. With Border::kReflect, twice the
+// padding must be less than `width` and `height`.
 struct RandomCrop {
   std::uint32_t width = 32, height = 32;  // pixels
   std::uint32_t padding = 0;              // pixels
@@ -99,7 +99,7 @@ struct RandomCrop {
   RandomCrop& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
 };
 
-// Moves the image along each axis by a whole number of pixels, -padding to padding, all equally
+// Moves the image along each axis by a whole number of pixels from -padding to padding, all equally
 // likely: FFCV's RandomTranslate. With Border::kReflect, an image moves by less than half of its
 // own side, even if `padding` is more.
 struct RandomTranslate {
@@ -128,17 +128,18 @@ struct VerticalFlip {
   explicit VerticalFlip(double p) : probability(p) {}
 };
 
-// Turns by one, two or three quarter turns, all equally likely. The images of the batch must then
-// be square.
+// Turns the image by one, two or three quarter turns, all equally likely. The images of the batch
+// must be square.
 struct RandomQuarterTurns {
   double probability = 0.75;  // makes all four orientations equally likely
   RandomQuarterTurns() = default;
   explicit RandomQuarterTurns(double p) : probability(p) {}
 };
 
-// Rotates, scales, shears and moves about the centre, all drawn uniformly: torchvision's
-// RandomAffine, bilinear (masks: nearest pixel). Works on the result of the steps before it, and
-// keeps its size. Of the geometric steps, only flips and quarter turns may follow.
+// Rotates, scales, shears and moves the image about its centre; all amounts are drawn uniformly.
+// This is torchvision's RandomAffine with bilinear interpolation (for masks, the nearest pixel). It
+// works on the result of the steps before it, and keeps the size of that result. Of the geometric
+// steps, only flips and quarter turns may follow.
 struct RandomAffine {
   double min_degrees = 0, max_degrees = 0;       // clockwise, -360 to 360
   double translate_x = 0, translate_y = 0;       // at most this share of width and height: 0 to 1
@@ -165,19 +166,21 @@ struct RandomAffine {
   RandomAffine& with_probability(double value) { return probability = value, *this; }
 };
 
-// A new output size: from `epoch` on, `width` and `height` replace those of the last step that has
-// a width and a height.
+// An output size that holds from an epoch on: `width` and `height` replace those of the last step
+// that has a width and a height.
 struct OutputSize {
   std::uint64_t epoch = 0;              // the first epoch with this size
   std::uint32_t width = 0, height = 0;  // pixels
   friend bool operator==(const OutputSize&, const OutputSize&) = default;
 };
 
-// For LoaderOptions::sizes: the side is `low` up to epoch `begin`, then changes linearly to `high`
-// at epoch `end`. It is rounded to the nearest multiple of `multiple` (between two equally near
-// ones, to the even multiple). FFCV's ImageNet recipe grows from 160 to 192 in steps of 32. Throws
-// Error(kInvalidArgument) for begin >= end, for sides of 0 or more than 65535, for a multiple of 0,
-// and for a side that would be rounded to 0.
+// For LoaderOptions::sizes: square sizes whose side is `low` up to epoch `begin`, and then changes
+// linearly, to `high` at epoch `end`. The side is rounded to the nearest multiple of `multiple`;
+// half-way between two multiples, to the even one. For example, FFCV's ImageNet recipe grows from
+// 160 to 192 in steps of 32.
+//
+// Throws Error(kInvalidArgument) for begin >= end, for sides of 0 or more than 65535, for a
+// multiple of 0, and for a side that would be rounded to 0.
 std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, std::uint64_t begin,
                                          std::uint64_t end, std::uint32_t multiple = 32);
 

@@ -18,15 +18,19 @@ namespace sluice {
 template <class T>
 struct PaddedValues {
   std::vector<T> values;            // samples x longest x entry, one sample after another
-  std::size_t longest = 0;          // entries of each row
-  std::size_t entry = 1;            // elements
-  std::vector<std::size_t> counts;  // by sample: how many entries are its own; they come first
+  std::size_t longest = 0;          // entries of each sample, with the padding
+  std::size_t entry = 1;            // elements of an entry
+  std::vector<std::size_t> counts;  // by sample: its own entries, which come first
 };
 
-// Pads a field. `fill`: the value of every element after a sample's own. `at_least`: every row has
-// at least this many entries; set it to the longest sample of all to give all batches one shape.
-// The values are copies, so the batch may be dropped. The result takes samples x longest entries,
-// so one very long sample costs as much as a batch of such samples.
+// Pads a field. The values are copies, so the batch may be dropped.
+//
+// `fill` is the value of every element after a sample's own. `at_least` is the least number of
+// entries that a sample is filled up to. To give all batches one shape, set `at_least` to the
+// length of the dataset's longest sample.
+//
+// The result takes samples x longest entries, so one very long sample costs as much as a batch of
+// such samples.
 template <class T>
 PaddedValues<T> Pad(const VariableValues<T>& of, std::type_identity_t<T> fill = T(),
                     std::size_t at_least = 0) {

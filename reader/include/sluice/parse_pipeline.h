@@ -2,12 +2,16 @@
 //
 //   rrc:224/0.35/1,flip,jitter:0.4/0.4/0.4/0.1@0.8,normalize
 //
-// Steps are joined by commas; "none" is an empty pipeline. A step is its name, then a colon and its
-// numbers with / between them. Numbers left out at the end have the step's defaults. A size is N
-// for a square, or WxH. A word after the numbers makes a choice: ":area" chooses a filter. @P
-// applies the step with probability P. "normalize" uses ImageNet's mean and deviation.
-// PipelineSteps() says which numbers each step takes:
-// "rrc:size[/scale/scale[/ratio/ratio]][:area]", with brackets around what may be left out.
+// Steps are joined by commas; "none" is an empty pipeline. A step is its name, a colon, and its
+// numbers with / between them:
+//
+//   a size             N for a square, or WxH
+//   a missing number   at the end: the step's default
+//   a word             after the numbers, a choice: ":area" chooses a filter
+//   @P                 at the end: applies the step with probability P
+//
+// "normalize" uses ImageNet's mean and deviation. PipelineSteps() says which numbers each step
+// takes: "rrc:size[/scale/scale[/ratio/ratio]][:area]", with brackets around what may be left out.
 #pragma once
 
 #include <string>
@@ -18,8 +22,8 @@
 
 namespace sluice {
 
-// Throws Error(kInvalidArgument) that names the step and what it takes. The order of the steps is
-// checked when a Loader is made.
+// The pipeline that the text describes. Throws an Error(kInvalidArgument) that names the step and
+// says what it takes. The order of the steps is checked later, when a Loader is made.
 Pipeline ParsePipeline(std::string_view text);
 
 // LoaderOptions::schedule as text: "80=rrc:224,flip;90=rrc:224" changes the steps at epoch 80, and

@@ -1,9 +1,9 @@
 // Steps of a pipeline that change the values of pixels, after the geometric steps.
 //
-// They work on 8-bit grey or RGB pixels, in the order given; Normalize, if there is one, is the
-// last. The definitions are those of torchvision's transforms for PIL images, except that the hue
-// is computed in floating point, not in Pillow's 256 steps. Each step has its own random numbers:
-// adding one changes no other.
+// They work on 8-bit grey or RGB pixels, in the order given. Normalize, if it is used, is the last.
+// The definitions are those of torchvision's transforms for PIL images, except that the hue is
+// computed in floating point, not in Pillow's 256 steps. Each step has its own random numbers, so
+// adding a step does not change what the others draw.
 #pragma once
 
 #include <array>
@@ -13,8 +13,9 @@
 
 namespace sluice {
 
-// Brightness, contrast, saturation (each a factor drawn from max(0, 1 - x) to 1 + x) and hue (a
-// turn of the colour circle drawn from -x to x), in random order.
+// Changes brightness, contrast, saturation and hue, in random order. Each of the first three is
+// adjusted by a factor drawn from max(0, 1 - x) to 1 + x, where x is the member. The hue is turned
+// on the colour circle by -x to x of a full turn.
 struct ColorJitter {
   double brightness = 0;   // >= 0
   double contrast = 0;     // >= 0
@@ -39,8 +40,8 @@ struct RandomGrayscale {
   explicit RandomGrayscale(double p) : probability(p) {}
 };
 
-// A Gaussian blur of `kernel` x `kernel` pixels whose standard deviation is drawn uniformly. The
-// picture is mirrored at its edges.
+// Blurs with a Gaussian of `kernel` x `kernel` pixels, whose standard deviation is drawn uniformly.
+// The picture is mirrored at its edges.
 struct GaussianBlur {
   // Odd, 3 to 255, and less than twice the picture's width and twice its height.
   std::uint32_t kernel = 23;
@@ -72,7 +73,7 @@ struct Posterize {
   Posterize& with_probability(double value) { return probability = value, *this; }
 };
 
-// Spreads each channel's values so that all are about equally frequent.
+// Spreads each channel's values so that all values are about equally frequent.
 struct Equalize {
   double probability = 1;  // of being applied, 0 to 1
   Equalize() = default;
@@ -103,11 +104,12 @@ struct AdjustSharpness {
   AdjustSharpness& with_probability(double value) { return probability = value, *this; }
 };
 
-// Replaces a rectangle of random area and aspect ratio (Zhong et al. 2017; the rule of
-// torchvision's RandomErasing: ten tries). With a single ratio of 1 and a single scale, this is
-// Cutout's square, except that it always lies inside the picture. The step comes before Normalize.
-// In torchvision's recipes it comes after Normalize, and fills with zeros; for the same result, set
-// `value` to the colour that Normalize has as its mean.
+// Replaces a rectangle of random area and aspect ratio (Zhong et al. 2017). The rule is that of
+// torchvision's RandomErasing: ten tries. If both ratios are 1 and both scales are equal, this is
+// Cutout's square, except that the square always lies inside the picture.
+//
+// The step comes before Normalize. In torchvision's recipes it comes after Normalize, and fills
+// with zeros. For the same result, set `value` to the colour that Normalize has as its mean.
 struct RandomErasing {
   double probability = 0.5;                       // of being applied, 0 to 1
   double min_scale = 0.02, max_scale = 0.33;      // share of the picture's area
@@ -124,10 +126,9 @@ struct RandomErasing {
   RandomErasing& with_noise() { return noise = true, *this; }
 };
 
-// Applies `operations` operations, each drawn evenly from fourteen, all of the same magnitude
-// (Cubuk et al. 2020; with the table of magnitudes of torchvision's RandAugment). Some of the
-// fourteen move pixels (shears, translations, rotations), so no mask, boxes or key points may
-// follow the image.
+// Applies `operations` operations, all of the same magnitude. Each is drawn evenly from fourteen
+// (Cubuk et al. 2020, with torchvision's table of magnitudes). Some of the fourteen move pixels
+// (shears, translations, rotations), so no mask, boxes or key points may follow the image.
 struct RandAugment {
   unsigned operations = 2;  // 0 to 16
   unsigned magnitude = 9;   // below `bins`
@@ -144,7 +145,8 @@ struct RandAugment {
 };
 
 // Applies one of RandAugment's operations, with a magnitude drawn evenly from a wider range
-// (Mueller and Hutter 2021).
+// (Mueller and Hutter 2021). As with RandAugment, no mask, boxes or key points may follow the
+// image.
 struct TrivialAugmentWide {
   unsigned bins = 31;     // 2 to 1000
   bool bilinear = false;  // interpolates moved pixels; false takes the nearest one
@@ -166,10 +168,10 @@ enum class FloatType : std::uint8_t {
   kBFloat16,  // the upper half of a float32
 };
 
-// Batches hold (value / 255 - mean) / deviation, as floating-point numbers. Give one mean and
-// deviation, or one for each channel, for pixels from 0 to 1, as torchvision does (0.485). Values
-// for pixels from 0 to 255, as FFCV gives them (123.675), are refused; the Error says to divide
-// them by 255, and gives the result.
+// Makes floating-point numbers of the pixels: (value / 255 - mean) / deviation. Give one mean and
+// one deviation, or one for each channel, for pixels from 0 to 1, as torchvision does (0.485).
+// Values for pixels from 0 to 255, as FFCV gives them (123.675), are refused: the Error says to
+// divide them by 255, and gives the result.
 struct Normalize {
   std::vector<float> mean = {0};         // 0 to 1
   std::vector<float> deviation = {1};    // above 0, up to 1

@@ -1,4 +1,4 @@
-// Preprocess: from an image to the row of a batch, for programs that serve a trained model.
+// Makes the row of a batch from an image, for programs that serve a trained model.
 //
 // A model must see in production what it saw in validation. The training writes its pipeline, and
 // the server reads it, so no step is written down twice:
@@ -10,8 +10,8 @@
 //   std::vector<std::byte> row(preprocess.row_bytes());
 //   preprocess.Row(file, row);                                                 // the server
 //
-// The row has the bytes of Loader::Row() for a sample whose stored image has the same bytes, on
-// every CPU.
+// The row has the same bytes, on every CPU, as the row that Loader::Row() makes of a sample whose
+// stored image has the same bytes.
 #pragma once
 
 #include <chrono>
@@ -31,25 +31,25 @@
 
 namespace sluice {
 
-// A function that reads an image file: ImageFileReader() makes one. One thread at a time calls it.
-// Its result must stay valid until the next call, if the file's bytes stay valid so long. An
-// exception that it throws must derive from std::exception; it becomes the error of the row
-// (kUnsupported, unless it is an Error).
+// A function that reads an image file: ImageFileReader() makes one. Only one thread at a time calls
+// it. Its result must stay valid until the next call, as long as the file's bytes do. An exception
+// that it throws must derive from std::exception, and becomes the error of the row (kUnsupported,
+// unless the exception is an Error).
 using ImageReader = std::function<ImagePayload(std::span<const std::byte> file)>;
 
-// Makes an ImageReader, for images of that many channels and at most that many pixels.
+// Makes an ImageReader for images of `channels` channels and at most `max_pixels` pixels.
 using MakeImageReader = std::function<ImageReader(unsigned channels, std::uint64_t max_pixels)>;
 
 // The options of a Preprocess.
 struct PreprocessOptions {
-  // sluice::ImageFileReader (<sluice/image_file.h>, of sluice::writer). Empty: only stored images
-  // and decoded ones are served.
+  // What reads image files: sluice::ImageFileReader (<sluice/image_file.h>, of sluice::writer).
+  // Empty: only stored and decoded images are served.
   MakeImageReader image_files;
-  // The threads that Rows() divides its images among, the calling one included. 0: one for each CPU
-  // that this process may use.
+  // The number of threads among which Rows() divides its images, the calling thread included. 0:
+  // one for each CPU that this process may use.
   unsigned threads = 0;
-  // Images of more pixels are refused before memory is taken for them, and so are rows, unless they
-  // have at most 178 million.
+  // Images of more pixels are refused before memory is taken for them. A pipeline is refused if its
+  // rows have more pixels than this and more than 178 million.
   std::uint64_t max_pixels = 178'000'000;
 };
 
@@ -60,40 +60,47 @@ struct RowFault {
   Error error;          // what is wrong with the image
 };
 
-// Makes rows. Any number of threads may call it at once. It keeps the memory that its calls work
-// in. So a call allocates nothing if three things hold: earlier calls had images as large; as many
-// calls have run at the same time before; and its images are raw pixels, packed, or baseline JPEGs
-// without Exif or XMP.
+// A pipeline that makes the rows of single images. Any number of threads may call a Preprocess at
+// once.
+//
+// A Preprocess keeps the memory that its calls work in. So a call allocates nothing if earlier
+// calls had images as large, if as many calls have run at the same time before, and if the images
+// are raw pixels, packed, or baseline JPEGs without Exif or XMP.
 class Preprocess {
  public:
-  // `pipeline`: the JSON of Loader::PipelineText(); or a pipeline as ParsePipeline() reads it,
-  // which makes RGB images, channels last. Throws Error(kInvalidArgument) for text that is neither,
-  // for random steps (a server has no use for augmentations: use the validation's pipeline), and
-  // for steps that do not determine the size of the row.
+  // `pipeline` is the JSON of Loader::PipelineText(), or a text for ParsePipeline(), which makes
+  // RGB images, channels last. Throws Error(kInvalidArgument) for any other text, for steps that do
+  // not determine the size of the row, and for random steps. (A server has no use for
+  // augmentations: use the pipeline of the validation.)
   explicit Preprocess(std::string_view pipeline, PreprocessOptions options = {});
   ~Preprocess();                      // no call may be under way
   Preprocess(Preprocess&&) noexcept;  // the moved-from object may only be destroyed or assigned to
   Preprocess& operator=(Preprocess&&) noexcept;
 
-  // The shape and type of `samples` rows, with `data` null: height, width, channels, layout, type.
+  // The height, width, channels, layout and type of `samples` rows; `data` is null.
   ImageBatch shape(std::size_t samples = 1) const noexcept;
   std::size_t row_bytes() const noexcept;  // size of a row
-  std::string PipelineText() const;        // the pipeline as JSON, as Loader::PipelineText() has it
+  std::string PipelineText() const;        // the pipeline as JSON, as Loader::PipelineText()
 
-  // Makes the row of an image file, in the calling thread. Errors: kInvalidArgument (`row` does not
-  // have row_bytes(); or the pipeline does not resize, and this image has a different size),
-  // kCorrupt, kUnsupported, kLimit (max_pixels), kMemory, kState (PreprocessOptions::image_files is
-  // empty).
+  // Makes the row of an image file, in the calling thread. Errors:
+  //
+  //   kInvalidArgument   `row` does not have row_bytes() bytes; or the pipeline does not resize,
+  //                      and the image has another size
+  //   kLimit             the image has more than max_pixels pixels
+  //   kState             PreprocessOptions::image_files is empty
+  //   kCorrupt, kUnsupported, kMemory
   void Row(std::span<const std::byte> file, std::span<std::byte> row) const;
-  // The same for an image as a dataset stores it (Sample::Payload()), or for a decoded one: codec
-  // kRaw, whose bytes are height x width x channels values of 8 bits.
+  // The same for an image as a dataset stores it (Sample::Payload()), or for a decoded image: codec
+  // kRaw, with height x width x channels values of 8 bits as its bytes.
   void Row(const ImagePayload& image, std::span<std::byte> row) const;
 
-  // Makes the rows of several files. `rows` has row_bytes() for each file. The calling thread and
-  // this object's threads divide the images among them. Returns the faults, sorted by row; rows
-  // with a fault are zeros. Once `within` has passed since the call, no thread begins another
-  // image; so the call takes at most `within` plus the time of one image. Throws
-  // Error(kInvalidArgument) if `rows` does not have that size, and Error(kState) as above.
+  // Makes the rows of several files, one after another in `rows`, which has row_bytes() for each
+  // file. The calling thread and this object's threads divide the images among them. Returns the
+  // faults, sorted by row. A row with a fault is zeros.
+  //
+  // Once `within` has passed since the call, no thread begins another image. So the call takes at
+  // most `within` plus the time of one image. Throws Error(kInvalidArgument) if `rows` does not
+  // have the right size, and Error(kState) as Row() does.
   std::vector<RowFault> Rows(std::span<const std::span<const std::byte>> files,
                              std::span<std::byte> rows,
                              std::optional<std::chrono::microseconds> within = {}) const;
