@@ -1,12 +1,15 @@
 // A CUDA stream as Sluice takes it. This header needs no header of CUDA.
 //
-// The stream must belong to the GPU that the batch is on and to its primary context: the one that
-// the runtime uses, not one made by cuCtxCreate(). Null and cudaStreamLegacy mean the default
-// stream of the batch's GPU, whatever GPU is current in the thread; cudaStreamPerThread means the
-// stream of the thread that calls WaitOn(). (If another thread drops a batch that
-// cudaStreamPerThread waited for, the default stream waits for that stream, and so do the streams
-// that wait for the default stream. The thread that called WaitOn() must live until the batch is
-// dropped.)
+// The stream must belong to the batch's GPU, and to the primary context of that GPU: the context
+// that the CUDA runtime uses, not one made by cuCtxCreate(). Three handles do not name a stream of
+// their own:
+//
+//   null, cudaStreamLegacy    the default stream of the batch's GPU, whichever GPU is current
+//   cudaStreamPerThread       the stream of the thread that calls WaitOn()
+//
+// If another thread drops a batch that cudaStreamPerThread waited for, the default stream waits for
+// that stream, and so do the streams that wait for the default stream. So the thread that called
+// WaitOn() must live until the batch is dropped.
 #pragma once
 
 #include <sluice/device.h>

@@ -7,10 +7,10 @@
 //     Train<<<..., stream>>>(batch.image().data, batch.DeviceField<std::int32_t>("label").data);
 //   }
 //
-// Copies run in parallel with the trainer's work, on the loader's own streams. No thread of the
-// trainer blocks for a batch's copy; the trainer's stream waits for it, by an event. When a batch
-// is dropped, its slot is reused once the work submitted so far to the batch's streams has
-// finished; another event tells the loader so.
+// Copies to a GPU run in parallel with the trainer's work, on the loader's own streams. No thread
+// of the trainer blocks while a batch is copied: the trainer's stream waits for the copy, by an
+// event. When a batch is dropped, its slot is reused once the work submitted so far to the batch's
+// streams has finished. The loader learns this by another event.
 #pragma once
 
 #include <cstddef>
@@ -48,8 +48,8 @@ class Device {
   std::shared_ptr<DeviceDriver> driver_;  // kOther
 };
 
-// A device's queue of work, done in order. For CUDA, a cudaStream_t, made by OnStream() of
-// <sluice/cuda.h>; null is CUDA's default stream.
+// A device's queue of work, which is done in order. For CUDA, this is a cudaStream_t: see
+// OnStream() in <sluice/cuda.h>. Null is CUDA's default stream.
 struct DeviceStream {
   void* handle = nullptr;  // CUDA: the cudaStream_t
 };

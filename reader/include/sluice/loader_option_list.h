@@ -1,5 +1,5 @@
-// The declaration of LoaderOptions and its groups, and of ReadLimits: see option_list.h. The full
-// description of each option is the comment at its member in loader_options.h and dataset.h.
+// Declares LoaderOptions, its groups and ReadLimits as lists of options: see option_list.h. The
+// full description of each option is the comment at its member in loader_options.h and dataset.h.
 #pragma once
 
 #include <sluice/loader_options.h>

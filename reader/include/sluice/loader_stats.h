@@ -1,4 +1,4 @@
-// LoaderStats: a Loader's measurements of itself, and the bottleneck that they show.
+// A Loader's measurements of itself, and the bottleneck that they show.
 #pragma once
 
 #include <cstdint>
@@ -20,98 +20,106 @@ enum class Bound {
   kPrefetch,  // none of these was busy all the time: the ring is too short to even out slow samples
 };
 
-// A Loader's measurements of itself. Sums count from the first Epoch(); Since() gives the sums of
+// A Loader's measurements of itself. Sums count from the first Epoch(). Since() gives the sums of
 // an interval.
 struct LoaderStats {
   double seconds = 0;         // since the first Epoch()
   std::uint64_t samples = 0;  // handed to the consumer
   std::uint64_t batches = 0;  // handed to the consumer
-  // Samples that could not be read, counted each time that they came in an epoch that has begun.
+  // Samples that could not be read. A sample counts each time that it could not be read, in the
+  // epochs that have begun.
   std::uint64_t faults = 0;
   std::uint64_t payload_bytes = 0;  // size of the decoded payloads
-  // picture_pixels: of the decoded pictures, as stored. shown_pixels: of the rows and views that
-  // were made of them.
+  // picture_pixels: pixels of the decoded pictures, as stored. shown_pixels: pixels of the rows and
+  // views that were made of these pictures.
   std::uint64_t picture_pixels = 0, shown_pixels = 0;
-  // Bytes of blocks made resident ahead of decoding; 0 for Shuffle::kRandom, which does not read
-  // ahead.
+  // Bytes of blocks that were brought into memory ahead of decoding. 0 for Shuffle::kRandom, which
+  // does not read ahead.
   std::uint64_t read_ahead_bytes = 0;
-  std::uint64_t kept_pictures = 0;  // LoaderOptions::keep: pictures that need no more decoding
+  std::uint64_t kept_pictures = 0;  // LoaderOptions::keep: pictures that are kept decoded
   std::uint64_t kept_bytes = 0;     // size of those pictures
   std::uint64_t taken_rows = 0;     // LoaderOptions::share: rows that another loader had made
-  // LoaderOptions::storage = Direct: shards on a file system that refuses O_DIRECT.
+  // LoaderOptions::storage = Direct: shards that are read through the page cache, because their
+  // file system refuses O_DIRECT.
   std::uint64_t refused_shards = 0;
-  // A dataset at a URL, or one with a stage (LoaderOptions::stage): bytes of blocks that were
-  // fetched. This figure and the next four count for all users of this Dataset together; with a
-  // stage, for this loader alone.
+  // Bytes of blocks that were fetched, for a dataset at a URL or with a stage
+  // (LoaderOptions::stage). This figure and the next four count all users of this Dataset together.
+  // With a stage, they count this loader alone, except that requests to a URL always count all
+  // users.
   std::uint64_t fetched_bytes = 0;
-  std::uint64_t cached_bytes = 0;       // found on the stage
-  std::uint64_t past_cache_bytes = 0;   // fetched, but not kept on the stage
-  std::uint64_t requests = 0;           // sent, repeated ones included
-  std::uint64_t repeated_requests = 0;  // because an earlier one failed or was slow
+  std::uint64_t cached_bytes = 0;       // bytes of blocks found on the stage
+  std::uint64_t past_cache_bytes = 0;   // bytes fetched, but not kept on the stage
+  std::uint64_t requests = 0;           // requests sent, repeated ones included
+  std::uint64_t repeated_requests = 0;  // those sent because an earlier one failed or was slow
 
-  // Each stage's time at work, and waiting for the stage before or after it.
+  // For each part of the loader: the time at work, and the time waiting for the part before or
+  // after it.
   double read_seconds = 0;         // ordering and reading ahead: one thread
-  double read_wait_seconds = 0;    // that thread waiting while every slot of the ring was in use
+  double read_wait_seconds = 0;    // that thread waited while every slot of the ring was in use
   double decode_seconds = 0;       // summed over the decoding threads
-  double decode_wait_seconds = 0;  // decoding threads waiting; also summed
+  double decode_wait_seconds = 0;  // decoding threads waited; also summed
   double decode_cpu_seconds = 0;   // the part of decode_seconds on a CPU; updated every 50 ms
-  // A source that is played without a conversion (PlaySource()): the parts of decode_seconds in
-  // which files were read, and in which samples were made of them. Both include the work for other
-  // loaders that play this Dataset at the same time.
+  // For a source that is played without a conversion (PlaySource()): the parts of decode_seconds in
+  // which files were read, and in which samples were made of the files. Both include the work for
+  // other loaders that play this Dataset at the same time.
   double file_read_seconds = 0;
   double file_make_seconds = 0;  // making samples of the files, and the rows' payloads
   // PlayOptions::compile_to: samples that were read from the dataset compiled so far, not from the
-  // files. Their time is in neither of the two sums before.
+  // files. The two sums above do not include their time.
   std::uint64_t compiled_samples = 0;
   // Page faults in which decoding threads waited for storage; updated every 50 ms.
   std::uint64_t decode_major_faults = 0;
   std::uint64_t upload_bytes = 0;     // LoaderOptions::device: bytes copied to it
   std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded
-  // The time of decoding them, by the device's clock: the sum of each batch's time, divided by the
-  // number of batches that are decoded at once.
+  // The device's time for decoding these pictures, by its own clock: the sum of the times of all
+  // batches, divided by the number of batches that the device decodes at once.
   double device_decode_seconds = 0;
-  // OnDevice::images: pictures that lie in memory which the device reads.
+  // OnDevice::images: pictures in the device's memory.
   std::uint64_t stored_pictures = 0;
   std::uint64_t stored_bytes = 0;  // size of those pictures in that memory
-  // The time of copies, by the device's clock. A copy counts when its slot is used again.
+  // The time of copies to the device, by the device's clock. A copy counts once its slot is used
+  // again.
   double upload_seconds = 0;
   double upload_wait_seconds = 0;    // the planning thread waited for a slot's copy to finish
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
-  double first_wait_seconds = 0;     // the part of that for the very first batch
+  double first_wait_seconds = 0;     // the part of this wait for the very first batch
   double consumer_seconds = 0;       // the consumer had its batch, and trained
-  double ready_batches = 0;          // mean number ready when the consumer asked for one
-  // How long single waits and samples took; quantiles in seconds. The consumer's wait for each
-  // batch: 0 if it was ready.
+  double ready_batches = 0;          // mean number ready when the consumer asked for a batch
+  // How long the consumer waited for each batch: 0 if the batch was ready. This and the next two
+  // are histograms of single times; their quantiles are in seconds.
   DurationHistogram batch_waits;
-  // Making each sample's row: its checksum, decoding, steps and sample_function. Rows that take
-  // less than 30 us are not timed one by one: each counts with the mean of the rows that its thread
-  // made in one go.
+  // How long it took to make each sample's row: its checksum, decoding, steps and sample_function.
+  // Rows that take less than 30 us are not timed one by one. Each then counts with the mean time of
+  // the rows that its thread made in one go.
   DurationHistogram sample_decodes;
-  // The planning thread's wait for each block to be in memory: short if the block was there, or
-  // was read ahead in time. Nothing is counted for Shuffle::kRandom in files. Of a source that is
-  // played without a conversion: reading each sample's file, as file_read_seconds.
+  // How long the planning thread waited until each block was in memory: a short time if the block
+  // was there, or was read ahead in time. Nothing is counted for Shuffle::kRandom in files. For a
+  // source that is played without a conversion: how long it took to read each sample's file, as in
+  // file_read_seconds.
   DurationHistogram block_reads;
   std::uint64_t prefetch = 0;  // batches decoded ahead, as set or as chosen
-  // The settings that the loader uses, as set or as chosen, and how often it has changed them.
-  unsigned threads = 1;     // without those that rest; 0: the thread that asks for batches decodes
-  double device_share = 0;  // of all pictures, 0 to 1: offered to the device to decode
+  // The decoding threads, as set or as chosen, without those that rest. 0: the thread that asks for
+  // batches decodes.
+  unsigned threads = 1;
+  double device_share = 0;                   // share of the pictures offered to the device, 0 to 1
   std::uint64_t read_ahead_depth_bytes = 0;  // bytes of blocks being read at any time
   std::uint64_t changes = 0;                 // how often the loader has changed a setting
-  Rank rank;                                 // this loader's
-  // This rank's samples in the epoch asked for last, with those that fill up batches.
+  Rank rank;                                 // this loader's rank
+  // The number of this rank's samples in the epoch that was asked for last, with those that fill up
+  // batches.
   std::uint64_t epoch_samples = 0;
-  std::uint64_t epoch_samples_of_all = 0;  // that epoch's samples, over all ranks
+  std::uint64_t epoch_samples_of_all = 0;  // the samples of that epoch, over all ranks
 
-  // Adds counts and sums: times, samples, bytes and so on. Means, settings and what is kept stay as
-  // they are.
+  // Adds what counts up: times, samples, bytes and so on. Means, settings, and figures of the
+  // present state (such as the pictures that are kept) stay as they are.
   LoaderStats& operator+=(const LoaderStats& more) noexcept;
-  // The difference to an earlier snapshot of the same Loader: for one epoch, say.
+  // The difference from an earlier snapshot of the same Loader, for instance of one epoch.
   LoaderStats Since(const LoaderStats& earlier) const;
 
   // The bottleneck that these figures show.
   Bound bound() const noexcept;
-  // bound() as a sentence, with its figures and what to change; with several ranks, also which one
-  // this is and its share.
+  // bound() as a sentence, with its figures and with what to change. With several ranks, also which
+  // rank this is, and its share of the samples.
   std::string Verdict() const;
 
  private:

@@ -2,8 +2,8 @@
 //
 //   options.diagnostics.trace = std::make_shared<sluice::LoaderTrace>();
 //
-// `sluice-bench epoch --trace FILE` writes it as a file for a trace viewer. An event costs a few
-// tens of nanoseconds; a Loader without a trace spends nothing.
+// `sluice-bench epoch --trace FILE` writes the record as a file for a trace viewer. An event costs
+// a few tens of nanoseconds. A Loader without a trace spends nothing.
 #pragma once
 
 #include <chrono>
@@ -23,21 +23,21 @@ struct TraceEvent {
     kDecode,     // a run of rows was decoded by a worker; threads from 1 on
   };
   Kind kind = Kind::kReadAhead;  // the kind of work
-  unsigned thread = 0;           // 0: the one that plans; decoding threads from 1 on
+  unsigned thread = 0;           // 0: the planning thread; from 1 on: decoding threads
   std::uint64_t epoch = 0;       // the batch's epoch
   std::uint64_t batch = 0;       // the batch's number in its epoch
   std::uint32_t first_row = 0;   // the first row's number in the batch
   std::uint32_t rows = 0;        // the number of rows
-  // Identifies the batch's slot: the address of its image (ImageBatch::data), or of the slot's
-  // memory if batches have no image.
+  // Identifies the batch's slot: the address of the batch's image (ImageBatch::data), or of the
+  // slot's memory if batches have no image.
   const void* slot = nullptr;
   std::chrono::steady_clock::time_point begin, end;  // when the work began and ended
 };
 
-// The record. Any number of threads may add at once.
+// The record of a Loader's work. Any number of threads may add events at once.
 class LoaderTrace {
  public:
-  // Keeps at most `most` events, and counts the ones it drops.
+  // Keeps at most `most` events. Further events are dropped and counted.
   explicit LoaderTrace(std::size_t most = 2'000'000) : most_(most) {}
 
   // Records an event, or counts it as dropped if the record is full.
@@ -49,7 +49,8 @@ class LoaderTrace {
       ++dropped_;
     }
   }
-  // Returns and forgets the recorded events, in the order in which they ended.
+  // Returns the recorded events, in the order in which they ended, and removes them from the
+  // record.
   std::vector<TraceEvent> Take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(events_, {});

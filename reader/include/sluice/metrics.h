@@ -1,5 +1,5 @@
-// Publishes the measurements of loaders for dashboards, as text that Prometheus and its relatives
-// read: in a file, which node_exporter passes on.
+// Publishes the measurements of loaders for dashboards, as text that Prometheus and related
+// programs read. The text is in a file, which node_exporter passes on.
 //
 //   auto metrics = std::make_shared<sluice::Metrics>("metrics/train.prom");
 //   train_options.diagnostics.metrics = metrics;
@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-// Names of labels (letters, digits and _, not a digit first) and their values.
+// The names of labels (letters, digits and _, not beginning with a digit) and their values.
 using MetricLabels = std::map<std::string, std::string>;
 
 // The form of the text.
@@ -28,18 +28,18 @@ enum class MetricsFormat {
   kPrometheus,   // Prometheus' older text format 0.0.4, which node_exporter reads from files
 };
 
-// A loader's figures with the labels that tell it from other loaders.
+// A loader's figures, with the labels that distinguish the loader from others.
 struct LabelledStats {
   LoaderStats stats;    // since the loader's first Epoch()
-  MetricLabels labels;  // besides "rank", which is added if it is not among them
+  MetricLabels labels;  // "rank" is added if it is not among them
 };
 
-// The figures of all these loaders. Their labels must differ. Throws Error(kInvalidArgument) if a
-// label's name is not allowed ("le" is not, nor one that begins with "__"). In a label's value, a
-// byte that is not valid UTF-8 becomes "?".
+// The figures of all these loaders as text. The labels of any two loaders must differ. In the value
+// of a label, a byte that is not valid UTF-8 becomes "?". Throws Error(kInvalidArgument) if the
+// name of a label is not allowed ("le" is not, nor is a name that begins with "__").
 std::string MetricsText(std::span<const LabelledStats> loaders,
                         MetricsFormat format = MetricsFormat::kOpenMetrics);
-// The figures of one loader.
+// The figures of one loader as text, in the format OpenMetrics.
 std::string OpenMetricsText(const LoaderStats& stats, const MetricLabels& labels = {});
 
 // How a Metrics is published.
@@ -48,30 +48,36 @@ struct MetricsOptions {
   std::chrono::milliseconds every = std::chrono::seconds(10);
 };
 
-// Publishes the figures of the loaders that have it as LoaderOptions::diagnostics.metrics, by a
-// thread of its own that ends with it. All functions may be called from any thread, but throw
-// Error(kState) in a process forked since.
+// Publishes the figures of the loaders that have this object as LoaderOptions::diagnostics.metrics.
+// A thread of its own does this, and ends with the object. Any thread may call any function. In a
+// process that was forked since the object was made, all functions throw Error(kState).
 class Metrics {
  public:
-  // `file`: "FOLDER/NAME.prom", in Prometheus' format, replaced by a rename every
-  // MetricsOptions::every and when a loader ends; for node_exporter's collector "textfile", which
-  // reads *.prom. Empty: only Text() gives the figures, for a server of your own. Throws
-  // Error(kInvalidArgument) for an address or a URL; Error(kIo) if the file cannot be written,
-  // Error(kNotFound) if its folder is missing, and Error(kLimit) if there can be no more threads.
+  // `file` is "FOLDER/NAME.prom". It is in Prometheus' format, and is replaced by a rename every
+  // MetricsOptions::every, and when a loader ends. It is for node_exporter's collector "textfile",
+  // which reads *.prom. If `file` is empty, only Text() gives the figures, for a server of your
+  // own.
+  //
+  // Errors:
+  //
+  //   kInvalidArgument   `file` is an address or a URL; or MetricsOptions::every is out of range
+  //   kIo                the file cannot be written
+  //   kNotFound          its folder is missing
+  //   kLimit             there can be no more threads
   explicit Metrics(const std::string& file = {}, MetricsOptions options = {});
   ~Metrics();
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // The figures of all loaders now.
+  // The present figures of all loaders, as text.
   std::string Text(MetricsFormat format = MetricsFormat::kOpenMetrics) const;
-  // Why the file could not be written last time; empty if it was written.
+  // Why the last attempt to write the file failed; empty if it succeeded.
   std::string last_error() const;
 
-  // Adds figures: a Loader calls it for itself. `stats` is called when the figures are read, by any
-  // thread, until the returned object is destroyed, which waits for such a call. If the labels
-  // equal those of figures that are there, "-2" is appended to the label "loader" (or "-3", ...).
-  // Throws Error(kInvalidArgument) as MetricsText() does.
+  // Adds figures; a Loader calls this for itself. Any thread may call `stats` to read the figures,
+  // until the returned object is destroyed; its destructor waits for such a call. If the labels
+  // equal those of figures that were added before, "-2" (or "-3", ...) is appended to the label
+  // "loader". Throws Error(kInvalidArgument) as MetricsText() does.
   std::shared_ptr<void> Add(MetricLabels labels, std::function<LoaderStats()> stats);
 
  private:

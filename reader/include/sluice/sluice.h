@@ -1,5 +1,5 @@
-// All of the reader (sluice::reader) in one header: what a training program includes. Apart from it
-// are <sluice/torch.h>, which needs LibTorch, and the writer's headers (sluice::writer), such as
+// All of the reader (sluice::reader) in one header, for training programs. It does not include
+// <sluice/torch.h>, which needs LibTorch, or the writer's headers (sluice::writer), such as
 // <sluice/convert.h>.
 #pragma once
 

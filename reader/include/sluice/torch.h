@@ -1,5 +1,5 @@
-// Batches as LibTorch tensors (1.13 and later), images and large fields without a copy. Header
-// only: a program that includes it links LibTorch itself.
+// Batches as LibTorch tensors (1.13 and later). Images and large fields are not copied. Header
+// only: a program that includes this header links LibTorch itself.
 //
 //   options.transform = {sluice::RandomResizedCrop(224), sluice::Normalize{mean, deviation}};
 //   ...
@@ -11,10 +11,11 @@
 //     optimizer.step();
 //   }
 //
-// A tensor without a copy holds its batch: the batch's slot is reused when its last tensor is gone
-// and the streams that it was made for have finished with it. Such a batch counts as held: see
-// LoaderOptions::ring.hold. Fields that are not images are copied instead if they have at most
-// kCopiedTensorBytes, so that a label that is kept does not keep all images of its batch.
+// A tensor that is not a copy holds its batch. The batch's slot is reused when the last of its
+// tensors is gone, and the streams for which these were made have finished with the slot. Until
+// then, the batch counts as held: see LoaderOptions::ring.hold. Fields that are not images are
+// copied if they have at most kCopiedTensorBytes. Otherwise, a label that you keep would keep all
+// images of its batch.
 #pragma once
 
 #include <cstdint>
@@ -105,9 +106,10 @@ inline at::Tensor CopiedIfSmall(const at::Tensor& tensor) {
 
 }  // namespace torch_detail
 
-// An image of the batch, Batch::image() or another: samples x channels x height x width, in
-// channels-last memory if the layout is kNHWC. On a GPU it is ready for LibTorch's current stream
-// of this thread; if other streams use it, call batch.WaitOn() for them, too.
+// An image field of the batch ({}: Batch::image()): samples x channels x height x width, in
+// channels-last memory if the layout is kNHWC. On a GPU, the tensor is ready for LibTorch's current
+// stream of this thread. If other streams use the tensor, call batch.WaitOn() for them, too. With
+// ImageSizes::kOwn, use ImageTensors().
 inline at::Tensor ImageTensor(const Batch& batch, std::string_view field = {}) {
   const ImageBatch& image = field.empty() ? batch.image() : batch.image(field);
   if (batch.image_sizes() == ImageSizes::kOwn) {
@@ -125,9 +127,9 @@ inline at::Tensor ImageTensor(const Batch& batch, std::string_view field = {}) {
                             torch_detail::ScalarOf(image.type));
 }
 
-// The images of one field, a tensor for each sample: channels x height x width, otherwise like
-// ImageTensor(). Also for images that differ in size (ImageSizes::kOwn). With ImageSizes::kPadded
-// they have their padding: see Batch::sizes().
+// The images of one field ({}: of Batch::image()), one tensor for each sample: channels x height x
+// width. Otherwise like ImageTensor(). This also works for images that differ in size
+// (ImageSizes::kOwn). With ImageSizes::kPadded, the images have their padding: see Batch::sizes().
 inline std::vector<at::Tensor> ImageTensors(const Batch& batch, std::string_view field = {}) {
   std::vector<at::Tensor> tensors;
   for (std::size_t sample = 0; sample < batch.size(); ++sample) {
@@ -145,7 +147,7 @@ inline std::vector<at::Tensor> ImageTensors(const Batch& batch, std::string_view
 }
 
 // A fixed-shape array field: samples x the field's shape, of the field's type, on the batch's
-// device. Error(kUnsupported) for uint16, which LibTorch lacks.
+// device. Throws Error(kUnsupported) for uint16, which LibTorch lacks.
 inline at::Tensor FieldTensor(const Batch& batch, std::string_view field) {
   if (batch.HoldsVariable(field)) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -159,8 +161,9 @@ inline at::Tensor FieldTensor(const Batch& batch, std::string_view field) {
                                                             torch_detail::ScalarOf(array.type)));
 }
 
-// A fixed-shape array field of integers as int64, which LibTorch's losses take: samples x its
-// shape, a copy on the batch's device. Error(kInvalidArgument) if the field holds floats.
+// A fixed-shape array field of integers, converted to int64, the type that LibTorch's losses take:
+// samples x the field's shape. The tensor is a copy, on the batch's device. Throws
+// Error(kInvalidArgument) if the field holds floats.
 inline at::Tensor LabelTensor(const Batch& batch, std::string_view field = "label") {
   const ArrayBatch array = batch.DeviceArray(field);
   if (!IsInteger(array.type)) {
@@ -180,7 +183,7 @@ inline at::Tensor LabelTensor(const Batch& batch, std::string_view field = "labe
 // A variable-length or bytes field. Sample i has the entries offsets[i] .. offsets[i + 1] - 1 of
 // `values`.
 struct VariableTensors {
-  at::Tensor values;   // entries of all samples x the shape of one, of the field's type
+  at::Tensor values;   // entries of all samples x the shape of an entry, of the field's type
   at::Tensor offsets;  // int64, samples + 1
   // The entries of one sample: a part of `values`, without a copy.
   at::Tensor operator[](std::int64_t sample) const {
@@ -189,8 +192,9 @@ struct VariableTensors {
   }
 };
 
-// The tensors of a field, in host memory even if the batch is on a device; move them there by
-// .to(). A bytes field has uint8 values. Error(kUnsupported) for uint16.
+// A variable-length or bytes field as tensors, in host memory even if the batch is on a device;
+// move them there by .to(). The values of a bytes field are uint8. Throws Error(kUnsupported) for
+// uint16.
 inline VariableTensors VariableTensor(const Batch& batch, std::string_view field) {
   const VariableBatch variable = batch.VariableArray(field);
   const auto tensor = [&](const void* data, std::size_t rows, std::span<const std::uint32_t> shape,
