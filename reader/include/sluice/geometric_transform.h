@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// What lies beyond a picture's edge.
+// How the area beyond a picture's edge is filled.
 enum class Border : std::uint8_t {
   kConstant,  // one colour
   kReflect,   // the picture mirrored at its outermost pixels, without repeating them

@@ -123,9 +123,9 @@ class EpochRange {
 // kept until the child ends.
 class Loader {
  public:
-  // Throws Error(kInvalidArgument) for options that do not fit the dataset, for instance images of
-  // different sizes without a transform that makes them equal. Throws Error(kLimit) if there is not
-  // enough memory, or if there can be no more threads.
+  // Plays one dataset. Throws Error(kInvalidArgument) for options that do not fit the dataset, for
+  // instance images of different sizes without a transform that makes them equal. Throws
+  // Error(kLimit) if there is not enough memory, or if there can be no more threads.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
   // Plays several datasets as one: see mixture.h. Throws Error(kInvalidArgument) if
   //

@@ -68,10 +68,10 @@ struct RankOptions {
   // 1: this process trains alone.
   // 0: world_size and `rank` come from the environment (Rank::FromEnvironment()).
   unsigned world_size = 0;
-  // What happens to a short last batch. All ranks get the same number of batches, of the same
-  // sizes. If the samples cannot be dealt evenly, some ranks have one sample less than others. With
-  // kKeep and kPad, the last batch of these ranks then gets one more row, which repeats a sample
-  // from the epoch's start.
+  // How to treat a short last batch. All ranks get the same number of batches, of the same sizes.
+  // If the samples cannot be dealt evenly, some ranks have one sample less than others. With kKeep
+  // and kPad, the last batch of these ranks then gets one more row, which repeats a sample from the
+  // epoch's start.
   LastBatch last_batch = LastBatch::kKeep;
   // Deals whole shards to ranks, anew in each epoch; each rank orders its own shards. This is for
   // shards that something else places on each machine. Batches then depend on the world size.
@@ -81,7 +81,7 @@ struct RankOptions {
   bool by_shards = false;
 };
 
-// What happens to a mapped block once all of its samples are decoded: a hint to the kernel. With
+// How to treat a mapped block once all of its samples are decoded: a hint to the kernel. With
 // Shuffle::kRandom, blocks are always kept, because any block may be needed again at any time.
 enum class Behind {
   kKeep,   // it stays mapped; the kernel takes its pages back when memory is short
@@ -194,10 +194,10 @@ struct RingOptions {
   //
   // Empty: the loader chooses. It begins with 2 (with 8 for batches of up to 4 MiB that are copies
   // of raw images). While the ring is too short to even out slow samples, and memory is left, the
-  // loader raises the number up to 8. It goes on up to 32 as long as these batches take at most 128
-  // MiB, unless they also use memory outside of their slots (for variable-length and bytes fields,
-  // with Direct, or for a dataset at a URL). In page-locked memory, which is allocated only once,
-  // the number is fixed: 4, or 6 if a device decodes (OnDevice::decode).
+  // loader raises the number up to 8. It continues up to 32 as long as these batches take at most
+  // 128 MiB, unless they also use memory outside of their slots (for variable-length and bytes
+  // fields, with Direct, or for a dataset at a URL). In page-locked memory, which is allocated only
+  // once, the number is fixed: 4, or 6 if a device decodes (OnDevice::decode).
   //
   // A device that decodes works on several batches at once: on half of the slots (1 + prefetch +
   // hold), at least 2 and at most 8.
@@ -284,7 +284,7 @@ enum class Verify {
   kNever,   // headers and tables are still checked
 };
 
-// What the loader does if a sample cannot be read: the sample is damaged, or its shard is cut
+// The loader's reaction to a sample that cannot be read: the sample is damaged, or its shard is cut
 // short, unreadable or gone.
 enum class OnFault {
   kError,  // the ++ or Next() that would deliver the sample's batch throws

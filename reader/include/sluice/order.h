@@ -12,7 +12,7 @@ enum class Shuffle {
   kSequential,   // as stored
 };
 
-// What happens to the last batch of an epoch if there are too few samples to fill it.
+// How to treat the last batch of an epoch if there are too few samples to fill it.
 enum class LastBatch {
   kKeep,  // it stays short
   kDrop,  // it is left out

@@ -42,8 +42,8 @@ using MakeImageReader = std::function<ImageReader(unsigned channels, std::uint64
 
 // The options of a Preprocess.
 struct PreprocessOptions {
-  // What reads image files: sluice::ImageFileReader (<sluice/image_file.h>, of sluice::writer).
-  // Empty: only stored and decoded images are served.
+  // The function that makes readers of image files: sluice::ImageFileReader (<sluice/image_file.h>,
+  // of sluice::writer). Empty: only stored and decoded images are served.
   MakeImageReader image_files;
   // The number of threads among which Rows() divides its images, the calling thread included. 0:
   // one for each CPU that this process may use.

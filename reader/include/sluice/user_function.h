@@ -70,9 +70,8 @@ class MutableRows {
  public:
   std::uint64_t epoch() const noexcept;  // the epoch that is being played
   // The size, layout and type of the images in that field ({}: in Batch::image()).
-  // With ImageSizes::kPadded, the image of a MutableSample has its own size; the images of a
-  // MutableBatch have the padded size.
-  // With ImageSizes::kOwn, the images of a MutableBatch have no common size.
+  // With ImageSizes::kPadded, a MutableSample's image has its own size, and a MutableBatch's images
+  // have the padded size. With ImageSizes::kOwn, a MutableBatch's images have no common size.
   ImageBatch shape(std::string_view field = {}) const;
   // The elements of a fixed-shape array field: of one in the dataset, or of one in
   // OutputOptions::made_fields.
