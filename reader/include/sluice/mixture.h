@@ -57,7 +57,8 @@ enum class MixtureLength {
   kFirst,  // until each sample of the first dataset has come once
   // Until one of the datasets is used up: it has given as many samples as it has, and no other
   // dataset has given more than it has. (If a dataset begins again in the middle of an epoch, the
-  // epoch may still have a sample twice.)
+  // epoch may still have a sample twice. With kOfEachBatch, an epoch has at least one batch,
+  // however small a dataset is.)
   kShortest,
   kSamples,  // Mixture::samples
 };
