@@ -3,9 +3,10 @@
 
 namespace sluice {
 
-// How many CPUs this process may use, at least 1: those of its affinity mask, or fewer if the CPU
-// quota of its control group (version 1 or 2) allows fewer. Not the machine's count, which is wrong
-// in containers and under job schedulers.
+// Returns the number of CPUs that this process may use, at least 1: the number in its affinity
+// mask, or the CPU quota of its control group (version 1 or 2, rounded up to whole CPUs) if that is
+// smaller. The machine's own number of CPUs would be too large in containers and under job
+// schedulers.
 unsigned AvailableCpus() noexcept;
 
 }  // namespace sluice

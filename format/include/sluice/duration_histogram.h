@@ -1,4 +1,4 @@
-// DurationHistogram: how often something took how long, counted in fixed ranges.
+// A histogram of durations, in fixed ranges.
 #pragma once
 
 #include <array>
@@ -8,24 +8,28 @@
 
 namespace sluice {
 
-// How often something took how long. The first bucket ends at 1 us, the next four
-// at 1.25, 1.5, 1.75 and 2 us, the next four at 2.5, 3, 3.5 and 4 us, and so on up to 134 s; the
-// last bucket counts all longer ones. A bucket includes its end. Histograms of several loaders or
-// intervals add up; a quantile is wrong by at most a quarter.
+// Counts durations in buckets (fixed ranges). A bucket includes its end. The buckets end at
+// 1 us (the first bucket),
+// 1.25, 1.5, 1.75 and 2 us,
+// 2.5, 3, 3.5 and 4 us, and so on: four buckets up to each doubling, the last of them at 134 s,
+// infinity (the last bucket, for all longer durations).
+// Histograms of several loaders or intervals can be added. A quantile is wrong by at most a
+// quarter.
 struct DurationHistogram {
-  static constexpr std::size_t kPerOctave = 4;  // buckets from a duration to twice that
+  static constexpr std::size_t kPerOctave = 4;  // buckets from a duration to its double
   static constexpr std::size_t kOctaves = 27;   // from 1 us on
-  // All buckets: the first, those of the octaves, and the last.
+  // The number of buckets: the first, four for each octave, and the last.
   static constexpr std::size_t kBuckets = 1 + kOctaves * kPerOctave + 1;
 
-  std::array<std::uint64_t, kBuckets> counts = {};  // of durations in each bucket
-  std::uint64_t count = 0;                          // of all durations
-  double seconds = 0;                               // their sum
+  std::array<std::uint64_t, kBuckets> counts = {};  // number of durations in each bucket
+  std::uint64_t count = 0;                          // number of all durations
+  double seconds = 0;                               // sum of all durations
 
   // The end of a bucket, in seconds; infinite for the last.
   static double EndSeconds(std::size_t bucket) noexcept;
-  // The duration, in seconds, that a share `q` (0 to 1) of all durations do not exceed. It is
-  // interpolated within its bucket. 0 if nothing was counted; 134 s if it is in the last bucket.
+  // The duration, in seconds, that a share `q` (0 to 1) of all durations do not exceed,
+  // interpolated within its bucket. 0 if nothing was counted; 134 s if the quantile lies in the
+  // last bucket.
   double QuantileSeconds(double q) const noexcept;
   double p50_seconds() const noexcept { return QuantileSeconds(0.5); }   // the median
   double p95_seconds() const noexcept { return QuantileSeconds(0.95); }  // 1 in 20 took longer

@@ -25,33 +25,32 @@
 
 namespace sluice {
 
-// The kinds of errors, for programs that want to react.
+// The kinds of errors, for programs that react to them.
 enum class ErrorCode {
   kInvalidArgument,  // an option or an argument is out of range, or two of them do not fit together
   kNotFound,         // a file, dataset, field or sample that does not exist
-  kIo,               // opening, reading or writing failed, or a file changed meanwhile
+  kIo,               // opening, reading or writing failed, or a file changed while it was used
   kCorrupt,          // bytes that break the format, or a checksum that does not match
   kUnsupported,      // a version, codec or image kind that this build does not read
   kUnfinished,       // a dataset whose conversion has not been finished
   kExists,           // the target holds something else already
   kLimit,            // one of the limits stated in format/FORMAT.md or README.md is exceeded
-  kState,            // a call at a moment when it cannot be answered (say, all batches are held)
-  kMemory,           // memory or address space is lacking; the data are not at fault
+  kState,            // the call cannot be answered at this moment (say, all batches are held)
+  kMemory,           // there is too little memory or address space; the data are not at fault
 };
 
 // A short lower-case name, such as "corrupt".
 const char* ErrorCodeName(ErrorCode code) noexcept;
 
-// Thrown for every error that a caller can do something about. what() is a sentence for the person
-// at the keyboard: what happened, to which file and sample, what to do next. code() is for programs
-// that want to react.
+// Thrown for every error that a caller can do something about. what() is a sentence for a person:
+// what happened, to which file and sample, and what to do next. code() is for programs.
 //
-// Copies share their text, so copying never takes memory: an Error can be kept or handed to another
-// thread when memory has run out.
+// Copies of an Error share their text. Copying therefore allocates no memory, and an Error can be
+// kept or handed to another thread even when memory has run out.
 class Error : public std::runtime_error {
  public:
-  // `file` is the file it happened to (may be empty) and `place` the position in it in words, such
-  // as "block 3, sample 17" (may be empty). what() reads "file: place: sentence".
+  // `file` is the file that the error is about. `place` is the position in that file, in words,
+  // such as "block 3, sample 17". Either may be empty. what() reads "file: place: sentence".
   Error(ErrorCode code, std::string file, std::string place, const std::string& sentence);
   // Without a place.
   Error(ErrorCode code, std::string file, const std::string& sentence);
@@ -65,7 +64,7 @@ class Error : public std::runtime_error {
   const char* what() const noexcept override { return text_->whole.c_str(); }
   // The kind of the error, for programs.
   ErrorCode code() const noexcept { return code_; }
-  // The file it happened to; may be empty.
+  // The file that the error is about; may be empty.
   const std::string& file() const noexcept { return text_->file; }
   // Where in the file, such as "block 3, sample 17"; may be empty.
   const std::string& place() const noexcept { return text_->place; }

@@ -1,7 +1,7 @@
 // Images as they are stored (a payload) and as they are worked with (pixels).
 //
-// For a new Codec the compiler names the switches; it does not name these files, where
-// "kPacked|\bpacked" shows how, among others:
+// For a new Codec the compiler names the switches to extend. It does not name these files,
+// where "kPacked|\bpacked" shows how, among others:
 //   format/FORMAT.md
 //   writer/include/sluice/convert.h       its ImageCodec; from here on only if users can choose it
 //   writer/include/sluice/convert_option_list.h
@@ -69,20 +69,20 @@ constexpr std::size_t SizeOf(PixelType type) noexcept {
   return type == PixelType::kUint8 ? 1 : 2;
 }
 
-// How pixels are computed from others when an image is resized. Both are anti-aliased: a pixel is
-// computed from all source pixels that it covers.
+// How pixels are computed from others when an image is resized. Both filters are anti-aliased: they
+// compute a new pixel from all source pixels that it covers.
 enum class Filter : std::uint8_t {
-  // Weights that fall linearly with the distance, to 0 at max(1, scale) source pixels, where scale
-  // is the number of source pixels for each new pixel: Pillow's BILINEAR, torchvision's and
-  // PyTorch's antialias=True.
+  // Triangle filter: a source pixel's weight falls linearly with its distance from the new pixel,
+  // and reaches 0 at max(1, scale) source pixels, where scale is the number of source pixels for
+  // each new pixel. The same as Pillow's BILINEAR, and torchvision's and PyTorch's antialias=True.
   kTriangle = 0,
-  // The mean of the area that the pixel covers: Pillow's BOX, OpenCV's INTER_AREA. Along an axis on
-  // which an image is enlarged: as kTriangle.
+  // Area filter: the mean of the area that the new pixel covers. The same as Pillow's BOX and
+  // OpenCV's INTER_AREA. Along an axis on which an image is enlarged: as kTriangle.
   kArea = 1,
 };
 
-// One stored image. `bytes` points into the mapped shard (or wherever the payload lies) and lives
-// as long as the shard or sample that it was taken from.
+// One stored image. `bytes` points into the mapped shard, or to wherever else the payload lies. The
+// payload stays valid as long as the shard or sample that the image was taken from.
 struct ImagePayload {
   Codec codec = Codec::kAbsent;
   PixelType pixel_type = PixelType::kUint8;
@@ -99,8 +99,8 @@ struct ImageFigures {
   std::uint64_t max_payload_bytes = 0;  // size of the largest payload
   std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;  // pixels
   std::uint8_t min_channels = 0, max_channels = 0;  // channels of an image
-  PixelType pixel_type = PixelType::kUint8;         // the widest
-  // Whether all images have one size and number of channels.
+  PixelType pixel_type = PixelType::kUint8;         // the widest of all images
+  // Whether all images have the same size and the same number of channels.
   bool uniform() const noexcept {
     return min_width == max_width && min_height == max_height && min_channels == max_channels;
   }
@@ -109,18 +109,18 @@ struct ImageFigures {
   friend bool operator==(const ImageFigures&, const ImageFigures&) = default;
 };
 
-// Returns a payload as a JPEG file. A payload of codec kJpeg is one already. The coefficients of a
-// kPacked payload become a baseline file without metadata; if a conversion wrote the payload, the
-// file equals, byte for byte, the JPEG that was packed. Throws Error(kUnsupported) for another
-// codec, Error(kCorrupt) for a payload that is broken.
+// Returns a payload as a JPEG file. A payload of codec kJpeg already is one. The coefficients of a
+// kPacked payload become a baseline file without metadata; if a conversion wrote the payload, this
+// file equals, byte for byte, the JPEG that was packed. Throws Error(kUnsupported) for any other
+// codec and Error(kCorrupt) for a broken payload.
 std::vector<std::byte> JpegFileOf(const ImagePayload& payload);
 
-// Decoded pixels, height x width x channels, rows without padding; 16-bit samples are
+// Decoded pixels: height x width x channels values, without padding between rows. 16-bit values are
 // native-endian.
 struct Image {
   std::uint32_t width = 0;    // pixels
   std::uint32_t height = 0;   // pixels
-  std::uint8_t channels = 0;  // values of a pixel
+  std::uint8_t channels = 0;  // values in a pixel
   PixelType pixel_type = PixelType::kUint8;
   std::vector<std::uint8_t> pixels;  // the bytes of all values, row by row
 };

@@ -7,13 +7,16 @@
 
 namespace sluice {
 
-// The one of `names` that `given` was probably meant to be. Case, hyphens and underscores do not
-// count. A name is near if it begins with `given`, or if at most a third of the letters differ (two
-// that are exchanged count as one). Empty if no name is near.
+// Returns the name in `names` that `given` is most likely a misspelling of; empty if no name is
+// near. A name is near if it begins with `given` (at least 3 letters), or if at most a third of its
+// letters differ, where two exchanged neighbours count as one. Case, hyphens and underscores are
+// ignored.
 std::string NearestName(std::string_view given, const std::vector<std::string>& names);
 
-// The end of a sentence about a name that does not exist: "; did you mean \"cats\"?" or, if none of
-// `names` is near, "; " with `listed` and the first of them: "; it has: cats, dogs".
+// Returns the end of a sentence that says that the name `given` does not exist:
+// "; did you mean \"cats\"?" if a name in `names` is near;
+// otherwise "; ", the words `listed`, and the names (at most 30): "; it has: cats, dogs".
+// Empty if `names` is empty.
 std::string NamesInstead(std::string_view given, const std::vector<std::string>& names,
                          std::string_view listed);
 

@@ -1,19 +1,20 @@
 // How options are declared: OptionsOf<T> for a struct of options T, WordsOf<E> for an enumeration.
 //
-// An option is a member of a struct, such as LoaderOptions or one of its groups. Everything else
-// that Sluice knows about the option is in one line of its struct's OptionsOf: its name, its range,
-// a line of help, whether it changes the order. Range checks, flags of commands with their --help,
-// JSON, and Python's keywords with their docstrings are made from these lines. The lists are in
-// loader_option_list.h and convert_option_list.h; a test checks that they name every member.
+// An option is a member of a struct, such as LoaderOptions or one of its groups. One line in the
+// struct's OptionsOf declares everything else that Sluice knows about the option: its name, its
+// range, a line of help, whether it changes the order. From these lines Sluice makes range checks,
+// flags of commands with their --help, JSON, and Python's keywords with their docstrings. The lists
+// are in loader_option_list.h and convert_option_list.h; a test checks that they name every member.
 //
-// A program with a command line or a configuration file of its own can use them as well:
+// A program that has a command line or a configuration file of its own can use the lists as well:
 //
 //   sluice::option_list::ForEachOption(
 //       options, [&](const auto& option, auto& value, const std::string& path) {
 //         std::cout << path << ": " << option.help << "\n";  // "ring.prefetch: batches ..."
 //       });
 //
-// All of it is in the namespace sluice::option_list, since its names are as general as its subject.
+// Everything here is in the namespace sluice::option_list, because its names are too general for
+// the namespace sluice.
 #pragma once
 
 #include <array>
@@ -29,30 +30,30 @@
 
 namespace sluice::option_list {
 
-// A word of an enumeration: its enumerator's name in lower case ("quasi_random" for kQuasiRandom).
+// A word that stands for an enumerator: its name in lower case ("quasi_random" for kQuasiRandom).
 template <class E>
 struct Word {
   constexpr Word(const char* the_text, E the_value, const char* the_help = nullptr)
       : text(the_text), value(the_value), help(the_help) {}
   const char* text;  // "quasi_random"
   E value;           // the enumerator
-  const char* help;  // what it means; null if the word says it
+  const char* help;  // what the word means; null if the word explains itself
 };
 
-// An enumeration's name, what it chooses, and a word for each enumerator in the order to show.
+// The words of an enumeration, one for each enumerator, in the order in which they are shown.
 template <class E, std::size_t kCount>
 struct Words {
   template <class... More>
   constexpr Words(const char* the_name, const char* the_help, Word<E> first, More... more)
       : name(the_name), help(the_help), words{first, more...} {}
   const char* name;                   // name of the enumeration
-  const char* help;                   // what it chooses
-  std::array<Word<E>, kCount> words;  // one for each enumerator, in the order to show
+  const char* help;                   // what the enumeration chooses
+  std::array<Word<E>, kCount> words;  // in the order in which they are shown
 };
 template <class E, class... More>
 Words(const char*, const char*, Word<E>, More...) -> Words<E, 1 + sizeof...(More)>;
 
-// WordsOf<E>: the Words of an enumeration that has them.
+// WordsOf<E>: the Words of the enumeration E, if they are declared.
 template <class E>
 inline constexpr auto WordsOf = nullptr;
 // An enumeration whose Words are declared.
@@ -61,7 +62,7 @@ concept HasWords = requires {
   WordsOf<E>.words;
 };
 
-// The word of an enumerator; empty if it has none.
+// Returns the word for an enumerator; empty if it has none.
 template <HasWords E>
 constexpr const char* WordOf(E value) noexcept {
   for (const Word<E>& word : WordsOf<E>.words) {
@@ -70,7 +71,7 @@ constexpr const char* WordOf(E value) noexcept {
   return "";
 }
 
-// The enumerator of a word; nullopt if no enumerator has that word.
+// Returns the enumerator that a word stands for; nullopt if there is no such word.
 template <HasWords E>
 constexpr std::optional<E> FromWord(std::string_view text) noexcept {
   for (const Word<E>& word : WordsOf<E>.words) {
@@ -95,17 +96,17 @@ enum class NumberForm {
 
 // Everything about an option except its name, its member and its help.
 struct OptionFacts {
-  // The range of a number, both ends included. (An empty std::optional is always in range.)
+  // The range of a number, both ends included. A std::optional without a value is in range.
   double least = -std::numeric_limits<double>::infinity();
-  double most = std::numeric_limits<double>::infinity();  // the greatest
-  NumberForm form = NumberForm::kPlain;                   // how people write it
+  double most = std::numeric_limits<double>::infinity();  // the greatest value
+  NumberForm form = NumberForm::kPlain;                   // how people write the number
   Changes changes = Changes::kSpeed;                      // the effect of its value
-  // `sluice-bench gate` may compare measurements with different values of this option.
+  // True: `sluice-bench gate` may compare measurements that have different values of this option.
   bool comparable = false;
-  // On command lines. The flag, if it is not the name with hyphens ("--max-side" for max_side).
+  // The flag on command lines. Null: the option's name with hyphens ("--max-side" for max_side).
   const char* flag = nullptr;
-  const char* value = "N";     // the value's placeholder in --help, unless its words are shown
-  const char* zero = nullptr;  // the word to give instead of 0: "none"
+  const char* value = "N";     // stands for the value in --help, for an option without words
+  const char* zero = nullptr;  // the word that people write instead of 0, such as "none"
 };
 
 // One option of the struct T, a member of type V.
@@ -115,16 +116,16 @@ struct Option {
   constexpr Option(const char* the_name, V T::*the_member, const char* the_help,
                    OptionFacts the_facts = {})
       : name(the_name), member(the_member), help(the_help), facts(the_facts) {}
-  // Without facts other than what it changes.
+  // An option that needs no facts but `changes`.
   constexpr Option(const char* the_name, V T::*the_member, const char* the_help, Changes changes)
       : Option(the_name, the_member, the_help, OptionFacts{.changes = changes}) {}
-  const char* name;   // of the member, in C++, Python and JSON
-  V T::*member;       // its place in T
-  const char* help;   // without its default, which is that of T()
+  const char* name;   // of the member; the same in C++, Python and JSON
+  V T::*member;       // the option's member of T
+  const char* help;   // a line of help. It omits the default value, which is that of T()
   OptionFacts facts;  // its range and so on
 };
 
-// A struct's name, what its options are about, and one Option for each member, in their order.
+// The options of a struct, one for each member, in the order of the members.
 template <class T, class... V>
 struct OptionList {
   const char* name;                     // name of the struct
@@ -137,7 +138,7 @@ constexpr OptionList<T, V...> Options(const char* name, const char* help, Option
   return {name, help, {options...}};
 }
 
-// OptionsOf<T>: the OptionList of a struct that has one.
+// OptionsOf<T>: the OptionList of the struct T, if its options are declared.
 template <class T>
 inline constexpr auto OptionsOf = nullptr;
 // A struct whose options are declared.
@@ -152,14 +153,14 @@ concept HasOptionsInside = requires(T& value) {
   requires HasOptions<std::remove_reference_t<decltype(*value)>>;
 };
 
-// Calls f(option) for each option of T. A group of options counts as one option here.
+// Calls f(option) for each option of T. A group of options counts as one option.
 template <HasOptions T, class F>
 constexpr void ForEachMember(F&& f) {
   std::apply([&](const auto&... options) { (f(options), ...); },
              OptionsOf<std::remove_const_t<T>>.options);
 }
 
-// The option that declares this member.
+// Returns the option that declares `member`.
 template <HasOptions T, class V>
 constexpr const Option<T, V>& OptionAt(V T::*member) {
   const Option<T, V>* found = nullptr;
@@ -171,9 +172,9 @@ constexpr const Option<T, V>& OptionAt(V T::*member) {
   return *found;
 }
 
-// Calls f(option, value, path) for each option in `options` and in its groups; path is
-// "ring.prefetch", for example. An optional group (std::optional) is visited if it has a value. If
-// a group is a choice of several (std::variant), the chosen one is visited.
+// Calls f(option, value, path) for each option in `options` and in its groups. `path` is, for
+// example, "ring.prefetch". Of an optional group (std::optional), visits the options if the group
+// has a value. Of a choice between groups (std::variant), visits the options of the chosen group.
 template <HasOptions T, class F>
 void ForEachOption(T& options, F&& f, const std::string& group = {}) {
   ForEachMember<T>([&](const auto& option) {
@@ -194,8 +195,11 @@ void ForEachOption(T& options, F&& f, const std::string& group = {}) {
   });
 }
 
-// An option's value as a number. Of a std::optional, takes the value inside; of a duration, the
-// count. nullopt if there is no number.
+// Returns an option's value as a number:
+// the value, if it is a number (bool does not count as one);
+// the number inside of a std::optional;
+// the count of a duration;
+// nullopt for anything else, and for an empty std::optional.
 template <class V>
 std::optional<double> NumberIn(const V& value) {
   if constexpr (requires { value.has_value(); }) {
@@ -209,13 +213,13 @@ std::optional<double> NumberIn(const V& value) {
   }
 }
 
-// A number as people write it: "1024", "64MB", "178M".
+// Writes a number as people write it: "1024", "64MB", "178M".
 std::string NumberText(double number, NumberForm form);
-// "1 to 1024", "at most 1024" or "at least 1"
+// Writes the range: "1 to 1024", "at most 1024" or "at least 1".
 std::string RangeText(const OptionFacts& facts);
 
-// A sentence about the first of these options whose number is not in its range: "ring.prefetch must
-// be 1 to 1024; or leave it empty". Empty if all numbers are in range.
+// Returns a sentence about the first option whose number is out of range, such as "ring.prefetch
+// must be 1 to 1024; or leave it empty". Empty if all numbers are in range.
 template <HasOptions T>
 std::string WhatIsOutOfRange(const T& options) {
   std::string wrong;

@@ -41,11 +41,11 @@
 
 namespace sluice {
 
-// The smallest size, in bytes, that a writer may plan for a shard file.
+// The smallest planned size of a shard file that a writer accepts, in bytes.
 inline constexpr std::uint64_t kMinShardBytes = 1'000'000;
-// The largest size, in bytes, that a shard file may have.
+// The largest size of a shard file, in bytes.
 inline constexpr std::uint64_t kMaxShardBytes = 128'000'000;
-// The planned size of shards unless another is asked for.
+// The default planned size of a shard file, in bytes.
 inline constexpr std::uint64_t kDefaultShardBytes = 64'000'000;
 
 // Element type of arrays.
@@ -61,10 +61,10 @@ enum class DType : std::uint8_t {
 };
 
 std::size_t SizeOf(DType type) noexcept;       // bytes of one element
-bool IsInteger(DType type) noexcept;           // whether it is one of the integer types
+bool IsInteger(DType type) noexcept;           // whether the type is an integer type
 std::string_view NameOf(DType type) noexcept;  // "int8" ... "float64"
 
-// The DType of a C++ type. A type that has none does not compile.
+// Returns the DType of a C++ type. Does not compile for a type without a DType.
 template <class T>
 constexpr DType DTypeOf() noexcept {
   if constexpr (std::is_same_v<T, std::int8_t>) {
@@ -111,64 +111,69 @@ enum class Role : std::uint8_t {
 
 std::string_view NameOf(Role role) noexcept;  // "none", "image", "mask", ...
 
-// A named, typed part of every sample. Field::Image() and the others below make the usual ones.
+// A named, typed part of every sample. Field::Image() and the functions below it make common
+// fields.
 struct Field {
   std::string name;                    // 1..255 bytes of UTF-8, unique in the schema
-  FieldKind kind = FieldKind::kBytes;  // how its values are stored
+  FieldKind kind = FieldKind::kBytes;  // how the field's values are stored
   DType dtype = DType::kUint8;         // kArray and kVariable only
-  std::vector<std::uint32_t> shape;    // kArray: the extents; kVariable: those after the first
+  std::vector<std::uint32_t> shape;    // kArray: all extents; kVariable: all but the first
   Role role = Role::kNone;
   std::string follows;               // the image field that a mask, boxes or key points belong to
   std::string coordinates;           // convention of boxes or key points, such as "xyxy-pixels"
   std::vector<std::string> classes;  // kLabel and kMask: the class names, by number
   std::map<std::string, std::string> attributes;  // anything else worth keeping
-  // Members of the field's JSON text that this version does not know, as a JSON object; mostly
-  // empty. Edits of datasets keep them.
+  // Members of the field's JSON text that this version of Sluice does not know, as a JSON object;
+  // empty if there are none. Edits of a dataset keep them.
   std::string unknown;
 
-  // Elements of one sample (kArray) or of one entry along the first extent (kVariable).
+  // The number of elements in one sample (kArray), or in one entry along the first extent
+  // (kVariable).
   std::uint64_t elements() const noexcept;
-  // Whether this is a label of one integer and has `classes`: then each value must be the number of
-  // a class.
+  // Whether the field is an integer label (one number a sample) that has `classes`. Each value of
+  // such a field must be the number of a class.
   bool numbers_classes() const noexcept;
 
   // An image field of role kImage.
   static Field Image(std::string name = "image");
   // An image field of role kMask, for the image field `follows`.
   static Field Mask(std::string name, std::string follows);
-  // One int32, the number of a class.
+  // A label of one int32: the number of a class.
   static Field Label(std::string name = "label", std::vector<std::string> classes = {});
   // An array of the same shape in each sample; a shape of {} is one number.
   static Field Array(std::string name, DType dtype, std::vector<std::uint32_t> shape);
-  // Any number of entries in each sample, each of the shape `inner_shape`.
+  // An array with any number of entries in each sample; each entry has the shape `inner_shape`.
   static Field Variable(std::string name, DType dtype, std::vector<std::uint32_t> inner_shape);
   // Any number of bytes in each sample.
   static Field Bytes(std::string name, Role role = Role::kNone);
 
-  // Compares all members but `unknown`.
+  // Compares all members except `unknown`.
   friend bool operator==(const Field& a, const Field& b) noexcept;
 };
 
-// The fields of a dataset's samples. (Each sample also has a key.) A schema is chosen once, when a
-// dataset is written, and is stored in the manifest and in the header of every shard. See
+// The fields that every sample of a dataset has, in addition to its key. A schema is chosen once,
+// when a dataset is written, and is stored in the manifest and in the header of every shard. See
 // format/FORMAT.md, "Schema", for its text form and its limits.
 struct Schema {
   std::vector<Field> fields;  // in their order on disk
-  std::string unknown = {};   // like Field::unknown, for the schema's own JSON text
+  std::string unknown = {};   // as Field::unknown, of the schema's own JSON text
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);  // no such field
-  // Index of the field of that name, or kNone.
+  // Index of the field with that name, or kNone.
   std::size_t Find(std::string_view name) const noexcept;
-  // Index of the first field of that role, or kNone.
+  // Index of the first field with that role, or kNone.
   std::size_t FindRole(Role role) const noexcept;
-  // Index of the field whose classes a dataset counts (Dataset::class_counts()): the first that
-  // numbers_classes(), or kNone.
+  // Index of the first field for which numbers_classes() is true, or kNone. A dataset counts the
+  // samples of this field's classes (Dataset::class_counts()).
   std::size_t ClassField() const noexcept;
-  // Index of the label to use if none is named: ClassField(), else the first integer scalar of role
-  // label, or kNone.
+  // Index of the label to use if the caller names none: ClassField(); if that is kNone, the first
+  // field that is one integer and has the role kLabel; otherwise kNone.
   std::size_t LabelField() const noexcept;
-  // Throws Error(kInvalidArgument or kLimit) if names repeat, a field's kind does not fit its role
-  // or shape, a field follows one that it cannot follow, or a limit of FORMAT.md is exceeded.
+  // Throws Error(kInvalidArgument or kLimit) if one of these is wrong:
+  // the schema has no field, or two fields have the same name;
+  // a field's kind does not fit its role or its shape;
+  // a field follows a field that is not an image, or that itself follows one;
+  // a limit of FORMAT.md is exceeded.
   void Validate() const;
 
   // Compares the fields.

@@ -1,5 +1,5 @@
-// Messages without secrets: the user information and the query of URLs are left out. Keys of s3://
-// and gs:// have no query.
+// Texts of messages without secrets: without the user information and the query of URLs. Keys of
+// s3:// and gs:// URLs have no query, so they stay whole.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace sluice {
 
-// The text without the secrets of the URLs in it. All messages of Error go through this function.
+// Returns the text without the secrets of the URLs in it. Every message of Error passes through
+// this function.
 std::string ShownText(std::string_view text);
 
-// A single URL without its secrets: "https://user:password@host/data/?sig=x" is
+// Returns a URL without its secrets: "https://user:password@host/data/?sig=x" becomes
 // "https://host/data".
 std::string ShownUrl(std::string_view url);
 

@@ -1,4 +1,4 @@
-// A note for users about a dataset on a file system that cannot map files.
+// A note to users whose dataset lies on a file system that cannot map files.
 #pragma once
 
 #include <filesystem>
@@ -6,10 +6,11 @@
 
 namespace sluice {
 
-// Datasets are read by mapping their files. If a file system refuses that (some FUSE and network
-// file systems do), they are read into memory instead, with the same results. Returns the sentence
-// that says so for the dataset, finished or not, in the folder `dataset`: it names the folder, and
-// says what reading into memory costs. Empty if its files can be mapped, or if there is no dataset.
+// Sluice reads datasets by mapping their files. Some file systems (FUSE and network file systems)
+// cannot map files; Sluice then reads the files into memory, with the same results. For a dataset
+// on such a file system, finished or not, returns a sentence for the user that names the folder and
+// what reading into memory costs. Returns an empty string if the files can be mapped, or if
+// `dataset` is not a dataset.
 std::string UnmappedNote(const std::filesystem::path& dataset);
 
 }  // namespace sluice
