@@ -1,10 +1,10 @@
-// Converting images into a dataset: what `sluice convert` does, as a function.
+// Converts images into a dataset: what `sluice convert` does, as a function.
 //
 // The images lie in a folder, are named by a table, a list or label files, or lie inside of
 // archives (tar, Parquet and others): see convert_source.h. The result is a folder with shards,
-// skipped.tsv, plan.json and, written last, manifest.json. The bytes of the shards and of the
-// manifest depend on the sources and the options alone: not on threads, times, host names or where
-// the folders lie.
+// skipped.tsv, plan.json and manifest.json, which is written last. The bytes of the shards and of
+// the manifest depend only on the sources and the options: not on threads, times, host names or
+// where the folders lie.
 #pragma once
 
 #include <array>
@@ -29,21 +29,21 @@ enum class ImageCodec {
   kRaw,     // pixels
   kPacked,  // the JPEG that kJpeg would store, laid out for fast decoding; 1.4 times its bytes
 };
-// How an image of another aspect ratio becomes one of GeometryOptions::size.
+// How an image of another aspect ratio gets the size GeometryOptions::size.
 enum class Fit {
-  kCrop,     // scale until the target is covered, keep the centre
-  kStretch,  // scale each axis on its own
-  kPad,      // scale until it fits inside, fill the rest with black
+  kCrop,     // scale until the image covers the size, keep the centre
+  kStretch,  // scale each axis by its own factor
+  kPad,      // scale until the image fits inside, fill the rest with black
 };
 // How a JPEG stores its colours.
 enum class Subsampling {
-  k420,  // at half the width and height: fewer bytes
-  k444,  // at full size
+  k420,  // at half the width and height, which takes fewer bytes
+  k444,  // at the full width and height
 };
 // How to treat a colour profile that is embedded in an image.
 enum class IccProfiles {
-  kDrop,     // values are taken as they are
-  kConvert,  // colours are brought to sRGB; needs a build with lcms2
+  kDrop,     // it is dropped, and the values are stored as they are
+  kConvert,  // colours are converted to sRGB; needs a build with lcms2
 };
 // How to treat a source that cannot be converted.
 enum class OnError {
@@ -53,14 +53,14 @@ enum class OnError {
 
 // How to treat an image whose data end early, as after a broken download.
 enum class Truncated {
-  kRefuse,  // it is broken
-  kWarn,    // it is taken as far as it goes, with a warning and a line in skipped.tsv
-  kAccept,  // the same without warning and line
+  kRefuse,  // the image counts as broken
+  kWarn,    // the part that is there is taken, with a warning and a line in skipped.tsv
+  kAccept,  // the part that is there is taken, without warning and line
 };
 
-// How a conversion that resumes, or is repeated, finds sources that changed since an earlier run
-// made samples from them. Changes of names, sizes, labels, other values and options are always
-// found.
+// How a conversion that resumes, or is repeated, finds sources that changed after an earlier run
+// made samples from them. Other changes are always found: of names, sizes, labels, other values and
+// options.
 enum class SourceCheck {
   kTimes,    // sources whose times are later than the conversion's are converted again and compared
   kContent,  // all sources are converted again and compared
@@ -72,85 +72,90 @@ struct Size {
   std::uint32_t height = 0;  // pixels
 };
 
-// ConvertOptions::geometry: the size of the stored images. At most one of max_side, short_side and
-// size is set; with none, every image keeps its size. `max_side` and `short_side` only ever shrink;
-// `size` may enlarge.
+// ConvertOptions::geometry: the size of the stored images. Set at most one of max_side, short_side
+// and size; if none is set, every image keeps its size. Only `size` may enlarge an image.
 struct GeometryOptions {
-  std::optional<std::uint32_t> max_side = 500;   // pixels of the longer side, at most
-  std::optional<std::uint32_t> short_side = {};  // pixels of the shorter side, at most
-  std::optional<Size> size = {};                 // of every image
+  std::optional<std::uint32_t> max_side = 500;   // the longer side has at most this many pixels
+  std::optional<std::uint32_t> short_side = {};  // the shorter side has at most this many pixels
+  std::optional<Size> size = {};                 // every image has this size
   Fit fit = Fit::kCrop;                          // how `size` treats another aspect ratio
 };
 
-// ConvertOptions::form: what a stored image is.
+// ConvertOptions::form: how an image is stored.
 struct FormOptions {
-  ImageCodec image = ImageCodec::kJpeg;  // the form that images get
+  ImageCodec image = ImageCodec::kJpeg;  // the form of the stored images
   int quality = 90;                      // JPEG quality, 1 to 100
-  // JPEGs keep their coefficients and so their pixels, except these, which are encoded anew at
-  // `quality`: a JPEG that is resized; whose colours change (CMYK and RGB-coded ones, grey ones
-  // without channels = 1, IccProfiles::kConvert); that Exif turns so that an incomplete block would
-  // come to the left or to the top; of unusual sampling; whose quantisation steps or coefficients
-  // baseline JPEG cannot code. ConvertSummary::kept and reencoded count both. Other kinds of images
-  // are always encoded.
+  // True: JPEGs keep their coefficients, and so their pixels. Some JPEGs cannot keep them, and are
+  // encoded anew at `quality`:
+  // those that are resized;
+  // those whose colours change (CMYK and RGB-coded ones, grey ones without channels = 1, and any by
+  // IccProfiles::kConvert);
+  // those that Exif turns so that an incomplete block would come to the left or to the top;
+  // those of unusual sampling;
+  // those whose quantisation steps or coefficients baseline JPEG cannot code.
+  // ConvertSummary::kept and ConvertSummary::reencoded count both. Images that are not JPEGs are
+  // always encoded.
   bool keep = false;
-  // A restart marker ends each row of MCUs. A row of 512 pixels and more also has markers in it, at
-  // equal parts of 256 pixels or more, if its number of MCUs can be divided so. False: no markers.
+  // True: a restart marker ends each row of MCUs. In images at least 512 pixels wide, markers also
+  // cut each row into equal parts of at least 256 pixels, if the number of MCUs in a row can be
+  // divided so. False: no markers.
   bool restart_markers = true;
   Subsampling subsampling = Subsampling::k420;               // of JPEGs that are encoded
   unsigned channels = 3;                                     // 3: RGB, 1: grey
-  std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, under what is transparent
-  IccProfiles icc = IccProfiles::kDrop;                      // how to treat colour profiles
-  Truncated truncated = Truncated::kRefuse;                  // how to treat images that end early
+  std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, behind transparent pixels
+  IccProfiles icc = IccProfiles::kDrop;                      // what happens to colour profiles
+  Truncated truncated = Truncated::kRefuse;  // what happens to images that end early
 };
 
-// ConvertOptions::shards: how samples lie in the dataset, and what it says about itself.
+// ConvertOptions::shards: how samples are arranged in the dataset, and the dataset's metadata.
 struct ShardOptions {
-  // The planned size of a shard, kMinShardBytes to kMaxShardBytes.
+  // The planned size of a shard in bytes, kMinShardBytes to kMaxShardBytes.
   std::uint64_t shard_bytes = kDefaultShardBytes;
-  std::uint32_t block_samples = 0;  // samples in a block; 0 chooses for about 512 KiB
+  std::uint32_t block_samples = 0;  // samples in a block; 0: chosen for blocks of about 512 KiB
   std::uint64_t seed = 0;           // of the permutation of the sources
-  bool keep_order = false;  // true: sources in the order of their paths, false: permuted by `seed`
-  // Metadata of the dataset by name, such as its license: Dataset::meta(). Edits
-  // keep it.
+  bool keep_order = false;  // true: sources in the order of their paths; false: permuted by `seed`
+  // Metadata of the dataset, such as its license: names with values (Dataset::meta()). Edits keep
+  // them.
   std::map<std::string, std::string> meta = {};
 };
 
-// ConvertOptions::run: how the conversion runs. Of these, only max_pixels changes the dataset.
+// ConvertOptions::run: how the conversion runs. Of these options, only max_pixels changes the
+// dataset.
 struct RunOptions {
   unsigned threads = 0;                    // 0: one for each CPU this process may use
-  OnError on_error = OnError::kSkip;       // what happens to a source that cannot be converted
-  std::uint64_t max_pixels = 178'000'000;  // a larger source is refused before memory is taken
-  bool dry_run = false;                    // look, plan and count; write nothing
-  bool find_duplicates = false;  // list sources with the same bytes; all are still converted
-  // Writes shards past the page cache (O_DIRECT), so that other programs' data stay in the cache.
-  // The shards' bytes are the same. If the file system refuses, shards go through the cache, with a
-  // warning.
+  OnError on_error = OnError::kSkip;       // what happens when a source cannot be converted
+  std::uint64_t max_pixels = 178'000'000;  // larger sources are refused before memory is allocated
+  bool dry_run = false;                    // true: look, plan and count, but write nothing
+  bool find_duplicates = false;  // list sources that have the same bytes; all are still converted
+  // True: writes shards past the page cache (O_DIRECT), so that other programs' data stay in the
+  // cache. The shards' bytes are the same. If the file system refuses this, shards are written
+  // through the cache, with a warning.
   bool direct = false;
   SourceCheck check = SourceCheck::kTimes;  // how a repeated run finds sources that changed
 };
 
-// The options of Convert(), in groups by concern.
+// The options of Convert(), in groups by subject.
 //
 //   sluice::ConvertOptions options;
 //   options.geometry.max_side = 256;
 //   options.form.image = sluice::ImageCodec::kPacked;
 struct ConvertOptions {
   GeometryOptions geometry = {};  // the size of the stored images
-  FormOptions form = {};          // what a stored image is
-  ShardOptions shards = {};       // how samples lie in the dataset, its metadata
+  FormOptions form = {};          // how an image is stored
+  ShardOptions shards = {};       // how samples are arranged in the dataset, its metadata
   RunOptions run = {};            // how the conversion runs
 };
 
-// Throws the Error with which Convert() refuses a dataset's URL that it cannot open
-// (kInvalidArgument; in a build without object stores, kUnsupported). Sends nothing; no-op for a
-// path. Call it, for example, before you read a pipe to its end.
+// Throws the Error with which Convert() refuses a URL as `dataset` that it cannot open:
+// kInvalidArgument, or kUnsupported in a build without object stores. Sends nothing. Does nothing
+// for a path. Call it, for example, before you read a pipe to its end.
 void RequirePlace(const std::filesystem::path& dataset);
 // Throws the Error(kInvalidArgument) with which edits such as AppendToDataset() refuse any URL.
 void RequireFolder(const std::filesystem::path& dataset);
 
 // How far a conversion has come.
 struct ConvertProgress {
-  std::uint64_t samples_done = 0;   // converted or left out
+  std::uint64_t samples_done = 0;   // converted or left out so far
   std::uint64_t samples_total = 0;  // to convert in all
   std::uint64_t bytes_in = 0;       // of the sources read so far
   std::uint64_t bytes_out = 0;      // written so far
@@ -168,10 +173,10 @@ struct Duplicate {
   std::string class_name;  // empty without classes
 };
 
-// Images that have some property: how many there are, and the first three as examples.
+// Images that have something in common: how many there are, and the first three as examples.
 struct SomeImages {
-  static constexpr std::size_t kExamples = 3;  // at most this many
-  std::uint64_t count = 0;                     // of all of them
+  static constexpr std::size_t kExamples = 3;  // the most examples
+  std::uint64_t count = 0;                     // all images, not only the examples
   std::vector<std::string> examples;           // as LeftOut::path
 };
 
@@ -183,31 +188,33 @@ struct ConvertSummary {
   std::vector<std::uint64_t> class_counts;  // samples of each class
   std::uint64_t shards = 0;                 // in the dataset
   std::uint64_t bytes_in = 0;               // of the sources that became samples
-  std::uint64_t bytes_out = 0;       // of everything in the dataset's folder that belongs to it
-  double seconds = 0;                // that the call took
-  std::vector<LeftOut> skipped;      // broken or unsupported images
-  std::vector<LeftOut> passed_over;  // files that are not images, hidden files
-  std::vector<LeftOut> truncated;    // images that were taken though they end early, and how
-  std::uint64_t kept = 0;            // `keep`: images whose coefficients were kept
-  std::uint64_t shrunk = 0;          // images that this call stored with fewer pixels than they had
-  std::uint64_t reencoded = 0;       // JPEGs that this call stored with other coefficients
-  std::uint64_t boxes_dropped = 0;   // boxes of which nothing is left in the stored image
-  // Images with an embedded colour profile that had no effect: because of the options, or because
+  std::uint64_t bytes_out = 0;              // of all files of the dataset in its folder
+  double seconds = 0;                       // duration of the call
+  std::vector<LeftOut> skipped;             // broken or unsupported images
+  std::vector<LeftOut> passed_over;         // files that are not images, and hidden files
+  std::vector<LeftOut> truncated;           // images that end early but were taken, and how
+  std::uint64_t kept = 0;                   // with `keep`: images whose coefficients were kept
+  std::uint64_t shrunk = 0;         // images that this call stored with fewer pixels than they had
+  std::uint64_t reencoded = 0;      // JPEGs that this call stored with other coefficients
+  std::uint64_t boxes_dropped = 0;  // boxes of which nothing is left in the stored image
+  // Images whose embedded colour profile was not used, either because of the options, or because
   // the profile is broken or made for another kind of colours.
   std::uint64_t profiles_dropped = 0;
-  std::uint64_t profiles_converted = 0;  // images whose colours were brought to sRGB
+  std::uint64_t profiles_converted = 0;  // images whose colours were converted to sRGB
   // JPEG 2000 images with channels that the file declares neither as colours nor as opacity.
   std::uint64_t channels_dropped = 0;
   // Images that are smaller than ConvertOptions::geometry.short_side and stay so, and images that
-  // were smaller than `size` and were enlarged.
+  // were smaller than ConvertOptions::geometry.size and were enlarged.
   std::uint64_t smaller = 0;
-  // Images that are turned or mirrored by their orientation and have boxes, masks or key points.
-  // If ConvertSource::upright is not set, a warning names some of them.
+  // Images that are turned or mirrored by their orientation, and that have boxes, masks or key
+  // points. If ConvertSource::upright is not set, a warning names some of them.
   SomeImages turned;
   // Images of more than 8 bits a value whose greatest value is below a quarter of the range, as in
-  // 16-bit files that hold 12 bits: 8 bits keep hardly any of it. Also a warning.
+  // 16-bit files that hold 12 bits. Rounded to 8 bits by the whole range, they keep hardly any
+  // detail. Also a warning.
   SomeImages dim;
-  // `find_duplicates`: groups of sources that hold the same bytes, also listed in duplicates.tsv.
+  // With `find_duplicates`: groups of sources that hold the same bytes, also listed in
+  // duplicates.tsv.
   std::vector<std::vector<Duplicate>> duplicates;
   bool direct_refused = false;        // the file system refused `direct`; also a warning
   std::vector<std::string> warnings;  // sentences for people
@@ -215,128 +222,147 @@ struct ConvertSummary {
   std::uint64_t shard_samples = 0;    // planned samples in a shard
 };
 
-// How a caller follows a conversion, and stops it.
+// Functions that follow a conversion, and a way to stop it.
 struct ConvertHooks {
-  // Called on the thread that called Convert(), several times a second and whenever a shard is
-  // done.
+  // Gets the progress. Called on the thread that called Convert(), several times a second and
+  // whenever a shard is done.
   std::function<void(const ConvertProgress&)> on_progress;
-  // Called several times a second while sources are looked into, before anything is converted, on
-  // one thread at a time.
+  // Gets the number of files looked into, and the number found. Called several times a second while
+  // sources are looked into, before anything is converted, by one thread at a time.
   std::function<void(std::uint64_t looked_into, std::uint64_t found)> on_look = {};
-  // A stop request ends the conversion after the images that are being converted, with
-  // Error(kState). What was finished stays; call again to resume.
+  // A stop request ends the conversion with Error(kState), once the images that are being converted
+  // are done. What was finished stays; call again to resume.
   std::stop_token stop;
 };
 
-// Converts `source` into `dataset`, a folder that is created; its parent must exist. (It may also
-// be the URL of a folder in an object store, as for convert_steps.h.) An unfinished conversion with
-// the same plan in that folder is resumed, and a finished one with the same plan is left as it is.
-// If the folder holds anything else, such as a dataset with another plan, it is refused with
-// Error(kExists), which says what differs.
+// Converts `source` into `dataset`: a folder, which is created in a parent folder that must exist,
+// or the URL of a folder in an object store, as for convert_steps.h.
 //
-// Sources may have changed since an earlier run made samples from them (ConvertOptions::run.check):
-// shards of an unfinished conversion that hold such samples are made again, with a warning; a
-// finished dataset that holds any is refused with Error(kExists), which names some. By default, a
-// source is compared if its file was written, copied or moved after the conversion began; a source
-// that still gives the same sample counts as unchanged. A dataset at a URL is not compared with its
-// sources.
+// If the folder holds an unfinished conversion with the same plan, the conversion is resumed.
+// If it holds a finished one with the same plan, the dataset is left as it is.
+// If it holds anything else, such as a dataset with another plan, throws Error(kExists), which says
+// what differs.
 //
-// The classes of a folder are its sub-folders, numbered in the order of their names' bytes; files
-// deeper in a sub-folder belong to the same class. If a single sub-folder holds all others, the
-// folders in it are the classes. If all images lie directly in the folder, the dataset has no
-// labels. It is an error if images lie directly in the folder and in sub-folders, or if sub-folders
-// look like the parts of a split (FindSplitFolders()). ConvertSource::label.folders changes these
-// rules. A sample's key is its path relative to the source's root, as bytes. Bytes of a class name
-// that are not UTF-8 are written as "\xNN". The dataset's name says what it holds ("images of cat,
-// dog and 8 more classes"), because unlike a path it stays the same when folders move.
+// Sources may have changed after an earlier run made samples from them. By default, a source is
+// compared with its sample if its file was written, copied or moved after the conversion began
+// (ConvertOptions::run.check). A source that still gives the same sample counts as unchanged. If an
+// unfinished conversion has samples of changed sources, their shards are made again, with a
+// warning. If a finished dataset has such samples, throws Error(kExists), which names some of them.
+// A dataset at a URL is not compared with its sources.
+//
+// The classes of a folder are its sub-folders, numbered in the order of their names' bytes. Files
+// deeper in a sub-folder belong to the same class.
+// If a single sub-folder holds all others, the folders in it are the classes.
+// If all images lie directly in the folder, the dataset has no labels.
+// If images lie both directly in the folder and in sub-folders, that is an error.
+// If the sub-folders look like the parts of a split (FindSplitFolders()), that is an error.
+// ConvertSource::label.folders changes these rules.
+//
+// A sample's key is its path relative to the source's root, as bytes. Bytes of a class name that
+// are not UTF-8 are written as "\xNN". The dataset's name says what the dataset holds ("images of
+// cat, dog and 8 more classes"), because a path would change when folders move.
 //
 // Boxes, masks and key points are taken as drawn on the upright image (ConvertSource::upright), and
-// are moved and scaled with it. Boxes are cut off at the image's edges; a box that lies outside is
-// dropped, with its class. Rows and members that lack a value that their field needs are left out
-// like broken images; the reason names the line or the member.
+// are moved and scaled with it. Boxes are cut off at the image's edges; a box that lies entirely
+// outside is dropped, with its class. A row or an archive's member that lacks a value that its
+// field needs is left out like a broken image; the reason names the line or the member.
 //
 // JPEG, PNG, BMP, PPM and TGA files are converted, and WebP, GIF, TIFF, AVIF, HEIF, JPEG XL and
-// JPEG 2000 if the build has their libraries. They are recognised by their content. Of several
-// frames or pages, the first is taken. Orientation is applied, and deeper values are rounded to 8
-// bits by their whole range (see ConvertSummary::dim). A frame smaller than its canvas is placed on
-// it as browsers do; the rest is transparent. A file with damaged pixels is left out, and so is one
-// that disappears during the conversion. If its whole folder or archive disappears, the conversion
-// ends with Error(kIo); call again once it is back.
+// JPEG 2000 files if the build has their libraries. Files are recognised by their content. Of
+// several frames or pages, the first is taken. A frame smaller than its canvas is placed on the
+// canvas as browsers place it; the rest is transparent. Orientation is applied. Values of more than
+// 8 bits are rounded to 8 bits by their whole range (see ConvertSummary::dim).
+//
+// A file with damaged pixels is left out, and so is a file that disappears during the conversion.
+// If its whole folder or archive disappears, the conversion ends with Error(kIo); call again once
+// the folder or archive is back.
 //
 // A file ends early if its decoder lacks data for a pixel. Such a file is left out, or taken as
-// ConvertOptions::form.truncated says; missing pixels are then grey in a JPEG, and otherwise black,
-// or the background if the image has transparency. Zeros at the end of a file do not count as data
-// in a JPEG, PNG or GIF without its end marker, nor in a WebP, AVIF, HEIF, JPEG XL or JPEG 2000 if
-// there are at least 512. Zeros at the end of a BMP, PPM or TGA, or within a file, are not noticed.
-// An AVIF or HEIF that ends early is never taken in part, and a mask that ends early is always
-// refused.
+// ConvertOptions::form.truncated says. Missing pixels are then grey in a JPEG; in other images they
+// are black, or the background if the image has transparency. Zeros at the end of a file do not
+// count as data in these cases:
+// a JPEG, PNG or GIF without its end marker;
+// a WebP, AVIF, HEIF, JPEG XL or JPEG 2000 that ends in at least 512 zeros.
+// Zeros at the end of a BMP, PPM or TGA, and zeros within a file, are not noticed. An AVIF or HEIF
+// that ends early is never taken in part, and a mask that ends early is always refused.
 //
-// Memory, at most the sum of: four times the largest decoded source for each thread; 128 MiB of
-// finished samples; two copies of one block; about 100 bytes for each source; the values of a
-// table; with `direct`, 1 MiB.
+// Memory is at most the sum of these:
+// four times the largest decoded source, for each thread;
+// 128 MiB of finished samples;
+// two copies of one block;
+// about 100 bytes for each source;
+// the values of a table;
+// with `direct`, 1 MiB.
 //
-// Errors: kInvalidArgument (an option, the folder's layout, a column that is not there, `dataset`
-// inside `source`), kNotFound (no such source, no image in it), kExists, kState (stopped, or
-// another conversion is at work in `dataset`), kLimit, kIo, kCorrupt (no image at all could be
-// converted, or with OnError::kFail the first that could not; a table or an archive that cannot be
-// read), kUnsupported (with OnError::kFail, an image of another kind; profiles that are to be
-// converted in a build without lcms2; a dataset at a URL with SourceCheck::kContent, or of a source
-// whose URL has a password or a query).
+// Errors:
+// kInvalidArgument: an option; the folder's layout; a column that does not exist; `dataset` inside
+// `source`.
+// kNotFound: the source does not exist, or has no image.
+// kExists: see above.
+// kState: stopped, or another conversion is at work in `dataset`.
+// kCorrupt: no image at all could be converted; with OnError::kFail, the first image that could
+// not; a table or an archive that cannot be read.
+// kUnsupported: with OnError::kFail, an image of another kind; profiles that are to be converted in
+// a build without lcms2; a dataset at a URL, either with SourceCheck::kContent or from a source
+// whose URL has a password or a query.
+// kLimit, kIo.
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
-// The names of the source's classes in the order of their numbers; empty for a source without
-// classes. With them, several conversions can number classes alike: see ConvertSource::label.
-// Errors: as of Convert().
+// Returns the names of the source's classes, in the order of their numbers; empty for a source
+// without classes. Use them to number the classes of several conversions in the same way: see
+// ConvertSource::label. Errors: as of Convert().
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads = 0,
                                      const std::stop_token& stop = {});
 
-// The folders that FindSplitFolders() takes for the folders of splits.
+// Which folders FindSplitFolders() takes as the parts of a split.
 struct SplitFolderOptions {
-  // True: folders of any name count, not only "train", "val" and the like, because the caller has
-  // said that the folders are parts. Images that lie in none of them are then counted in
-  // `warnings`; that opens each file in the root.
+  // True: folders of any name, not only "train", "val" and the like, because the caller knows that
+  // the folders are parts. A warning then counts the images that lie in none of the folders; for
+  // that, each file directly in the root is opened.
   bool of_any_name = false;
   bool follow_links = false;  // as ConvertSource::follow_links
 };
 
-// The splits that FindSplitFolders() found.
+// The parts of a split that FindSplitFolders() found.
 struct SplitFolders {
-  std::vector<std::string> names;     // sorted
+  std::vector<std::string> names;     // of the folders, sorted
   std::vector<std::string> warnings;  // links that were not followed, images outside of the folders
 };
 
-// The folders directly below `root` that hold images, if they look like the parts of a split and
-// not like classes: train/ and val/, with class folders or images inside. If they do not, the
-// result is empty, unless `of_any_name` is set. Each of the folders is then a source of its own.
-// Opens few files. Errors: kNotFound (no such folder), kIo (a folder cannot be read), kState
-// (stopped).
+// Finds the folders directly below `root` that hold images, if they look like the parts of a split
+// and not like classes: train/ and val/, say, with class folders or images inside. If they do not
+// look so, the result is empty, unless SplitFolderOptions::of_any_name is set. Each folder found is
+// then a source of its own. Opens few files. Errors:
+// kNotFound: the folder does not exist;
+// kIo: a folder cannot be read;
+// kState: stopped.
 SplitFolders FindSplitFolders(const std::filesystem::path& root,
                               const SplitFolderOptions& options = {},
                               const std::stop_token& stop = {});
 
-// The split that a word in a file's name stands for: "train" for train-00000-of-00004.parquet and
-// for cifar-train.tar; otherwise the split that its folder's name stands for. Empty if neither
-// does.
+// Returns the split that a file belongs to by a word in its name: "train" for
+// train-00000-of-00004.parquet and for cifar-train.tar. If its name has no such word, the name of
+// its folder decides. Empty if neither names a split.
 std::string SplitOfFile(const std::filesystem::path& file);
 
-// One of several conversions that belong together, such as of training and of test images.
+// One of several conversions that belong together, such as those of training and of test images.
 struct SourcePart {
   std::string name;               // such as "train"
   ConvertSource source;           // what is converted
   std::filesystem::path dataset;  // its target; only the list of paths in a plan there is read
 };
 
-// A source that holds the same bytes as one of another part.
+// A source that holds the same bytes as a source of another part.
 struct SharedImage {
-  std::string part;  // its name
+  std::string part;  // name of the source's own part
   Duplicate file;
 };
 
-// Groups of sources that hold the same bytes and are not all of one part: images that would be both
-// trained and tested on. They are also listed in the file `list` (group, part, path, class,
-// separated by tabs), unless `list` is empty. Reads a file only if a file of another part has the
-// same size. Errors as of Convert().
+// Finds groups of sources that hold the same bytes but belong to more than one part: images that
+// would be used both for training and for testing. Also lists them in the file `list` (group, part,
+// path, class, separated by tabs); an empty `list` writes no file. Reads a file only if a file of
+// another part has the same size. Errors: as of Convert().
 std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourcePart>& parts,
                                                        const std::filesystem::path& list = {},
                                                        unsigned threads = 0,

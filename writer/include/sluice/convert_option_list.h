@@ -1,8 +1,9 @@
-// The declaration of ConvertOptions, ConvertSource and their groups, and of TranscodeOptions: see
-// option_list.h. The full description of each option is the comment at its member.
+// Declares the options in ConvertOptions, ConvertSource and their groups, and in TranscodeOptions:
+// see option_list.h. The comment at an option's member describes it in full.
 //
-// A new option takes its member in convert.h (of a source: convert_source.h) and its line here: its
-// range, its flag and its keyword in Python come from that. It also goes into these files, where
+// A new option gets its member in convert.h (or, for a source, in convert_source.h) and its line
+// here; its range, its flag and its keyword in Python come from that line. It also goes into these
+// files, where
 // "restart_markers|--no-restart-markers" shows how:
 //   writer/include/sluice/convert.h
 //   writer/convert/options.cpp            combinations; plans omit a new option at its default
@@ -20,8 +21,8 @@
 // A new enumeration is bound in reader/python/binding/convert.cpp; a new group is named in
 // tests/python/test_options.py.
 //
-// The plan of a conversion holds every option that is not Changes::kSpeed: a different value of
-// such an option makes a different conversion.
+// The plan of a conversion holds every option except those with Changes::kSpeed: a different value
+// of such an option makes a different conversion.
 #pragma once
 
 #include <sluice/convert.h>

@@ -1,21 +1,27 @@
-// Datasets made from datasets: merging, taking a part, changing the form of the images, repairing,
-// appending, and repacking. Stored payloads are copied as they are; only TranscodeDataset() decodes
-// images. Each payload is compared with its checksum on the way, and so is every other byte of a
-// shard that is linked. The new dataset has the metadata of its inputs, and the members of their
-// manifests that this version does not know; where inputs differ, the first input that has a value
-// counts.
+// Datasets made from datasets: merging, selecting samples, changing the form of the images,
+// repairing, appending, and repacking.
+//
+// Stored payloads are copied as they are; only TranscodeDataset() decodes images. Each payload is
+// compared with its checksum on the way, and so is every other byte of a shard that is linked. The
+// new dataset has the metadata of its inputs, and the members of their manifests that this version
+// does not know. Where inputs differ, the first input that has a value counts.
 //
 // An input may be a folder, a URL, or an older manifest (manifest-ID.json) in either.
 //
-// Every function writes a new folder, which may exist if it is empty, and leaves its inputs as they
-// are. The exceptions are AppendToDataset(), RepackDataset(), and RepairDataset() without `out`. A
-// call that fails (a full disk, say) or is stopped removes what it has written, and can be
-// repeated. A call that is killed leaves a folder without a manifest, which readers refuse; the
-// next call of any of these functions with that folder empties it and starts from the beginning.
-// MergeDatasets(), SubsetDataset(), TranscodeDataset() and RepackDataset() check the size and
-// header of each input shard before they begin. Errors: kExists (the folder holds something else),
-// kNotFound, kIo, kCorrupt (an input that is damaged, with the place), kInvalidArgument, kState
-// (stopped).
+// Every function except AppendToDataset(), RepackDataset(), and RepairDataset() without `out`
+// writes a new folder and leaves its inputs as they are. The folder may exist if it is empty.
+//
+// A call that fails (a full disk, say) or is stopped removes what it has written, and can be
+// repeated. A call that is killed leaves a folder without a manifest, which readers refuse. The
+// next call of any of these functions with that folder empties the folder and starts from the
+// beginning. MergeDatasets(), SubsetDataset(), TranscodeDataset() and RepackDataset() check the
+// size and header of each input shard before they begin.
+//
+// Errors:
+// kExists: the folder holds something else;
+// kCorrupt: an input is damaged; the Error says where;
+// kState: stopped;
+// kNotFound, kIo, kInvalidArgument.
 #pragma once
 
 #include <cstdint>
@@ -31,63 +37,68 @@
 
 namespace sluice {
 
-// How a caller follows an edit, and stops it; and options that every edit has.
+// Hooks and options that all edits have: following an edit, stopping it, and what it writes.
 struct EditHooks {
-  // Gets the numbers of samples done and in all; called on the thread that called the edit.
+  // Gets the number of samples done and the number in all. Called on the thread that called the
+  // edit.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
-  std::stop_token stop;  // ends the work with Error(kState)
-  bool direct = false;   // as ConvertOptions::run.direct, of shards that are not linked
-  // Changes to the metadata that the new dataset gets from its inputs (Dataset::meta()): names with
+  std::stop_token stop;  // a stop request ends the work with Error(kState)
+  bool direct = false;   // as ConvertOptions::run.direct, for shards that are written, not linked
+  // Changes to the metadata (Dataset::meta()) that the new dataset gets from its inputs: names with
   // their new values. An empty value removes the name.
   std::map<std::string, std::string> meta = {};
 };
 
 // The dataset that an edit made.
 struct EditSummary {
-  std::uint64_t samples = 0;          // of the new dataset
-  std::uint64_t shards = 0;           // of the new dataset
+  std::uint64_t samples = 0;          // in the new dataset
+  std::uint64_t shards = 0;           // in the new dataset
   std::uint64_t bytes = 0;            // of its shards
-  std::uint64_t shards_linked = 0;    // taken over unchanged, by a link (or by a copy, on another
-                                      // file system)
+  std::uint64_t shards_linked = 0;    // shards taken over unchanged: by a hard link, or by a copy
+                                      // if the new folder is on another file system
   std::vector<std::string> classes;   // by label number; empty without labels
   std::vector<std::string> warnings;  // sentences for people
 };
 
-// How to treat samples that an input shares with an earlier one: the same key and the same content
-// (stored bytes; labels by the names of their classes).
+// How to treat duplicates: samples that have the same key and the same content as a sample of an
+// earlier input. The content is the stored bytes, and for labels the names of their classes.
 enum class Duplicates {
-  kRefuse,  // Error(kInvalidArgument) that says how many there are, before anything is written
+  kRefuse,  // throw Error(kInvalidArgument), which gives their number, before anything is written
   kKeep,    // keep them
   kDrop,    // leave them out
 };
 
 // The options of MergeDatasets().
 struct MergeOptions {
-  Duplicates duplicates = Duplicates::kRefuse;  // samples that an input shares with an earlier one
+  Duplicates duplicates = Duplicates::kRefuse;  // how to treat duplicates
 };
 
 // The result of MergeDatasets().
 struct MergeSummary {
   EditSummary made;              // the new dataset
   std::uint64_t duplicates = 0;  // samples that an earlier input also has
-  std::uint64_t same_keys = 0;  // samples with an earlier sample's key but other content; all taken
+  std::uint64_t same_keys = 0;   // samples that have the key of an earlier input's sample, but
+                                 // other content; all are taken
 };
 
-// Makes a dataset of all samples of `inputs` (at least one), in that order. Fields must agree in
-// everything but the classes of labels. Classes are matched by name: the first dataset's keep their
-// numbers, and new ones follow. A shard is hard-linked if possible, unless its dataset lacks merged
-// classes or numbers them otherwise, or some of its samples are left out.
+// Makes a dataset of all samples of `inputs` (at least one), in that order. The inputs' fields must
+// agree in everything except the classes of labels. Classes are matched by name: the first input's
+// classes keep their numbers, and new classes follow. Shards are hard-linked if possible. A shard
+// is written again in these cases:
+// its dataset lacks some of the merged classes, or numbers them differently;
+// some of its samples are left out;
+// an earlier input has the same shard.
 MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options = {},
                            const EditHooks& hooks = {});
 
-// Which samples to take: those that meet all conditions that are set.
+// Selects samples: those that meet all conditions that are set.
 struct Selection {
-  std::vector<std::string> classes = {};        // names of classes; empty: any
-  std::vector<std::uint64_t> samples = {};      // numbers; empty: any
-  std::optional<std::uint64_t> count = {};      // this many of them, at random
-  std::optional<std::uint64_t> per_class = {};  // this many of each class, at random
-  std::uint64_t seed = 0;                       // of `count` and `per_class`
+  std::vector<std::string> classes = {};        // names of classes; empty: any class
+  std::vector<std::uint64_t> samples = {};      // numbers of samples; empty: any sample
+  std::optional<std::uint64_t> count = {};      // take this many of them, at random
+  std::optional<std::uint64_t> per_class = {};  // take this many of each class, at random
+  std::uint64_t seed = 0;                       // of the random choices
 };
 
 // Copies the selected samples in their order. All classes keep their numbers, even those without
@@ -97,12 +108,13 @@ EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::files
 
 // The options of TranscodeDataset().
 struct TranscodeOptions {
-  ImageCodec image = ImageCodec::kPacked;  // the form that images are brought into
-  // Of JPEGs that are made from pixels.
+  ImageCodec image = ImageCodec::kPacked;  // the new form of the images
+  // These three are for JPEGs that are made from pixels.
   int quality = 90;                             // 1..100
   bool restart_markers = true;                  // as FormOptions::restart_markers
   Subsampling subsampling = Subsampling::k420;  // how they store colours
-  // If an image that must be decoded has more pixels: Error(kLimit), before memory is taken.
+  // The limit for images that must be decoded. A larger one throws Error(kLimit) before memory is
+  // allocated for it.
   std::uint64_t max_pixels = 178'000'000;
   unsigned threads = 0;  // 0: one for each CPU this process may use
 };
@@ -110,75 +122,81 @@ struct TranscodeOptions {
 // The result of TranscodeDataset().
 struct TranscodeSummary {
   EditSummary made;                     // the new dataset
-  std::uint64_t images = 0;             // masks do not count
-  std::uint64_t left_as_they_were = 0;  // of these, because the form cannot store them
+  std::uint64_t images = 0;             // images of the dataset, without masks
+  std::uint64_t left_as_they_were = 0;  // of these, images that the form cannot store
 };
 
 // Makes a dataset of the same samples in the same order, with their images in another form, and
-// with blocks of the size that suits the form. Between JPEG and packed, nothing is lost. If JPEG or
-// packed images become pixels, the pixels that a reader decodes from the whole image are stored. If
-// pixels become JPEGs, they are encoded with the given quality. Images that the form cannot store
-// (JPEGs with unusual sampling have no packed form, 16-bit pixels no JPEG) stay as they are, and so
-// do masks and all other fields. Error(kCorrupt), with the place, for an image that cannot be
-// decoded.
+// with blocks of the size that suits the form.
+// Between JPEG and packed, nothing is lost.
+// From JPEG or packed to pixels, it stores the pixels that a reader decodes from the whole image.
+// From pixels to JPEG or packed, it encodes them with the given quality.
+// Images that the form cannot store stay as they are: JPEGs with unusual sampling have no packed
+// form, and 16-bit pixels have no JPEG. So do masks and all other fields.
+// Throws Error(kCorrupt), which says where, if an image cannot be decoded.
 TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const std::filesystem::path& out,
                                   const TranscodeOptions& options = {},
                                   const EditHooks& hooks = {});
 
 // A lost sample, or a run of lost samples. Samples are listed one by one, with their keys, until
-// the list takes as much memory as the shard; further samples, and samples without a readable key,
-// are listed as runs.
+// the list takes as much memory as the shard. After that, runs are listed. Samples whose keys
+// cannot be read are always listed as runs.
 struct LostSample {
   std::string shard;          // file name
-  std::int64_t sample = -1;   // number of the first within the shard; -1: the whole shard
-  std::uint64_t samples = 1;  // how many; 0: unknown, or none
-  std::string key;            // of a single one; empty if it cannot be read
+  std::int64_t sample = -1;   // number of the first sample within the shard; -1: the whole shard
+  std::uint64_t samples = 1;  // how many are lost; 0: the number is unknown, or no sample is lost
+  std::string key;            // of a sample listed alone; empty if the key cannot be read
   std::string reason;         // a sentence for people
 };
 
 // The result of RepairDataset().
 struct RepairReport {
   EditSummary made;                 // the new dataset
-  bool manifest_rebuilt = false;    // the manifest was lost, and is made from the shards
-  std::uint64_t shards_mended = 0;  // shards with faults, whose whole samples were written again
+  bool manifest_rebuilt = false;    // the manifest was lost, and was made again from the shards
+  std::uint64_t shards_mended = 0;  // damaged shards, whose sound samples were written again
   std::vector<LostSample> lost;     // what could not be saved
 };
 
-// Makes a whole dataset from a damaged one: shards without faults are linked; from the others,
-// every sample whose values are all whole is written again. A lost manifest is rebuilt from the
-// shards. With an empty `out` only a lost manifest is rebuilt, in `dataset` itself; damaged shards
-// are then an error.
+// Makes a sound dataset from a damaged one. Shards without damage are linked. From a damaged shard,
+// each sample whose values are all sound is written again. If the manifest is lost, it is rebuilt
+// from the shards. With an empty `out`, the function does no more than rebuild a lost manifest, in
+// `dataset` itself; damaged shards are then an error.
 RepairReport RepairDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                            const EditHooks& hooks = {});
 
 // The result of AppendToDataset().
 struct AppendSummary {
   ConvertSummary converted;  // of what was added
-  EditSummary made;          // of the dataset as it is now
-  // The dataset held all of these samples, because an earlier call with this source was finished:
-  // nothing was added. False if that call was killed after it had added them; this one completes
-  // it.
+  EditSummary made;          // of the whole dataset, with what was added
+  // True: nothing was added, because an earlier call with this source, which finished, had added
+  // all of these samples. False if the earlier call was killed after it had added them, and this
+  // call completed it.
   bool already_there = false;
 };
 
-// Converts `source` with the options that the dataset was converted with (or the datasets it was
-// made from), and adds the new shards to the dataset: the manifest is replaced by one that names
-// all of them, the old one stays as manifest-ID.json, and programs that have the dataset open are
-// not disturbed. Classes must be among the dataset's, and fields the same: Error(kInvalidArgument)
-// before anything is converted. The conversion is made in `dataset` + ".append", which is removed
-// at the end; Error(kExists) if that name belongs to something that Sluice did not make. Call it
-// again to resume after an interruption; a finished call, repeated, adds nothing. `threads`,
-// `on_error`, `direct`, `check` and `meta` (as EditHooks::meta) are taken from `options`; if the
-// dataset does not say how it was converted, all are taken from `options`, with a warning.
+// Converts `source` and adds the new shards to the dataset. The conversion has the options that the
+// dataset was converted with (or the datasets that it was made from), except `threads`, `on_error`,
+// `direct`, `check` and `meta` (which acts as EditHooks::meta): these are taken from `options`. If
+// the dataset does not say how it was converted, all are taken from `options`, with a warning.
+//
+// The source must have the same fields as the dataset, and no class that the dataset lacks;
+// otherwise throws Error(kInvalidArgument) before anything is converted. A new manifest, which
+// names the old and the new shards, replaces the manifest; the old one stays as manifest-ID.json.
+// Programs that have the dataset open are not disturbed.
+//
+// The new shards are made in the folder `dataset` + ".append", which is removed at the end. Throws
+// Error(kExists) if something that Sluice did not make has that name. Call it again to resume after
+// an interruption; a call that finished, repeated, adds nothing.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
-// Puts all samples of a dataset, those that were added included, in a new random order (which
-// depends on the dataset and the seed alone): into new shards, which a new manifest names. The old
-// manifest stays as manifest-ID.json and so do its shards; programs that have the dataset open are
-// not disturbed. Nothing is decoded. The shards are made in `dataset` + ".repack", which is treated
-// like ".append" above; an interrupted call leaves the dataset as it was.
+// Puts all samples of a dataset, including those that were added, in a new random order, which
+// depends only on the dataset and the seed. It writes them to new shards without decoding anything,
+// and a new manifest that names the new shards. The old manifest stays as manifest-ID.json, and its
+// shards stay, too. Programs that have the dataset open are not disturbed. The shards are made in
+// the folder `dataset` + ".repack", which is treated like ".append" above; but an interrupted call
+// leaves the dataset as it was.
 EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed = 0,
                           const EditHooks& hooks = {});
 

@@ -1,4 +1,4 @@
-// Writing a dataset of one's own from C++: a schema, a name, samples one by one, Finish().
+// Writes a dataset from C++, sample by sample: a schema, a name, samples, Finish().
 //
 //   sluice::Schema schema{{sluice::Field::Image(), sluice::Field::Label("label", {"cat", "dog"})}};
 //   sluice::DatasetWriter writer("data/pets", schema, {.name = "pets"});
@@ -8,10 +8,11 @@
 //   writer.Add(sample);
 //   writer.Finish();
 //
-// Samples are stored in the order they are added. A key may come twice, as in a table that lists an
-// image twice; Dataset::Find() then gives one of the samples. Writing cannot be resumed: a writer
-// that is destroyed without Finish() leaves a folder without a manifest, which readers refuse. One
-// thread at a time may use a writer; SampleBuilders are independent of each other.
+// Samples are stored in the order in which they are added. Two samples may have the same key, as in
+// a table that lists an image twice; Dataset::Find() then returns one of them. Writing cannot be
+// resumed: a writer that is destroyed without Finish() leaves a folder without a manifest, which
+// readers refuse. One thread at a time may use a writer. SampleBuilders are independent of each
+// other.
 #pragma once
 
 #include <cstdint>
@@ -30,67 +31,71 @@ namespace sluice {
 
 // The options of a DatasetWriter.
 struct DatasetWriterOptions {
-  std::string name = {};  // shard ids are derived from it; the folder's name if empty
+  std::string name = {};  // shard ids are derived from it; empty: the folder's name
   std::uint64_t shard_bytes = kDefaultShardBytes;  // planned; kMinShardBytes to kMaxShardBytes
-  std::uint32_t block_samples = 0;  // 0: from the first samples, for about 512 KiB a block
-  // Pictures that their Exif orientation turns are stored upright (SetJpeg()). True says that the
-  // boxes, masks and key points of such pictures were drawn on the upright picture, as most tools
-  // show it; they are stored as they are given. Otherwise Add() refuses a turned picture that has
-  // any, because they may lie off their objects.
+  std::uint32_t block_samples = 0;  // 0: chosen from the first samples, for about 512 KiB a block
+  // SetJpeg() stores a picture upright if its Exif orientation turns it. True: boxes, masks and key
+  // points of such a picture were drawn on the upright picture, as most tools show it, and they are
+  // stored as they are given. False: Add() refuses a turned picture that has any of these, because
+  // they may lie off their objects.
   bool upright = false;
-  // Metadata of the dataset by name, such as its license: Dataset::meta().
+  // Metadata of the dataset, such as its license: names with values (Dataset::meta()).
   std::map<std::string, std::string> meta = {};
 };
 
-// The fields of one sample. Every array field must be set before Add(); image, bytes and variable
-// fields left alone are stored as absent. Values are copied. Setters throw Error(kInvalidArgument)
-// on a name, type or shape that the schema does not have, and Error(kLimit) on a value that is too
-// large.
+// The fields of one sample. Every array field must be set before Add(). Image, bytes and variable
+// fields that are not set are stored as absent. Setters copy their values. They throw
+// Error(kInvalidArgument) if the schema has no such field, or if the field has another type or
+// shape, and Error(kLimit) if the value is too large.
 class SampleBuilder {
  public:
-  // Takes the other builder's sample. After that, the other may only be assigned to or destroyed.
+  // Takes over the other builder's sample. After that, the other builder may only be assigned to or
+  // destroyed.
   SampleBuilder(SampleBuilder&&) noexcept;
   SampleBuilder& operator=(SampleBuilder&&) noexcept;
   ~SampleBuilder();
 
-  // A scalar array field.
+  // Sets a scalar array field.
   template <class T>
   requires std::is_arithmetic_v<T>
   void Set(std::string_view field, T value) { SetArray<T>(field, std::span<const T>(&value, 1)); }
-  // A fixed-shape or variable-length array, elements in row-major order.
+  // Sets a fixed-shape or variable-length array, with its elements in row-major order.
   template <class T>
   void SetArray(std::string_view field, std::span<const T> values) {
     SetElements(field, DTypeOf<T>(), std::as_bytes(values));
   }
-  // A complete JPEG file, stored as it is. If its Exif orientation turns it, it is stored upright,
-  // as `sluice convert` stores it: its coefficients turned if whole blocks allow it, else encoded
-  // again (4:2:0, quality 90). A missing end marker is added; a file that is cut short, or that
-  // readers could not decode, is kInvalidArgument (a baseline file is not decoded to find that
-  // out). Boxes, masks and key points are not turned with it: see DatasetWriterOptions::upright.
+  // Stores a complete JPEG file as it is, except in two cases:
+  // A missing end marker is added.
+  // If Exif's orientation turns the picture, it is stored upright, as `sluice convert` does: its
+  // coefficients are turned if whole blocks allow that; otherwise it is encoded again (4:2:0,
+  // quality 90). Boxes, masks and key points are not turned with it: see
+  // DatasetWriterOptions::upright.
+  // Throws Error(kInvalidArgument) for a file that is cut short or that readers could not decode.
+  // (A baseline file is not decoded to find that out.)
   void SetJpeg(std::string_view field, std::span<const std::byte> file);
   // Like SetJpeg(), but stores a packed image: the same pixels, faster to decode, larger
-  // (FORMAT.md, "Packed"). False if the JPEG has no packed form (other colours than grey and Y Cb
-  // Cr, unusual sampling) and is stored as SetJpeg() would. Reads the whole file; a broken one is
-  // Error(kInvalidArgument).
+  // (FORMAT.md, "Packed"). Returns false if the JPEG has no packed form, because of its colours
+  // (other than grey and Y Cb Cr) or its sampling; it is then stored as SetJpeg() stores it. Reads
+  // the whole file; throws Error(kInvalidArgument) if it is broken.
   bool SetPacked(std::string_view field, std::span<const std::byte> jpeg_file);
-  // Raw pixels, rows of interleaved pixels without padding. `compress` stores them zstd-compressed.
+  // Stores raw pixels: rows of interleaved pixels without padding. `compress`: as zstd.
   void SetPixels(std::string_view field, std::uint32_t width, std::uint32_t height,
                  std::uint8_t channels, PixelType type, std::span<const std::byte> pixels,
                  bool compress = false);
-  // Like SetPixels(), for 8-bit pixels of one (grey) or three (RGB) channels, encoded as `sluice
-  // convert` does: a baseline JPEG of that quality (1 to 100) with 4:2:0 subsampling and restart
-  // markers, or with `packed` the same as a packed image. Encoding takes time; several threads may
-  // do it at once, each with a builder of its own.
+  // Encodes 8-bit pixels of one (grey) or three (RGB) channels as `sluice convert` does: as a
+  // baseline JPEG of that quality (1 to 100) with 4:2:0 subsampling and restart markers, or with
+  // `packed` as the packed image of that JPEG. Encoding takes time; several threads may do it at
+  // the same time, each with a builder of its own.
   void SetEncoded(std::string_view field, std::uint32_t width, std::uint32_t height,
                   std::uint8_t channels, std::span<const std::byte> pixels, int quality = 90,
                   bool packed = false);
-  // A bytes field. `compress` stores it zstd-compressed. Throws Error(kInvalidArgument) if the
-  // field has the role text and the bytes are not UTF-8, or the role json and they are not a JSON
-  // text as format/FORMAT.md, "Conventions", wants it.
+  // Sets a bytes field. `compress`: stored as zstd. Throws Error(kInvalidArgument) if the field has
+  // the role text and the bytes are not UTF-8, or if it has the role json and they are not JSON
+  // text as format/FORMAT.md, "Conventions", requires.
   void SetBytes(std::string_view field, std::span<const std::byte> bytes, bool compress = false);
-  // A bytes field, from text.
+  // Sets a bytes field to a text.
   void SetText(std::string_view field, std::string_view text, bool compress = false);
-  // Prepares the builder for the next sample: forgets every value, keeps the memory.
+  // Prepares the builder for the next sample: forgets every value, but keeps the memory.
   void Reset(std::string key);
 
  private:
@@ -105,26 +110,29 @@ class SampleBuilder {
 // Writes a dataset, sample by sample.
 class DatasetWriter {
  public:
-  // Creates `dataset`; throws Error(kExists) if the folder holds anything, and kInvalidArgument for
-  // a field of boxes or key points that a loader could not move with its image.
+  // Creates the folder `dataset`. Throws Error(kExists) if the folder holds anything, and
+  // Error(kInvalidArgument) for a field of boxes or key points that a loader could not move with
+  // its image.
   DatasetWriter(const std::filesystem::path& dataset, const Schema& schema,
                 const DatasetWriterOptions& options = {});
   ~DatasetWriter();
   DatasetWriter(const DatasetWriter&) = delete;
   DatasetWriter& operator=(const DatasetWriter&) = delete;
 
-  // A sample to fill and to hand to Add().
+  // Returns a sample to fill and to pass to Add().
   SampleBuilder NewSample(std::string key) const;
-  // Stores the sample. After an Error of code kInvalidArgument or kLimit the sample was not stored
-  // and the writer can be used again; after kIo, or kLimit because of too many shards, it cannot. A
-  // sample with boxes, masks or key points whose picture SetJpeg() turned upright is
-  // kInvalidArgument without DatasetWriterOptions::upright, and so is one with a box that ends
-  // before it begins, or with a field that has another number of entries than boxes.
+  // Stores the sample. Throws Error(kInvalidArgument) in these cases, among others:
+  // SetJpeg() turned its picture upright, it has boxes, masks or key points, and
+  // DatasetWriterOptions::upright is not set;
+  // a box ends before it begins;
+  // a field that has an entry for each box has another number of entries than the boxes.
+  // After kInvalidArgument or kLimit, the sample was not stored, and the writer can be used again.
+  // After kIo, or kLimit because there are too many shards, the writer cannot be used again.
   void Add(const SampleBuilder& sample);
-  // Writes what is pending, then the manifest. No call may follow.
+  // Writes what is pending, then the manifest. No other call may follow.
   void Finish();
 
-  std::uint64_t samples() const noexcept;  // added so far
+  std::uint64_t samples() const noexcept;  // number of samples added so far
 
  private:
   struct State;

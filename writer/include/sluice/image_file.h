@@ -1,5 +1,5 @@
-// Image files as a server gets them, read as a conversion reads them: any kind of image, turned
-// upright by its Exif or XMP.
+// Reads image files, as a server gets them, in the way a conversion reads them: any kind of image,
+// turned upright by its Exif or XMP.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,22 @@
 
 namespace sluice {
 
-// A function that reads image files of every kind that `sluice convert` reads, for
-// PreprocessOptions::image_files. It returns the image as a conversion with `keep` and no resizing
-// stores it: a JPEG with its own coefficients, and everything else as raw pixels of `channels`
-// channels (1 or 3; grey files may have 1), on a white background, without regard to colour
-// profiles. One thread at a time may call the function; the result is valid until the next call,
-// and only as long as the file's bytes are. A baseline JPEG that nothing turns is neither copied
-// nor decoded.
+// Returns a function that reads image files of every kind that `sluice convert` reads, for
+// PreprocessOptions::image_files. It returns an image as a conversion with `keep` and no resizing
+// stores it:
+// A JPEG keeps its coefficients. A baseline JPEG that need not be turned is neither copied nor
+// decoded.
+// Every other file becomes raw pixels of `channels` channels (1 or 3; a grey file may have 1), on a
+// white background. Colour profiles are ignored.
 //
-// The function throws an Error that does not name the file: kUnsupported for a kind that this build
-// does not read, kCorrupt for a broken file or one that is cut short, kLimit for an image of more
-// than `max_pixels` pixels. It throws std::bad_alloc if there is no memory.
+// One thread at a time may call the function. Its result is valid until the next call, and only as
+// long as the file's bytes are.
+//
+// The function throws Errors that do not name the file:
+// kUnsupported: this build does not read that kind of file;
+// kCorrupt: the file is broken or cut short;
+// kLimit: the image has more than `max_pixels` pixels.
+// It throws std::bad_alloc if it cannot allocate memory.
 std::function<ImagePayload(std::span<const std::byte> file)> ImageFileReader(
     unsigned channels = 3, std::uint64_t max_pixels = 178'000'000);
 

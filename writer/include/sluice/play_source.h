@@ -1,16 +1,18 @@
-// Playing images where they lie, without a conversion: a folder, a table, a list, label files,
-// archives, a bucket; whatever Convert() takes.
+// Plays images without a conversion, from whatever Convert() takes: a folder, a table, a list,
+// label files, archives, a bucket.
 //
 //   #include <sluice/loader.h>
 //   #include <sluice/play_source.h>
 //   sluice::Loader loader(sluice::Dataset::Open(sluice::PlaySource("photos/")), options);
 //
-// The loader plays the samples that `Convert()` with the same options would store, under the same
-// keys, in the same order: see PlayOptions. It takes the same options, except those about shards
-// (LoaderOptions::storage = Direct or Locked, stage, on_device.images). What a conversion saves is
-// done again in each epoch: a file is opened for each sample, images are decoded whole where a
-// stored JPEG is decoded in part, and all that is not a JPEG is encoded first. With `compile_to`,
-// it is done once, while the source is played.
+// The loader plays the samples that Convert() with the same options would store, with the same keys
+// and in the same order: see PlayOptions. It takes the same options as for a dataset, except those
+// about shards (LoaderOptions::storage = Direct or Locked, stage, on_device.images).
+//
+// Each epoch repeats the work that a conversion does once: it opens a file for each sample, decodes
+// whole images where a reader decodes only a part of a stored JPEG, and encodes every image that is
+// not a JPEG before it decodes it. With PlayOptions::compile_to, the work is done once, while the
+// source is played.
 #pragma once
 
 #include <cstdint>
@@ -25,53 +27,56 @@
 
 namespace sluice {
 
-class SampleSupply;  // samples that are made when they are asked for: Dataset::Open() takes them
+class SampleSupply;  // makes samples when a loader needs them; Dataset::Open() takes one
 
-// The options of PlaySource(): those of ConvertOptions that say what samples are, in the same
-// groups. By default images keep their sizes, and JPEGs their pixels.
+// The options of PlaySource(): those of ConvertOptions that decide what the samples are, in the
+// same groups. By default, images keep their sizes, and JPEGs keep their pixels.
 struct PlayOptions {
   GeometryOptions geometry = {.max_side = {}};  // the size of the images
   FormOptions form = {.keep = true};            // what an image is
-  ShardOptions shards = {};                     // the order; `shard_bytes` and `block_samples` only
+  ShardOptions shards = {};                     // the order. `shard_bytes` and `block_samples` only
                                                 // decide how an epoch is shuffled
   std::uint64_t max_pixels = 178'000'000;       // a larger image is a fault
-  unsigned threads = 0;                         // that list the source; 0: one for each CPU
+  unsigned threads = 0;                         // threads that list the source; 0: one for each CPU
 
-  // A file that keeps the list of samples: it is written if it does not exist, else the source is
-  // not searched. A file that changed or went away since is an error that names it, when it is
-  // played; files that were added are not seen. Remove the index to list the source anew. Empty:
-  // none.
+  // A file that keeps the list of samples. If it does not exist, PlaySource() writes it. If it
+  // exists, the source is not searched: files that were added are not seen, and playing a file that
+  // was changed or removed is an error that names the file. To list the source again, remove the
+  // index. Empty: no index.
   std::filesystem::path index = {};
 
-  // A folder to compile the source into while it is played: the dataset that Convert() makes of the
-  // same source and options, byte for byte. A thread makes it at the lowest priority (nice 19), one
-  // more thread for every eight CPUs encodes, and each shard is played as soon as it is finished.
-  // The batches stay the same. An unfinished dataset is resumed by the next call with the same
-  // source, options and folder, or by Convert(); a finished one is played. Several processes may
-  // have the same folder: one of them compiles. See "Compile while you train" in reader/README.md.
-  // Empty: none.
+  // A folder to compile the source into while it is played. It becomes the dataset that Convert()
+  // makes of the same source and options, byte for byte. One thread compiles, and one for every
+  // eight CPUs (at least one) encodes, all at the lowest priority (nice 19). Each shard is played
+  // from the folder as soon as it is finished; the batches stay the same.
+  //
+  // If the dataset is unfinished, the next call with the same source, options and folder resumes
+  // it, or Convert() does. If it is finished, it is played. Several processes may name the same
+  // folder: one of them compiles. See "Compile while you train" in reader/README.md. Empty: do not
+  // compile.
   std::filesystem::path compile_to = {};
 
-  // Called with what a user should know: sources that are left out, and the warnings of Convert();
-  // later, by another thread, if the source cannot be compiled any further.
+  // Gets what a user should know: sources that are left out, and the warnings of Convert(). Later,
+  // another thread calls it if the source cannot be compiled any further.
   std::function<void(const std::string&)> on_warning = {};
-  // Called while the source is listed: how many images were looked at, and how many there are.
+  // Gets, while the source is listed, how many images were looked at and how many there are.
   std::function<void(std::uint64_t, std::uint64_t)> on_look = {};
 };
 
-// Lists the source, and returns its samples for Dataset::Open(). Reads the beginning of every image
-// for its size, and makes the first 64 samples to learn how large samples are. Memory: the list, of
-// about 100 bytes and the key a sample, and its values.
+// Lists the source and returns its samples for Dataset::Open(). Reads the beginning of every image
+// for its size, and makes the first 64 samples to learn how large samples are. Memory: about 100
+// bytes and the key for each sample, and the samples' values.
 //
-// An image that cannot be read, or that Convert() would leave out, is a fault of that sample
-// (LoaderOptions::integrity.on_fault), because its number is given before it is read. So is a file
-// that has changed since it was listed: it has another size or modification time (an object in a
-// store: another size).
+// An image that cannot be read, or that Convert() would leave out, still has a number, because
+// numbers are given before images are read. It is a fault of its sample
+// (LoaderOptions::integrity.on_fault). So is a file that has changed since it was listed: its size
+// or modification time differs (in an object store: its size).
 //
-// The dataset's id covers names, sizes, labels, other values and options, so a ResumePoint fits
+// The dataset's id depends on names, sizes, labels, other values and options, so a ResumePoint fits
 // only the same list. After a request on `stop`, calls that wait for an object store end soon.
-// Errors: as of Convert(); kExists if the index is of another source or of other options, or if the
-// folder of `compile_to` has anything else than the beginning or the whole of this dataset.
+//
+// Errors: as of Convert(), and kExists if the index is of another source or of other options, or if
+// the folder of `compile_to` holds anything other than this dataset, finished or begun.
 std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source,
                                          const PlayOptions& options = {},
                                          const std::stop_token& stop = {});
