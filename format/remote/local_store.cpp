@@ -1,6 +1,7 @@
 // If a read is being served, Cancel() waits until that has ended, so that the read's functions are
 // not called afterwards. A read's functions are called by one thread, so its bytes come in order;
 // the functions of different reads are called at the same time.
+// Threads are started one by one, only when more reads wait than threads exist, up to the limit.
 #include "format/remote/local_store.h"
 
 #include <algorithm>
@@ -31,6 +32,8 @@ ObjectInfo InfoOf(const FileHandle& file, const std::string& name) {
   struct stat info {};
   if (fstat(file.get(), &info) != 0) Fail(name, "cannot be examined");
   if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::kIo, name, "is not a regular file");
+  // The second value is the etag. A file that is replaced, even by one of the same size in the same
+  // second, has another inode number or another modification time.
   return {static_cast<std::uint64_t>(info.st_size),
           std::to_string(info.st_ino) + "-" + std::to_string(info.st_size) + "-" +
               std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec),
@@ -85,6 +88,7 @@ std::uint64_t LocalStore::Read(RangeRead read) {
   {
     const MutexLock lock(mutex_);
     ticket = ++tickets_;
+    // Behind all reads that are at least as urgent: reads of one urgency are served in their order.
     const auto after = std::find_if(queue_.begin(), queue_.end(), [&read](const Asked& other) {
       return other.read.urgency > read.urgency;
     });
@@ -106,6 +110,7 @@ void LocalStore::Cancel(std::uint64_t ticket) {
   const auto found = std::find_if(queue_.begin(), queue_.end(),
                                   [ticket](const Asked& asked) { return asked.ticket == ticket; });
   if (found != queue_.end()) queue_.erase(found);
+  // Serve() looks at this before each piece, so the wait below is short.
   if (const auto served = serving_.find(ticket); served != serving_.end()) served->second = true;
   while (serving_.count(ticket) != 0)
     changed_.Wait(mutex_);
@@ -127,6 +132,7 @@ void LocalStore::Run() {
     serving_.emplace(asked.ticket, false);
     ++counts_.requests;
     {
+      // Without the lock: reading takes long, and calls functions of the read's caller.
       const MutexUnlock unlocked(mutex_);
       Serve(asked);
     }
@@ -162,6 +168,8 @@ void LocalStore::Serve(const Asked& asked) {
       read.take(Bytes(buffer).first(got));
       done += got;
     }
+    // After a Cancel(), done() is not called: what it refers to may be gone as soon as Cancel()
+    // returns.
     if (!Cancelled(asked.ticket)) read.done(nullptr);
   } catch (const Error& error) {
     if (!Cancelled(asked.ticket)) read.done(&error);

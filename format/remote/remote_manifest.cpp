@@ -1,5 +1,9 @@
 // Bytes from a store may be damaged on their way. So the manifest, and the end of each shard, are
 // read once more before they count as damaged.
+// LookAtShards() compares only the last bytes of each shard: they hold the shard's id and a
+// checksum of themselves, so a shard that is missing, cut short or another one is found with one
+// small request. The requests are under way many at a time, because each of them mostly waits for
+// the store.
 #include "format/remote/remote_manifest.h"
 
 #include <array>
@@ -15,6 +19,7 @@ namespace sluice {
 
 namespace {
 
+// Bounds the store's connections: each request that is under way has one of its own.
 constexpr std::size_t kMaxInFlight = 64;
 
 // The last bytes of a shard, filled as they arrive.
@@ -43,6 +48,7 @@ class ShardEndReader {
  public:
   ShardEndReader(ObjectStore& store, const Manifest& manifest)
       : store_(store), manifest_(manifest), ends_(manifest.shards.size()) {}
+  // A read that is still under way would write to `ends_` and call back into this object.
   ~ShardEndReader() {
     for (const std::uint64_t ticket : tickets_)
       store_.Cancel(ticket);
@@ -52,6 +58,8 @@ class ShardEndReader {
   void Start(std::size_t shard) {
     const ManifestShard& entry = manifest_.shards[shard];
     ShardEnd& end = ends_[shard];
+    // The size comes from the manifest. Checked first, because the offset of the read is computed
+    // from it.
     if (entry.bytes < end.bytes.size()) {
       end.error = Error(ErrorCode::kCorrupt, entry.file, "the manifest's sizes are out of range");
       return;
@@ -140,6 +148,8 @@ ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest, const std:
     reader.Start(started);
   std::vector<ShardEnd>& ends = reader.Wait();
   for (std::size_t s = 0; s < started && !stop.stop_requested(); ++s) {
+    // Only an end that arrived, but is wrong, is read again: an error stays one, because the store
+    // has already repeated the request as often as that helps.
     if (ends[s].error || !Compare(ends[s], {}, shards[s])) continue;
     ends[s] = {};  // the bytes may have been damaged on their way
     reader.Start(s);

@@ -4,6 +4,11 @@
 // In a folder, the mapping is a sparse file and a table next to it says what is there (CACHE.md
 // describes both); other processes map the same two. In memory, the mapping is anonymous, and pages
 // are moved between places instead of being freed and cleared again (SparePages).
+//
+// The folder is made to survive a crash of any process at any moment. A record of the table has a
+// check value over all of its other members, so one that was written in part counts as absent
+// (Find()); the count of used bytes and the holes of the file are only repaired by a process that
+// is alone (Recount()), because others change them at the same time.
 #include "format/remote/cache/sparse_data.h"
 
 #include <algorithm>
@@ -242,6 +247,8 @@ void SparseData::OpenForWriting(const std::string& id) {
   in_use_ = folder.OpenFile(kCacheLock);
   // If no other process has the dataset open, Recount() repairs the state that a dead process has
   // left.
+  // All this happens under the lock of the root folder, so no other process opens the dataset for
+  // writing between the exclusive lock and the shared one below.
   const bool alone = LockFile(in_use_, FileHold::kExclusive);
   const bool fits = Fits();
   if (!fits && !alone) {
@@ -287,6 +294,7 @@ bool SparseData::Fits() const {
 }
 
 void SparseData::MakeTable() {
+  // Through size 0, so that the file becomes one hole: old pieces must not take disk space.
   SetSize(file_, 0, folder_ / kCacheData);
   SetSize(file_, bytes_, folder_ / kCacheData);
   SetSize(table_file_, 0, folder_ / kCacheTable);
@@ -317,6 +325,7 @@ void SparseData::Recount() {
     there.emplace_back(found->offset, found->bytes);
   }
   std::sort(there.begin(), there.end());
+  // A piece without bytes at the end, so that the loop also looks at what follows the last piece.
   there.emplace_back(bytes_, 0);
   std::uint64_t free = 0;
   for (const auto& [offset, bytes] : there) {
@@ -329,6 +338,8 @@ void SparseData::Recount() {
 }
 
 std::uint64_t SparseData::CheckOf(std::uint64_t piece, const Record& record) noexcept {
+  // The number of the piece is part of it, so that a record at a wrong place does not count. The
+  // lowest bit is set, because 0 marks a record that is empty.
   const std::uint64_t words[] = {piece, record.offset, record.bytes, record.hash, kCacheVersion};
   return Hash64(std::as_bytes(std::span(words))) | 1;
 }
@@ -350,6 +361,7 @@ void SparseData::Drop(std::uint64_t piece) noexcept {
   const std::optional<Piece> found = Find(piece);
   records_[piece] = {};
   next_use_[piece].store(0, std::memory_order_relaxed);
+  // Freed last: whoever finds the record may read the bytes.
   if (found) Free(found->offset, found->bytes);
 }
 
@@ -384,6 +396,8 @@ void SparseData::Prepare(std::uint64_t offset, std::uint64_t bytes) noexcept {
   if (file_) return;
   const std::uint64_t pages = AlignUp(bytes, kPageBytes);
   if (spare_->Give(offset, pages)) {
+    // The pages still hold another piece. What the new one does not overwrite must be zeros, as in
+    // fresh pages.
     std::memset(data_ + offset + bytes, 0, pages - bytes);
     return;
   }

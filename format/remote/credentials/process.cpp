@@ -1,6 +1,9 @@
 // Runs the program of a profile's credential_process, without a shell. The program may hang, print
 // without end or leave descendants, so it has a process group of its own, and its time and output
 // are limited.
+// The order at the end matters: the whole group is killed before the child is waited for, because a
+// child that was waited for no longer reserves its number, and the signal could meet other
+// processes.
 #include "format/remote/credentials/process.h"
 
 #include <array>
@@ -23,6 +26,8 @@ namespace sluice {
 namespace {
 
 using ProcessClock = std::chrono::steady_clock;
+// How long a stop request, or the end of the time, may go unnoticed while the program prints
+// nothing.
 constexpr std::chrono::milliseconds kStopPoll{20};
 
 struct SpawnSettings {
@@ -136,6 +141,9 @@ ProcessResult RunProcess(const std::vector<std::string>& words, std::size_t limi
   using End = ProcessResult::End;
   ProcessResult result;
   std::array<int, 2> ends{};
+  // O_CLOEXEC: a process that another thread starts at the same time must not inherit the pipe,
+  // which would then have no end. The program gets a copy of the writing end without that flag
+  // (Spawn()).
   if (words.empty() || pipe2(ends.data(), O_CLOEXEC) != 0) {
     result.status = words.empty() ? EINVAL : errno;
     return result;
@@ -145,6 +153,7 @@ ProcessResult RunProcess(const std::vector<std::string>& words, std::size_t limi
   pid_t child = 0;
   result.status = Spawn(words, to.get(), child);
   if (result.status != 0) return result;
+  // While this process holds a writing end, the program's output never ends.
   to = FileHandle();
   const auto until = ProcessClock::now() + most;
   bool good = ReadOutput(from.get(), limit, until, stopped, result);
@@ -157,6 +166,7 @@ ProcessResult RunProcess(const std::vector<std::string>& words, std::size_t limi
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   if (!good) {
+    // The minus sign addresses the process group, with all descendants of the program.
     kill(-child, SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

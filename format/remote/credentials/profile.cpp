@@ -1,5 +1,13 @@
 // Profiles: the files ~/.aws/credentials and ~/.aws/config that Amazon's tools share, and the
 // credentials that a profile leads to.
+//
+// The two files name a profile differently: [NAME] in credentials, [profile NAME] in config; only
+// "default" may stand alone in both. If both files have a setting, that of credentials counts. A
+// line that begins with a space belongs to a nested setting, of which none is used here, and is
+// skipped.
+//
+// A profile's credential_process is the user's own program, so everything that it may do wrong
+// becomes an error that names the profile and says how to find out more.
 #include <sluice/error.h>
 
 #include "format/ascii.h"
@@ -61,6 +69,7 @@ std::map<std::string, std::string> SettingsOfProfile(const ProfileSections& cred
   std::map<std::string, std::string> settings;
   if (const auto found = credentials.find(name); found != credentials.end())
     settings = found->second;
+  // insert() keeps what is there already, so the settings of credentials win.
   if (const auto found = config.find("profile " + name); found != config.end()) {
     settings.insert(found->second.begin(), found->second.end());
   }

@@ -5,6 +5,9 @@
 // gets, and the functions that curl calls. A transfer owns its curl handle, which is kept for the
 // next transfer, together with its connection and TLS session. Exceptions must not pass through
 // curl, so a receiver that runs out of memory ends its transfer.
+// Order at the end of a loop: a thread inside of Call() uses the mutex and has its answer on its
+// stack, so all such threads leave before the loop's thread does, and that one before the state
+// goes.
 #include "format/remote/http/http_loop.h"
 
 #include <algorithm>
@@ -267,6 +270,8 @@ bool HttpTransfer::Body(Bytes bytes) {
   if (!body_began_) {
     body_began_ = true;
     ReadTimes();
+    // The receiver sees status and headers before the first byte, and decides whether it takes the
+    // body piece by piece. Otherwise (an error's message, say) the body is collected in reply_.
     streamed_ = receiver_.head && receiver_.head(reply_);
     if (muted_) return false;
   }
@@ -508,6 +513,8 @@ HttpReply HttpLoop::Call(const HttpRequest& request, std::size_t limit) {
 
 void HttpLoop::State::BeginCall(HttpLoop& loop, const HttpRequest& request, std::size_t limit,
                                 Waiting& waiting) {
+  // Asked a second time: between Call()'s check and this task, Stop() may have run, and its
+  // EndCalls() did not know this call yet.
   bool stopped = false;
   {
     const MutexLock lock(mutex);
@@ -518,6 +525,8 @@ void HttpLoop::State::BeginCall(HttpLoop& loop, const HttpRequest& request, std:
     const auto ticket = std::make_shared<Ticket>(0);
     HttpReceiver receiver;
     receiver.collect = limit;
+    // The ticket is known only after Start(). It is there in time: Start() only queues the
+    // transfer, and curl calls back from Run() at the earliest.
     receiver.end = [this, ticket, &waiting](HttpReply&& reply) {
       calls.erase(*ticket);
       Answer(waiting, std::move(reply));
@@ -631,6 +640,8 @@ void HttpLoop::State::Collect() {
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &owner);
     const auto found = transfers.find(static_cast<HttpTransfer*>(owner)->ticket());
     if (found == transfers.end()) continue;  // aborted: Link() removes it
+    // Taken out of `transfers` first: the receiver that Finish() calls may start or abort
+    // transfers, which changes the map.
     const std::unique_ptr<HttpTransfer> transfer = std::move(found->second);
     transfers.erase(found);
     curl_multi_remove_handle(multi.get(), easy);
@@ -666,6 +677,7 @@ void HttpLoop::State::Run() {
     // If a wakeup arrives between the check of `posted` and this call, curl keeps it.
     curl_multi_poll(multi.get(), nullptr, 0, SleepTime(), nullptr);
   }
+  // What is left ends without a call of its receiver: Link() takes the muted transfers from curl.
   to_link.clear();
   for (auto& [ticket, transfer] : transfers) {
     transfer->Mute();

@@ -22,6 +22,7 @@ namespace sluice {
 
 namespace {
 
+// How often Tick() looks for stragglers and measures the link.
 constexpr std::chrono::milliseconds kTick{25};
 // A second request for the same bytes (a hedge) costs the server as much as the first. So there is
 // at most one for every twenty reads that succeeded, and a few at the beginning.
@@ -150,6 +151,8 @@ void RangeReads::Request(Ticket ticket, Reading& reading) {
   receiver.head = [=, this](const HttpReply& reply) { return OnHead(ticket, *transfer, reply); };
   receiver.body = [=, this](Bytes bytes) { return OnBody(ticket, *transfer, bytes); };
   receiver.end = [=, this](HttpReply&& reply) { OnEnd(ticket, *transfer, std::move(reply)); };
+  // Before Start(), so that push_back() below cannot fail for lack of memory: a transfer without an
+  // attempt would call back for nothing, and active_ would be wrong.
   reading.attempts.reserve(2);
   *transfer = loop_.Start(request, std::move(receiver));
   reading.attempts.push_back(
@@ -193,6 +196,7 @@ bool RangeReads::OnBody(Ticket ticket, HttpLoop::Ticket transfer, Bytes bytes) {
   Reading* reading = nullptr;
   Attempt* const attempt = Find(ticket, transfer, reading);
   if (attempt == nullptr || attempt->verdict.kind != Verdict::Kind::kGood) return false;
+  // The caller's buffer ends with the range, whatever the server sends.
   if (bytes.size() > reading->read.bytes - reading->given) {
     attempt->verdict.kind = Verdict::Kind::kAgain;
     attempt->verdict.number = EPROTO;
@@ -229,6 +233,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
   const Attempt* const found = Find(ticket, transfer, reading);
   if (found == nullptr) return;
   if (reply.status != 0) measures_.answered_at(!reading->redirected.empty()) = true;
+  // A copy, because the original is erased next.
   const Attempt attempt = *found;
   std::erase_if(reading->attempts, [&](const Attempt& one) { return one.transfer == transfer; });
   --active_;
@@ -278,6 +283,7 @@ void RangeReads::Failed(Ticket ticket, Reading& reading, Verdict verdict) {
   if (wait->count() == 0) return Enqueue(ticket, reading);
   loop_.After(*wait, [this, ticket] {
     const auto found = readings_.find(ticket);
+    // The read may have been cancelled meanwhile.
     if (found == readings_.end() || !found->second.attempts.empty()) return;
     Enqueue(ticket, found->second);
     Begin();
@@ -295,6 +301,7 @@ void RangeReads::EndWith(Ticket ticket, const Verdict& verdict) {
 void RangeReads::End(Ticket ticket, const Error* error) {
   const auto found = readings_.find(ticket);
   DropAttempts(found->second, 0);
+  // done() may add or cancel reads. So the reading is gone from all lists before it is called.
   const auto done = std::move(found->second.read.done);
   begun_.erase(ticket);
   readings_.erase(found);

@@ -1,6 +1,9 @@
 // A signature is a chain of keyed digests over the request in a canonical form: method, path,
 // query, headers and the content's digest, each encoded in one exact way. The key is derived from
 // the secret, the day, the region and the service.
+// The server makes the same text of the request that it receives, and compares the digests: a
+// single byte that is encoded differently makes the signature wrong. The time of the request is
+// used twice: in full in the text that is signed, and as a day in the key.
 #include "format/remote/server/sigv4.h"
 
 #include <array>
@@ -60,6 +63,7 @@ std::string CanonicalQuery(const std::map<std::string, std::string>& query) {
 std::string Authorization(const SignedRequest& request, const Credentials& credentials,
                           const std::string& region, const std::string& service,
                           const std::string& amz_date) {
+  // Sorted by name, as the signature requires: the headers are in a std::map with lower-case names.
   std::string headers, names;
   for (const auto& [name, value] : request.headers) {
     headers += name + ":" + value + "\n";
@@ -75,6 +79,8 @@ std::string Authorization(const SignedRequest& request, const Credentials& crede
   Sha256Digest key = HmacSha256(AsBytes("AWS4" + credentials.secret), AsBytes(day));
   for (const std::string_view part :
        {std::string_view(region), std::string_view(service), std::string_view("aws4_request")}) {
+    // Each digest is the key of the next one, so that a key made for one day, region and service is
+    // of no use for another.
     key = HmacSha256(key, AsBytes(part));
   }
   return "AWS4-HMAC-SHA256 Credential=" + credentials.key_id + "/" + scope +
