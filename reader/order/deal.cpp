@@ -36,6 +36,8 @@ std::vector<unsigned> Deal::DealShards(std::uint64_t epoch,
     least.emplace(0, rank);
   std::vector<unsigned> rank_of(count);
   for (std::uint64_t i = 0; i < count; ++i) {
+    // In permuted order, and each shard to the rank with the fewest samples so far: ranks get
+    // different shards in each epoch, but nearly the same number of samples.
     const std::uint64_t shard = order(i);
     const auto [has, rank] = least.top();
     least.pop();
@@ -119,6 +121,8 @@ Deal::Row Deal::RowOf(const EpochSize& size, std::uint64_t batch, std::size_t ro
   result.position = options_.by_shards ? nth : nth * options_.world_size + options_.rank;
   result.fills_up = result.position >= size.domain;
   if (result.fills_up) result.position %= size.domain;
+  // Random draws of a row depend on this number. By shards, positions are counted for each rank, so
+  // the rank is added to them: otherwise, all ranks would draw the same augmentations.
   result.draw_position =
       options_.by_shards ? result.position * options_.world_size + options_.rank : result.position;
   return result;
@@ -128,6 +132,7 @@ Deal::OwnRows Deal::OwnRowsOf(const EpochSize& size, std::uint64_t batch,
                               std::size_t rows) const noexcept {
   const Row first = RowOf(size, batch, 0);
   OwnRows own;
+  // Positions of a batch ascend, so rows that fill up come last.
   if (first.fills_up) return own;
   if (size.lists) {
     own.position = first.position;

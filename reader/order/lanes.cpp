@@ -32,6 +32,7 @@ LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std:
   } else {
     DealByLength(options.give_up);
   }
+  // The body ends with the shortest lane, because it takes one sample of each lane in turn.
   body_per_lane_ = ~std::uint64_t{0};
   for (const Lane& lane : lanes_)
     body_per_lane_ = std::min(body_per_lane_, lane.samples);
@@ -153,6 +154,8 @@ void LaneOrder::EnterWindow(std::uint64_t l, std::uint64_t sample) {
   lane.count = SamplesBefore(lane, end) - lane.first;
   // A window that lies wholly in the tail needs no permutation: the tail is permuted as a whole.
   if (lane.first >= body_per_lane_) return;
+  // Lane and window make one number, so that every window of every lane has a stream of its own,
+  // and the permutation does not depend on which windows were entered before.
   RandomStream random(window_key_, Purpose::kWindowOrder, l << 40 | lane.window);
   lane.mix.Reset(lane.count, random.Word64());
   lane.open.clear();
@@ -193,6 +196,8 @@ void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::
   if (notes_following_) NoteFollowing(l);
   const std::uint64_t begin = FirstPlace(l, lane.window);
   const std::uint64_t end = FirstPlace(l, lane.window + 1);
+  // The usual case. Otherwise an epoch is resumed within the window: only the samples from `place`
+  // on are still to come, and SamplesIn() must count only these for each block.
   if (place == 0) {
     for (std::uint64_t p = begin; p < end; ++p)
       opened.push_back(BlockAt(l, p));
@@ -253,6 +258,7 @@ void LaneOrder::Run(std::uint64_t position, std::uint64_t stride, std::span<Samp
   for (SampleRef& result : samples) {
     result = position < body() ? InBody(l, sample, opened, false) : InTail(position, opened);
     position += stride;
+    // The quotient and the remainder of position / lanes, without a division for each sample.
     for (l += stride; l >= lanes; l -= lanes)
       ++sample;
   }
@@ -274,6 +280,8 @@ SampleRef LaneOrder::InBody(std::uint64_t l, std::uint64_t sample,
 }
 
 SampleRef LaneOrder::InTail(std::uint64_t position, std::vector<std::uint64_t>& opened) {
+  // The tail is the lanes' rests one after another, and then permuted as a whole: undone here, then
+  // the lane is found by where its rest begins.
   const std::uint64_t left = tail_(position - body());
   const auto after = std::upper_bound(tail_start_.begin(), tail_start_.end(), left);
   const auto l = static_cast<std::uint64_t>(after - tail_start_.begin() - 1);

@@ -155,6 +155,7 @@ std::uint64_t EpochOrder::SamplesIn(std::uint64_t block) const noexcept {
   const SampleRef first = whole_.Row(block, 0);
   if (const auto* const list = std::get_if<ListPart>(&part_)) {
     const auto at = std::ranges::lower_bound(list->samples, first.index);
+    // The first listed sample of the block; its shard in the list's shape stands for the block.
     const auto index = static_cast<std::uint64_t>(at - list->samples.begin());
     return lanes_->SamplesIn(shape_.Sample(index).shard);
   }
@@ -182,6 +183,7 @@ SampleRef EpochOrder::Substitute(std::uint64_t position, std::uint64_t away,
 
 void EpochOrder::Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
                      std::vector<std::uint64_t>& opened) {
+  // The whole dataset in lanes: no numbers need to be translated.
   if (lanes_ && std::holds_alternative<std::monostate>(part_)) {
     return lanes_->Run(position, stride, samples, opened);
   }

@@ -81,6 +81,7 @@ std::vector<std::uint64_t> DrawBalanced(const BalancedDraw& draw, RandomStream r
       ThrowIfGivenUp(give_up);
       samples.insert(samples.end(), members.begin(), members.end());
     }
+    // Every member comes equally often, except in the last, incomplete round.
     const Permutation chosen(members.size(), random.Word64());
     for (std::uint64_t i = 0; i < draw.per_class % members.size(); ++i)
       samples.push_back(members[chosen(i)]);

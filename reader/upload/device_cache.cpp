@@ -163,6 +163,7 @@ void DeviceCache::PutRaw(std::uint64_t sample, Bytes pixels) {
 void DeviceCache::Place(std::uint64_t sample, StoredPicture picture, const void* data,
                         std::size_t bytes) {
   const std::size_t room = AlignUp(bytes, kPictureAlignment);
+  // The cache is full, or nearly so: a smaller picture may still fit later, so nothing ends here.
   if (bytes == 0 || room > size_ - used_) return;
   picture.at = device_memory_.data() + used_;
   std::byte* const staged = RoomInStaging(room);
@@ -196,6 +197,7 @@ void DeviceCache::Send() {
 
 void DeviceCache::Arrive(Staging& staging) {
   if (staging.used == 0) return;
+  // Only now may other threads read the pictures on the device, and this one fill the buffer again.
   driver_->Synchronize(staging.copied.get());
   for (const auto& [sample, picture] : staging.pictures)
     Publish(sample, picture);
@@ -205,6 +207,8 @@ void DeviceCache::Arrive(Staging& staging) {
 
 void DeviceCache::Publish(std::uint64_t sample, const StoredPicture& picture) {
   Entry& entry = entries_[sample];
+  // Plain members: Find() reads them only after it has seen `at`, which is stored last, with
+  // release.
   entry.form = picture.form;
   entry.row_bytes = picture.row_bytes;
   entry.at.store(picture.at, std::memory_order_release);
@@ -214,6 +218,7 @@ void DeviceCache::Publish(std::uint64_t sample, const StoredPicture& picture) {
 
 void DeviceCache::Finish() {
   Send();
+  // Both buffers, the older one first: its copy was started first.
   for (std::size_t i = 0; i < 2; ++i) {
     turn_ = 1 - turn_;
     Arrive(staging_[turn_]);

@@ -64,6 +64,7 @@ void DeviceSlot::WaitOn(DeviceDriver::Stream stream) {
   const auto known = std::ranges::find_if(streams_, [&](const TrainerStream& other) {
     return other.stream == stream && (!of_thread || other.by == named.by);
   });
+  // A stream that waits twice is recorded once; the thread is that of the last call.
   if (known != streams_.end()) {
     *known = named;
     return;
@@ -134,6 +135,8 @@ std::optional<double> DeviceSlot::Reclaim(const std::atomic<bool>& give_up,
 
 void DeviceSlot::AwaitTrainer(const std::atomic<bool>& give_up) noexcept {
   using namespace std::chrono_literals;
+  // Bounded, because waiting here is only a favour: the copy's stream waits for the trainer in any
+  // case.
   constexpr std::chrono::microseconds kMost = 250ms, kBetweenLooks = 200us;
   const auto until = std::chrono::steady_clock::now() + kMost;
   const MutexLock lock(mutex_);

@@ -52,6 +52,8 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver, c
       shipped_(work.shipped),
       device_part_(work.device_part),
       room_(device_part_.room),
+      // Without decoding, two: one batch's pixels are converted while the next batch's are copied
+      // into the other lane's staging memory.
       lanes_(room_ ? room_.lanes : 2),
       copy_stream_(*driver_) {
   for (std::size_t i = 0; i < shipped_.images.size(); ++i)
@@ -93,6 +95,9 @@ void Uploader::AddPicture(const SlotLayout::ImageField& field, const PixelProgra
   pictures_.push_back(picture);
 }
 
+// The tables stay the same for the loader's life, so they are copied once. The copy need not be
+// waited for: it is the first work of the copy stream, and every other stream waits for a later
+// copy.
 void Uploader::CopyTables(const std::vector<const PixelProgram*>& programs) {
   jpeg_table_ = table_bytes_;
   if (room_) table_bytes_ += sizeof(JpegTables);
@@ -189,6 +194,8 @@ void Uploader::CopyImages(const Slot& slot, const DeviceSlot& place, std::size_t
     }
     return;
   }
+  // Rows that the device decodes have no pixels in the slot. The others are copied in runs between
+  // them.
   const bool decodes = place.decodes && picture < room_.views;
   std::size_t begin = 0;  // the first row that the host has decoded and that is not copied yet
   for (std::size_t row = 0; decodes && row < image.samples; ++row) {
@@ -225,6 +232,7 @@ void Uploader::Start(Slot& slot, DeviceSlot& place) {
   }
   Copy(place.memory.data() + rest_there_, slot, rest_, end - rest_);
   driver_->Record(place.copied.get(), stream);
+  // From here on, Reclaim() waits for `copied` before the host memory is used again.
   place.under_way = true;
   if (place.decodes) {
     StartDecoding(slot, place);
@@ -355,11 +363,13 @@ void Uploader::SortRows(const DeviceSlot& place, const JpegWave& wave) {
   };
   std::uint32_t bits = 0;
   for_jpegs([&](const JpegRow& row) { bits |= row.bytes; });
+  // The longest row's upper bits decide the classes: all lengths must fall below 1 << kClassBits.
   const unsigned shift = std::max<unsigned>(std::bit_width(bits), kClassBits) - kClassBits;
   std::array<std::uint32_t, 1 << kClassBits>
       next{};  // by class of length: the number of rows, and then the place of the next row
   for_jpegs([&](const JpegRow& row) { ++next[row.bytes >> shift]; });
   std::uint32_t begin = wave.first_row;
+  // From the class of the longest rows down: each count becomes the place of the class's first row.
   for (auto of_class = next.rbegin(); of_class != next.rend(); ++of_class)
     begin += std::exchange(*of_class, begin);
   JpegRow* const to = place.PictureRows();
@@ -407,6 +417,8 @@ void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
   DeviceDriver::Stream const stream = lane.decoding.get();
   driver_->Wait(stream, place.copied.get());
   driver_->Record(place.decoding_begins.get(), stream);
+  // Usually, one launch of the lane's graph does it. But the graph has a fixed number of waves: a
+  // batch of unusually large pictures takes more of them, and its kernels are launched one by one.
   if (waves_ <= room_.views) {
     driver_->Launch(stream, place.decoding[place.lane].get());
   } else {

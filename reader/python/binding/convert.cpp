@@ -1,5 +1,10 @@
 // convert(): what `sluice convert` does. Its keywords are the options of all groups of
 // ConvertOptions, as convert_option_list.h declares them.
+//
+// convert() blocks for a long time, so the call must be able to end before the conversion does:
+// Ctrl-C while a store does not answer leaves the conversion to a thread of its own (Run()). All
+// that this thread may still touch is therefore in a shared object, whose Python parts are taken
+// away under its lock when the call ends.
 #include <memory>
 #include <mutex>
 #include <string>
@@ -168,6 +173,8 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
     nb::object called;
     {
       const nb::ft_lock_guard lock(shared->mutex);
+      // A reference of its own: the function is called without the lock, and End() may drop the
+      // other one meanwhile.
       if (!shared->raised) called = shared->on_progress;
     }
     if (!called.is_valid()) return;
@@ -196,6 +203,8 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
     if (!shared->raised) throw;
   } catch (...) {
     shared->End();
+    // Another exception is already on its way, such as that of a signal. The function's own is
+    // dropped here, while this thread holds the GIL.
     shared->raised.reset();
     shared->stop.request_stop();
     throw;

@@ -82,6 +82,8 @@ struct PyLoader {
   PyLoader& operator=(const PyLoader&) = delete;
 
   // Calls `read`, which returns soon, with the loader. It stays open until then.
+  // Under the lock, so that no close() comes between; hence only for functions that neither wait
+  // nor call Python.
   template <class F>
   auto Ask(F read) {
     const nb::ft_lock_guard lock(mutex);
@@ -105,6 +107,7 @@ struct PyLoader {
   }
   // Warns of epochs that were finished before a resume and are now played once more.
   void NoteEpoch(std::uint64_t epoch) {
+    // exchange(): at most one warning, whichever thread comes first.
     const std::uint64_t resumed = resumed_epoch.exchange(0);
     if (epoch >= resumed) return;
     const std::string text =
@@ -154,6 +157,8 @@ struct PyLoader {
       {
         const nb::ft_lock_guard lock(All().mutex);
         for (auto one = All().live.begin(); one != All().live.end() && loader == nullptr; ++one) {
+          // Taken away under the lock, ended without it: End() waits for threads that may drop
+          // other loaders.
           loader = (*one)->TakeLoader();
           functions = (*one)->calls;
         }
@@ -264,6 +269,7 @@ struct Walk {
     const Step step(*this);
     auto& loader = nb::cast<PyLoader&>(owner);
     if (!range) {
+      // Only now: the process group may have been made after the loader.
       loader.RequireRank();
       loader.RequireOneShare();
       loader.NoteEpoch(epoch);
@@ -273,6 +279,8 @@ struct Walk {
     std::optional<Batch> batch = {};
     const auto next = [&] { return NextWithin(loader.signal_poll, batch); };
     try {
+      // Many short waits, so that signals are looked at in between, and the GIL is free during each
+      // of them.
       for (std::chrono::milliseconds waited{0}; !loader.calls->Play(next);) {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         waited += loader.signal_poll;
@@ -283,6 +291,7 @@ struct Walk {
       throw;
     }
     if (!batch) {
+      // Stored before is_over: RequireUnplayed() reads it only after it has seen is_over.
       ended_in = std::this_thread::get_id();
       is_over = true;
       throw nb::stop_iteration();
@@ -447,6 +456,7 @@ void MakeLoader(PyLoader* self, PlayedSource source, PyLoaderOptions options) {
     ranks.rank = group->rank;
     ranks.world_size = group->world_size;
   }
+  // Neither the options nor torch nor a launcher named a rank: see RequireRank().
   const bool may_be_a_rank = ranks.world_size == 0 && Rank::FromEnvironment().variables.empty();
   const bool mixed = std::holds_alternative<Mixture>(source);
   const Mixture played = MixtureOf(std::move(source));

@@ -1,5 +1,10 @@
 // Preprocess: rows for a server. A file is anything with a buffer of bytes; a decoded image is an
 // array of height x width [x channels].
+//
+// Pixels are not copied: an ImagePayload points into the Python object's memory, which the Buffer
+// keeps alive until the rows are made. Rows are made without the GIL, in memory that was allocated
+// before, and the numpy array over that memory owns it through a capsule. A row's memory is not
+// cleared before: the C++ class writes every byte of a row, also of one that could not be made.
 #include <cctype>
 #include <filesystem>
 
@@ -34,6 +39,8 @@ std::string ShapeText(const Buffer& array) {
 Buffer BufferOf(nb::handle given) {
   Buffer buffer;
   if (nb::try_cast(given, buffer)) return buffer;
+  // The usual mistakes are recognised by what they have in common with their type, so that neither
+  // Pillow nor torch has to be imported.
   std::string cure;
   if (nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__")) {
     cure = "; of a file, give its bytes: open(path, \"rb\").read()";
@@ -120,6 +127,7 @@ struct PyPreprocess {
       throw nb::type_error("rows() takes a list of images; for one image, call the Preprocess");
     }
     std::vector<Buffer> given;
+    // All buffers are taken first: `images` and `files` point into them.
     for (const nb::handle one : nb::iter(sequence))
       given.push_back(BufferOf(one));
     std::vector<ImagePayload> images;

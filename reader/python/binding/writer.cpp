@@ -1,5 +1,12 @@
 // Writing samples of one's own: what sluice/_writing.py stands on. It lets one thread at a time use
 // a writer or a builder, so these classes have no locks.
+//
+// Their names begin with an underscore: users have the classes of _writing.py, which choose the
+// right setter for a value and turn Python's values into arrays. What arrives here has its final
+// type; this file only checks what would otherwise be lost in a conversion to a smaller integer.
+//
+// Functions that decode, encode or write release the GIL. The arrays and bytes that they read are
+// kept alive by the call itself.
 #include <sluice/dataset_writer.h>
 
 #include "reader/python/binding/binding.h"
@@ -30,6 +37,7 @@ PixelShape ShapeOf(const Pixels& pixels) {
                 "width x channels");
   }
   const std::size_t channels = pixels.ndim() == 2 ? 1 : pixels.shape(2);
+  // Checked here, because the casts below would make a valid size of a number that is too large.
   if (pixels.shape(0) > 65535 || pixels.shape(1) > 65535 || channels > 4) {
     throw Error(ErrorCode::kInvalidArgument,
                 "images have at most 65535 pixels a side and 4 channels; the array is height x "
@@ -74,6 +82,8 @@ void BindBuilder(nb::module_& module) {
              builder.SetEncoded(field, shape.width, shape.height, shape.channels, shape.bytes,
                                 quality, packed);
            })
+      // _writing.py has converted the values to the field's type, so the pointer's type follows
+      // from it.
       .def("set_array",
            [](SampleBuilder& builder, const std::string& field,
               const nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>& values, const Field& type) {
