@@ -1,5 +1,9 @@
 // Netpbm's formats: PBM, PGM and PPM (P1 to P6, as text or binary) and PAM (P7) with grey or RGB,
 // with or without opacity. If a file has several pictures, the first is used.
+//
+// A picture is decoded line by line into 16-bit RGBA, whatever its kind: then one function
+// (StoreRgbaRow()) rounds to 8 bits and applies colour profile and background for all of them.
+// Values are scaled from the file's own largest value, which need not be a power of two less one.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -67,6 +71,8 @@ void PnmSource::ReadHeader() {
   width_ = HeaderNumber();
   height_ = HeaderNumber();
   if (coding_ != Coding::kDigits && coding_ != Coding::kBits) most_ = HeaderNumber();
+  // Exactly one, and not all spaces that follow: the first pixels may be bytes that look like
+  // spaces.
   ++at_;  // one space before the pixels
 }
 
@@ -144,6 +150,7 @@ bool PnmSource::ReadRow(std::vector<std::uint32_t>& row) {
         std::fill(row.begin() + static_cast<std::ptrdiff_t>(i), row.end(), 0);
         return false;
       }
+      // A larger value than the header allows is taken as white.
       row[i] = std::min(*value, most_);
     }
     return true;
@@ -156,6 +163,7 @@ bool PnmSource::ReadRow(std::vector<std::uint32_t>& row) {
   at_ = begin + bytes.size();
   if (coding_ == Coding::kBits) {
     for (std::size_t x = 0; x < std::min(row.size(), bytes.size() * 8); ++x)
+      // The highest bit is the leftmost pixel; 1 is black.
       row[x] = (byte(x / 8) >> (7 - x % 8) & 1) ^ 1;
   } else if (most_ > 255) {
     for (std::size_t i = 0; i < bytes.size() / 2; ++i)
@@ -181,6 +189,7 @@ Picture PnmSource::Decode(const ColorRules& rules) {
       if (c == 3 && opaque) continue;
       const std::size_t from = c == 3 ? values_ - 1 : grey_ ? 0 : c;
       const std::uint64_t value = values[i / 4 * values_ + from];
+      // Rounded to the nearest.
       rgba[i] = static_cast<std::uint16_t>((value * 65'535 + most_ / 2) / most_);
     }
     StoreRgbaRow(rgba.data(), width_, picture.channels, rules, picture.Row(y));

@@ -1,5 +1,12 @@
+// The kind of an image by its first bytes. Names are not looked at: a file's ending may be wrong.
+//
 // Most formats begin with a signature (kSignatures). Others do not, or share theirs with texts: for
-// these, the header's fields must make sense. The weakest of these tests, TGA's, comes last.
+// these, the header's fields must make sense. The order of the tests matters. Signatures come
+// first, and of two that begin alike, the longer one: Canon's raw files are TIFFs. The weakest
+// test, TGA's, comes last, because a file of another kind can pass it by chance.
+//
+// Kinds that Sluice cannot decode are recognised, too: the message then names the kind, and does
+// not say that the file is not an image.
 #include "writer/source/images/sniff.h"
 
 #include <algorithm>
@@ -28,6 +35,8 @@ constexpr Sniffed Unsupported(const char* name) noexcept {
 // brands after it say how it is coded.
 Sniffed KindOfBrand(std::string_view text) noexcept {
   if (!HasAt(text, 4, "ftyp")) return {};
+  // The list of compatible brands begins at byte 16: bytes 12 to 15 are the version of the first
+  // brand.
   const bool any = HasAt(text, 8, "mif1") || HasAt(text, 8, "msf1");
   for (std::size_t at = 8; at + 4 <= text.size() && (at == 8 || any); at += at == 8 ? 8 : 4) {
     if (HasAt(text, at, "avif") || HasAt(text, at, "avis")) return {ImageKind::kAvif, "AVIF"};
@@ -90,6 +99,8 @@ bool IsTga(std::string_view text) noexcept {
     return map == 1 && (depth == 8 || depth == 16) && LittleAt(text, 5) > 0 &&
            is_colour(ByteAt(text, 7));
   }
+  // Without a map, its five bytes are zero in all files that programs write, though the format does
+  // not require it.
   const bool no_map = map == 0 && text.substr(3, 5) == std::string_view("\0\0\0\0\0", 5);
   return no_map && ((type == 2 && is_colour(depth)) || (type == 3 && (depth == 8 || depth == 16)));
 }

@@ -1,5 +1,17 @@
 // YOLO's labels: a text file for each image, a line for each object, and the classes' names in a
-// file next to them. That file may be a .yaml, of which a small parser here reads three members.
+// file next to them. That file may be a .yaml, of which a small parser here reads three members
+// (names, kpt_shape, flip_idx; nc only to compare it).
+//
+// The parser is not one for YAML: it takes the forms that training programs write, a list or
+// numbered entries, in a block or in brackets, and refuses what it does not understand (YamlNames).
+// A name that is read wrongly would give all objects of a class a wrong label, so it never guesses.
+//
+// Nothing in a line says what it is, so its numbers after the class decide: four are a box, with as
+// many more as kpt_shape says a box with key points, and any other even number from six on is an
+// outline. Rotated boxes look like outlines of four corners (RefuseRotatedBoxes()).
+//
+// An image without a label file is an image without objects. But if no image has a label file, the
+// folder is probably the wrong one, which is an error.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -160,6 +172,7 @@ std::string PairsOf(const std::string& flip_idx, std::size_t points) {
   bool usable = flipped && flipped->size() == points;
   for (std::size_t i = 0; usable && i < points; ++i) {
     const std::size_t other = (*flipped)[i];
+    // Only exchanges in pairs: mirroring twice must give the same points again.
     usable = other < points && (*flipped)[other] == i;
     if (usable && i < other)
       pairs += (pairs.empty() ? "" : ",") + std::to_string(i) + "-" + std::to_string(other);
@@ -184,6 +197,8 @@ YoloNames ParseYoloYaml(std::string_view text) {
   for (std::string_view line : LinesOf(text)) {
     const std::string_view trimmed = Trimmed(line);
     if (trimmed.empty() || trimmed[0] == '#') continue;
+    // A line at the left edge begins another member of the file, except an entry of a list: "- cat"
+    // may stand there as well.
     if (flow.empty() && line[0] != ' ' && line[0] != '\t' && line[0] != '-') {
       inside = line.starts_with("names:");
       if (line.starts_with("nc:"))
@@ -478,6 +493,8 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   LabelFinder finder{source.label_files.path, AlikeFiles(source.label_files.path), {}};
   for (const WalkedFile& file : tree.files) {
     if (file.key.ends_with(".txt")) continue;  // label files, next to their images
+    // All places are known before the first label file is looked for: a file with a similar name
+    // must not be taken from the image that it belongs to.
     for (std::string& place : LabelPlacesOf(file.key))
       finder.places.insert(std::move(place));
   }

@@ -1,5 +1,14 @@
 // The bytes of a source come from a file below the root, from an object in a store, from a run of
 // bytes of an archive (Extent), or from a page of an archive that is unpacked first.
+//
+// The list may be hours old when a source is read, and sources may have changed meanwhile. A file
+// must still have its listed size; an archive must still be the same file, with the same
+// modification time, because the list's offsets hold for it alone. What is different becomes an
+// Error, and never another picture under the old name. The list may have been read from a plan, so
+// the bounds of a run are compared with the archive before memory is taken for it.
+//
+// RequirePlaces() tells a folder or archive that is gone, which ends the conversion, from a single
+// source that is gone, which is left out.
 #include "writer/source/list/source_list.h"
 
 #include <algorithm>
@@ -82,6 +91,8 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
   if (!whole) {
     std::vector<std::byte> stored;
     ReadRun(list, page.archive, page.offset, page.stored, stored);
+    // Before the page is overwritten: if unpacking fails, `kept` must not count as this or the old
+    // page.
     kept.number = UnpackedPage::kNone;
     kept.content.resize(page.plain);
     whole = UnpackPage(page, stored, kept.content);
@@ -116,6 +127,8 @@ std::string WhyUnreadable(const std::filesystem::path& path) {
 
 }  // namespace
 
+// A value ends where the next one begins. The highest bit of its end says that it is absent, so
+// that an absent value differs from an empty one without memory of its own.
 void SourceValues::Add(std::optional<Bytes> value) {
   if (value) bytes_.insert(bytes_.end(), value->begin(), value->end());
   ends_.push_back(bytes_.size() | (value ? 0 : kAbsent));
@@ -152,6 +165,8 @@ void SourceList::SetArchives(std::vector<std::filesystem::path> files) {
     archive_states.push_back(StateOf(file));
     above.push_back(file.lexically_normal().parent_path());
   }
+  // Archives of the same name get the folder above it, and the next one, until all names differ or
+  // no folder is left: "train/a.tar" and "val/a.tar".
   for (bool longer = true; longer;) {
     longer = false;
     std::map<std::string, std::size_t> counts;
@@ -181,6 +196,7 @@ void SourceList::RequirePlaces() const {
     std::size_t readable = 0;
     std::string trouble;  // of the last file tried
     for (std::size_t i = 0; i < std::min(kLookedFor, sources.size()); ++i) {
+      // Spread over the list, because neighbours often lie in one folder.
       const std::size_t source = i * sources.size() / std::min(kLookedFor, sources.size());
       std::filesystem::path file;
       if (fields[f].feed == Feed::kImage) file = root / sources[source].key;
@@ -300,6 +316,7 @@ void ReadImageStart(const SourceList& list, std::size_t source, std::uint64_t mo
   if (list.store != nullptr) return list.store->ReadStart(one.key, wanted, content);
   const std::filesystem::path path = list.root / one.key;
   content.resize(wanted);
+  // The file may have become shorter; reading it whole will say so.
   content.resize(ReadAt(OpenForReading(path), path, 0, content));
 }
 
