@@ -1,5 +1,10 @@
 // `sluice-bench advise`: looks at the pictures, tries forms on a sample of them, measures the disk,
 // and prints the advice (advice.h).
+//
+// This file asks the questions in the order in which their answers are needed. The source's facts
+// decide the transform, the transform decides the side of the trials, and the trials need both. The
+// disk is measured before the trials, which read the source's files. Load of other programs is
+// watched during the trials only, because there it falsifies the rates.
 #include <algorithm>
 #include <memory>
 

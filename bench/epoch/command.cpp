@@ -1,5 +1,12 @@
 // The command line of `sluice-bench epoch`: parses the options, chooses defaults, and runs the
 // epochs (run.h) or one of the experiments (experiments.h).
+//
+// Complete() is where the options meet the dataset: defaults that depend on it are set there, and
+// combinations that would measure something other than they say are refused. It opens the dataset
+// for that, and the first loader takes over what was opened, unless --cold is given.
+//
+// An answer is text, JSON and bars of a trace at once: the code of all commands (report/result.h)
+// prints them, writes them to files or shows them as a page.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -269,9 +276,11 @@ void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
 void Complete(EpochArguments& arguments, const std::stop_token& stop) {
   EpochOptions& options = arguments.options;
   options.dataset = arguments.dataset;
+  // A warm-up would fill the cache that --cold has emptied.
   if (options.cold) options.warm_up = 0;
   if (arguments.threads.size() == 1) options.loader.threads = arguments.threads.front();
   if (arguments.profile) {
+    // A profile gives defaults: an option that was given wins.
     if (arguments.output.app->count("--batch-size") == 0)
       options.loader.batch_size = arguments.profile->batch_size;
     if (options.step.milliseconds == 0) options.step.milliseconds = arguments.profile->step_ms;
@@ -403,6 +412,7 @@ Answer PlayEpochs(EpochArguments& arguments, EpochHooks hooks, cli::Progress& pr
   EpochReport report{options, arguments.transform_text, std::move(run), {}, 0, {}, {}, {}, {}};
   progress.Erase();
   trace.Collect();
+  // The measurements from here on must not add spans to the trace.
   options.loader.diagnostics.trace.reset();
   if (options.stops > 0) report.stop_seconds = MeasureStops(options, options.stops, hooks.stop);
   report.stages = StagesOf(options, report.run, hooks.stop);

@@ -1,5 +1,9 @@
 // A simulated slow link in front of another store: a time to the first byte, a rate that all
 // requests share, and requests that fail. A failed request is sent again, as with a real store.
+//
+// One thread plays the link for all requests. A request's next step has a time at which it is due:
+// its first byte after the delay, and each piece when the link, which all requests share, has
+// carried the pieces before it. So the rate holds for all of them together, as on a real link.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,9 @@
 // The command line of `sluice-bench gate`: compares two results, and fails if one measurement has
 // become worse.
+//
+// The comparison itself is in gate.h. This file decides what may be compared at all: the settings
+// must be the same, except options that the command that made the results marks as free to differ.
+// A measurement that the new result lacks counts as worse, so that none can disappear unnoticed.
 #include <algorithm>
 #include <memory>
 

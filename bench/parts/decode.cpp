@@ -1,5 +1,13 @@
 // `sluice-bench decode`: chooses pictures and their crops, times all ways of decoding in turn, and
 // judges the pixels.
+//
+// A machine's speed changes while it is measured: clocks, other processes, heat. So the ways take
+// turns, with the same pictures in each round, and ratios are taken within a round before their
+// median is: what slows one round slows all ways in it. The pictures are in memory before the first
+// round, which is not counted.
+//
+// Quality is judged on pictures that are not flipped, because a flip changes no value, against a
+// reference in double precision.
 #include "bench/parts/decode.h"
 
 #include <algorithm>
@@ -65,8 +73,10 @@ void AddOtherForm(DecodeItem& item) {
 std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline transform,
                                           std::uint64_t count, std::uint64_t seed,
                                           bool both_forms) {
+  // Half of all pictures are flipped, as in most trainings.
   transform.push_back(HorizontalFlip());
   const Geometry geometry(transform);
+  // Spread over the dataset, whose order may be by size or by class.
   const std::uint64_t step = std::max<std::uint64_t>(1, dataset.size() / count);
   std::vector<DecodeItem> items;
   for (std::uint64_t i = 0; i < dataset.size() && items.size() < count; i += step) {
@@ -119,6 +129,7 @@ std::vector<double> AddedByStage(const std::vector<DecodeFigures>& stages) {
   for (std::size_t s = 0; s < stages.size(); ++s) {
     std::vector<double> differences = stages[s].milliseconds;
     for (std::size_t r = 0; s > 0 && r < differences.size(); ++r)
+      // Each stage is measured together with all before it; differences are taken within a round.
       differences[r] -= stages[s - 1].milliseconds[r];
     added.push_back(Median(differences));
   }
@@ -180,6 +191,7 @@ void MeasureQuality(std::vector<NamedVariant>& variants, const std::vector<Decod
     const std::vector<double> reference = ReferencePixels(unflipped);
     std::vector<std::uint8_t> rgb(reference.size());
     for (std::size_t v = 0; v < variants.size(); ++v) {
+      // This way ends with planes, which are no RGB pixels to compare.
       if (variants[v].name == "to-planes") continue;
       variants[v].variant->Decode(unflipped, rgb.data());
       sums[v] += PeakSignalToNoise(reference, rgb);

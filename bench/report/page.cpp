@@ -1,6 +1,10 @@
 // A result as a page: a section for each kind of figure that a result may have, by its keys in the
 // JSON, and the plots as SVG written out by hand. If a result lacks a key, its page lacks that
 // section, so nothing here depends on which command made the result.
+//
+// A page is one file without scripts, fonts or links to other files, so it can be sent and opened
+// anywhere. Colours are classes of the style sheet, so that one page serves light and dark screens.
+// Widths of texts are estimated (kLetter), since nothing here can measure a font.
 #include "bench/report/page.h"
 
 #include <algorithm>
@@ -83,6 +87,7 @@ double AxisStep(double most, int count) {
   if (!(most > 0)) return 1;
   const double rough = most / count;
   const double power = std::pow(10, std::floor(std::log10(rough)));
+  // The first of 1, 2 and 5 times a power of ten that gives at most `count` steps.
   for (const double factor : {1.0, 2.0, 5.0}) {
     if (factor * power >= rough) return factor * power;
   }
@@ -133,6 +138,7 @@ std::string LinePlot(const std::string& x_title, const std::string& y_title,
       most_y = std::max(most_y, y);
   }
   const double step_x = AxisStep(most_x, 8), step_y = AxisStep(most_y, 5);
+  // Never 0: all coordinates are divided by them.
   const double end_x = std::max(most_x, 1e-12), end_y = step_y * std::ceil(most_y / step_y + 1e-9);
   const auto at_x = [&](double x) { return kLeft + x / end_x * (kWidth - kLeft - kRight); };
   const auto at_y = [&](double y) {
@@ -189,6 +195,8 @@ std::string TimelinePlot(const std::vector<Span>& spans) {
     body +=
         Format("<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.0f\" class=\"c%zu\"><title>",
                kLeft + span.begin * scale, kTop + kRow * static_cast<double>(lane) + 2,
+               // Narrower by a hair, so that neighbours of one colour can be told apart, but never
+               // invisible.
                std::max((span.end - span.begin) * scale - 0.2, 0.2), kRow - 4, colour) +
         HtmlEscaped(span.title) + "</title></rect>\n";
   }
