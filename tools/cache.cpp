@@ -1,5 +1,7 @@
 // `sluice cache`: lists the remote datasets whose blocks a folder holds, and removes those that no
 // process uses.
+//
+// Datasets that a process uses are listed, too, and stay.
 #include <memory>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,12 @@
 // From the arguments of `sluice convert` to a ConvertSource: reads the lists of paths and classes
 // that they name, and parses --field.
+//
+// The kind of the source follows from the arguments first (--table, --paths, a format of label
+// files), and only then from what lies at SOURCE: a file is an archive, anything else a folder. A
+// table as SOURCE is refused with the option to use. Options that do not fit the kind are an error
+// and never ignored, because the dataset would lack what they ask for.
+//
+// A list may come from standard input, which may never end, so reading it stops at an interrupt.
 #include "tools/convert_source.h"
 
 #include <algorithm>
@@ -317,6 +324,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
     if (places.size() > 1) throw Error(ErrorCode::kNotFound, places[0], "does not exist");
     source = ConvertSource(places[0]);
   }
+  // Only the branches above that have columns took them.
   if (source.rows.columns.size() != arguments.fields.size() ||
       source.rows.path_column != arguments.given.rows.path_column) {
     throw UsageError(

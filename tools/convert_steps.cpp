@@ -1,5 +1,13 @@
 // The steps of a conversion in parts: `sluice convert --part`, `sluice finish` and `sluice status`,
 // and RunConversion(), which runs any of them with progress.
+//
+// Exit codes tell a script what to do: a part exits with 0 also if sources were left out, since a
+// scheduler would repeat it for ever; `finish` says that some are missing (kSomeLeftOut), because
+// it is the last step.
+//
+// RunConversion() is used by `sluice convert`, too. Only an Error(kState) after a signal counts as
+// an interruption; any other Error is reported, even if a signal came first. After an Error(kIo),
+// what was finished is still there, so its sentence says that the command can be repeated.
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -124,6 +132,7 @@ int WatchStatus(const StepArguments& arguments, const cli::Interrupt& interrupt)
       cli::PrintOut(StatusText(arguments.dataset, status));
     }
     if (!arguments.watch || status.finished) return cli::kDone;
+    // Two seconds in short pieces: Ctrl-C ends the wait at once.
     for (int i = 0; i < 40 && !interrupt.requested(); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     if (interrupt.requested()) return cli::kInterrupted;
@@ -180,6 +189,7 @@ bool RunConversion(const cli::Interrupt& interrupt, const std::string& dataset, 
 PlanPart ParsePart(const std::string& text) {
   const std::size_t slash = text.find('/');
   try {
+    // The text does not matter: all mistakes get the sentence below.
     if (slash == std::string::npos) throw UsageError("");
     PlanPart part;
     part.of = cli::ParseInteger(text.substr(slash + 1), 1, 1'000'000);
