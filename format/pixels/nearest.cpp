@@ -1,3 +1,6 @@
+// Resampling for masks, by the nearest pixel: values are numbers of classes, and a mean of two of
+// them would be a third class. Values are therefore only copied, whatever their size.
+//
 // A bordered target is first filled with the mask's border value, then the picture is written over
 // it, and a reflected border comes last. The source's columns are the same for all rows, so they
 // are computed once. A transposed region is made upright in a buffer first, and turned at the end.
@@ -14,6 +17,8 @@ namespace sluice {
 namespace {
 
 std::uint32_t Nearest(const Span& span, std::uint32_t i, std::uint32_t size) noexcept {
+  // The source pixel in which the centre of the target pixel lies. Clamped, because a span may end
+  // exactly at the picture's edge, and rounding may lead beyond it.
   const double at = std::floor(span.start + (i + 0.5) * span.length / span.out);
   return static_cast<std::uint32_t>(std::clamp(at, 0.0, double(size) - 1));
 }

@@ -58,6 +58,7 @@ void BuildPairs(HuffmanTable& table) noexcept {
     }
     PairSymbol second;
     if (first.advance < kEndOfBlock && first.length < kPairBits) {
+      // A pair has room for the missing bits of one value only, and for a second value of one byte.
       second = SymbolAt(table, bits << first.length, kPairBits - first.length);
       if (second.late != 0 || second.value != static_cast<std::int8_t>(second.value)) second = {};
     }
@@ -135,6 +136,7 @@ bool BuildCodes(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept 
       std::fill_n(table.codes + first, 1U << (kSkipBits - length),
                   HuffmanTable::Code{static_cast<std::uint8_t>(length), spec.symbols[index]});
     }
+    // The first 16 bits from which on codes are longer than this length: CodeAt() compares with it.
     table.limit[length] = code << (16 - length);
     code <<= 1;
   }
@@ -212,6 +214,7 @@ std::size_t StandardNumber(const HuffmanSpec& spec, bool ac) {
 }
 
 void StandardSteps(std::size_t number, int quality, std::int16_t* steps) {
+  // libjpeg's rule (jpeg_quality_scaling), so that a quality means the same as everywhere.
   const int percent = quality < kUnscaled ? 5000 / quality : 200 - 2 * quality;
   for (std::size_t i = 0; i < 64; ++i) {
     const std::int32_t step = (TheStandard().steps[number][i] * percent + 50) / 100;

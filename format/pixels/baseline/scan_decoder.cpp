@@ -1,6 +1,12 @@
 // Two things are kept from picture to picture: tables, found by the codes that a file stores, and
 // the memory of segments and planes, unless it is large. Most files of a dataset come from one
 // encoder, so tables are rarely built again.
+//
+// There are two ways through a scan. Strands decode several places at the same time, which pays if
+// the kernels gain from it. They need large tables: the standard's are made once for all pictures,
+// a picture's own only if its scan is long enough (FindStrandTables()). Otherwise segments are
+// decoded one after another, with look-ups that are quickly made (FindLookUps()). Both ways give
+// the same coefficients, so the choice is one of speed alone.
 #include "format/pixels/baseline/scan_decoder.h"
 
 #include <algorithm>
@@ -30,6 +36,8 @@ McuWindow::McuWindow(const Header& header, const Region& whole, const DecodePoli
     top = std::min(top, part.y.first / down);
     bottom = std::max(bottom, (part.y.last - 1) / down + 1);
   }
+  // All components share the MCUs, so the window is known only now. Each component's plane covers
+  // all of it, also where the component itself needs less.
   for (std::uint32_t c = 0; c < header.components; ++c) {
     ComponentWindow& part = component[c];
     const std::uint32_t across = std::uint32_t{header.component[c].h} << part.size_log2;
@@ -58,6 +66,7 @@ bool ScanDecoder::FindTables() {
       const HuffmanSpec& spec = header_.huffman[kind][number];
       if (cached.valid && SameSpec(cached.spec, spec)) continue;
       cached.valid = BuildCodes(spec, kind == 1, cached.table);
+      // The look-ups are made when they are needed: strands need none of them.
       cached.look_ups = cached.skips = false;
       cached.spec = spec;
       cached.standard = StandardNumber(spec, kind == 1);
@@ -291,6 +300,7 @@ std::size_t Decoder::DecodeViews(Bytes file, std::uint32_t width, std::uint32_t 
   for (const Region& region : regions) {
     const McuWindow window(scan_.header(), region, {});
     bytes += PlaneBytes(window, components());
+    // The first views are decoded together; the caller decodes the others one by one.
     if (bytes > PayloadDecoder::kViewBytes * width * height) break;
     rows += window.bottom - window.top;
     windows_.push_back(window);

@@ -361,7 +361,7 @@ void SparseData::Drop(std::uint64_t piece) noexcept {
   const std::optional<Piece> found = Find(piece);
   records_[piece] = {};
   next_use_[piece].store(0, std::memory_order_relaxed);
-  // Freed last: whoever finds the record may read the bytes.
+  // Freed last: a process that finds the record may read the bytes.
   if (found) Free(found->offset, found->bytes);
 }
 

@@ -677,7 +677,7 @@ void HttpLoop::State::Run() {
     // If a wakeup arrives between the check of `posted` and this call, curl keeps it.
     curl_multi_poll(multi.get(), nullptr, 0, SleepTime(), nullptr);
   }
-  // What is left ends without a call of its receiver: Link() takes the muted transfers from curl.
+  // Transfers that are left end without a call of their receivers: Link() takes them from curl.
   to_link.clear();
   for (auto& [ticket, transfer] : transfers) {
     transfer->Mute();
