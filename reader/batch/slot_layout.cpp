@@ -25,6 +25,7 @@ namespace sluice {
 
 namespace {
 
+// Far above any real batch. The sizes come from a manifest, which may claim anything.
 constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
 
 [[noreturn]] void Refuse(const DatasetFacts& dataset, const std::string& what) {
@@ -104,6 +105,7 @@ Geometry::Extent BoundOf(const ImageSummary& images, const Geometry& geometry, s
   Geometry::Extent bound = {largest ? wide.width() : high.width(),
                             largest ? high.height() : wide.height()};
   if (geometry.swapping_step().empty()) return bound;
+  // A turn may exchange the sides, so both bounds are those of the longer side.
   const auto sides = {wide.width(), wide.height(), high.width(), high.height()};
   bound.width = bound.height = largest ? std::max(sides) : std::min(sides);
   return bound;
@@ -165,6 +167,8 @@ std::size_t RowBytesOf(const DatasetFacts& dataset, const LoaderOptions& options
   for (std::size_t stage = 0; stage < extents.size(); ++stage) {
     const Pipeline& steps = geometry.steps(stage);
     std::uint64_t most = std::uint64_t{extents[stage].width} * extents[stage].height;
+    // The steps change no size, so a row has at most the pixels of a stored picture: less than the
+    // largest width times the largest height, which may belong to different pictures.
     if (sizes == ImageSizes::kOwn && std::ranges::all_of(steps, Turns))
       most = std::min(most, most_pixels);
     pixels = std::max(pixels, most);

@@ -51,6 +51,7 @@ double AugmentMagnitude(AugmentKind kind, bool wide, std::uint32_t bin, std::uin
   switch (kind) {
     case AugmentKind::kShearX:
     case AugmentKind::kShearY: return (wide ? 0.99 : 0.3) * share;
+    // 150 pixels for pictures of 331, and in proportion for others, as in torchvision.
     case AugmentKind::kTranslateX: return (wide ? 32 : 150.0 / 331 * width) * share;
     case AugmentKind::kTranslateY: return (wide ? 32 : 150.0 / 331 * height) * share;
     case AugmentKind::kRotate: return (wide ? 135 : 30) * share;

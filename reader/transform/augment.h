@@ -79,6 +79,7 @@ struct StepOf<RandomErasing> : PixelStep {
       const double ratio = PortableExp(Between(log_min, log_max, draws));
       const auto height = static_cast<std::uint64_t>(std::sqrt(target * ratio) + 0.5);
       const auto width = static_cast<std::uint64_t>(std::sqrt(target / ratio) + 0.5);
+      // As in torchvision, a rectangle as wide or as high as the picture is not taken.
       if (height >= shape.height || width >= shape.width) continue;
       PixelOp erase = OpOf(PixelOpKind::kErase);
       erase.top = static_cast<std::uint16_t>(draws.Below(shape.height - height + 1));

@@ -75,6 +75,7 @@ CutRectangle DrawCut(double lambda, std::size_t width, std::size_t height,
                      RandomStream& draws) noexcept {
   const auto x = static_cast<std::int64_t>(draws.Below(width));
   const auto y = static_cast<std::int64_t>(draws.Below(height));
+  // Half of the rectangle's sides, as shares of the picture's: its area is the partner's share.
   const double half = 0.5 * std::sqrt(1 - lambda);
   const auto reach_x = static_cast<std::int64_t>(half * double(width));
   const auto reach_y = static_cast<std::int64_t>(half * double(height));
@@ -159,6 +160,7 @@ std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std
                                std::uint8_t* data, const ImageBatch& shape,
                                std::vector<std::uint8_t>& saved) {
   RandomStream draws(draw_seed, Purpose::kMix, position, step.stream);
+  // Drawn in any case, so that the draws below do not depend on the probability.
   if (!(draws.Uniform() < step.probability)) return std::nullopt;
   const double lambda = DrawBeta(step.alpha, draws);
   if (!step.cut) {

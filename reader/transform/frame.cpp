@@ -80,6 +80,8 @@ AffineMap AffineAbout(std::uint32_t width, std::uint32_t height,
 }
 
 RandomStream Framing::DrawsOf(std::uint16_t kind) noexcept {
+  // A second step of the same kind gets other draws than the first. The kind takes the lower four
+  // bits.
   const auto use = static_cast<std::uint16_t>(uses_[kind]++ << 4);
   return {draw_seed_, Purpose::kTransform, position_, static_cast<std::uint16_t>(kind | use)};
 }
@@ -169,6 +171,7 @@ void VisiblePart::WriteBorder(std::uint8_t* map) const {
   for (std::size_t y = top_; y < bottom_; ++y)
     std::fill(map + y * width_ + left_, map + y * width_ + right_, std::uint8_t{0});
   if (!warped_) return;
+  // The map is warped as the picture was. What the warp leaves empty is border, too.
   std::vector<std::uint8_t> before(map, map + std::size_t{width_} * height_);
   WarpNearest({before.data(), width_, height_, 1}, to_source_, &kBorder, {map, width_, height_, 1});
 }

@@ -76,6 +76,7 @@ class OrderCheck {
   void Pad(const T& op) {
     Kind kind;
     if constexpr (HasBorder<T>) kind = {op.border, op.fill};
+    // A reflected border has no colour, so two of them are of one kind whatever their `fill`.
     if (kind.border == Border::kReflect) kind.fill = {};
     if (border_ && (*border_ != kind || kind.border == Border::kReflect)) {
       RefuseTransform(bordering_ + " and " + StepName(op) +
@@ -127,6 +128,8 @@ bool Geometry::empty() const noexcept {
 }
 
 std::size_t Geometry::StageOf(std::uint64_t epoch) const noexcept {
+  // The last stage that begins at or before the epoch. The first begins at 0, so there is always
+  // one.
   const auto after = std::ranges::upper_bound(stages_, epoch, {}, &Period::epoch);
   return static_cast<std::size_t>(after - stages_.begin()) - 1;
 }

@@ -59,6 +59,7 @@ DeviceNeed NeedOf(const Transform& step) noexcept {
 
 void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, PixelOps& ops) {
   OfPixelStep(step, 0, [&]<class Of>(Of, const auto& op) {
+    // Uniform() is below 1, so a step with probability 1 always runs.
     if (draws.Uniform() < op.probability) Of::Draw(op, shape, draws, ops);
     return 0;
   });
@@ -107,6 +108,7 @@ void RunBlur(const PixelOp* op, const Pixels& pixels, StepScratch& scratch) {
 void Warp(const PixelOp* op, const Pixels& pixels, std::vector<std::uint8_t>& before) {
   const auto number = [op](std::uint32_t i) { return std::bit_cast<double>(Word64Of(op, 2 * i)); };
   const AffineMap to_source{number(0), number(1), number(2), number(3), number(4), number(5)};
+  // A copy, since a warp reads pixels that it has already overwritten.
   before.assign(pixels.data, pixels.data + pixels.bytes());
   const Pixels in{before.data(), pixels.width, pixels.height, pixels.channels};
   const auto warp = op->kind == PixelOpKind::kWarpBilinear ? &WarpBilinear : &WarpNearest;

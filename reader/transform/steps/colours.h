@@ -59,6 +59,8 @@ struct StepOf<ColorJitter> : PixelStep {
     const auto hue = static_cast<float>(Between(-step.hue, step.hue, draws));
     int order[4] = {0, 1, 2, 3};
     for (std::size_t i = 3; i > 0; --i)
+      // A Fisher-Yates shuffle: the four operations do not commute, and torchvision permutes them,
+      // too.
       std::swap(order[i], order[draws.Below(i + 1)]);
     for (const int which : order) {
       if (which == 0 && step.brightness > 0) ops.Add(OpOf(PixelOpKind::kBrightness, brightness));
@@ -113,6 +115,8 @@ struct StepOf<GaussianBlur> : PixelStep {
       sum += at(i);
     const std::uint32_t middle = step.kernel / 2;
     std::uint32_t weights[kMaxWeights / 2 + 1] = {};
+    // What rounding leaves of the sum goes to the middle weight, so that a picture of one colour
+    // keeps it.
     std::uint32_t rest = 65536;
     for (std::uint32_t i = 0; i <= middle; ++i) {
       weights[i] = static_cast<std::uint32_t>(at(i) / sum * 65536 + 0.5);

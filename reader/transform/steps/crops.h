@@ -1,4 +1,10 @@
-// Steps that choose a part of the picture, or its size.
+// Steps that choose a part of the picture, or its size. They only compute numbers of the frame; the
+// pixels are resampled once, after all steps.
+//
+// Crop() leaves the scale as it is, and what lies beyond the picture becomes a border. Cut()
+// chooses the part that ResizeTo() then scales; the filter sees no pixels outside it, as if the
+// picture ended there. Random draws use only exact operations and portable_math.h, so that every
+// machine draws the same crop.
 #pragma once
 
 #include "format/disk/limits.h"
@@ -87,6 +93,7 @@ struct StepOf<RandomCrop> : GeometricStep {
       const std::int64_t room = std::int64_t{grid} + 2 * std::int64_t{op.padding} - crop;
       const auto drawn =
           static_cast<std::int64_t>(draws.Below(static_cast<std::uint64_t>(std::abs(room)) + 1));
+      // A picture smaller than the crop is placed at random within it: the offset is then negative.
       return (room < 0 ? -drawn : drawn) - std::int64_t{op.padding};
     };
     const std::int64_t left = offset(framing.width(), op.width);
@@ -125,6 +132,7 @@ struct StepOf<RandomResizedCrop> : GeometricStep {
   static Place Draw(const RandomResizedCrop& op, std::uint32_t width, std::uint32_t height,
                     RandomStream draws) {
     const double area = double(width) * height;
+    // Drawn in logarithms, so that a ratio and its inverse are equally likely.
     const double log_min = PortableLog(op.min_ratio);
     const double log_max = PortableLog(op.max_ratio);
     for (int attempt = 0; attempt < 10; ++attempt) {
@@ -141,6 +149,7 @@ struct StepOf<RandomResizedCrop> : GeometricStep {
               static_cast<std::uint32_t>(draws.Below(height - crop_height + 1)), crop_width,
               crop_height};
     }
+    // After ten tries, as in torchvision: the largest centred crop whose ratio is in the range.
     const double ratio = double(width) / height;
     Place crop{0, 0, width, height};
     if (ratio < op.min_ratio) {
