@@ -35,6 +35,8 @@ FittedGeometry Proportional(std::uint32_t width, std::uint32_t height, std::uint
   return Whole(width, height, Scaled(width, to, from), Scaled(height, to, from));
 }
 
+// A crop's sides stay fractions of a pixel: rounding them would change the aspect ratio, and the
+// resampler takes any interval.
 FittedGeometry FitSize(std::uint32_t width, std::uint32_t height, Size size, Fit fit) {
   const bool wider = std::uint64_t{width} * size.height >= std::uint64_t{height} * size.width;
   FittedGeometry geometry = Whole(width, height, size.width, size.height);
@@ -226,6 +228,7 @@ bool GivesYcc420(const JpegSource& source, const FittedGeometry& geometry) noexc
          (IsResized(geometry) || PixelsOf(source) <= kKeptPixels);
 }
 
+// Mirroring computes a start by subtraction, which may leave it a rounding error below 0.
 Span SpanOf(const Axis& axis, std::uint32_t size) noexcept {
   return {std::max(axis.start, 0.0), axis.length, 0, size, axis.out, 0, axis.out};
 }
@@ -269,6 +272,8 @@ Picture JpegFitter::Fit(JpegSource& source, Bytes file, const ColorRules& rules,
     Picture picture;
     picture.channels = rules.channels == 1 || source.header().num_components == 1 ? 1 : 3;
     picture.ycc420 = ycc420 && picture.channels == 3 && GivesYcc420(source, geometry);
+    // The best case: planes go from the decoder to the encoder, and no pixel becomes RGB in
+    // between.
     if (picture.ycc420 && FitPlanes(source, file, geometry, picture)) return picture;
     picture.ycc420 = false;
     if (GivesRgb(source, geometry) && FitPlanes(source, file, geometry, picture)) {
@@ -330,6 +335,8 @@ FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Place
     const Box box =
         Turned({corners[i], corners[i + 1], corners[i + 2], corners[i + 3]}, relative, placement);
     const float out[4] = {x(box.left), y(box.top), x(box.right), y(box.bottom)};
+    // Scaled() cuts boxes off at the edges, so nothing is left of a box that lay outside. `taken`
+    // says which boxes remain: fields with an entry for each box must lose the same ones.
     if (out[0] >= out[2] || out[1] >= out[3]) continue;
     fitted.corners.insert(fitted.corners.end(), out, out + 4);
     fitted.taken.push_back(i / 4);
@@ -340,11 +347,14 @@ FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Place
 void FitPoints(std::span<float> points, bool relative, const Placement& placement) {
   const FittedGeometry& geometry = placement.geometry;
   for (std::size_t i = 0; i + 3 <= points.size(); i += 3) {
+    // The coordinates of a point that is not labelled are 0, 0 and mean nothing.
     if (points[i + 2] == 0) continue;
     const Box at =
         Turned({points[i], points[i + 1], points[i], points[i + 1]}, relative, placement);
     const double x = (at.left - geometry.left) * geometry.out_width / geometry.width;
     const double y = (at.top - geometry.top) * geometry.out_height / geometry.height;
+    // A point outside is marked as not visible, and keeps its place in the list: the number of
+    // points is fixed. Written so that a value that is not a number is outside, too.
     if (!(x >= 0 && x <= geometry.out_width && y >= 0 && y <= geometry.out_height)) {
       points[i + 2] = 0;
     }
