@@ -134,6 +134,7 @@ RemoteShards::~RemoteShards() {
     fetches = fetches_;
   }
   for (const std::shared_ptr<PieceFetch>& fetch : fetches)
+    // Without the mutex: Cancel() waits for a call of the fetch's functions, which take it.
     store_->Cancel(fetch->ticket);
   const MutexLock lock(mutex_);
   for (const auto& [piece, live] : live_) {
@@ -271,6 +272,8 @@ RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live
     return in_vain && data_->IsLockedShared(piece) ? Cached::kBypassed : Cached::kComes;
   }
   if (const auto found = find()) {
+    // Another process has fetched it in the moment before this one got the lock: reading needs
+    // less.
     if (!looks_there) data_->Lock(piece, FileHold::kShared);
     if (room_->SeenHash(piece) == found->hash) {
       live.state = Live::State::kThere;
@@ -311,6 +314,8 @@ void RemoteShards::TrimIdle() {
 void RemoteShards::Release(std::uint64_t piece) noexcept {
   const MutexLock lock(mutex_);
   const auto found = live_.find(piece);
+  // A piece that is still being read stays in the table, since the store's thread writes to its
+  // place; the end of the fetch releases it.
   if (--found->second.holders > 0 || found->second.state == Live::State::kReading) return;
   const Live live = std::move(found->second);
   Forget(piece);
@@ -356,6 +361,7 @@ void RemoteShards::Compare(std::uint64_t piece, Live& live) {
   {
     const MutexUnlock unlocked(mutex_);
     const ReadGuard guard(data_->bytes(), lost_);
+    // Without the mutex, since it reads the disk. The state kComparing keeps other threads away.
     hash = Hash64(data_->bytes().subspan(live.offset, live.bytes));
   }
   const auto found = data_->Find(piece);
@@ -382,6 +388,8 @@ bool RemoteShards::Await(const Held& held, const std::atomic<bool>* give_up) {
                      [&](std::uint64_t piece) { return AwaitPiece(piece, give_up); });
 }
 
+// Each turn looks at the state anew: everything that this thread does for the piece (asking the
+// cache, sending requests, comparing a hash) either gives up the mutex or changes the state.
 bool RemoteShards::AwaitPiece(std::uint64_t piece, const std::atomic<bool>* give_up) {
   using State = Live::State;
   const MutexLock lock(mutex_);
