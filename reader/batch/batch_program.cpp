@@ -101,6 +101,7 @@ void BatchProgram::Add(const OneHot& op, const DatasetFacts& dataset, const Fiel
   label_ = label.name;
   label_type_ = label.dtype;
   padded_ = array && !label.shape.empty();
+  // Label smoothing (Szegedy et al. 2016): the share `smoothing` is spread over all classes.
   other_ = static_cast<float>(op.smoothing / double(classes_));
   own_ = static_cast<float>(1 - op.smoothing + op.smoothing / double(classes_));
   target_ = Field::Array(op.field, DType::kFloat32, {static_cast<std::uint32_t>(classes_)});
@@ -137,7 +138,9 @@ bool BatchProgram::SetTarget(Slot& slot, std::size_t row) const {
   const std::span<const std::byte> label = LabelOf(slot, row);
   for (std::size_t at = 0; at < label.size(); at += SizeOf(label_type_)) {
     const std::int64_t own = IntegerOf(label_type_, &label[at]);
+    // -1 fills up a fixed-shape array of labels.
     if (padded_ && own == -1) continue;
+    // The number comes from the dataset, and would be an index beyond the target.
     if (own < 0 || own >= static_cast<std::int64_t>(classes_)) return false;
     numbers[own] = own_;
   }

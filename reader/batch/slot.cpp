@@ -171,6 +171,8 @@ bool SetRowSize(Slot& slot, std::size_t image, std::size_t row, std::size_t widt
   const std::size_t room = field.row_bytes;
   const std::size_t value = SizeOf(batch.type);
   const std::size_t bytes = width * height * batch.channels * value;
+  // The room was computed from the manifest's sizes: a picture of another size would not fit, or
+  // would break a step that needs a least size.
   if (width < least.width || width > batch.width || height < least.height ||
       height > batch.height || bytes > room) {
     return false;
@@ -178,6 +180,8 @@ bool SetRowSize(Slot& slot, std::size_t image, std::size_t row, std::size_t widt
   SizedRows& sized = slot.images[image].sized;
   sized.sizes[row] = {static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width)};
   const bool padded = layout.image_sizes == ImageSizes::kPadded;
+  // At the end of the row's room if it will be padded: PadRows() then moves every line towards the
+  // front.
   sized.offsets[row] = (padded ? (row + 1) * room - bytes : row * room) / value;
   return true;
 }
@@ -221,6 +225,7 @@ void CloseGaps(Slot& slot) {
       }
       if (slot.device != nullptr) slot.device->MoveRow(from, to);
       for (VariableRows& variable : slot.variables) {
+        // Swapped, not copied, so that both rows keep their memory for later batches.
         variable.rows[to].swap(variable.rows[from]);
         variable.present[to] = variable.present[from];
       }

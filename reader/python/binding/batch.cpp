@@ -4,6 +4,10 @@
 // Another framework needs a function like torch() in Array and in Batch; a module next to
 // ../sluice/torch.py if it has datasets of its own; a section in ../README.md; and a test_NAME.py
 // in tests/python/, whose CMakeLists.txt lists the tests by name.
+//
+// Large values are handed over without a copy, and then keep the batch's slot for as long as they
+// live. Small ones are copied once (BatchCopies): a label that a training loop keeps in a list
+// would otherwise hold a slot, and the loader would soon have no free one.
 #include <functional>
 #include <numeric>
 
@@ -57,6 +61,7 @@ nb::object CapsuleOf(Versioned* tensor) {
 }
 
 nb::object OldCapsuleOf(Versioned* tensor) {
+  // The older struct has no room for flags and version, so it owns the newer one and frees both.
   auto* const old = new Unversioned{tensor->tensor, tensor, [](Unversioned* self) {
                                       auto* const inner = static_cast<Versioned*>(self->context);
                                       inner->deleter(inner);
@@ -147,6 +152,8 @@ class BatchCopies {
     {
       const nb::ft_lock_guard lock(mutex_);
       if (copy == nullptr) copy = std::make_shared<std::vector<T>>(values.begin(), values.end());
+      // Each array owns a reference to the copy. Made before the capsule, so that nothing leaks if
+      // memory runs out in between.
       owner = std::make_unique<Owner>(copy);
     }
     const nb::capsule kept(owner.get(),

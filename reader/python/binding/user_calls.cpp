@@ -75,6 +75,8 @@ UserCalls::Kept UserCalls::KeepForNative(nb::object object) {
 UserCalls::Kept UserCalls::KeepIn(std::list<nb::object>& objects, nb::object object) {
   const nb::ft_lock_guard lock(mutex_);
   const auto at = objects.insert(objects.end(), std::move(object));
+  // The deleter keeps this object, which owns the list, and is called by any thread that drops the
+  // last reference; hence it takes the GIL itself.
   return {&*at, [self = shared_from_this(), &objects, at](const nb::object*) mutable {
             if (!nb::is_alive()) return;  // the interpreter is gone, and the object with it
             const Acquired acquired;
@@ -159,6 +161,7 @@ std::string UserCalls::Note(nb::python_error& error) {
   std::string line = LineOf(error);
   nb::object value = nb::borrow(error.value());
   ClearFrames(value);
+  // KeyboardInterrupt and SystemExit do not derive from Exception. Only the first is kept.
   const bool is_cause = error.matches(PyExc_Exception);
   nb::object dropped;
   const nb::ft_lock_guard lock(mutex_);
@@ -201,6 +204,7 @@ void UserCalls::RaiseWithCause(const Error& error) {
   nb::object cause;
   {
     const nb::ft_lock_guard lock(mutex_);
+    // The latest first: an equal line of an earlier failure is not the cause of this one.
     const auto found = std::find_if(causes_.rbegin(), causes_.rend(), [&](const auto& one) {
       return text.find(one.first) != std::string::npos;
     });
