@@ -5,6 +5,11 @@
 // RGB of more than 8 bits per value, integer or floating-point, RGB of 2 and 4 bits, palettes of 16
 // bits, and CMYK. TiffSampleReader reads the values of these files piece by piece, a piece being a
 // strip or tile. TiffSource chooses between the two ways.
+//
+// libtiff reports much damage only as a warning and makes up the pixels. So warnings that tell of
+// damage count as errors (TellsOfDamage()), and the pieces' places in the file are checked before
+// anything is decoded (HowCutShort()). A header may claim pieces of any size, whatever the
+// picture's size: CheckPieces() limits them.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -110,8 +115,10 @@ class TiffSampleReader {
     read.whole = true;
     for (std::uint64_t i = 0; i < across * down * planes && read.whole; ++i) {
       const auto plane = static_cast<std::uint32_t>(i / (across * down));
+      // Planes of other values (depth, say) are not even decoded.
       if (planes_ && plane >= colours_ && plane != opacity_) continue;
       const auto number = static_cast<std::uint32_t>(i);
+      // A piece that is decoded in part must not show pixels of the one before.
       std::fill(piece_.begin(), piece_.end(), 0);
       const tmsize_t wanted = static_cast<tmsize_t>(piece_.size());
       const tmsize_t got = tiled ? TIFFReadEncodedTile(file_, number, piece_.data(), wanted)
@@ -174,6 +181,7 @@ class TiffSampleReader {
       most_ = std::max(most_, value);
       return static_cast<std::uint16_t>(std::lround(std::clamp(value, 0.0, 1.0) * 65'535));
     }
+    // The usual case, and exactly what the rule below gives.
     if (bits_ == 16) return static_cast<std::uint16_t>(Integer(bit));
     const std::uint64_t most = (std::uint64_t{1} << bits_) - 1;
     return static_cast<std::uint16_t>((Integer(bit) * 65'535 + most / 2) / most);
@@ -188,6 +196,8 @@ class TiffSampleReader {
     for (std::uint32_t y = 0; y < rows; ++y) {
       for (std::uint32_t x = 0; x < columns; ++x) {
         const std::size_t at = y * line + x * row_bits_;
+        // libtiff's sizes of lines and ours could differ for odd files; nothing beyond the piece is
+        // read.
         if (at + row_bits_ > piece_.size() * 8) return;
         std::uint16_t* const pixel = &values[((std::size_t{top} + y) * width_ + left + x) * 4];
         for (std::uint32_t c = planes_ ? plane : 0; c < (planes_ ? plane + 1 : colours_); ++c)

@@ -449,6 +449,7 @@ class CocoFile {
         continue;
       }
       Give(one, image->second);
+      // Freed as soon as it is given to its image: the file's annotations may take gigabytes.
       one.object = {};
     }
     if (lost > 0 && lost == waiting_.size()) {
@@ -552,6 +553,7 @@ class CocoFile {
       if (read_.points == points) continue;
       read_.warnings.push_back(
           "key points are left out: objects have different numbers of key points");
+      // One fixed shape is needed for all objects.
       read_.points = 0;
       return;
     }

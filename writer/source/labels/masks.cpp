@@ -52,6 +52,7 @@ class OutlineWalk {
       Edge(Fine(corners[2 * i]), Fine(corners[2 * i + 1]), Fine(corners[2 * next]),
            Fine(corners[2 * next + 1]));
     }
+    // Ends the last run inside of the shape, if the number of changes is odd.
     changes_.push_back(std::uint64_t{width_} * height_);
     std::sort(changes_.begin(), changes_.end());
     return std::move(changes_);
@@ -71,6 +72,8 @@ class OutlineWalk {
     const std::int64_t dy = std::abs(y1 - y0);
     const std::int64_t steps = std::max(dx, dy);
     steps_ += static_cast<std::uint64_t>(steps) + 1;
+    // A label file can hold an outline that goes to and fro for hours; a real one is far below
+    // this.
     if (steps_ > 64 * (std::uint64_t{width_} * height_ + 4096)) {
       throw Error(ErrorCode::kCorrupt, "an outline of its mask is too long for its size");
     }
@@ -157,6 +160,7 @@ void PaintRuns(const ShapeHead& head, Bytes numbers, MaskPicture& mask) {
     if (run > pixels - at) {
       throw Error(ErrorCode::kCorrupt, "the runs of its mask are longer than the image");
     }
+    // Runs take turns, beginning with one outside of the object.
     if (i % 2 == 1) painter.Fill(at, at + run, head.number);
     at += run;
   }
@@ -176,8 +180,10 @@ std::vector<std::uint32_t> DecodeRuns(std::string_view text) {
       }
       number |= std::int64_t{digit & 31} << shift;
       more = (digit & 32) != 0;
+      // The highest bit of the last digit is the sign.
       if (!more && (digit & 16) != 0) number -= std::int64_t{1} << (shift + 5);
     }
+    // From the fourth run on, pycocotools stores the difference to the run two places before.
     if (runs.size() > 2) number += runs[runs.size() - 2];
     if (number < 0 || number > UINT32_MAX) {
       throw Error(ErrorCode::kCorrupt, "the runs of its mask are damaged");
@@ -296,6 +302,7 @@ void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::sto
   SourceField field{Field::Mask("mask", "image"), Feed::kMask};
   field.folder = folder;
   list.fields.push_back(std::move(field));
+  // Masks that are missing were appended; the list is in the order of paths.
   std::sort(list.broken.begin(), list.broken.end(),
             [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
   RequireImages(folder, list);

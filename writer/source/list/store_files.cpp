@@ -204,6 +204,7 @@ void StoreFiles::BeginExpected() {
   while (next_ < count_ && ahead_.size() < kMaxFetches) {
     const Source* const wanted = wanted_(next_);
     const std::uint64_t bytes = wanted != nullptr ? wanted->bytes : 0;
+    // One object is fetched ahead whatever its size: it would be read next in any case.
     if (!ahead_.empty() && ahead_bytes_ + bytes > kMaxAhead) return;
     ++next_;
     if (bytes == 0 || bytes > kMaxSourceBytes) continue;

@@ -5,6 +5,9 @@
 //
 // Images are located, not read. Their extents lie in the file itself if the page is not compressed;
 // otherwise in a page that is added to the list and unpacked when the image is converted.
+//
+// The file is not trusted: every size in a page's head is compared with what is left of the column,
+// and memory for a decompressed page is taken as its bytes come if its claimed size is unlikely.
 #include "writer/source/records/parquet_column.h"
 
 #include <algorithm>
@@ -81,6 +84,7 @@ std::uint32_t ParquetColumn::Runs::Next() {
     number |= (std::to_integer<std::uint64_t>(bytes_[byte]) >> shift) << done;
     done += 8 - shift;
     bit_ += 8 - shift;
+    // The last byte also held bits of the next number: go back to the first of them.
     if (done > width_) bit_ -= done - width_;
   }
   if (left_ == 0) at_ = end_;
@@ -116,6 +120,8 @@ void ParquetColumn::NextRow(const std::function<void(const ParquetValue&)>& visi
         visit(value);
       }
       if (leaf_.lists == 0) return;
+      // List level 0 begins the next row. Its levels are read already, and kept for the next call
+      // (pending_).
     } while (NextLevels() && list_level_ > 0);
   } catch (const Error& error) {
     if (!error.file().empty()) throw;
@@ -204,6 +210,7 @@ void ParquetColumn::NextPage() {
   }
   at_ = offset + Unsigned(head.stored_bytes);
   if (head.type == kDictionaryPage) return TakeDictionary(head, offset);
+  // Pages of other types (indexes) hold no values: NextLevels() asks for the next page.
   if (head.type == kDataPage || head.type == kDataPage2) return TakePage(head, offset);
 }
 
@@ -337,6 +344,8 @@ void ParquetColumn::TakeValues(const PageHead& head, std::uint64_t offset, std::
   plain_ = {};
   plain_.bytes = plain - levels;
   plain_.archive = archive_;
+  // Images in a page that is not compressed are not read now: only their lengths, to find them, and
+  // their first bytes.
   if (located_ != nullptr && !compressed && plain_values) {
     plain_.file_offset = offset + levels;
     plain_.extent_base = offset + levels;
@@ -347,6 +356,8 @@ void ParquetColumn::TakeValues(const PageHead& head, std::uint64_t offset, std::
   plain_.extent_base = levels;
   if (located_ != nullptr && plain_values) {
     plain_.archive = kInPage | located_->pages.size();
+    // The conversion unpacks the page again when it reads an image: keeping all pages would take
+    // the memory of the whole column.
     located_->pages.push_back({archive_, offset, stored, plain, chunk_.codec});
   }
   if (in_runs_ && plain_.memory.size() >= 4) {  // the runs follow their length

@@ -97,6 +97,7 @@ class RecordRows final : public ImageRows {
     headings_.push_back("id");
     at_ = 0;
     row_ = 0;
+    // The search for headings has added pages of split records; Next() will add them again.
     list_.pages.resize(pages);
   }
 
@@ -125,6 +126,7 @@ class RecordRows final : public ImageRows {
     const auto word = LoadAt<std::uint32_t>(head, 4);
     Part part{word >> 29, at + head.size(), word & ((1U << 29) - 1), 0};
     if (part.bytes > bytes_ - part.begin) Fail("the file ends within a record");
+    // Records are padded to four bytes; the last one may lack the padding.
     part.next = std::min(AlignUp(part.begin + part.bytes, std::uint64_t{4}), bytes_);
     return part;
   }
@@ -139,6 +141,7 @@ class RecordRows final : public ImageRows {
     for (Part last = part; split && last.kind != 3;) {
       last = ReadPart(last.next);
       if (last.kind != 2 && last.kind != 3) Fail("a record lacks its last part");
+      // 4: the magic number that stood between the parts.
       plain += 4 + last.bytes;
       part.next = last.next;
       part.bytes = last.begin + last.bytes - begin;

@@ -5,6 +5,12 @@
 // sample, and that part is its key. The part after the dot says what the member is: the image (jpg,
 // png, ...), the class ("cls"), a text ("txt"), JSON ("json") or a mask ("mask.png", "seg.png").
 // Other members and hidden files are passed over.
+//
+// Tar has no end that can be relied on: two blocks of zeros should end an archive, but archives may
+// be joined by `cat`, so after zeros another header may follow (NextArchive()). A header has a
+// checksum, and its size fields are compared with the file before anything is read, so damage is
+// noticed where it lies. Names and sizes that do not fit a header come in extended headers before
+// it, of two kinds (pax and GNU), which hold for the next member alone.
 #include "writer/source/records/tar.h"
 
 #include <algorithm>
@@ -46,6 +52,7 @@ std::optional<std::uint64_t> NumberOf(const Header& header, std::size_t at, std:
   if ((byte(0) & 0x80) != 0) {
     std::uint64_t number = byte(0) & 0x7F;
     for (std::size_t i = 1; i < size; ++i) {
+      // The next shift must not lose bits; no file is that large.
       if (number >> 54 != 0) return std::nullopt;
       number = number << 8 | byte(i);
     }
@@ -174,6 +181,7 @@ class TarWalk {
     if (!bytes) Fail("a member's size cannot be read");
     const char type = static_cast<char>(header_[156]);
     const bool extended = type == 'x' || type == 'g' || type == 'L' || type == 'K';
+    // A size that pax gives replaces the header's, which has room for 8 GiB only.
     if (!extended && extended_.bytes) bytes = extended_.bytes;
     const std::uint64_t content = at_ + kTarBlock;
     if (*bytes > (std::uint64_t{1} << 60) || !Reaches(content + *bytes)) {
@@ -197,6 +205,7 @@ class TarWalk {
     at_ = AlignUp(content + *bytes, kTarBlock);
   }
 
+  // Asks for the last byte, because `read_` is all that is known of the archive.
   bool Reaches(std::uint64_t end) const {
     std::array<std::byte, 1> last{};
     return end == 0 || read_(end - 1, last) == 1;
@@ -218,6 +227,7 @@ class TarWalk {
 
   std::string NameOf() const {
     const std::string name(FieldOf(header_, 0, 100));
+    // GNU's own form ends its mark with spaces, and has other fields where ustar has the prefix.
     if (FieldOf(header_, 257, 5) != "ustar" || FieldOf(header_, 257, 8) == "ustar  ") return name;
     const std::string prefix(FieldOf(header_, 345, 155));
     return prefix.empty() ? name : prefix + "/" + name;
@@ -317,6 +327,7 @@ class ArchiveScan {
       const auto target = targets_.find(member.name);
       if (member.regular && target != targets_.end()) target->second = member;
     });
+    // The third walk takes the members in their order again, now with the positions of all targets.
     resolving_ = true;
     scanned_ = {};
     ignored_ = {};
@@ -378,6 +389,8 @@ class ArchiveScan {
       return;
     }
     if (!part) return PassOver(member, "there is no field for ." + ending);
+    // Only the last sample is compared: the members of a sample must follow each other, as for
+    // WebDataset.
     if (scanned_.samples.empty() || scanned_.samples.back().key != key) {
       scanned_.samples.push_back({std::string(key), {}, {}, {}});
     }

@@ -205,6 +205,7 @@ class TfRows final : public ImageRows {
 
   [[noreturn]] void Fail(const std::string& sentence) const { FailAt(at_, sentence); }
 
+  // Unlike Get(), never throws: a key of a wrong form is no reason to leave a sample out.
   json KeyValue(const char* heading) const {
     try {
       return Get(heading);
@@ -262,6 +263,7 @@ class TfRows final : public ImageRows {
         entry.Skip(tag & 7);
       }
     }
+    // A damaged or hostile record must not fill the memory with names.
     if (features_.size() < 4096) features_[name] = feature;
   }
 
@@ -314,6 +316,7 @@ class TfRows final : public ImageRows {
         is_image = Sniff(start.subspan(std::min(skip + 1, start.size()))).kind != ImageKind::kNone;
       }
     }
+    // The records that were searched for features are read again as samples.
     at_ = 0;
     image_feature_ = source.rows.path_column;
     for (const char* usual : {"image/encoded", "image", "jpg", "jpeg", "png", "image_raw"}) {
