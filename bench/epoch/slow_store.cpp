@@ -49,6 +49,7 @@ SlowStore::~SlowStore() {
 }
 
 bool SlowStore::Fails() {
+  // By a fixed seed, so that every run has the same failures.
   RandomStream draw(7, Purpose::kSampleFunction, draws_++);
   return draw.Uniform() < link_.errors;
 }

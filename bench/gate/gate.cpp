@@ -25,6 +25,7 @@ GateLine JudgeOne(const Measurement& before, const Measurement& after, const Gat
   line.chance = change >= 0 ? ChanceOfHigher(before.values, after.values)
                             : ChanceOfHigher(after.values, before.values);
   const bool certain = line.chance <= rule.chance;
+  // A loss fails the gate only if it is beyond the tolerance and hardly by chance.
   if (line.gain < -rule.tolerance) {
     line.judgement = certain ? Judgement::kWorse : Judgement::kUnclear;
   } else if (line.gain > rule.tolerance && certain) {

@@ -70,6 +70,8 @@ double ChanceOfHigher(const std::vector<double>& before, const std::vector<doubl
   const std::size_t n = after.size();
   if (m == 0 || n == 0) return 1;
   const double pairs = PairsAbove(before, after);
+  // The exact count takes about m * m * n * n steps. For more values, the normal distribution is
+  // near enough; the 0.5 corrects for the whole numbers of pairs.
   if (m > 20 || n > 20) {
     const double product = static_cast<double>(m) * static_cast<double>(n);
     const double deviation = std::sqrt(product * static_cast<double>(m + n + 1) / 12);
