@@ -80,6 +80,7 @@ std::optional<Credentials::Time> ParseTime(std::string_view text) {
     }
     zone_minutes = (hours * 60 + minutes) * (text[0] == '-' ? -1 : 1);
   }
+  // timegm() takes the time for UTC, so the zone's offset is taken off afterwards.
   const std::time_t seconds = timegm(&time) - zone_minutes * 60;
   return std::chrono::system_clock::from_time_t(seconds);
 }
@@ -132,6 +133,7 @@ HttpReply AskService(const CredentialSearch& search, const HttpRequest& request)
   HttpReply reply;
   for (int tries = 0; tries < 3 && !search.stopped(); ++tries) {
     reply = search.send(request);
+    // An answer below 500 is final: it says what is wrong with the request.
     if (reply.whole() && reply.status < 500) break;
   }
   return reply;
@@ -246,6 +248,7 @@ std::optional<Credentials> CredentialsOfContainer(const CredentialSearch& search
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI names neither an https:// URL nor an address "
                 "of this machine's host; a token is not sent anywhere else");
   }
+  // These addresses are of this machine's host, and a proxy would ask its own.
   request.direct = !request.url.starts_with("https://");
   request.connect_timeout = std::chrono::seconds(2);
   request.stall_timeout = std::chrono::seconds(5);
@@ -291,6 +294,8 @@ std::optional<Credentials> CredentialsOfInstance(const CredentialSearch& search)
                     : ParseHttpOrigin(named, "AWS_EC2_METADATA_SERVICE_ENDPOINT").origin;
 
   HttpRequest begin = MetadataRequest(service + "/latest/api/token");
+  // Version 2 of the service gives credentials only with a token, which a request that was
+  // forwarded for somebody else cannot get.
   begin.method = "PUT";
   begin.headers = {"x-aws-ec2-metadata-token-ttl-seconds: 21600"};
   const HttpReply token = search.send(begin);
