@@ -69,6 +69,7 @@ std::vector<std::uint64_t> Apportion(std::uint64_t total,
     remainders.emplace_back(static_cast<std::uint64_t>(exact % sum), k);
     left -= shares.back();
   }
+  // The largest remainders get what is left; stable, so that of equal ones the first dataset does.
   std::ranges::stable_sort(remainders,
                            [](const auto& a, const auto& b) { return a.first > b.first; });
   for (std::uint64_t i = 0; i < left; ++i)
@@ -190,6 +191,7 @@ void MixturePlan::WriteWord() {
     const std::uint64_t place = parts_of_word_.size();
     parts_of_word_.push_back(due.part);
     before_.push_back(static_cast<std::uint32_t>(due.twice / 2));
+    // Counts are needed for the first `lanes` places only: a column's shift is one of these.
     if (place < parameters_.lanes) {
       std::uint16_t* const counts = &turns_in_[place * parts_.size()];
       std::copy_n(counts, parts_.size(), counts + parts_.size());
@@ -218,6 +220,8 @@ MixtureOrder::MixtureOrder(std::shared_ptr<const MixturePlan> plan, const OrderP
     const MixturePlan::Part& part = plan_->parts()[k];
     PartState& state = parts_[k];
     state.seed = RandomStream(options.seed, Purpose::kMixturePart, k).Word64();
+    // In each dataset, an epoch continues where the epoch before ended. That place is computed, so
+    // no earlier epoch need be played.
     const Wide begin = Wide{epoch} * part.draws;
     state.cycle = static_cast<std::uint64_t>(begin / part.shape.samples());
     state.place = static_cast<std::uint64_t>(begin % part.shape.samples());
@@ -243,6 +247,8 @@ MixtureOrder::Draw MixtureOrder::DrawAt(std::uint64_t position) {
     const auto part = static_cast<std::size_t>(after - tail_start_.begin()) - 1;
     return {part, plan_->parts()[part].in_column * lanes_ + (left - tail_start_[part])};
   }
+  // Columns begin at different places of the word, so that they do not all draw from the same
+  // dataset at once.
   const std::uint64_t shift = shifts_(column) % rows;
   const std::uint64_t place = shift + row;
   const bool wraps = place >= rows;
@@ -259,6 +265,7 @@ MixtureOrder::Draw MixtureOrder::DrawInBatch(std::uint64_t position) {
   const std::uint64_t batch = nth / parameters.batch_size;
   if (batch_ != batch) {
     rows_.Reset(parameters.batch_size, RandomStream(key_, Purpose::kMixtureTail, batch).Word64());
+    // Positions come in order, so one batch's permutation is kept.
     batch_ = batch;
   }
   std::uint64_t place = rows_(nth % parameters.batch_size);

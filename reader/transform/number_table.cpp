@@ -77,9 +77,12 @@ bool Finite(const std::vector<float>& numbers) {
 NumberTable::NumberTable(const Normalize& op) : type_(op.type) {
   Check(op);
   channels_ = static_cast<std::uint32_t>(std::max(op.mean.size(), op.deviation.size()));
+  // Repeated for as many values as a kernel takes at once, beginning with the first channel each
+  // time.
   for (std::size_t i = 0; i < kernels::kFloatRun; ++i) {
     const double mean = op.mean[op.mean.size() == 1 ? 0 : i % 3];
     const double deviation = op.deviation[op.deviation.size() == 1 ? 0 : i % 3];
+    // (v / 255 - mean) / deviation as one product and one sum.
     scales_[i] = static_cast<float>(1 / (255 * deviation));
     offsets_[i] = static_cast<float>(-mean / deviation);
   }

@@ -99,6 +99,7 @@ class Typed {
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find_first_of(":/+", 1), rest.size());
       const std::string_view part = rest.substr(1, end - 1);
+      // Words and numbers may both follow a colon; only a word begins with a letter.
       if (rest[0] == ':' && !part.empty() && part[0] >= 'a' && part[0] <= 'z') {
         words.push_back(part);
       } else if (numbers.size() < form.places.size() &&
@@ -170,6 +171,7 @@ class TypedReading final : public ParameterList {
     if (second.data() != nullptr) {
       high = typed_.Decimal(second);
     } else if (form_.Uses(name) == 1) {
+      // A range that the form has once is symmetric: "affine:30" is -30 to 30.
       low = -high;
     }
   }
@@ -204,6 +206,7 @@ Transform Read(std::string_view text, const StepForm& form) {
   if constexpr (requires { StepOf<Step>::AsWritten(); }) step = StepOf<Step>::AsWritten();
   TypedReading reading(typed, form);
   StepOf<Step>::List(step, reading);
+  // The parameters have taken their words; what is left belongs to none of them.
   if (!typed.words.empty()) typed.Refuse("has \":" + Quoted(typed.words[0]) + "\"");
   if (typed.chance) typed.Refuse("has no probability, so no @ can follow it");
   if (const std::string wrong = WrongParameter(step); !wrong.empty()) {

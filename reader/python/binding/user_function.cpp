@@ -195,7 +195,10 @@ void Call(UserCalls& calls, const UserCalls::Kept& function, Rows& rows,
   const auto end = [&] {
     const nb::ft_object_guard guard(seen);
     auto& ended = nb::cast<Seen<Rows>&>(seen);
+    // Code that has kept the object gets an Error from now on, and not the next batch's rows.
     ended.rows = nullptr;
+    // One reference is this function's own; any other is an array's, or the function has kept its
+    // argument.
     if (Py_REFCNT(seen.ptr()) > 1) ended.memory = rows.Keep();
     return ended.memory != nullptr;
   };
