@@ -170,6 +170,7 @@ baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::ui
     header.component[c].id = static_cast<std::uint8_t>(c + 1);
     header.component[c].quant = c == 0 ? 0 : 1;
   }
+  // Chroma has steps of its own, as libjpeg sets them.
   for (const std::size_t table : {0, 1})
     baseline::StandardSteps(table, options.form.quality, header.quant[table]);
   baseline::DeriveSizes(header);
@@ -201,6 +202,7 @@ std::optional<std::vector<std::byte>> EncodePacked(const Picture& picture,
     transform.RunPlanes(row, planes);
   });
   std::vector<std::byte> packed = packed::Pack(made);
+  // A packed image may be larger than any payload; the caller then stores a JPEG.
   if (packed.size() > kMaxPayloadBytes) return std::nullopt;
   return packed;
 }
@@ -313,6 +315,7 @@ bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* c
   if (setjmp(out.trap.jump) != 0) out.trap.Throw();
   if (!HaveCodes(out.object, source.header(), coefficients)) return false;
   jpeg_copy_critical_parameters(&source.object(), &out.object);
+  // The standard's tables, as in every other file that is made here.
   out.object.optimize_coding = FALSE;
   const auto mcu_width = static_cast<std::uint32_t>(
       DCTSIZE * (out.object.num_components > 1 ? out.object.comp_info[0].h_samp_factor : 1));
@@ -398,6 +401,7 @@ std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) 
   if (!handle) throw std::bad_alloc();
   tjtransform transform{};
   transform.op = TransformOf(orientation);
+  // PERFECT: refuse instead of leaving blocks at an edge unturned.
   transform.options = TJXOPT_PERFECT | TJXOPT_COPYNONE;
   unsigned char* turned = nullptr;
   unsigned long bytes = 0;

@@ -2,6 +2,8 @@
 //
 // The canvas is transparent outside the frame and where the frame has its transparent colour. The
 // background colour that a GIF may name is ignored, as in browsers.
+// giflib does not always say so if a file simply ended: Fail() takes any error for that if no byte
+// is left.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -139,6 +141,7 @@ Picture GifSource::Decode(const ColorRules& rules) {
     }
     std::uint8_t* out = &rgba[static_cast<std::size_t>(frame.Left) * 4];
     for (const GifPixelType index : line) {
+      // An index outside of the colour map is black: giflib does not check it.
       const GifColorType colour =
           index < colours->ColorCount ? colours->Colors[index] : GifColorType{0, 0, 0};
       *out++ = colour.Red;
@@ -147,6 +150,8 @@ Picture GifSource::Decode(const ColorRules& rules) {
       *out++ = index == transparent_ ? 0 : 255;
     }
     const std::size_t y = static_cast<std::size_t>(frame.Top) + row;
+    // The buffer outside of the frame is still transparent: only the frame's part of it was
+    // written.
     StoreRgbaRow(rgba.data(), width_, picture.channels, rules, picture.Row(y));
   }
   return picture;

@@ -2,6 +2,9 @@
 //
 // A file may store its rows from any corner, and opacity values that have no meaning: see
 // HasOpacity().
+// The file is decoded by one walk over its rows (ForEachRow()), which knows run lengths, palettes
+// and the corner at which rows begin. HasOpacity() walks once more than Decode(): whether opacity
+// counts is known only after all pixels were seen.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -120,6 +123,7 @@ TgaSource::Rgba TgaSource::PixelAt(std::size_t at) const noexcept {
   if (!indexed_) return ColourOf(pixel, depth_);
   const std::size_t index = pixel[0] | (depth_ == 16 ? std::size_t{pixel[1]} << 8 : 0);
   // An index outside the palette gives black.
+  // If the index is too small, the difference wraps around and lies outside as well.
   const std::size_t entry = index - first_index_;
   return entry < palette_.size() ? palette_[entry] : Rgba{0, 0, 0, 255};
 }
@@ -143,6 +147,7 @@ bool TgaSource::ForEachRow(Store store) const {
         } else if (runs_) {
           if (at >= file_.size()) return false;
           const auto head = std::to_integer<std::size_t>(file_[at++]);
+          // The count is one less than the pixels: the first of them is read right here.
           (head >= 128 ? repeats : plain) = head & 127;
         }
         if (!Inside(at, bytes, file_.size())) return false;
