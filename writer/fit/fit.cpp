@@ -337,7 +337,7 @@ FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Place
     const float out[4] = {x(box.left), y(box.top), x(box.right), y(box.bottom)};
     // Scaled() cuts boxes off at the edges, so nothing is left of a box that lay outside. `taken`
     // says which boxes remain: fields with an entry for each box must lose the same ones.
-    if (out[0] >= out[2] || out[1] >= out[3]) continue;
+    if (!(out[0] < out[2] && out[1] < out[3])) continue;  // also if a corner is not a number
     fitted.corners.insert(fitted.corners.end(), out, out + 4);
     fitted.taken.push_back(i / 4);
   }
