@@ -152,7 +152,6 @@ void LoaderState::StartThreads() {
   }
   if (setup_.uploads_in_threads()) {
     auto worker = std::make_shared<RowWorker>(setup_.recipe, context, faults_);
-    ring_->UploadElsewhere();
     StartThread([this] { ring_->BeginUploadsUntilStopped(); });
     StartThread([this, worker] { ring_->EndUploadsUntilStopped(*worker); });
   }
