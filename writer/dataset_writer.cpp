@@ -15,6 +15,7 @@
 #include "format/disk/file.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
+#include "format/disk/shard_build.h"
 #include "format/disk/zstd.h"
 #include "format/drawn_fields.h"
 #include "format/pixels/decode.h"

@@ -15,6 +15,7 @@
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
+#include "format/disk/shard_build.h"
 
 namespace sluice {
 

@@ -169,7 +169,7 @@ const ShardFile& Sample::File() const {
 // the source is played, makes the sample.
 const ShardFile& Sample::FileWithBlock() const {
   const ShardFile& shard = File();
-  if (shard.parts() != nullptr && block_held_ == nullptr) {
+  if (shard.fetched() != nullptr && block_held_ == nullptr) {
     block_held_ = dataset_->table.HoldBlock(shard_, shard, block_);
   }
   if (dataset_->facts->supply != nullptr && made_ == nullptr) {

@@ -7,7 +7,7 @@
 #include "format/disk/file.h"
 #include "format/disk/keys.h"
 #include "format/disk/row_layout.h"
-#include "format/disk/shard.h"
+#include "format/disk/shard_build.h"
 
 namespace sluice::test {
 

@@ -3,6 +3,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
+#include "format/disk/shard_build.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/format/example.h"

@@ -4,7 +4,7 @@
 
 #include "format/disk/block.h"
 #include "format/disk/checksum.h"
-#include "format/disk/shard.h"
+#include "format/disk/shard_build.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/writer/stored.h"

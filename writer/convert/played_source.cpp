@@ -33,6 +33,7 @@
 #include "format/disk/keys.h"
 #include "format/disk/limits.h"
 #include "format/disk/sample_supply.h"
+#include "format/disk/shard_build.h"
 #include "format/disk/system_error.h"
 #include "format/parallel.h"
 #include "format/remote/object_store.h"
