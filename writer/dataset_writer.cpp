@@ -345,7 +345,7 @@ struct DatasetWriter::State {
   std::filesystem::path folder;
   std::optional<NewFolder> made_in;  // null after Finish()
   std::shared_ptr<const Schema> schema;
-  RowLayout layout;
+  RecordLayout layout;
   std::uint64_t header_bytes;
   DatasetWriterOptions options;
   Manifest manifest;

@@ -294,7 +294,7 @@ void ShardFile::ReadEntries() {
     if (entry.offset % kPageBytes != 0 || entry.offset < free ||
         !Inside(entry.offset, entry.bytes, tail_.directory_offset) || entry.count == 0 ||
         (last ? entry.count > header_.block_samples : entry.count != header_.block_samples) ||
-        PayloadStart(entry.count, layout().row_bytes()) > entry.bytes) {
+        PayloadStart(entry.count, layout().record_bytes()) > entry.bytes) {
       Corrupt("directory", "block " + std::to_string(b) + " is out of range");
     }
     free = entry.offset + entry.bytes;
@@ -375,12 +375,12 @@ BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const
     BlockHeader header;
     header.bytes = entry.bytes;
     header.count = entry.count;
-    header.row_bytes = static_cast<std::uint32_t>(layout().row_bytes());
+    header.record_bytes = static_cast<std::uint32_t>(layout().record_bytes());
     return {bytes, header, this};
   }
   BlockHeader header;
   if (Defect defect = CheckBlock(block, bytes, header)) {
-    const std::uint64_t table = sizeof(BlockHeader) + entry.count * layout().row_bytes();
+    const std::uint64_t table = sizeof(BlockHeader) + entry.count * layout().record_bytes();
     const auto passes = [&entry](Bytes now) {
       const auto found = LoadAt<BlockHeader>(now, 0);
       return found.header_checksum == entry.header_checksum &&
@@ -399,7 +399,7 @@ Defect ShardFile::CheckBlock(std::uint32_t block, Bytes bytes, BlockHeader& head
   if (const Defect defect = BlockView::ParseHeader(bytes, header)) return defect;
   if (header.bytes != entry.bytes || header.count != entry.count || header.number != block ||
       header.first_sample != std::uint64_t{block} * header_.block_samples ||
-      header.row_bytes != layout().row_bytes() || header.shard_id != header_.shard_id ||
+      header.record_bytes != layout().record_bytes() || header.shard_id != header_.shard_id ||
       header.header_checksum != entry.header_checksum) {
     return "is not the block that the directory names";
   }
@@ -434,7 +434,7 @@ std::string ShardFile::Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t 
 }
 
 std::string ShardFile::Place(std::uint64_t sample) const {
-  return "block " + std::to_string(sample / header_.block_samples) + ", row " +
+  return "block " + std::to_string(sample / header_.block_samples) + ", record " +
          std::to_string(sample % header_.block_samples);
 }
 

@@ -131,7 +131,7 @@ struct ShardSchema {
 
   Schema schema;
   std::string text;  // nearly always the same as in a shard's header
-  RowLayout layout;
+  RecordLayout layout;
   std::vector<std::size_t> columns;  // ColumnFields()
 };
 
@@ -174,7 +174,7 @@ class ShardFile {
 
   const std::string& name() const noexcept { return name_; }
   const Schema& schema() const noexcept { return schema_->schema; }
-  const RowLayout& layout() const noexcept { return schema_->layout; }
+  const RecordLayout& layout() const noexcept { return schema_->layout; }
   Id128 id() const noexcept { return header_.shard_id; }
   Id128 digest() const noexcept { return digest_; }
   std::uint64_t samples() const noexcept { return directory_.samples; }
@@ -264,7 +264,7 @@ class ShardFile {
   // for a chunk of more than `most` bytes.
   std::string Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t most = UINT64_MAX) const;
 
-  // "block 5, row 2"
+  // "block 5, record 2"
   std::string Place(std::uint64_t sample) const;
 
   // Checks that padding outside blocks is zero, and that blocks and sections follow each other

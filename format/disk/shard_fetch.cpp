@@ -103,7 +103,7 @@ ShardParts::Block FetchedParts::PartsOf(std::uint32_t block) const noexcept {
   const BlockEntry& entry = shard_.block_entry(block);
   const std::uint64_t end = std::min(entry.offset + entry.bytes, frame_.end.offset);
   const std::uint64_t begin = std::min(std::max(entry.offset, frame_.start.bytes), end);
-  const std::uint64_t table = sizeof(BlockHeader) + entry.count * shard_.layout().row_bytes();
+  const std::uint64_t table = sizeof(BlockHeader) + entry.count * shard_.layout().record_bytes();
   const std::uint64_t rest =
       std::clamp(AlignUp(entry.offset + std::min(entry.bytes, table), kPageBytes), begin, end);
   const std::uint64_t number = ShardParts::FirstPartOf(block);

@@ -99,7 +99,8 @@ ValueFault FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::si
   slot.variables[variable].present[row] = 0;
   if (field.field == Schema::kNone) return {};
   BlockView::Payload payload;
-  if (const Defect defect = block.GetPayload(*stored_, slot.refs[row].row, field.field, payload)) {
+  if (const Defect defect =
+          block.GetPayload(*stored_, slot.refs[row].record, field.field, payload)) {
     return Fault(field.field, defect);
   }
   const auto codec = static_cast<Codec>(payload.entry.codec);
@@ -146,7 +147,7 @@ ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_
   ImagePayload payload;
   std::uint64_t checksum = 0;
   if (const Defect defect =
-          block.GetImage(*stored_, slot.refs[row].row, field.field, payload, checksum)) {
+          block.GetImage(*stored_, slot.refs[row].record, field.field, payload, checksum)) {
     return Fault(field.field, defect);
   }
   const bool present = payload.codec != Codec::kAbsent;

@@ -68,8 +68,8 @@ class FieldReader {
   const Followers& followers_;
   std::vector<Picture> pictures_;  // by field of the schema
   std::vector<Bytes> payloads_;
-  const RowLayout* stored_ = nullptr;    // of the current row
-  const ValueLimits* limits_ = nullptr;  // of the current row
+  const RecordLayout* stored_ = nullptr;  // of the current row
+  const ValueLimits* limits_ = nullptr;   // of the current row
   bool verify_ = true;
   std::vector<std::uint8_t> kept_;   // by box of the current field: 0 if BoxRule drops the box
   std::vector<std::uint8_t> whole_;  // a mask, decoded whole

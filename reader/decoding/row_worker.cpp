@@ -235,7 +235,7 @@ bool RowWorker::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdic
   const ShardSummary& shard = dataset_.facts->shards[ref.shard];
   if (verdict.of_shard) {
     const std::uint64_t first =
-        dataset_.facts->shape.Row(dataset_.facts->shape.first_block(ref.shard), 0).index;
+        dataset_.facts->shape.Record(dataset_.facts->shape.first_block(ref.shard), 0).index;
     faults_.AddShard(ref.shard,
                      {first, shard.samples, shard.file, {}, error.sentence(), slot.epoch, 0});
   } else {

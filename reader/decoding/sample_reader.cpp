@@ -75,12 +75,12 @@ void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   if (shard == nullptr) return;
   const BlockEntry& entry = shard->block_entry(ref.block);
   const std::byte* const block = shard->bytes().data() + entry.offset;
-  const std::size_t row_bytes = dataset_.facts->LayoutOf(ref.shard).row_bytes();
-  __builtin_prefetch(block + sizeof(BlockHeader) + ref.row * row_bytes);
+  const std::size_t record_bytes = dataset_.facts->LayoutOf(ref.shard).record_bytes();
+  __builtin_prefetch(block + sizeof(BlockHeader) + ref.record * record_bytes);
   // Assumes that the image is the first payload field, as it mostly is; otherwise this fetches in
   // vain.
-  const std::byte* const payload = block + PayloadStart(entry.count, row_bytes) +
-                                   ref.row * AlignUp(raw_bytes_, kPayloadAlignment);
+  const std::byte* const payload = block + PayloadStart(entry.count, record_bytes) +
+                                   ref.record * AlignUp(raw_bytes_, kPayloadAlignment);
   for (std::size_t at = 0; at < std::min(raw_bytes_, kFetchedBytes); at += kLineBytes)
     __builtin_prefetch(payload + at);
 }
@@ -180,11 +180,11 @@ ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& s
 
 void SampleReader::CopyArrays(const BlockView& block, const SampleRef& ref, Slot& slot,
                               std::size_t row) const {
-  const RowLayout& stored = dataset_.facts->LayoutOf(ref.shard);
+  const RecordLayout& stored = dataset_.facts->LayoutOf(ref.shard);
   for (const SlotLayout::ArrayField& array : layout_.arrays) {
     std::byte* const target = slot.memory.data() + array.offset + row * array.sample_bytes;
     if (array.field != Schema::kNone && stored.has(array.field)) {
-      const Bytes value = block.Elements(stored, ref.row, array.field);
+      const Bytes value = block.Elements(stored, ref.record, array.field);
       std::memcpy(target, value.data(), value.size());
     } else if (array.absent.empty()) {
       std::memset(target, 0, array.sample_bytes);
@@ -201,7 +201,7 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
   painter_.Clear(slot, row);
   ImagePayload payload;
   std::uint64_t checksum = 0;
-  if (const Defect defect = block.GetImage(dataset_.facts->LayoutOf(ref.shard), ref.row,
+  if (const Defect defect = block.GetImage(dataset_.facts->LayoutOf(ref.shard), ref.record,
                                            field.field, payload, checksum)) {
     return {defect};
   }
@@ -257,7 +257,7 @@ bool SampleReader::Verifies(Sample& sample, bool raw) {
 bool SampleReader::Lost(const Sample& sample, const BlockView& block, bool faulty) const {
   const auto any_lost = [&](const auto& source) {
     const std::vector<Bytes>& others = fields_.payloads();
-    return source.Lost(block.Row(sample.ref.row)) || source.Lost(sample.picture) ||
+    return source.Lost(block.Record(sample.ref.record)) || source.Lost(sample.picture) ||
            std::ranges::any_of(others,
                                [&source](const Bytes payload) { return source.Lost(payload); });
   };
@@ -269,7 +269,7 @@ bool SampleReader::Lost(const Sample& sample, const BlockView& block, bool fault
 std::string SampleReader::KeyOf(const SampleRef& ref) const {
   try {
     const ShardUse shard = dataset_.table.Shard(ref.shard);
-    return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
+    return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.record,
                         kMaxKeyChunkBytes);
   } catch (const Error&) {
     return {};
@@ -280,7 +280,7 @@ std::string SampleReader::PlaceOf(const SampleRef& ref) const {
   const std::string key = KeyOf(ref);
   return "sample " + std::to_string(ref.index) + " " +
          (key.empty() ? "(its key cannot be read)" : "\"" + key + "\"") + " (block " +
-         std::to_string(ref.block) + ", row " + std::to_string(ref.row) + ")";
+         std::to_string(ref.block) + ", record " + std::to_string(ref.record) + ")";
 }
 
 bool FileCheck::Holds(const ShardFile& file, const SampleRef& ref) {

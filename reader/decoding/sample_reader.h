@@ -2,11 +2,11 @@
 //
 // A sample's bytes lie in its block: in a mapping of its shard, or in memory that holds the block
 // (LoaderOptions::storage = Direct, and datasets in an object store). Read() finds the block,
-// copies arrays, has the picture painted (RowPainter) and the other fields read (FieldReader). Only
-// then does it know whether the bytes were whole: pages of a mapping can vanish at any moment, and
-// read as zeros then, which may even decode to a good picture. Hence the order in ReadFrom(): hold
-// a guard, make the row, ask what was lost. A block that was read without its picture, because a
-// cache had the picture and has lost it since, is read again.
+// copies arrays, has the picture painted (RowPainter) and the other fields read (FieldReader).
+// Only then does it know whether the bytes were whole: pages of a mapping can vanish at any moment,
+// and read as zeros then, which may even decode to a good picture. Hence the order in ReadFrom():
+// hold a guard, make the row, ask what was lost. A block that was read without its picture, because
+// a cache had the picture and has lost it since, is read again.
 //
 // A fault is a value (RowVerdict). The caller (RowWorker) decides what becomes of the row.
 #pragma once

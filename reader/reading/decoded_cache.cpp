@@ -57,7 +57,7 @@ std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
 }  // namespace
 
 bool PictureCache::HasAll(const DatasetShape& shape, std::uint64_t block) const noexcept {
-  const std::uint64_t first = shape.Row(block, 0).index;
+  const std::uint64_t first = shape.Record(block, 0).index;
   const std::uint64_t end = first + shape.SamplesIn(block);
   for (std::uint64_t sample = first; sample < end; ++sample) {
     if (!Has(sample)) return false;

@@ -108,7 +108,7 @@ std::vector<ShardParts::Held> RemoteBlocks::FrameOf(std::uint32_t shard) {
 
 void RemoteBlocks::Open(std::uint64_t block, std::uint64_t rows) {
   open_.Open(block, rows, [&] {
-    const SampleRef first = dataset_.facts->shape.Row(block, 0);
+    const SampleRef first = dataset_.facts->shape.Record(block, 0);
     const ShardSummary& shard = dataset_.facts->shards[first.shard];
     Pending pending;
     pending.number = block;
@@ -153,7 +153,7 @@ void RemoteBlocks::Begin() {
 
 // Returns false if the give-up flag is set.
 bool RemoteBlocks::Start(Pending& pending) {
-  const SampleRef first = dataset_.facts->shape.Row(pending.number, 0);
+  const SampleRef first = dataset_.facts->shape.Record(pending.number, 0);
   try {
     // All frames that the batch needs have already been requested together.
     for (const ShardParts::Held& part : pending.frame)
@@ -191,7 +191,7 @@ void RemoteBlocks::AwaitSome() {
 
 void RemoteBlocks::FinishFront() {
   Pending& front = pending_.front();
-  const std::uint32_t block = dataset_.facts->shape.Row(front.number, 0).block;
+  const std::uint32_t block = dataset_.facts->shape.Record(front.number, 0).block;
   try {
     if (!remote_.Await(front.piece, &give_up_)) return;
     if (front.shard != nullptr) {
@@ -224,7 +224,7 @@ bool RemoteBlocks::TakesSuggestions() const noexcept {
 }
 
 void RemoteBlocks::Suggest(std::uint64_t block) {
-  const SampleRef first = dataset_.facts->shape.Row(block, 0);
+  const SampleRef first = dataset_.facts->shape.Record(block, 0);
   try {
     const ShardUse shard = dataset_.table.OpenShard(first.shard);
     if (shard == nullptr) {

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kPictureAlignment = 16;
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
-constexpr std::size_t kStoredRows = 16384;  // row lengths allocated at a time
+constexpr std::size_t kStoredLines = 16384;  // row lengths allocated at a time
 // Pictures that one conversion encoded have one form, or two if some are grey, for each number of
 // parts that a row is cut into. Only a dataset that keeps its sources' JPEGs, which may all differ,
 // can have more than kMaxForms forms. A picture of a form that no longer fits into the table is not
@@ -87,9 +87,9 @@ std::uint64_t DeviceCache::BytesFor(const ImageSummary& field, std::uint64_t pic
 }
 
 std::uint64_t DeviceCache::TableBytes(const ImageSummary& field, std::uint64_t samples) noexcept {
-  const std::uint64_t rows =
-      field.present * MostRows(field.max_height, 0) + MostRows(0, field.payload_bytes);
-  return samples * sizeof(Entry) + (rows + kStoredRows) * sizeof(std::uint32_t) +
+  const std::uint64_t lines =
+      field.present * MostCodedLines(field.max_height, 0) + MostCodedLines(0, field.payload_bytes);
+  return samples * sizeof(Entry) + (lines + kStoredLines) * sizeof(std::uint32_t) +
          kMaxForms * (sizeof(JpegForm) + 4 * sizeof(void*));
 }
 
@@ -120,7 +120,7 @@ StoredPicture DeviceCache::Find(std::uint64_t sample) const noexcept {
   const Entry& entry = entries_[sample];
   const std::byte* const at = entry.at.load(std::memory_order_acquire);
   if (at == nullptr) return {};
-  return {at, entry.form, entry.row_bytes};
+  return {at, entry.form, entry.line_bytes};
 }
 
 std::size_t DeviceCache::FormHash::operator()(const JpegForm& form) const noexcept {
@@ -136,24 +136,24 @@ const JpegForm* DeviceCache::InternForm(const JpegForm& form) {
   return forms_.size() < kMaxForms ? &*forms_.insert(form).first : nullptr;
 }
 
-const std::uint32_t* DeviceCache::StoreRowBytes(std::span<const JpegRow> rows) {
-  if (rows.size() > rows_left_) {
-    rows_left_ = std::max(kStoredRows, rows.size());
-    rows_.push_back(std::make_unique<std::uint32_t[]>(rows_left_));
-    rows_end_ = rows_.back().get() + rows_left_;
+const std::uint32_t* DeviceCache::StoreLineBytes(std::span<const CodedLine> lines) {
+  if (lines.size() > lines_left_) {
+    lines_left_ = std::max(kStoredLines, lines.size());
+    lines_.push_back(std::make_unique<std::uint32_t[]>(lines_left_));
+    lines_end_ = lines_.back().get() + lines_left_;
   }
-  std::uint32_t* const stored = rows_end_ - rows_left_;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    stored[i] = rows[i].bytes;
-  rows_left_ -= rows.size();
+  std::uint32_t* const stored = lines_end_ - lines_left_;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    stored[i] = lines[i].bytes;
+  lines_left_ -= lines.size();
   return stored;
 }
 
-void DeviceCache::Put(std::uint64_t sample, const JpegForm& form, std::span<const JpegRow> rows,
+void DeviceCache::Put(std::uint64_t sample, const JpegForm& form, std::span<const CodedLine> lines,
                       std::span<const std::uint32_t> words) {
   if (size_ - used_ < words.size_bytes()) return;
   if (const JpegForm* const known = InternForm(form))
-    Place(sample, {nullptr, known, StoreRowBytes(rows)}, words.data(), words.size_bytes());
+    Place(sample, {nullptr, known, StoreLineBytes(lines)}, words.data(), words.size_bytes());
 }
 
 void DeviceCache::PutRaw(std::uint64_t sample, Bytes pixels) {
@@ -206,7 +206,7 @@ void DeviceCache::Arrive(Staging& staging) {
 void DeviceCache::Publish(std::uint64_t sample, const StoredPicture& picture) {
   Entry& entry = entries_[sample];
   entry.form = picture.form;
-  entry.row_bytes = picture.row_bytes;
+  entry.line_bytes = picture.line_bytes;
   entry.at.store(picture.at, std::memory_order_release);
   pictures_.fetch_add(1, std::memory_order_relaxed);
   bytes_.store(used_, std::memory_order_relaxed);
@@ -267,13 +267,13 @@ void DeviceCacheFiller::Run() {
 bool DeviceCacheFiller::Wants(std::uint64_t block) const {
   if (wanted_.empty()) return true;
   const auto first =
-      wanted_.begin() + static_cast<std::ptrdiff_t>(dataset_.facts->shape.Row(block, 0).index);
+      wanted_.begin() + static_cast<std::ptrdiff_t>(dataset_.facts->shape.Record(block, 0).index);
   const auto end = first + static_cast<std::ptrdiff_t>(dataset_.facts->shape.SamplesIn(block));
   return std::find(first, end, true) != end;
 }
 
 void DeviceCacheFiller::Fill(std::uint64_t block) {
-  const SampleRef first = dataset_.facts->shape.Row(block, 0);
+  const SampleRef first = dataset_.facts->shape.Record(block, 0);
   const ShardUse shard = dataset_.table.Shard(first.shard);
   std::shared_ptr<const HeldBlock> held;
   if (dataset_.table.remote != nullptr) {
@@ -284,7 +284,7 @@ void DeviceCacheFiller::Fill(std::uint64_t block) {
   const ReadGuard guard = shard->Guard();
   const BlockView view =
       held != nullptr ? held->View(*shard, first.block) : shard->Block(first.block);
-  const RowLayout& layout = dataset_.facts->LayoutOf(first.shard);
+  const RecordLayout& layout = dataset_.facts->LayoutOf(first.shard);
   const std::uint64_t count = dataset_.facts->shape.SamplesIn(block);
   for (std::uint32_t row = 0; row < count; ++row) {
     const std::uint64_t sample = first.index + row;
@@ -305,9 +305,9 @@ void DeviceCacheFiller::Put(std::uint64_t sample, const ImagePayload& payload) {
     return;
   }
   words_.clear();
-  rows_.clear();
-  if (parts_.Parse(payload) && parts_.AppendRows(parts_.AllRows(), words_, rows_))
-    cache_.Put(sample, parts_.form(), rows_, words_);
+  lines_.clear();
+  if (parts_.Parse(payload) && parts_.AppendLines(parts_.AllLines(), words_, lines_))
+    cache_.Put(sample, parts_.form(), lines_, words_);
 }
 
 }  // namespace sluice

@@ -45,7 +45,7 @@ class DeviceCache final : public PictureCache {
 
   // Put() and PutRaw() are for the thread that fills the cache. They skip a picture that does not
   // fit. They throw what the driver throws.
-  void Put(std::uint64_t sample, const JpegForm& form, std::span<const JpegRow> rows,
+  void Put(std::uint64_t sample, const JpegForm& form, std::span<const CodedLine> lines,
            std::span<const std::uint32_t> words);
   void PutRaw(std::uint64_t sample, Bytes pixels);
   // Waits until all pictures put there have arrived.
@@ -63,7 +63,7 @@ class DeviceCache final : public PictureCache {
   struct Entry {
     std::atomic<const std::byte*> at{nullptr};  // written last
     const JpegForm* form = nullptr;
-    const std::uint32_t* row_bytes = nullptr;
+    const std::uint32_t* line_bytes = nullptr;
   };
   struct FormHash {
     std::size_t operator()(const JpegForm& form) const noexcept;
@@ -86,7 +86,7 @@ class DeviceCache final : public PictureCache {
   // Returns the one copy of the form that all pictures of the form share; null if there are too
   // many forms.
   const JpegForm* InternForm(const JpegForm& form);
-  const std::uint32_t* StoreRowBytes(std::span<const JpegRow> rows);
+  const std::uint32_t* StoreLineBytes(std::span<const CodedLine> lines);
 
   const std::shared_ptr<DeviceDriver> driver_;
   std::unique_ptr<Entry[]> entries_;
@@ -96,9 +96,10 @@ class DeviceCache final : public PictureCache {
   std::size_t turn_ = 0;  // the staging memory that is being filled
   OwnStream stream_;
   std::unordered_set<JpegForm, FormHash, FormEqual> forms_;
-  std::vector<std::unique_ptr<std::uint32_t[]>> rows_;  // arrays of rows' sizes, by StoreRowBytes()
-  std::uint32_t* rows_end_ = nullptr;                   // the end of the last array of rows_
-  std::size_t rows_left_ = 0;  // how many numbers of that array are still free
+  std::vector<std::unique_ptr<std::uint32_t[]>>
+      lines_;                           // arrays of lines' sizes, by StoreLineBytes()
+  std::uint32_t* lines_end_ = nullptr;  // the end of the last array of lines_
+  std::size_t lines_left_ = 0;          // how many numbers of that array are still free
   std::atomic<std::uint64_t> pictures_{0}, bytes_{0};
 };
 
@@ -131,7 +132,7 @@ class DeviceCacheFiller {
   DeviceCache& cache_;
   std::vector<bool> wanted_;  // empty: all
   JpegParts parts_;
-  std::vector<JpegRow> rows_;
+  std::vector<CodedLine> lines_;
   std::vector<std::uint32_t> words_;
   std::atomic<bool> stop_{false};
   std::thread thread_;

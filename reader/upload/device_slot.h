@@ -56,11 +56,11 @@ class DeviceSlot final : public DeviceBatch {
   // need a layout with room for pictures.
   JpegPicture& PictureOf(std::size_t view, std::size_t row) const;
   std::uint32_t& BrokenOf(std::size_t view, std::size_t row) const;
-  JpegRow* PictureRows() const;
+  CodedLine* PictureLines() const;
   JpegWave* Waves() const;
   PixelOp* OpsOf(std::size_t view, std::size_t row) const;
   // How much of the room's budgets has been taken.
-  std::size_t rows_put() const noexcept { return rows_put_.load(std::memory_order_relaxed); }
+  std::size_t lines_put() const noexcept { return lines_put_.load(std::memory_order_relaxed); }
   std::size_t words_put() const noexcept { return words_put_.load(std::memory_order_relaxed); }
 
   DeviceBuffer memory;
@@ -99,7 +99,7 @@ class DeviceSlot final : public DeviceBatch {
   const DeviceLayout& layout_;
   const bool converts_;
 
-  std::atomic<std::uint32_t> rows_put_ = 0, words_put_ = 0;
+  std::atomic<std::uint32_t> lines_put_ = 0, words_put_ = 0;
   std::atomic<bool> any_put_ = false;  // whether Put() has put a picture
 
   Mutex mutex_;

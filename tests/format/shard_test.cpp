@@ -78,7 +78,7 @@ TEST_CASE("a shard gives back its counts, columns, keys and sections") {
   }
   CHECK(AsText(shard.Section(kSectionOrigin)) == "{}");
   CHECK(shard.Section(99).empty());
-  CHECK(shard.Place(7) == "block 1, row 1");
+  CHECK(shard.Place(7) == "block 1, record 1");
   CHECK(shard.VerifyPlacement() == nullptr);
 }
 

@@ -420,7 +420,7 @@ class PlayedSource final : public SampleSupply {
   }
 
   const ConversionInput input_;
-  const RowLayout layout_;
+  const RecordLayout layout_;
   std::filesystem::path place_;
   Manifest manifest_;
   Id128 id_;
@@ -492,7 +492,7 @@ MappedFile PlayedSource::Frame(std::uint32_t shard) const {
     entry.offset = at;
     entry.count =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(left, input_.plan.block_samples));
-    entry.bytes = AlignUp(PayloadStart(entry.count, layout_.row_bytes()), kPageBytes);
+    entry.bytes = AlignUp(PayloadStart(entry.count, layout_.record_bytes()), kPageBytes);
     at += entry.bytes;
     blocks.push_back(entry);
   }

@@ -50,7 +50,7 @@ class Sample {
   std::uint64_t index() const noexcept { return index_; }
   // The source's path relative to its folder, or whatever key the writer gave.
   std::string key() const;
-  // "shard-00003.sluice, block 5, row 2": for messages.
+  // "shard-00003.sluice, block 5, record 2": for messages.
   std::string place() const;
 
   // A scalar array field, converted from any integer type to int64.
