@@ -214,9 +214,10 @@ ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_
   };
   static const PixelProgram kNoSteps{Pipeline{}};
   const Defect defect =
-      field.nearest ? DecodeMask(payload, frame, field.fill, order, target, decoder)
-                    : writer_.Write(decode, frame, kNoSteps, {},
-                                    {target, static_cast<std::uint32_t>(image.channels), order});
+      field.nearest
+          ? DecodeMask(payload, frame, field.fill, order, target, decoder)
+          : view_painter_.Paint(decode, frame, kNoSteps, {},
+                                {target, static_cast<std::uint32_t>(image.channels), order});
   return defect == nullptr ? ValueFault() : Fault(field.field, defect);
 }
 
@@ -239,7 +240,7 @@ Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, 
   const auto sample = [&](const Region& region, std::uint8_t* data) {
     nearest_.Sample(mask, region, order, data);
   };
-  writer_.WriteMask(sample, frame, value_bytes, fill, {target, payload.channels, order});
+  view_painter_.PaintMask(sample, frame, value_bytes, fill, {target, payload.channels, order});
   return nullptr;
 }
 

@@ -1,7 +1,7 @@
 // MakeRow() reads arrays first, then the picture, then the other fields, which need the picture's
 // frame. Verify::kAuto compares a raw payload with its checksum once, and any other payload each
 // time it is decoded. A row made from a mapping without a comparison is reported as unverified;
-// RowWorker then checks the file.
+// SlotFiller then checks the file.
 //
 // ReadFrom() judges a fault last. If bytes were lost, or the file is no longer the one that was
 // opened, the file is unreadable, whatever the decoder said; only otherwise is the sample damaged.
@@ -34,10 +34,11 @@ SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& con
       context_(context),
       // If rows are kept as the user's function left them, every payload is compared with its
       // checksum first, whatever `verify` says.
-      verify_(context.cache != nullptr && KeepsFunctionRows(recipe.options) ? Verify::kAlways
+      verify_(context.decoded_pictures != nullptr && KeepsFunctionRows(recipe.options)
+                  ? Verify::kAlways
               : dataset_.facts->supply != nullptr ? Verify::kNever  // checksums were just made
                                                   : recipe.options.integrity.verify),
-      pictures_(KeepsFunctionRows(recipe.options) ? nullptr : context.cache),
+      pictures_(KeepsFunctionRows(recipe.options) ? nullptr : context.decoded_pictures),
       raw_bytes_(recipe.options.on_device.images == ImagesIn::kStorage
                      ? dataset_.facts->RawImageBytes(layout_.picture_field())
                      : 0),
@@ -61,7 +62,7 @@ std::uint64_t SampleReader::MemoryBytes(const BatchRecipe& recipe) {
       recipe.dataset.facts->limits.pixels(field) +
       kMargin * (std::uint64_t{images.max_width} + images.max_height + kMargin);
   return kPixelBytes * pixels + kSegmentCopies * images.max_payload_bytes +
-         RowPainter::MemoryBytes(recipe, pixels) + FieldReader::MemoryBytes(recipe);
+         PicturePainter::MemoryBytes(recipe, pixels) + FieldReader::MemoryBytes(recipe);
 }
 
 void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
@@ -215,8 +216,8 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
   // written beyond their place.
   if (!painter_.FrameViews(payload, slot, row))
     return {"the image's size is not the one in the manifest"};
-  const RowPainter::From from = painter_.Find(payload, slot, row);
-  if (from == RowPainter::From::kPayload) {
+  const PicturePainter::From from = painter_.Find(payload, slot, row);
+  if (from == PicturePainter::From::kPayload) {
     if (sample.held != nullptr && sample.held->lacks_image()) {
       sample.needs_picture = true;  // the fault ends this attempt, and Read() tries again
       return {"its kept picture cannot be read"};
@@ -236,7 +237,7 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
     sample.unverified = true;  // the row's other values come from the file
   }
   if (!fields_.empty()) fields_.SetPicture(field.field, payload, painter_.first_frame());
-  if (from == RowPainter::From::kDevice) return {};
+  if (from == PicturePainter::From::kDevice) return {};
   if (!field.nearest) return {painter_.Paint(payload, decoder_, slot, row)};
   if (payload.channels != field.image.channels)
     return {"the mask has another number of channels than the rest of the field"};

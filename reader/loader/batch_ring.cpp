@@ -507,12 +507,12 @@ std::size_t BatchRing::RowsAtOnce() const {
   return std::max<std::size_t>(1, static_cast<std::size_t>(kRunSeconds / row_seconds_));
 }
 
-bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const RowWork& work,
-                           RowWorker& worker) {
+bool BatchRing::FinishRows(const Rows& rows, SlotFiller::Outcome outcome, const RowWork& work,
+                           SlotFiller& filler) {
   Slot& slot = *rows.slot;
   const MutexLock lock(mutex_);
   const std::size_t count = rows.end - rows.begin;
-  measures_.CountRows(count, work, worker.row_seconds());
+  measures_.CountRows(count, work, filler.row_seconds());
   measures_.costs += outcome.costs;
   slot.left_out += outcome.left_out;
   if (outcome.error && (!slot.error || outcome.failed_row < slot.error_row)) {
@@ -525,20 +525,20 @@ bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const R
       (slot.left_out > 0 || setup_.recipe.closes_batches)) {
     return true;
   }
-  Complete(slot, count, worker);
+  Complete(slot, count, filler);
   return false;
 }
 
-void BatchRing::Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker) {
+void BatchRing::Closed(const Rows& rows, std::optional<Error> error, SlotFiller& filler) {
   const MutexLock lock(mutex_);
   if (error) rows.slot->error = std::move(error);
-  Complete(*rows.slot, rows.end - rows.begin, worker);
+  Complete(*rows.slot, rows.end - rows.begin, filler);
 }
 
-void BatchRing::Complete(Slot& slot, std::size_t rows, RowWorker& worker) {
+void BatchRing::Complete(Slot& slot, std::size_t rows, SlotFiller& filler) {
   if (uploads_ && slot.done + rows == slot.rows &&
       !slot.abandoned.load(std::memory_order_relaxed)) {
-    uploads_->Add(slot, rows, worker, mutex_);
+    uploads_->Add(slot, rows, filler, mutex_);
   } else {
     CountDone(slot, rows);
   }
@@ -562,9 +562,9 @@ void BatchRing::BeginUploadsUntilStopped() {
   uploads_->BeginUntilStopped(mutex_);
 }
 
-void BatchRing::EndUploadsUntilStopped(RowWorker& worker) {
+void BatchRing::EndUploadsUntilStopped(SlotFiller& filler) {
   const MutexLock lock(mutex_);
-  uploads_->EndUntilStopped(worker, mutex_);
+  uploads_->EndUntilStopped(filler, mutex_);
 }
 
 }  // namespace sluice

@@ -22,7 +22,7 @@
 
 #include "format/mutex.h"
 #include "reader/batch/slot.h"
-#include "reader/decoding/row_worker.h"
+#include "reader/decoding/slot_filler.h"
 #include "reader/loader/loader_measures.h"
 #include "reader/loader/loader_setup.h"
 #include "reader/loader/stream_cursor.h"
@@ -129,18 +129,18 @@ class BatchRing {
   // Waits for rows to decode. `thread` counts from 0. Returns nothing once the ring is stopped.
   std::optional<Rows> TakeRows(unsigned thread);
   // Reports rows as done, and counts `work`. Returns true if these were the batch's last rows and
-  // the batch needs closing; the thread must then close it and call Closed(). `worker` is the
-  // calling thread's own RowWorker: it may have timed single rows, and if the thread uploads
+  // the batch needs closing; the thread must then close it and call Closed(). `filler` is the
+  // calling thread's own SlotFiller: it may have timed single rows, and if the thread uploads
   // batches, it decodes the pictures that the device could not decode.
-  bool FinishRows(const Rows& rows, RowWorker::Outcome outcome, const RowWork& work,
-                  RowWorker& worker);
-  void Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker);
+  bool FinishRows(const Rows& rows, SlotFiller::Outcome outcome, const RowWork& work,
+                  SlotFiller& filler);
+  void Closed(const Rows& rows, std::optional<Error> error, SlotFiller& filler);
 
   // --- The side of the two uploading threads, if LoaderSetup::uploads_in_threads(): what
   // UploadQueue does until the ring is stopped.
 
   void BeginUploadsUntilStopped();
-  void EndUploadsUntilStopped(RowWorker& worker);
+  void EndUploadsUntilStopped(SlotFiller& filler);
 
  private:
   class Handle;
@@ -176,7 +176,7 @@ class BatchRing {
   bool EndsEmptyEpoch(const Slot& slot) REQUIRES(mutex_);
   // Counts rows as done, at once, or, if they are the last of a batch for a device, once the batch
   // is uploaded.
-  void Complete(Slot& slot, std::size_t rows, RowWorker& worker) REQUIRES(mutex_);
+  void Complete(Slot& slot, std::size_t rows, SlotFiller& filler) REQUIRES(mutex_);
   // Counts rows as done. If the slot was abandoned, and nobody works on it any more, frees it.
   void CountDone(Slot& slot, std::size_t rows) REQUIRES(mutex_);
   void NotifyTuned();

@@ -17,12 +17,12 @@ UploadQueue::UploadQueue(LoaderDevice& device, const std::deque<Slot*>& planned,
   begun_.reserve(device.lanes());
 }
 
-void UploadQueue::Add(Slot& slot, std::size_t rows, RowWorker& worker, Mutex& mutex) {
+void UploadQueue::Add(Slot& slot, std::size_t rows, SlotFiller& filler, Mutex& mutex) {
   slot.to_upload = rows;
   if (in_threads_) {
     to_begin_.NotifyOne();
   } else if (!uploading_) {
-    UploadInOrder(worker, mutex);
+    UploadInOrder(filler, mutex);
   }
 }
 
@@ -37,12 +37,12 @@ void UploadQueue::BeginUntilStopped(Mutex& mutex) {
   }
 }
 
-void UploadQueue::EndUntilStopped(RowWorker& worker, Mutex& mutex) {
+void UploadQueue::EndUntilStopped(SlotFiller& filler, Mutex& mutex) {
   while (!stopped_) {
     if (begun_.empty()) {
       to_end_.Wait(mutex);
     } else {
-      EndFirst(worker, mutex);
+      EndFirst(filler, mutex);
       to_begin_.NotifyOne();  // there is room for another upload
     }
   }
@@ -99,7 +99,7 @@ Slot* UploadQueue::NextToBegin() const {
 
 // If the device decodes a batch, this thread waits for the device, but first begins the uploads of
 // later batches that are ready.
-void UploadQueue::UploadInOrder(RowWorker& worker, Mutex& mutex) {
+void UploadQueue::UploadInOrder(SlotFiller& filler, Mutex& mutex) {
   uploading_ = true;
   for (;;) {
     if (Slot* const next = NextToBegin()) {
@@ -107,7 +107,7 @@ void UploadQueue::UploadInOrder(RowWorker& worker, Mutex& mutex) {
       if (begun_.front()->device->decodes) continue;
     }
     if (begun_.empty()) break;
-    EndFirst(worker, mutex);
+    EndFirst(filler, mutex);
   }
   uploading_ = false;
 }
@@ -132,12 +132,12 @@ void UploadQueue::Begin(Slot& slot, Mutex& mutex) {
   begun_.push_back(&slot);
 }
 
-void UploadQueue::EndFirst(RowWorker& worker, Mutex& mutex) {
+void UploadQueue::EndFirst(SlotFiller& filler, Mutex& mutex) {
   Slot& slot = *begun_.front();
   if (slot.device->decodes && !slot.error && !stopped_) {
     std::optional<Error> error;
     try {
-      error = AwaitDecoding(slot, worker, mutex);
+      error = AwaitDecoding(slot, filler, mutex);
     } catch (const std::bad_alloc&) {
       error = OutOfMemory();
     }
@@ -147,7 +147,7 @@ void UploadQueue::EndFirst(RowWorker& worker, Mutex& mutex) {
   upload_ended_(slot, std::exchange(slot.uploading, 0));
 }
 
-std::optional<Error> UploadQueue::AwaitDecoding(Slot& slot, RowWorker& worker, Mutex& mutex) {
+std::optional<Error> UploadQueue::AwaitDecoding(Slot& slot, SlotFiller& filler, Mutex& mutex) {
   std::optional<Error> error;
   std::vector<std::size_t> refused;
   {
@@ -161,7 +161,7 @@ std::optional<Error> UploadQueue::AwaitDecoding(Slot& slot, RowWorker& worker, M
   const double at_once = in_threads_ ? double(device_.lanes()) : 1;
   measures_.counters.device_decode_seconds += slot.device->decode_seconds / at_once;
   const MutexUnlock unlocked(mutex);
-  error = worker.CloseDecoded(slot, refused);
+  error = filler.CloseDecoded(slot, refused);
   return error ? error : device_.FinishUpload(slot, refused);
 }
 

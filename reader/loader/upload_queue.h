@@ -28,7 +28,7 @@
 
 #include "format/mutex.h"
 #include "reader/batch/slot.h"
-#include "reader/decoding/row_worker.h"
+#include "reader/decoding/slot_filler.h"
 #include "reader/loader/loader_measures.h"
 
 namespace sluice {
@@ -43,15 +43,15 @@ class UploadQueue {
               bool in_threads, UploadEnded upload_ended);
 
   // The slot's last `rows` rows are made. Without threads for it, uploads the batch, unless another
-  // thread is uploading and will find it. `worker` is the calling thread's own: it decodes the
+  // thread is uploading and will find it. `filler` is the calling thread's own: it decodes the
   // pictures that the device could not decode.
-  void Add(Slot& slot, std::size_t rows, RowWorker& worker, Mutex& mutex) REQUIRES(mutex);
+  void Add(Slot& slot, std::size_t rows, SlotFiller& filler, Mutex& mutex) REQUIRES(mutex);
   // Begins uploads until Stop(). It does not wait for the device, so that a batch is on its way
   // there as soon as its rows are done.
   void BeginUntilStopped(Mutex& mutex) REQUIRES(mutex);
   // Waits for the device to decode the batches whose uploads have begun, and ends these uploads,
-  // until Stop(). `worker` is the thread's own.
-  void EndUntilStopped(RowWorker& worker, Mutex& mutex) REQUIRES(mutex);
+  // until Stop(). `filler` is the thread's own.
+  void EndUntilStopped(SlotFiller& filler, Mutex& mutex) REQUIRES(mutex);
   void Stop();
 
   // Waits until the copy of the slot's last batch has ended, so that its host memory may be
@@ -70,12 +70,12 @@ class UploadQueue {
  private:
   // Null if no batch is ready, or if as many uploads are under way as the device allows.
   Slot* NextToBegin() const;
-  void UploadInOrder(RowWorker& worker, Mutex& mutex) REQUIRES(mutex);
+  void UploadInOrder(SlotFiller& filler, Mutex& mutex) REQUIRES(mutex);
   void Begin(Slot& slot, Mutex& mutex) REQUIRES(mutex);
-  void EndFirst(RowWorker& worker, Mutex& mutex) REQUIRES(mutex);
-  // Waits until the device has decoded the slot's pictures, has the worker decode those that the
+  void EndFirst(SlotFiller& filler, Mutex& mutex) REQUIRES(mutex);
+  // Waits until the device has decoded the slot's pictures, has the filler decode those that the
   // device refused, and finishes the upload.
-  std::optional<Error> AwaitDecoding(Slot& slot, RowWorker& worker, Mutex& mutex) REQUIRES(mutex);
+  std::optional<Error> AwaitDecoding(Slot& slot, SlotFiller& filler, Mutex& mutex) REQUIRES(mutex);
 
   LoaderDevice& device_;
   const std::deque<Slot*>& planned_;

@@ -92,7 +92,7 @@ BlockSourceBytes BlockSourceBytes::Of(const DatasetState& dataset, const LoaderO
             RemoteBlocks::BookkeepingBytes(dataset, options)};
   }
   if (const auto& supply = dataset.facts->supply)
-    return {RowWorkersOf(options) * supply->MakingBytes(), 0, 0};
+    return {SlotFillersOf(options) * supply->MakingBytes(), 0, 0};
   if (ReadsDirectly(options)) return {DirectBlocks::MemoryBytes(dataset, options), 0, 0};
   return {0, MappedBlocks::MappedBytes(dataset, options), 0};
 }

@@ -278,7 +278,7 @@ std::uint64_t RemoteBlocks::MemoryBytes(const DatasetState& dataset, const Loade
   // because a block is begun as long as any room is left.
   const std::uint64_t ahead =
       2 * (ReadAheadBytesOf(options).value_or(kMaxRemoteAhead) + block_bytes);
-  const std::uint64_t held = open + in_ring + ahead + RowWorkersOf(options) * block_bytes;
+  const std::uint64_t held = open + in_ring + ahead + SlotFillersOf(options) * block_bytes;
   // Blocks have different sizes.
   return std::min(shape.bytes(), held + CeilDiv(held, 8) + RemoteShards::kIdleBytes) +
          dataset.table.FrameBytes();

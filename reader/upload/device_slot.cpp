@@ -13,7 +13,7 @@
 #include <cstring>
 #include <thread>
 
-#include "reader/transform/row_writer.h"
+#include "reader/decoding/picture_painter.h"
 
 namespace sluice {
 

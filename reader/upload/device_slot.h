@@ -20,8 +20,8 @@
 #include "reader/batch/slot.h"
 #include "reader/device/device_driver.h"
 #include "reader/device/jpeg_parcel.h"
-#include "reader/upload/device_cache.h"
 #include "reader/upload/device_layout.h"
+#include "reader/upload/device_picture_cache.h"
 
 namespace sluice {
 
@@ -118,7 +118,8 @@ class DeviceSlot final : public DeviceBatch {
 class SlotPainter final : public DevicePainter {
  public:
   // `cache` may be null. All arguments must outlive the painter.
-  SlotPainter(const BatchRecipe& recipe, const DeviceLayout& layout, const DeviceCache* cache)
+  SlotPainter(const BatchRecipe& recipe, const DeviceLayout& layout,
+              const DevicePictureCache* cache)
       : views_(recipe.views),
         channels_(static_cast<std::uint32_t>(recipe.layout.picture().image.channels)),
         layout_(layout),
@@ -141,7 +142,7 @@ class SlotPainter final : public DevicePainter {
   const std::vector<ViewProgram>& views_;
   const std::uint32_t channels_;
   const DeviceLayout& layout_;
-  const DeviceCache* const cache_;
+  const DevicePictureCache* const cache_;
   JpegParcel parcel_;
 };
 

@@ -34,7 +34,7 @@ namespace sluice {
 
 struct DatasetState;  // private
 class RandomStream;   // private
-class RowWorker;      // private
+class SlotFiller;     // private
 
 // Random numbers that depend only on seed, epoch and position. Meets the requirements of a uniform
 // random bit generator, for the standard library's distributions (whose results differ between
@@ -54,7 +54,7 @@ class Draws {
   std::uint64_t Below(std::uint64_t n) noexcept;  // in [0, n), n > 0
 
  private:
-  friend class RowWorker;
+  friend class SlotFiller;
   explicit Draws(RandomStream& stream) : stream_(&stream) {}
   RandomStream* stream_;
 };
@@ -116,7 +116,7 @@ class MutableRows {
   }
 
  protected:
-  friend class RowWorker;
+  friend class SlotFiller;
   // The DType of a variable-length field's elements, or -1 for the bytes of a bytes field.
   template <class T>
   static constexpr int TypeOf() noexcept {
@@ -177,7 +177,7 @@ class MutableSample : public MutableRows {
   }
 
  private:
-  friend class RowWorker;
+  friend class SlotFiller;
   MutableSample(DatasetState& dataset, Slot& slot, std::size_t row, Draws draws, Memory& memory)
       : MutableRows(slot, row, 1, draws, memory), dataset_(dataset) {}
   std::vector<std::byte>& VariableBytes(std::string_view name, int type) const;
@@ -214,7 +214,7 @@ class MutableBatch : public MutableRows {
   std::span<const ImageSize> sizes(std::string_view field = {}) const;
 
  private:
-  friend class RowWorker;
+  friend class SlotFiller;
   using MutableRows::MutableRows;
   VariableValues<std::byte> VariableBytes(std::string_view name, int type) const;
 };

@@ -381,7 +381,7 @@ std::uint64_t DirectBlocks::MemoryBytes(const DatasetFacts& dataset, const Loade
     const std::uint64_t rows = (SlotsOf(options) + 1) * options.batch_size;
     held = std::min(shape.bytes(), held + rows * MeanBlockBytes(shape));
   }
-  held += RowWorkersOf(options) * MeanBlockBytes(shape);
+  held += SlotFillersOf(options) * MeanBlockBytes(shape);
   return held + CeilDiv(held, 8);  // blocks have different sizes
 }
 

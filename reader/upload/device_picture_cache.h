@@ -21,21 +21,21 @@
 #include "reader/dataset/dataset_state.h"
 #include "reader/device/device_driver.h"
 #include "reader/device/jpeg_parcel.h"
-#include "reader/reading/decoded_cache.h"
+#include "reader/reading/decoded_picture_cache.h"
 #include "reader/reading/direct/direct_blocks.h"
 
 namespace sluice {
 
-class DeviceCache final : public PictureCache {
+class DevicePictureCache final : public PictureCache {
  public:
   // An upper bound on the memory for that many pictures of a field.
   static std::uint64_t BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept;
 
   // Makes a cache for a dataset of `samples` samples, and allocates `bytes` bytes for pictures now.
   // Throws Error(kLimit), with the sizes, if that much memory is not free.
-  DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver, std::uint64_t samples,
-              std::uint64_t bytes);
-  ~DeviceCache() override;
+  DevicePictureCache(const Device& device, std::shared_ptr<DeviceDriver> driver,
+                     std::uint64_t samples, std::uint64_t bytes);
+  ~DevicePictureCache() override;
 
   bool Has(std::uint64_t sample) const noexcept override {
     return entries_[sample].at.load(std::memory_order_acquire) != nullptr;
@@ -104,13 +104,13 @@ class DeviceCache final : public PictureCache {
 };
 
 // The thread that fills the cache.
-class DeviceCacheFiller {
+class DevicePictureFiller {
  public:
   // All arguments must outlive the filler. `direct` is null unless shards are read with O_DIRECT.
   // `samples` are the samples that the loader plays.
-  DeviceCacheFiller(DatasetState& dataset, std::size_t field, const SampleList& samples,
-                    DirectFiles* direct, DeviceCache& cache);
-  ~DeviceCacheFiller() { Stop(); }
+  DevicePictureFiller(DatasetState& dataset, std::size_t field, const SampleList& samples,
+                      DirectFiles* direct, DevicePictureCache& cache);
+  ~DevicePictureFiller() { Stop(); }
 
   void Start();
   // Returns once the thread has ended; the thread first finishes the block that it is reading.
@@ -129,7 +129,7 @@ class DeviceCacheFiller {
   DatasetState& dataset_;
   const std::size_t field_;
   DirectFiles* const direct_;
-  DeviceCache& cache_;
+  DevicePictureCache& cache_;
   std::vector<bool> wanted_;  // empty: all
   JpegParts parts_;
   std::vector<CodedLine> lines_;
