@@ -4,16 +4,12 @@
 // cache, for the next uses; both waits end when the give-up flag is set.
 //
 // A block that cannot be fetched keeps its error (HeldBlock::Fail()); a block whose shard cannot be
-// opened stays unread. Each row of the block then reports the fault. The end of the file lists and
-// clears a folder of cached datasets.
+// opened stays unread. Each row of the block then reports the fault.
 #include "reader/reading/remote_blocks.h"
 
 #include <algorithm>
 #include <utility>
 
-#include <sluice/block_cache.h>
-
-#include "format/remote/cache/cache_folder.h"
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
 
@@ -292,26 +288,6 @@ std::uint64_t RemoteBlocks::BookkeepingBytes(const DatasetState& dataset,
   if (!remote.has_cache()) return bytes;
   return bytes + NextUsesAhead::MemoryBytes(shape) +
          OrderBytes(shape, options, OpenWindow::Of(shape, options).samples);
-}
-
-std::vector<CachedDataset> DatasetsInCache(const std::filesystem::path& folder) {
-  std::vector<CachedDataset> datasets;
-  for (const CacheEntry& entry : EntriesOfCache(folder))
-    datasets.push_back({entry.id, entry.bytes, entry.of_bytes, entry.in_use});
-  return datasets;
-}
-
-std::uint64_t ClearCache(const std::filesystem::path& folder) {
-  const auto used = [](const std::vector<CacheEntry>& entries) {
-    std::uint64_t bytes = 0;
-    for (const CacheEntry& entry : entries)
-      bytes += entry.bytes;
-    return bytes;
-  };
-  const std::uint64_t before = used(EntriesOfCache(folder));
-  const SharedFolder root = SharedFolder::Open(folder);
-  const std::uint64_t left = TrimCache(CacheLock::Wait(root), {}, 0);
-  return before - std::min(before, left);
 }
 
 }  // namespace sluice
