@@ -26,10 +26,10 @@ PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t i
                              std::span<const std::size_t> view_sides, std::size_t& slot_bytes) {
   constexpr std::uint64_t kMaxWords = std::uint64_t{1} << 28;  // 1 GiB
   constexpr std::uint64_t kQuantBytes = 512;  // the most that a picture's quantisation takes
-  // A JPEG has a row of MCUs for every 16 lines if chroma is halved, and else for every 8. A packed
-  // picture has a row of blocks for every 8 lines of each of its components. So this is enough for
-  // JPEGs of 3072 or 1536 lines, and for packed pictures of 768 or 512. In photos of quality
-  // 90, the parts of wide lines have 1.3 kB and more each.
+  // A JPEG has a line of MCUs for every 16 lines if chroma is halved, and else for every 8. A
+  // packed picture has a line of blocks for every 8 lines of each of its components. So this is
+  // enough for JPEGs of 3072 or 1536 lines, and for packed pictures of 768 or 512. In photos of
+  // quality 90, the parts of wide lines have 1.3 kB and more each.
   constexpr std::uint64_t kMaxLinesEach = 192, kPartBytes = 1024;
   // Scratch memory: for each pixel of three components at full size, rounded up to whole MCUs, a
   // sample and a coefficient; and for each column and each line the weights of three components:

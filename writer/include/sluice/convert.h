@@ -93,8 +93,9 @@ struct FormOptions {
   // baseline JPEG cannot code. ConvertSummary::kept and reencoded count both. Other kinds of images
   // are always encoded.
   bool keep = false;
-  // A restart marker ends each row of MCUs. A row of 512 pixels and more also has markers in it, at
-  // equal parts of 256 pixels or more, if its number of MCUs can be divided so. False: no markers.
+  // A restart marker ends each line of MCUs. A line of 512 pixels and more also has markers in it,
+  // at equal parts of 256 pixels or more, if its number of MCUs can be divided so. False: no
+  // markers.
   bool restart_markers = true;
   Subsampling subsampling = Subsampling::k420;               // of JPEGs that are encoded
   unsigned channels = 3;                                     // 3: RGB, 1: grey
