@@ -12,7 +12,7 @@
 #include <sluice/schema.h>
 
 #include "format/disk/limits.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 
 namespace sluice {
 
@@ -175,7 +175,7 @@ void ValidateField(const Schema& schema, const Field& field) {
   if (array && std::find(field.shape.begin(), field.shape.end(), 0U) != field.shape.end()) {
     Refuse(ErrorCode::kInvalidArgument, field, "an extent of a shape is at least 1");
   }
-  if (array && field.elements() > kMaxRowBytes) {
+  if (array && field.elements() > kMaxRecordBytes) {
     Refuse(ErrorCode::kLimit, field, "a shape has at most 65536 elements");
   }
   const bool image = field.kind == FieldKind::kImage;
@@ -209,7 +209,7 @@ void Schema::Validate() const {
       Refuse(ErrorCode::kInvalidArgument, field, "two fields have this name");
     }
   }
-  if (RowLayout(*this).row_bytes() > kMaxRowBytes) {
+  if (RecordLayout(*this).record_bytes() > kMaxRecordBytes) {
     throw Error(ErrorCode::kLimit,
                 "the fields take more than 65536 bytes in a sample's row; store large arrays as "
                 "variable or bytes fields");

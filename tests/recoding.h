@@ -25,7 +25,7 @@ inline std::optional<RecodedBlocks> RecodeBlocks(baseline::Recoder& recoder, Byt
   if (!recoder.Begin(file, target)) return std::nullopt;
   RecodedBlocks blocks;
   kernels::BlockPlaces places[3];
-  const baseline::McuRow row(target);
+  const baseline::McuLine row(target);
   for (std::uint32_t c = 0; c < target.components; ++c) {
     blocks.of[c].resize(std::size_t{row.across(c)} * row.down(c) * baseline::kCoefficients);
     places[c] = row.InPlane(c, blocks.of[c].data());
@@ -34,15 +34,15 @@ inline std::optional<RecodedBlocks> RecodeBlocks(baseline::Recoder& recoder, Byt
   return blocks;
 }
 
-// Recodes all rows of MCUs, in coding order; leaves out blocks without pixels.
+// Recodes all lines of MCUs, in coding order; leaves out blocks without pixels.
 inline bool RecodeRows(baseline::Recoder& recoder, Bytes file, const baseline::Header& target,
                        std::vector<std::int16_t>& rows) {
   if (!recoder.Begin(file, target)) return false;
-  const baseline::McuRow row(target);
+  const baseline::McuLine row(target);
   rows.resize(row.values() * target.mcus_down);
   kernels::BlockPlaces places[3];
   for (std::uint32_t c = 0; c < target.components; ++c)
-    places[c] = row.InRows(c, rows.data());
+    places[c] = row.InLines(c, rows.data());
   return recoder.Recode(places, false);
 }
 

@@ -15,6 +15,7 @@
 #include "format/disk/file.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
+#include "format/disk/shard_build.h"
 #include "format/disk/zstd.h"
 #include "format/drawn_fields.h"
 #include "format/pixels/decode.h"
@@ -344,7 +345,7 @@ struct DatasetWriter::State {
   std::filesystem::path folder;
   std::optional<NewFolder> made_in;  // null after Finish()
   std::shared_ptr<const Schema> schema;
-  RowLayout layout;
+  RecordLayout layout;
   std::uint64_t header_bytes;
   DatasetWriterOptions options;
   Manifest manifest;

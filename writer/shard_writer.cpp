@@ -15,6 +15,7 @@
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
+#include "format/disk/shard_build.h"
 
 namespace sluice {
 
@@ -127,7 +128,7 @@ Id128 ShardId(Bytes identity, std::uint32_t number, std::uint32_t part) {
   return Hash128({identity, std::as_bytes(std::span(words))});
 }
 
-void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLayout& layout,
+void CheckLimits(const EncodedSample& sample, const Schema& schema, const RecordLayout& layout,
                  std::uint64_t header_bytes, std::uint64_t reserve_bytes) {
   if (sample.key.size() > kMaxKeyBytes) {
     throw Error(ErrorCode::kLimit,

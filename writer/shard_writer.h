@@ -14,7 +14,7 @@
 #include "format/disk/file.h"
 #include "format/disk/keys.h"
 #include "format/disk/manifest.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 #include "format/disk/shard.h"
 
 namespace sluice {
@@ -52,7 +52,7 @@ Id128 ShardId(Bytes identity, std::uint32_t number, std::uint32_t part = 0);
 // Throws Error(kLimit) for a sample that no shard can hold, because its key, a payload or the whole
 // sample is too large. The Error does not name the sample; the caller adds that. `header_bytes`: of
 // the shards' header; `reserve_bytes`: as in NewShard.
-void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLayout& layout,
+void CheckLimits(const EncodedSample& sample, const Schema& schema, const RecordLayout& layout,
                  std::uint64_t header_bytes, std::uint64_t reserve_bytes = 0);
 
 // The warning for a user if a DirectBuffer was refused.
@@ -102,7 +102,7 @@ class ShardWriter {
   void WriteSection(std::uint32_t number, Bytes content);
 
   const Schema& schema_;
-  RowLayout layout_;
+  RecordLayout layout_;
   std::vector<std::size_t> column_fields_;
   std::size_t class_field_;
   std::uint64_t reserve_bytes_;

@@ -206,13 +206,13 @@ bool NoSegment(const kernels::SegmentJob&) {
   return true;
 }
 
-bool UnpackingAlone(const kernels::PackedRowJob& job) {
-  kernels::PackedRowJob unpacking = job;
+bool UnpackingAlone(const kernels::PackedLineJob& job) {
+  kernels::PackedLineJob unpacking = job;
   unpacking.transform = false;
-  return kernels::Chosen().unpack_row(unpacking);
+  return kernels::Chosen().unpack_line(unpacking);
 }
 
-bool NoRow(const kernels::PackedRowJob&) {
+bool NoRow(const kernels::PackedLineJob&) {
   return true;
 }
 void NoWeights(const kernels::WeightJob&) {}
@@ -270,11 +270,11 @@ std::vector<NamedVariant> DecodeStages(bool packed) {
   set.make_weights = NoWeights;
   add("transform", packed ? "coefficients to their places, inverse DCT" : "inverse DCT", false);
   if (packed) {
-    set.unpack_row = UnpackingAlone;
+    set.unpack_line = UnpackingAlone;
     set.decode_segment = EntropyAlone;
     set.finish_blocks = FinishWithoutTransform;
     add("unpacking", "masks, and values of 4 and more bits to bytes", false);
-    set.unpack_row = NoRow;
+    set.unpack_line = NoRow;
     set.decode_segment = NoSegment;
     set.strands_pay = false;
     add("parse", "header and rows' places", false);

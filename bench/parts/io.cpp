@@ -320,7 +320,7 @@ double FetchBlocks(DatasetState& dataset, std::uint64_t round, std::uint64_t& re
   const Clock::time_point begin = Clock::now();
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     ThrowIfStopped(stop);
-    const SampleRef first = dataset.facts->shape.Row(blocks[i], 0);
+    const SampleRef first = dataset.facts->shape.Record(blocks[i], 0);
     const ShardUse shard = dataset.table.Shard(first.shard);
     const ShardParts::Block parts = shard->BlockParts(first.block);
     const std::uint64_t bytes = parts.bytes();

@@ -15,9 +15,9 @@
 #include "bench/report/result.h"
 #include "bench/report/statistics.h"
 #include "format/random.h"
+#include "reader/decoding/picture_painter.h"
 #include "reader/transform/batch_mix.h"
 #include "reader/transform/pixel_program.h"
-#include "reader/transform/row_writer.h"
 #include "reader/transform/steps.h"
 #include "tools/cli/declared.h"
 #include "tools/cli/option.h"
@@ -71,9 +71,9 @@ class StepRunner {
       return decoder_.Decode(payload_, region, target);
     };
     const Defect defect =
-        writer_.Write(decode, FrameOf(position), views_[0].pixels, {DrawSeed(1, 0), position},
-                      {rows_.data() + position % shape_.samples * shape_.sample_bytes(), 3,
-                       PixelOrder::kInterleaved});
+        view_painter_.Paint(decode, FrameOf(position), views_[0].pixels, {DrawSeed(1, 0), position},
+                            {rows_.data() + position % shape_.samples * shape_.sample_bytes(), 3,
+                             PixelOrder::kInterleaved});
     if (defect != nullptr) throw cli::UsageError(std::string("--steps: ") + defect);
     if ((position + 1) % shape_.samples != 0) return;
     for (const MixStep& mix : mixes_)
@@ -128,7 +128,7 @@ class StepRunner {
   std::vector<std::uint8_t> rows_;
   std::vector<std::uint8_t> saved_;  // memory for MixBatch()
   PayloadDecoder decoder_;
-  RowWriter writer_;
+  ViewPainter view_painter_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // One rule says where payloads lie: after the table, field by field, and within a field sample by
 // sample, each aligned. BuildBlock() places them so, and VerifyPlacement() checks it.
 // The other checks cover only the bytes that the caller reads next: ParseHeader() the header,
-// VerifyTable() the rows, GetPayload() and GetImage() one entry, whose numbers are compared with
+// VerifyTable() the records, GetPayload() and GetImage() one entry, whose numbers are compared with
 // the block before they are used. A payload's checksum is compared by the caller (Matches()).
 // BuildBlock() stores the header twice, because the header's checksum covers the words before it.
 #include "format/disk/block.h"
@@ -17,7 +17,7 @@ bool HasPayload(const Field& field) noexcept {
   return field.kind != FieldKind::kArray;
 }
 
-// Fills one field's entry in a sample's row; `offset` is where its payload goes, if it has one.
+// Fills one field's entry in a sample's record; `offset` is where its payload goes, if it has one.
 void FillEntry(const Field& field, const FieldValue& value, std::uint64_t offset,
                std::span<std::byte> entry_bytes) {
   if (!HasPayload(field)) {
@@ -44,8 +44,8 @@ void FillEntry(const Field& field, const FieldValue& value, std::uint64_t offset
 }  // namespace
 
 std::uint64_t BlockBytesOf(const EncodedSample& sample, const Schema& schema,
-                           const RowLayout& layout) noexcept {
-  std::uint64_t bytes = layout.row_bytes();
+                           const RecordLayout& layout) noexcept {
+  std::uint64_t bytes = layout.record_bytes();
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     if (HasPayload(schema.fields[f])) {
       bytes += AlignUp(sample.fields[f].bytes.size(), kPayloadAlignment);
@@ -54,22 +54,22 @@ std::uint64_t BlockBytesOf(const EncodedSample& sample, const Schema& schema,
   return bytes;
 }
 
-std::vector<std::byte> BuildBlock(const Schema& schema, const RowLayout& layout, Id128 shard_id,
+std::vector<std::byte> BuildBlock(const Schema& schema, const RecordLayout& layout, Id128 shard_id,
                                   std::uint32_t number, std::uint64_t first_sample,
                                   std::span<const EncodedSample> samples) {
-  const std::uint64_t row_bytes = layout.row_bytes();
-  std::uint64_t end = PayloadStart(samples.size(), row_bytes);
+  const std::uint64_t record_bytes = layout.record_bytes();
+  std::uint64_t end = PayloadStart(samples.size(), record_bytes);
   for (const EncodedSample& sample : samples) {
-    end += BlockBytesOf(sample, schema, layout) - row_bytes;
+    end += BlockBytesOf(sample, schema, layout) - record_bytes;
   }
 
   std::vector<std::byte> block(AlignUp(end, kPageBytes));
   const std::span<std::byte> out(block);
-  std::uint64_t next = PayloadStart(samples.size(), row_bytes);
+  std::uint64_t next = PayloadStart(samples.size(), record_bytes);
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     for (std::size_t s = 0; s < samples.size(); ++s) {
       const FieldValue& value = samples[s].fields[f];
-      const std::size_t entry = sizeof(BlockHeader) + s * row_bytes + layout.offset(f);
+      const std::size_t entry = sizeof(BlockHeader) + s * record_bytes + layout.offset(f);
       FillEntry(schema.fields[f], value, next, out.subspan(entry, layout.entry_bytes(f)));
       if (!HasPayload(schema.fields[f]) || value.codec == Codec::kAbsent) continue;
       if (!value.bytes.empty()) {
@@ -84,10 +84,10 @@ std::vector<std::byte> BuildBlock(const Schema& schema, const RowLayout& layout,
   header.bytes = block.size();
   header.first_sample = first_sample;
   header.count = static_cast<std::uint32_t>(samples.size());
-  header.row_bytes = static_cast<std::uint32_t>(row_bytes);
+  header.record_bytes = static_cast<std::uint32_t>(record_bytes);
   header.shard_id = shard_id;
   header.table_checksum =
-      Hash64(Bytes(block).subspan(sizeof(BlockHeader), samples.size() * row_bytes));
+      Hash64(Bytes(block).subspan(sizeof(BlockHeader), samples.size() * record_bytes));
   StoreAt(out, 0, header);
   header.header_checksum = Hash64(Bytes(block).first(offsetof(BlockHeader, header_checksum)));
   StoreAt(out, 0, header);
@@ -108,8 +108,8 @@ Defect ParseCutHeader(Bytes block, BlockHeader& header) noexcept {
     return "the block header's checksum does not match";
   }
   if (header.bytes % kPageBytes != 0 || header.bytes > kMaxShardBytes || header.count == 0 ||
-      header.count > kMaxBlockSamples || header.row_bytes > kMaxRowBytes ||
-      PayloadStart(header.count, header.row_bytes) > header.bytes) {
+      header.count > kMaxBlockSamples || header.record_bytes > kMaxRecordBytes ||
+      PayloadStart(header.count, header.record_bytes) > header.bytes) {
     return "the block header's sizes are out of range";
   }
   return nullptr;
@@ -117,18 +117,18 @@ Defect ParseCutHeader(Bytes block, BlockHeader& header) noexcept {
 
 Defect BlockView::VerifyTable() const noexcept {
   const auto header = LoadAt<BlockHeader>(block_, 0);
-  const Bytes table = block_.subspan(sizeof(BlockHeader), std::size_t{count_} * row_bytes_);
+  const Bytes table = block_.subspan(sizeof(BlockHeader), std::size_t{count_} * record_bytes_);
   return header.table_checksum == Hash64(table) ? nullptr
                                                 : "the block table's checksum does not match";
 }
 
-Defect BlockView::GetPayload(const RowLayout& layout, std::uint32_t row, std::size_t field,
+Defect BlockView::GetPayload(const RecordLayout& layout, std::uint32_t record, std::size_t field,
                              Payload& payload) const noexcept {
   if (!layout.has(field)) {
     payload = {};
     return nullptr;
   }
-  payload.entry = LoadAt<PayloadEntry>(Row(row), layout.offset(field));
+  payload.entry = LoadAt<PayloadEntry>(Record(record), layout.offset(field));
   payload.bytes = {};
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return nullptr;
   if (payload.entry.flags != 0) return "the payload's flags are not known";
@@ -140,15 +140,16 @@ Defect BlockView::GetPayload(const RowLayout& layout, std::uint32_t row, std::si
   return nullptr;
 }
 
-Defect BlockView::GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
+Defect BlockView::GetImage(const RecordLayout& layout, std::uint32_t record, std::size_t field,
                            ImagePayload& image, std::uint64_t& checksum) const noexcept {
   Payload payload;
-  if (const Defect defect = GetPayload(layout, row, field, payload)) return defect;
+  if (const Defect defect = GetPayload(layout, record, field, payload)) return defect;
   if (!layout.has(field)) {
     image = {};
     return nullptr;
   }
-  const auto part = LoadAt<ImageEntryPart>(Row(row), layout.offset(field) + sizeof(PayloadEntry));
+  const auto part =
+      LoadAt<ImageEntryPart>(Record(record), layout.offset(field) + sizeof(PayloadEntry));
   image.codec = static_cast<Codec>(payload.entry.codec);
   image.width = part.width;
   image.height = part.height;
@@ -176,30 +177,30 @@ Defect BlockView::CheckContentCodec(const Payload& payload) noexcept {
   return "its codec is not known to this build; use a newer version of Sluice";
 }
 
-Defect BlockView::VerifyPlacement(const Schema& schema, const RowLayout& layout) const noexcept {
-  std::uint64_t next = sizeof(BlockHeader) + std::uint64_t{count_} * row_bytes_;
-  const std::uint64_t start = PayloadStart(count_, row_bytes_);
+Defect BlockView::VerifyPlacement(const Schema& schema, const RecordLayout& layout) const noexcept {
+  std::uint64_t next = sizeof(BlockHeader) + std::uint64_t{count_} * record_bytes_;
+  const std::uint64_t start = PayloadStart(count_, record_bytes_);
   if (!AllZero(block_.subspan(next, start - next))) return "padding after the table is not zero";
   next = start;
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     const std::uint64_t entry_end = layout.offset(f) + layout.entry_bytes(f);
-    const std::uint64_t row_end =
-        f + 1 < layout.fields() ? layout.offset(f + 1) : layout.row_bytes();
-    for (std::uint32_t row = 0; row < count_; ++row) {
-      if (!AllZero(Row(row).subspan(entry_end, row_end - entry_end))) {
+    const std::uint64_t record_end =
+        f + 1 < layout.fields() ? layout.offset(f + 1) : layout.record_bytes();
+    for (std::uint32_t record = 0; record < count_; ++record) {
+      if (!AllZero(Record(record).subspan(entry_end, record_end - entry_end))) {
         return "padding inside the table is not zero";
       }
       if (!HasPayload(schema.fields[f])) continue;
       Payload payload;
-      if (GetPayload(layout, row, f, payload) != nullptr) return nullptr;
+      if (GetPayload(layout, record, f, payload) != nullptr) return nullptr;
       if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) {
-        if (!AllZero(Row(row).subspan(layout.offset(f), layout.entry_bytes(f)))) {
+        if (!AllZero(Record(record).subspan(layout.offset(f), layout.entry_bytes(f)))) {
           return "the entry of an absent value is not zero";
         }
         continue;
       }
       if (schema.fields[f].kind == FieldKind::kImage &&
-          !AllZero(Row(row).subspan(
+          !AllZero(Record(record).subspan(
               layout.offset(f) + sizeof(PayloadEntry) + offsetof(ImageEntryPart, zero),
               sizeof(ImageEntryPart::zero)))) {
         return "padding inside the table is not zero";

@@ -10,7 +10,7 @@
 #include <sluice/schema.h>
 
 #include "format/disk/bytes.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 
 namespace sluice {
 
@@ -20,7 +20,7 @@ struct BlockHeader {
   std::uint64_t bytes = 0;         // of the whole block; a multiple of the page size
   std::uint64_t first_sample = 0;  // within the shard
   std::uint32_t count = 0;         // samples, at least 1
-  std::uint32_t row_bytes = 0;
+  std::uint32_t record_bytes = 0;
   Id128 shard_id;
   std::uint64_t table_checksum = 0;   // XXH3-64 of the table
   std::uint64_t header_checksum = 0;  // XXH3-64 of the bytes before this word
@@ -51,9 +51,9 @@ struct EncodedSample {
   std::vector<FieldValue> fields;  // one for each field of the schema, in its order
 };
 
-// Bytes that a sample adds to a block: its row and its payloads, aligned.
+// Bytes that a sample adds to a block: its record and its payloads, aligned.
 std::uint64_t BlockBytesOf(const EncodedSample& sample, const Schema& schema,
-                           const RowLayout& layout) noexcept;
+                           const RecordLayout& layout) noexcept;
 
 // An upper bound for the size of a block whose samples add up to `sample_bytes` (by BlockBytesOf).
 constexpr std::uint64_t BlockBytes(std::uint64_t sample_bytes) noexcept {
@@ -61,7 +61,7 @@ constexpr std::uint64_t BlockBytes(std::uint64_t sample_bytes) noexcept {
 }
 
 // The bytes of a block of these samples (at least one).
-std::vector<std::byte> BuildBlock(const Schema& schema, const RowLayout& layout, Id128 shard_id,
+std::vector<std::byte> BuildBlock(const Schema& schema, const RecordLayout& layout, Id128 shard_id,
                                   std::uint32_t number, std::uint64_t first_sample,
                                   std::span<const EncodedSample> samples);
 
@@ -81,13 +81,13 @@ class BlockView {
   BlockView(Bytes block, const BlockHeader& header, const ShardFile* shard = nullptr) noexcept
       : block_(block.first(static_cast<std::size_t>(header.bytes))),
         count_(header.count),
-        row_bytes_(header.row_bytes),
+        record_bytes_(header.record_bytes),
         shard_(shard) {}
-  // A block that BuildBlock() made of a single sample. For the functions below, this sample is row
-  // number `row`.
-  static BlockView OfOneRow(Bytes made, std::uint32_t row) noexcept {
+  // A block that BuildBlock() made of a single sample. For the functions below, this sample is
+  // record number `record`.
+  static BlockView OfOneRecord(Bytes made, std::uint32_t record) noexcept {
     BlockView view(made, LoadAt<BlockHeader>(made, 0));
-    view.first_row_ = row;
+    view.first_record_ = record;
     return view;
   }
 
@@ -95,13 +95,14 @@ class BlockView {
   // Compares the table with the header's checksum.
   Defect VerifyTable() const noexcept;
 
-  Bytes Row(std::uint32_t row) const noexcept {
-    return block_.subspan(sizeof(BlockHeader) + std::size_t{row - first_row_} * row_bytes_,
-                          row_bytes_);
+  Bytes Record(std::uint32_t record) const noexcept {
+    return block_.subspan(sizeof(BlockHeader) + std::size_t{record - first_record_} * record_bytes_,
+                          record_bytes_);
   }
   // The elements of an array field; none if the layout lacks it.
-  Bytes Elements(const RowLayout& layout, std::uint32_t row, std::size_t field) const noexcept {
-    return Row(row).subspan(layout.offset(field), layout.entry_bytes(field));
+  Bytes Elements(const RecordLayout& layout, std::uint32_t record,
+                 std::size_t field) const noexcept {
+    return Record(record).subspan(layout.offset(field), layout.entry_bytes(field));
   }
   // The payload of a bytes, variable or image field, with its bounds checked. If it is absent, or
   // if the layout lacks the field, its codec is 0.
@@ -109,13 +110,13 @@ class BlockView {
     PayloadEntry entry;
     Bytes bytes;
   };
-  Defect GetPayload(const RowLayout& layout, std::uint32_t row, std::size_t field,
+  Defect GetPayload(const RecordLayout& layout, std::uint32_t record, std::size_t field,
                     Payload& payload) const noexcept;
   // Null if a bytes or variable field can have the payload's codec.
   static Defect CheckContentCodec(const Payload& payload) noexcept;
   // Like GetPayload(), for an image field, with the bounds of its size checked. `checksum` is that
   // of the payload.
-  Defect GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
+  Defect GetImage(const RecordLayout& layout, std::uint32_t record, std::size_t field,
                   ImagePayload& image, std::uint64_t& checksum) const noexcept;
   // Whether a payload of this block has that checksum. If it does not and came from an object
   // store, it is fetched and compared once more.
@@ -124,19 +125,19 @@ class BlockView {
   // Checks what the format promises beyond checksums: payloads lie exactly where the rule puts
   // them, and every byte between them is zero. For `sluice verify`; reads the whole block. Stops at
   // a payload that GetPayload() refuses, and does not report it.
-  Defect VerifyPlacement(const Schema& schema, const RowLayout& layout) const noexcept;
+  Defect VerifyPlacement(const Schema& schema, const RecordLayout& layout) const noexcept;
 
  private:
   Bytes block_;
   std::uint32_t count_ = 0;
-  std::uint32_t row_bytes_ = 0;
-  std::uint32_t first_row_ = 0;
+  std::uint32_t record_bytes_ = 0;
+  std::uint32_t first_record_ = 0;
   const ShardFile* shard_ = nullptr;
 };
 
-// The offset of the first payload from the block's beginning: after the table of `samples` rows.
-constexpr std::uint64_t PayloadStart(std::uint64_t samples, std::uint64_t row_bytes) noexcept {
-  return AlignUp(sizeof(BlockHeader) + samples * row_bytes, kPayloadAlignment);
+// The offset of the first payload from the block's beginning: after the table of `samples` records.
+constexpr std::uint64_t PayloadStart(std::uint64_t samples, std::uint64_t record_bytes) noexcept {
+  return AlignUp(sizeof(BlockHeader) + samples * record_bytes, kPayloadAlignment);
 }
 
 // Like BlockView::ParseHeader(), but accepts fewer bytes than the header says.

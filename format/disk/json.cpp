@@ -259,7 +259,7 @@ Field FieldFromJson(const json& in, const std::string& file) {
                   "field \"" + field.name + "\" has a shape that is not a list");
     }
     for (const json& extent : shape) {
-      if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > kMaxRowBytes) {
+      if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > kMaxRecordBytes) {
         throw Error(ErrorCode::kCorrupt, file, "schema",
                     "field \"" + field.name + "\" has a shape that is out of range");
       }

@@ -20,7 +20,7 @@
 #include "format/disk/file.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
 
@@ -54,7 +54,7 @@ class ManifestCheck {
   }
 
   void CheckShards() {
-    const std::uint64_t row_bytes = RowLayout(manifest_.schema).row_bytes();
+    const std::uint64_t record_bytes = RecordLayout(manifest_.schema).record_bytes();
     std::unordered_set<std::string_view> files;
     std::uint64_t samples = 0;
     for (const ManifestShard& shard : manifest_.shards) {
@@ -64,7 +64,7 @@ class ManifestCheck {
       }
       // There is a page for the header and for each block, and a row for each sample. Larger claims
       // would cost readers memory and time.
-      if (shard.bytes / kPageBytes <= shard.blocks || shard.samples > shard.bytes / row_bytes) {
+      if (shard.bytes / kPageBytes <= shard.blocks || shard.samples > shard.bytes / record_bytes) {
         Refuse("says of " + shard.file +
                " that it has more samples or blocks than its bytes can hold");
       }
@@ -170,7 +170,7 @@ void SampleTotals::CountClass(const Field& field, Bytes element) noexcept {
   if (IsClass(field, number)) ++class_counts[static_cast<std::size_t>(number)];
 }
 
-Defect SampleTotals::AddBlock(const BlockView& block, const RowLayout& layout,
+Defect SampleTotals::AddBlock(const BlockView& block, const RecordLayout& layout,
                               const Schema& schema) noexcept {
   const std::size_t class_field = schema.ClassField();
   Defect first = nullptr;

@@ -127,7 +127,8 @@ struct SampleTotals {
   // Adds the values of a block's samples. Leaves out values that GetPayload() or GetImage()
   // refuses, and returns the defect of the first of them, or null. The caller must
   // hold a ReadGuard of the block's shard.
-  Defect AddBlock(const BlockView& block, const RowLayout& layout, const Schema& schema) noexcept;
+  Defect AddBlock(const BlockView& block, const RecordLayout& layout,
+                  const Schema& schema) noexcept;
   void Add(const SampleTotals& other) noexcept;
 };
 

@@ -6,7 +6,7 @@
 // first asked for.
 //
 // The bytes may be a mapped file, which other programs can cut or overwrite, or parts that are
-// brought from an object store when they are needed (ShardParts). So if bytes from a store fail a
+// brought from an object store when they are needed (FetchedParts). So if bytes from a store fail a
 // check, Mended() first fetches them once more. Corrupt() then looks whether the file was cut or
 // overwritten after it was opened; if so, its error says that instead.
 #include "format/disk/shard.h"
@@ -30,11 +30,6 @@ namespace sluice {
 namespace {
 
 constexpr const char* kNoKeys = "the shard has no section 1, which holds the keys of its samples";
-
-template <class Frame>
-bool HasMagic(const Frame& frame) noexcept {
-  return std::memcmp(frame.magic, Frame{}.magic, sizeof(frame.magic)) == 0;
-}
 
 // Parses the header at a file's beginning; returns the schema's text.
 std::string_view ParseHeader(Bytes file, const std::string& name, ShardHeader& header) {
@@ -80,30 +75,32 @@ std::int64_t ZeroIfRecent(std::int64_t written) {
 
 }  // namespace
 
+std::vector<std::size_t> ColumnFields(const Schema& schema) {
+  std::vector<std::size_t> columns;
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    const Field& field = schema.fields[f];
+    if (field.kind == FieldKind::kArray && field.shape.empty()) columns.push_back(f);
+  }
+  return columns;
+}
+
+std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t sections,
+                             std::uint64_t samples) noexcept {
+  std::uint64_t bytes = ColumnsOffset(blocks, sections);
+  for (const Field& field : schema.fields) {
+    if (field.kind == FieldKind::kArray && field.shape.empty()) {
+      bytes = AlignUp(bytes, kPayloadAlignment) + ColumnBytes(field, samples);
+    }
+  }
+  return AlignUp(bytes, kPayloadAlignment);
+}
+
 ShardExpectation ShardExpectation::Of(const ManifestShard& entry) {
   return {entry.id, entry.digest, entry.samples, entry.blocks, entry.bytes, entry.block_samples};
 }
 
 ShardSchema::ShardSchema(const Schema& of)
     : schema(of), text(SchemaToJson(of)), layout(of), columns(ColumnFields(of)) {}
-
-ShardFrame ShardFrame::Of(const ShardSchema& schema, const ManifestShard& entry) {
-  // An upper bound: there are two sections, and an entry is small.
-  constexpr std::uint64_t kSections = 4;
-  ShardFrame frame;
-  const std::uint64_t header = AlignUp(sizeof(ShardHeader) + schema.text.size(), kPageBytes);
-  frame.start = {ShardParts::kHeader, 0, std::min(header, entry.bytes)};
-  // The manifest's numbers are bounded, since they may be wrong: no shard has more blocks than
-  // pages, or more samples than bytes.
-  const std::uint64_t directory =
-      DirectoryBytes(schema.schema, std::min(entry.blocks, entry.bytes / kPageBytes), kSections,
-                     std::min(entry.samples, entry.bytes));
-  const std::uint64_t end = AlignUp(directory + sizeof(ShardTail), kPageBytes) + kPageBytes;
-  const std::uint64_t offset = std::max(
-      frame.start.bytes, entry.bytes - std::min(end, entry.bytes) / kPageBytes * kPageBytes);
-  frame.end = {ShardParts::kEnd, offset, entry.bytes - offset};
-  return frame;
-}
 
 ShardFile::ShardFile(MappedFile file, std::string name, std::shared_ptr<const ShardSchema> schema,
                      const ShardExpectation& expect)
@@ -115,14 +112,8 @@ ShardFile::ShardFile(std::shared_ptr<ShardParts> parts, std::shared_ptr<const Sh
                      const ManifestShard& entry)
     : name_(parts->name()),
       schema_(std::move(schema)),
-      parts_(std::move(parts)),
-      file_(parts_->bytes()),
-      frame_(ShardFrame::Of(*schema_, entry)),
-      brought_(std::make_unique<Brought>()) {
-  for (const ShardParts::Part& part : {frame_.start, frame_.end})
-    if (part.bytes > 0) opened_.push_back(parts_->Begin({&part, 1}));
-  for (const ShardParts::Held& held : opened_)
-    parts_->Await(held);
+      fetched_(std::make_unique<FetchedParts>(*this, parts, ShardFrame::Of(*schema_, entry))),
+      file_(parts->bytes()) {
   Open(ShardExpectation::Of(entry));
 }
 
@@ -145,9 +136,6 @@ void ShardFile::Open(const ShardExpectation& expect) {
       differs(expect.block_samples, block_samples())) {
     Corrupt({}, "is not the shard that the manifest names; restore it or convert again");
   }
-  if (parts_ == nullptr) return;
-  const MutexLock lock(brought_->mutex);
-  brought_->blocks.resize(blocks());
 }
 
 Schema ShardFile::ReadSchema(const std::filesystem::path& path, std::string* text) {
@@ -204,7 +192,7 @@ bool ShardFile::CutOff(Bytes range) const noexcept {
   }
   // If the file has lost its name (a copy, say, that was removed because it was cut), its size
   // cannot be found by the name. Then its last bytes show whether it was cut.
-  if (parts_ != nullptr || left < file_.bytes().size() || HasItsName()) return false;
+  if (fetched_ != nullptr || left < file_.bytes().size() || HasItsName()) return false;
   const ReadGuard guard = Guard();
   std::atomic_thread_fence(std::memory_order_seq_cst);  // after what was read before
   return !EndIsThere();
@@ -224,43 +212,13 @@ Error ShardFile::Unreadable(const std::string& place) const {
                "restore the file and open the dataset again");
 }
 
-bool ShardFile::Mended(Bytes range, const std::function<bool(Bytes)>& passes) const {
-  const Bytes all = file_.bytes();
-  if (parts_ == nullptr || range.empty() || range.data() < all.data() ||
-      range.data() + range.size() > all.data() + all.size()) {
-    return false;
-  }
-  return parts_->Mend(static_cast<std::uint64_t>(range.data() - all.data()), range.size(), passes);
-}
-
 bool BlockView::Matches(Bytes payload, std::uint64_t checksum) const {
   const auto passes = [checksum](Bytes bytes) { return Hash64(bytes) == checksum; };
   return passes(payload) || (shard_ != nullptr && shard_->Mended(payload, passes));
 }
 
-// Repairs a header that was damaged in the transfer, before the length that it states is used.
-void ShardFile::MendHeader() {
-  const auto passes = [](Bytes bytes) {
-    const auto header = LoadAt<ShardHeader>(bytes, 0);
-    return HasMagic(header) &&
-           header.header_checksum == Hash64(bytes.first(offsetof(ShardHeader, header_checksum)));
-  };
-  if (parts_ == nullptr || file_.bytes().size() < sizeof(ShardHeader)) return;
-  const Bytes header = file_.bytes().first(sizeof(ShardHeader));
-  if (!passes(header)) Mended(header, passes);
-}
-
 void ShardFile::ReadHeader() {
-  MendHeader();
-  BringHeaderRest();
-  if (parts_ != nullptr) {
-    const auto header = LoadAt<ShardHeader>(file_.bytes(), 0);
-    const auto passes = [&header](Bytes text) { return Hash64(text) == header.schema_checksum; };
-    if (Inside(sizeof(ShardHeader), header.schema_bytes, frame_.start.bytes)) {
-      const Bytes text = file_.bytes().subspan(sizeof(ShardHeader), header.schema_bytes);
-      if (!passes(text)) Mended(text, passes);
-    }
-  }
+  if (fetched_ != nullptr) fetched_->BringHeader();
   bool same_schema = false;
   try {
     const std::string_view text = ParseHeader(file_.bytes(), name_, header_);
@@ -297,7 +255,7 @@ void ShardFile::ReadTail() {
 }
 
 void ShardFile::ReadDirectory() {
-  BringEndRest();
+  if (fetched_ != nullptr) fetched_->BringDirectory(tail_.directory_offset);
   directory_bytes_ = file_.bytes().subspan(tail_.directory_offset, tail_.directory_bytes);
   const auto passes = [this](Bytes bytes) { return Hash64(bytes) == tail_.directory_checksum; };
   if (!passes(directory_bytes_) && !Mended(directory_bytes_, passes)) {
@@ -336,7 +294,7 @@ void ShardFile::ReadEntries() {
     if (entry.offset % kPageBytes != 0 || entry.offset < free ||
         !Inside(entry.offset, entry.bytes, tail_.directory_offset) || entry.count == 0 ||
         (last ? entry.count > header_.block_samples : entry.count != header_.block_samples) ||
-        PayloadStart(entry.count, layout().row_bytes()) > entry.bytes) {
+        PayloadStart(entry.count, layout().record_bytes()) > entry.bytes) {
       Corrupt("directory", "block " + std::to_string(b) + " is out of range");
     }
     free = entry.offset + entry.bytes;
@@ -360,7 +318,7 @@ Bytes ShardFile::Section(std::uint32_t number) const {
   for (std::size_t i = 0; i < sections_.size(); ++i) {
     const SectionEntry& section = sections_[i];
     if (section.number != number) continue;
-    BringSections();
+    if (fetched_ != nullptr) fetched_->BringSections();
     const Bytes bytes = file_.bytes().subspan(section.offset, section.bytes);
     const ReadGuard guard = Guard();
     const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
@@ -386,7 +344,7 @@ Bytes ShardFile::Column(std::size_t column) const noexcept {
 }
 
 BlockView ShardFile::Block(std::uint32_t block) const {
-  if (parts_ != nullptr) BringBlock(block);
+  if (fetched_ != nullptr) fetched_->BringBlock(block);
   const BlockEntry entry = block_entry(block);
   std::atomic<std::uint64_t>& word = verified_[block / 64];
   const std::uint64_t bit = std::uint64_t{1} << (block % 64);
@@ -399,7 +357,7 @@ BlockView ShardFile::Block(std::uint32_t block) const {
 }
 
 BlockView ShardFile::BlockThere(std::uint32_t block) const {
-  if (parts_ == nullptr) return Block(block);
+  if (fetched_ == nullptr) return Block(block);
   // The block is checked each time: since the last time, it may have been dropped and brought anew.
   const BlockEntry& entry = block_entry(block);
   const ReadGuard guard = Guard();
@@ -417,12 +375,12 @@ BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const
     BlockHeader header;
     header.bytes = entry.bytes;
     header.count = entry.count;
-    header.row_bytes = static_cast<std::uint32_t>(layout().row_bytes());
+    header.record_bytes = static_cast<std::uint32_t>(layout().record_bytes());
     return {bytes, header, this};
   }
   BlockHeader header;
   if (Defect defect = CheckBlock(block, bytes, header)) {
-    const std::uint64_t table = sizeof(BlockHeader) + entry.count * layout().row_bytes();
+    const std::uint64_t table = sizeof(BlockHeader) + entry.count * layout().record_bytes();
     const auto passes = [&entry](Bytes now) {
       const auto found = LoadAt<BlockHeader>(now, 0);
       return found.header_checksum == entry.header_checksum &&
@@ -441,7 +399,7 @@ Defect ShardFile::CheckBlock(std::uint32_t block, Bytes bytes, BlockHeader& head
   if (const Defect defect = BlockView::ParseHeader(bytes, header)) return defect;
   if (header.bytes != entry.bytes || header.count != entry.count || header.number != block ||
       header.first_sample != std::uint64_t{block} * header_.block_samples ||
-      header.row_bytes != layout().row_bytes() || header.shard_id != header_.shard_id ||
+      header.record_bytes != layout().record_bytes() || header.shard_id != header_.shard_id ||
       header.header_checksum != entry.header_checksum) {
     return "is not the block that the directory names";
   }
@@ -476,12 +434,12 @@ std::string ShardFile::Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t 
 }
 
 std::string ShardFile::Place(std::uint64_t sample) const {
-  return "block " + std::to_string(sample / header_.block_samples) + ", row " +
+  return "block " + std::to_string(sample / header_.block_samples) + ", record " +
          std::to_string(sample % header_.block_samples);
 }
 
 Defect ShardFile::VerifyPlacement() const {
-  BringSections();
+  if (fetched_ != nullptr) fetched_->BringSections();
   const Bytes file = file_.bytes();
   const std::uint64_t schema_end = sizeof(ShardHeader) + header_.schema_bytes;
   if (!AllZero(file.subspan(schema_end, header_.header_bytes - schema_end))) {
@@ -527,179 +485,6 @@ Defect ShardFile::VerifyPlacement() const {
     return "padding in the directory is not zero";
   }
   return nullptr;
-}
-
-// Brings the rest of a header that is longer than expected.
-void ShardFile::BringHeaderRest() {
-  if (parts_ == nullptr || file_.bytes().size() < sizeof(ShardHeader)) return;
-  const std::uint64_t bytes =
-      std::min<std::uint64_t>(LoadAt<ShardHeader>(file_.bytes(), 0).header_bytes, kMaxHeaderBytes);
-  const std::uint64_t end = std::min<std::uint64_t>(bytes, file_.bytes().size());
-  const std::uint64_t there = frame_.start.bytes;
-  if (end <= there || frame_.end.bytes == 0) return;
-  frame_.start.bytes = std::min(end, frame_.end.offset);
-  opened_.push_back(parts_->Bring({ShardParts::kHeaderRest, there, frame_.start.bytes - there}));
-}
-
-// Brings the beginning of a directory that is longer than expected.
-void ShardFile::BringEndRest() {
-  if (parts_ == nullptr || tail_.directory_offset >= frame_.end.offset) return;
-  const std::uint64_t offset =
-      std::max(frame_.start.bytes, tail_.directory_offset / kPageBytes * kPageBytes);
-  opened_.push_back(parts_->Bring({ShardParts::kEndRest, offset, frame_.end.offset - offset}));
-  frame_.end.offset = offset;
-}
-
-ShardParts::Block ShardFile::BlockParts(std::uint32_t block) const noexcept {
-  const BlockEntry& entry = blocks_[block];
-  const std::uint64_t end = std::min(entry.offset + entry.bytes, frame_.end.offset);
-  const std::uint64_t begin = std::min(std::max(entry.offset, frame_.start.bytes), end);
-  const std::uint64_t table = sizeof(BlockHeader) + entry.count * layout().row_bytes();
-  const std::uint64_t rest =
-      std::clamp(AlignUp(entry.offset + std::min(entry.bytes, table), kPageBytes), begin, end);
-  const std::uint64_t number = ShardParts::FirstPartOf(block);
-  return {{{{number, begin, rest - begin}, {number + 1, rest, end - rest}}}};
-}
-
-void ShardFile::BringSections() const {
-  if (parts_ == nullptr) return;
-  const MutexLock lock(brought_->mutex);
-  if (brought_->sections != nullptr) return;
-  const BlockEntry& last = blocks_.back();
-  const std::uint64_t begin =
-      std::max(frame_.start.bytes, AlignUp(last.offset + last.bytes, kPageBytes));
-  const std::uint64_t end = frame_.end.offset;
-  if (begin >= end) return;
-  brought_->sections = parts_->Bring({ShardParts::kSections, begin, end - begin});
-}
-
-void ShardFile::BringBlock(std::uint32_t block) const {
-  constexpr std::uint64_t kAhead = std::uint64_t{16} << 20;
-  ShardParts::Held held;
-  {
-    const MutexLock lock(brought_->mutex);
-    std::uint64_t ahead = 0;
-    for (std::uint32_t b = block; b < blocks() && ahead <= kAhead; ++b) {
-      if (brought_->blocks[b] == nullptr)
-        brought_->blocks[b] = parts_->Begin(BlockParts(b).whole());
-      ahead += blocks_[b].bytes;
-    }
-    held = brought_->blocks[block];
-  }
-  try {
-    parts_->Await(held);
-  } catch (...) {
-    const MutexLock lock(brought_->mutex);
-    brought_->blocks[block].reset();  // the next call tries again
-    throw;
-  }
-}
-
-BlockView BlockHold::Block(std::uint32_t block, std::uint64_t ahead) {
-  const std::shared_ptr<ShardParts>& parts = shard_.parts();
-  if (parts == nullptr) return shard_.Block(block);
-  held_.erase(held_.begin(), held_.lower_bound(block));
-  std::uint64_t asked = 0;
-  std::uint32_t next = block;
-  for (; next < shard_.blocks() && (next == block || asked < ahead); ++next) {
-    ShardParts::Held& held = held_[next];
-    if (held == nullptr) held = parts->Begin(shard_.BlockParts(next).whole());
-    if (next > block) asked += shard_.block_entry(next).bytes;
-  }
-  held_.erase(held_.lower_bound(next), held_.end());
-  try {
-    parts->Await(held_[block]);
-  } catch (...) {
-    held_.erase(block);
-    throw;
-  }
-  return shard_.BlockThere(block);
-}
-
-std::vector<std::size_t> ColumnFields(const Schema& schema) {
-  std::vector<std::size_t> columns;
-  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
-    const Field& field = schema.fields[f];
-    if (field.kind == FieldKind::kArray && field.shape.empty()) columns.push_back(f);
-  }
-  return columns;
-}
-
-std::vector<std::byte> BuildShardHeader(const Schema& schema, Id128 shard_id,
-                                        std::uint32_t block_samples) {
-  const std::string text = SchemaToJson(schema);
-  const std::uint64_t bytes = AlignUp(sizeof(ShardHeader) + text.size(), kPageBytes);
-  if (bytes > kMaxHeaderBytes) {
-    throw Error(ErrorCode::kLimit,
-                "the schema takes more than 16 MiB as text; shorten class names");
-  }
-  ShardHeader header;
-  header.header_bytes = static_cast<std::uint32_t>(bytes);
-  header.shard_id = shard_id;
-  header.block_samples = block_samples;
-  header.schema_bytes = static_cast<std::uint32_t>(text.size());
-  header.schema_checksum = Hash64(AsBytes(text));
-  std::vector<std::byte> out(bytes);
-  StoreAt<ShardHeader>(out, 0, header);
-  header.header_checksum = Hash64(Bytes(out).first(offsetof(ShardHeader, header_checksum)));
-  StoreAt<ShardHeader>(out, 0, header);
-  std::memcpy(out.data() + sizeof(header), text.data(), text.size());
-  return out;
-}
-
-std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t sections,
-                             std::uint64_t samples) noexcept {
-  std::uint64_t bytes = ColumnsOffset(blocks, sections);
-  for (const Field& field : schema.fields) {
-    if (field.kind == FieldKind::kArray && field.shape.empty()) {
-      bytes = AlignUp(bytes, kPayloadAlignment) + ColumnBytes(field, samples);
-    }
-  }
-  return AlignUp(bytes, kPayloadAlignment);
-}
-
-std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardContent& content,
-                                     Id128& digest) {
-  const auto& [shard, offset, blocks, sections, samples, columns] = content;
-  const std::uint64_t bytes = DirectoryBytes(schema, blocks.size(), sections.size(), samples);
-  const std::uint64_t end = AlignUp(offset + bytes + sizeof(ShardTail), kPageBytes);
-  std::vector<std::byte> out(end - offset);
-
-  DirectoryHeader header;
-  header.blocks = static_cast<std::uint32_t>(blocks.size());
-  header.sections = static_cast<std::uint32_t>(sections.size());
-  header.samples = samples;
-  header.columns = static_cast<std::uint32_t>(columns.size());
-  header.shard_id = shard.shard_id;
-  header.header_checksum = shard.header_checksum;
-  header.bytes = bytes;
-  StoreAt<DirectoryHeader>(out, 0, header);
-  std::uint64_t at = sizeof(header);
-  for (const BlockEntry& entry : blocks) {
-    StoreAt<BlockEntry>(out, at, entry);
-    at += sizeof(entry);
-  }
-  for (const SectionEntry& entry : sections) {
-    StoreAt<SectionEntry>(out, at, entry);
-    at += sizeof(entry);
-  }
-  for (const std::vector<std::byte>& column : columns) {
-    at = AlignUp(at, kPayloadAlignment);
-    std::memcpy(out.data() + at, column.data(), column.size());
-    at += column.size();
-  }
-
-  ShardTail tail;
-  tail.shard_id = shard.shard_id;
-  tail.directory_offset = offset;
-  tail.directory_bytes = bytes;
-  tail.directory_checksum = Hash64(Bytes(out).first(bytes));
-  const std::size_t tail_at = out.size() - sizeof(tail);
-  StoreAt<ShardTail>(out, tail_at, tail);
-  tail.tail_checksum = Hash64(Bytes(out).subspan(tail_at, offsetof(ShardTail, tail_checksum)));
-  StoreAt<ShardTail>(out, tail_at, tail);
-  digest = Hash128({Bytes(out).first(bytes), Bytes(out).subspan(tail_at)});
-  return out;
 }
 
 }  // namespace sluice

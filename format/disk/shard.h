@@ -1,11 +1,12 @@
 // A shard file's frame, which is everything but its blocks: header, sections, directory and tail
 // (format/FORMAT.md, "Shards").
 //
-// ShardFile opens a shard for reading; the Build functions are for writers. Blocks are in block.h.
+// ShardFile opens a shard for reading. shard_fetch.h fetches the parts that it needs of a shard in
+// an object store; shard_build.h builds frames for writers; block.h has the blocks.
 //
 // A new section gets its number in FORMAT.md, which assigns all numbers. An edit that writes shards
 // anew drops the section unless writer/edit/ copies it. With more than four sections, kSections in
-// shard.cpp must grow. A new section also goes into these files, where
+// shard_fetch.cpp must grow. A new section also goes into these files, where
 // "kSectionOrigin|\bsection 2\b|2 \| origin" shows how:
 //   format/disk/shard.cpp                 the numbers that a shard may require
 //   format/FORMAT.md
@@ -20,11 +21,10 @@
 // tests/format/read_from_spec.py has the known numbers, too.
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,62 +36,9 @@
 #include "format/disk/block.h"
 #include "format/disk/bytes.h"
 #include "format/disk/file.h"
-#include "format/mutex.h"
+#include "format/disk/shard_fetch.h"
 
 namespace sluice {
-
-// A shard in an object store (format/remote), which is fetched in parts.
-//
-// It is mapped like a local shard, but a part's bytes are valid only from the end of its fetch on,
-// and as long as somebody holds the part. Thread-safe.
-class ShardParts {
- public:
-  // The header and the end are requested before their sizes are known. Each may turn out to be
-  // longer than requested; then its rest is a separate part. A block has two parts: its header and
-  // table, up to a page's end, and its payloads.
-  enum PartNumber : std::uint64_t { kHeader, kHeaderRest, kSections, kEndRest, kEnd, kFirstBlock };
-  static constexpr std::uint64_t FirstPartOf(std::uint64_t block) {
-    return kFirstBlock + 2 * block;
-  }
-  // The number of parts of a shard of that many blocks.
-  static constexpr std::uint64_t PartsOf(std::uint64_t blocks) { return FirstPartOf(blocks); }
-  struct Part {
-    std::uint64_t number = 0;  // a PartNumber; of a block: FirstPartOf(block) and the next one
-    std::uint64_t offset = 0;  // from the shard's start, whole pages
-    std::uint64_t bytes = 0;
-  };
-  struct Block {
-    std::array<Part, 2> parts;
-    std::span<const Part> whole() const noexcept { return parts; }
-    std::span<const Part> table() const noexcept { return {parts.data(), 1}; }
-    std::uint64_t bytes() const noexcept { return parts[0].bytes + parts[1].bytes; }
-    std::uint64_t table_bytes() const noexcept { return parts[0].bytes; }
-  };
-  // Holds parts while it lives.
-  using Held = std::shared_ptr<const void>;
-
-  virtual ~ShardParts() = default;
-
-  virtual const std::string& name() const noexcept = 0;  // for messages
-  virtual Bytes bytes() const noexcept = 0;              // the mapping, as long as the shard
-  // Begins to bring parts: to fetch those that are not in the mapping yet. Returns at once. Throws
-  // Error.
-  virtual Held Begin(std::span<const Part> parts) = 0;
-  // Waits for all parts of `held`; throws the Error of one that failed.
-  virtual void Await(const Held& held) = 0;
-  // Call it after a range failed a check: fetches the range once more. Its parts must be held, and
-  // Await() must have returned for them. If the new bytes pass the check, they replace the old
-  // ones; readers of other bytes notice nothing. False if the new bytes fail the check, too, or
-  // cannot be fetched or written.
-  virtual bool Mend(std::uint64_t offset, std::uint64_t bytes,
-                    const std::function<bool(Bytes)>& passes) = 0;
-
-  Held Bring(const Part& part) {
-    Held held = Begin({&part, 1});
-    Await(held);
-    return held;
-  }
-};
 
 struct ShardHeader {
   char magic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'S', 'H'};
@@ -155,6 +102,12 @@ struct ShardTail {
 };
 static_assert(sizeof(ShardTail) == 64);
 
+// Whether a ShardHeader, DirectoryHeader or ShardTail begins as it must.
+template <class Frame>
+bool HasMagic(const Frame& frame) noexcept {
+  return std::memcmp(frame.magic, Frame{}.magic, sizeof(frame.magic)) == 0;
+}
+
 // Where the columns begin, from the directory's start.
 inline std::uint64_t ColumnsOffset(std::uint64_t blocks, std::uint64_t sections) noexcept {
   return sizeof(DirectoryHeader) + blocks * sizeof(BlockEntry) + sections * sizeof(SectionEntry);
@@ -167,25 +120,9 @@ inline std::uint64_t ColumnBytes(const Field& field, std::uint64_t samples) noex
 // The scalar array fields, which the directory repeats as columns; in the schema's order.
 std::vector<std::size_t> ColumnFields(const Schema& schema);
 
-std::vector<std::byte> BuildShardHeader(const Schema& schema, Id128 shard_id,
-                                        std::uint32_t block_samples);
-
 // Bytes of a directory.
 std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t sections,
                              std::uint64_t samples) noexcept;
-
-// A shard's content, as its end (directory and tail) describes it.
-struct ShardContent {
-  const ShardHeader& header;
-  std::uint64_t offset = 0;  // of the directory, 64-byte aligned
-  std::span<const BlockEntry> blocks = {};
-  std::span<const SectionEntry> sections = {};
-  std::uint64_t samples = 0;
-  std::span<const std::vector<std::byte>> columns = {};  // the values of each ColumnFields() field
-};
-// The directory, the padding after it and the tail. `digest` gets the shard's digest.
-std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardContent& content,
-                                     Id128& digest);
 
 // A schema, and what ShardFile needs to know of it. All shards of a dataset share one, because
 // there may be many class names.
@@ -194,7 +131,7 @@ struct ShardSchema {
 
   Schema schema;
   std::string text;  // nearly always the same as in a shard's header
-  RowLayout layout;
+  RecordLayout layout;
   std::vector<std::size_t> columns;  // ColumnFields()
 };
 
@@ -214,16 +151,6 @@ struct ShardExpectation {
   static ShardExpectation Of(const ManifestShard& entry);
 };
 
-// The bytes that opening a shard reads first: its first and its last whole pages, estimated from
-// the manifest. Nearly always they contain the whole header, directory and tail. `end` has 0 bytes
-// if `start` is the whole shard.
-struct ShardFrame {
-  static ShardFrame Of(const ShardSchema& schema, const ManifestShard& entry);
-
-  ShardParts::Part start;
-  ShardParts::Part end;
-};
-
 // A shard mapped for reading. Opening it checks header, tail and directory. A block's header and
 // table are checked when the block is first asked for; payloads, by the code that reads them.
 // Thread-safe.
@@ -241,13 +168,13 @@ class ShardFile {
   ShardFile(MappedFile file, std::string name, std::shared_ptr<const ShardSchema> schema,
             const ShardExpectation& expect = {});
   // A shard whose parts are brought when they are needed. A block that Block() has brought stays
-  // while this lives; to keep less, use BlockHold.
+  // while this lives; to keep less, use BlockHold (shard_fetch.h).
   ShardFile(std::shared_ptr<ShardParts> parts, std::shared_ptr<const ShardSchema> schema,
             const ManifestShard& entry);
 
   const std::string& name() const noexcept { return name_; }
   const Schema& schema() const noexcept { return schema_->schema; }
-  const RowLayout& layout() const noexcept { return schema_->layout; }
+  const RecordLayout& layout() const noexcept { return schema_->layout; }
   Id128 id() const noexcept { return header_.shard_id; }
   Id128 digest() const noexcept { return digest_; }
   std::uint64_t samples() const noexcept { return directory_.samples; }
@@ -308,25 +235,28 @@ class ShardFile {
   BlockView Block(std::uint32_t block) const;
   // Like Block(), for a copy of the block's bytes; `checked`: an earlier call has verified them.
   BlockView Block(std::uint32_t block, Bytes bytes, bool checked) const;
-  // Like Block(), for a block that is there already: one that the caller holds (parts()), or any
-  // block of a shard that is a file.
+  // Like Block(), for a block that is there already: one that the caller holds (fetched()), or
+  // any block of a shard that is a file.
   BlockView BlockThere(std::uint32_t block) const;
   // The first byte of a file's block, if the block's header and table have been verified; otherwise
   // null: call Block().
   const std::byte* VerifiedBlock(std::uint32_t block) const noexcept {
-    if (parts_ != nullptr || overwritten_.load(std::memory_order_relaxed)) return nullptr;
+    if (fetched_ != nullptr || overwritten_.load(std::memory_order_relaxed)) return nullptr;
     const std::uint64_t word = verified_[block / 64].load(std::memory_order_relaxed);
     if ((word >> (block % 64) & 1) == 0) return nullptr;
     return file_.bytes().data() + blocks_[block].offset;
   }
   // Call it after bytes of this shard failed a check, since they may have been damaged in the
   // transfer: ShardParts::Mend(). False if the shard is a file.
-  bool Mended(Bytes range, const std::function<bool(Bytes)>& passes) const;
+  bool Mended(Bytes range, const std::function<bool(Bytes)>& passes) const {
+    return fetched_ != nullptr && fetched_->Mend(range, passes);
+  }
   // Null if the shard is a file, whose blocks are always there.
-  const std::shared_ptr<ShardParts>& parts() const noexcept { return parts_; }
-  // The parts of a block, for parts()->Begin(). They leave out bytes that the frame already has,
-  // which may be the whole block.
-  ShardParts::Block BlockParts(std::uint32_t block) const noexcept;
+  FetchedParts* fetched() const noexcept { return fetched_.get(); }
+  // FetchedParts::PartsOf(). The shard must not be a file.
+  ShardParts::Block BlockParts(std::uint32_t block) const noexcept {
+    return fetched_->PartsOf(block);
+  }
 
   // The key of a sample of this shard. Throws Error(kCorrupt).
   std::string Key(std::uint64_t sample) const;
@@ -334,7 +264,7 @@ class ShardFile {
   // for a chunk of more than `most` bytes.
   std::string Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t most = UINT64_MAX) const;
 
-  // "block 5, row 2"
+  // "block 5, record 2"
   std::string Place(std::uint64_t sample) const;
 
   // Checks that padding outside blocks is zero, and that blocks and sections follow each other
@@ -349,12 +279,6 @@ class ShardFile {
   Error Overwritten(const std::string& place) const;
   Id128 DigestNow() const;
   void Open(const ShardExpectation& expect);
-  void BringHeaderRest();
-  void BringEndRest();
-  void BringSections() const;
-  // Brings a block, and begins to bring some of the blocks after it.
-  void BringBlock(std::uint32_t block) const;
-  void MendHeader();
   void ReadHeader();
   void ReadTail();
   void ReadDirectory();
@@ -362,10 +286,8 @@ class ShardFile {
 
   std::string name_;  // the path, for messages
   std::shared_ptr<const ShardSchema> schema_;
-  std::shared_ptr<ShardParts> parts_;
+  std::unique_ptr<FetchedParts> fetched_;
   MappedFile file_;
-  ShardFrame frame_;                      // what opening the shard has brought from parts_
-  std::vector<ShardParts::Held> opened_;  // parts that opening the shard has brought
   ShardHeader header_;
   ShardTail tail_;
   DirectoryHeader directory_;
@@ -381,29 +303,6 @@ class ShardFile {
   // The file's modification time as of the last comparison of the directory.
   mutable std::atomic<std::int64_t> written_at_{0};
   mutable std::atomic<bool> overwritten_{false};
-  // Parts of parts_ that were brought after the shard was opened.
-  struct Brought {
-    Mutex mutex;
-    ShardParts::Held sections GUARDED_BY(mutex);
-    std::vector<ShardParts::Held> blocks GUARDED_BY(mutex);
-  };
-  std::unique_ptr<Brought> brought_;
-};
-
-// Reads the blocks of a shard one at a time, whether it is a file or in an object store. From an
-// object store, it keeps the block read last and some that come next.
-class BlockHold {
- public:
-  explicit BlockHold(const ShardFile& shard) : shard_(shard) {}
-  // The view is valid until the next call. `ahead`: how many bytes of the following blocks to bring
-  // meanwhile, rounded up to whole blocks.
-  BlockView Block(std::uint32_t block, std::uint64_t ahead = kAheadBytes);
-
-  static constexpr std::uint64_t kAheadBytes = std::uint64_t{16} << 20;
-
- private:
-  const ShardFile& shard_;
-  std::map<std::uint32_t, ShardParts::Held> held_;  // by block
 };
 
 }  // namespace sluice

@@ -24,7 +24,7 @@ void Compare(const std::filesystem::path& path, const ManifestShard& shard) {
   }
   ShardHeader header;
   if (ReadAt(file, path, 0, std::as_writable_bytes(std::span(&header, 1))) < sizeof(header) ||
-      std::memcmp(header.magic, ShardHeader{}.magic, sizeof(header.magic)) != 0) {
+      !HasMagic(header)) {
     throw Mismatch(name, "is not a Sluice shard");
   }
   if (header.version != kFormatVersion) return;  // opening the shard will say what to do

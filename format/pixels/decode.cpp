@@ -75,8 +75,8 @@ bool SpanIsSound(const Span& span, std::uint32_t size) {
          span.start + span.length <= double(span.bound) + span.bound_length + kRounding;
 }
 
-void CopyRow(const std::uint8_t* in, std::uint32_t pixels, std::size_t pixel_bytes, bool mirrored,
-             std::uint8_t* out) {
+void CopyLine(const std::uint8_t* in, std::uint32_t pixels, std::size_t pixel_bytes, bool mirrored,
+              std::uint8_t* out) {
   if (!mirrored) {
     std::memcpy(out, in, pixels * pixel_bytes);
     return;
@@ -334,8 +334,8 @@ Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region
   std::uint8_t* const out = planes ? whole16.data() : target.data;
   const std::size_t row = payload.width * pixel_bytes;
   for (std::uint32_t y = 0; y < payload.height; ++y) {
-    CopyRow(reinterpret_cast<const std::uint8_t*>(pixels.data()) + y * row, payload.width,
-            pixel_bytes, region.flip, out + LineOf(region, y) * row);
+    CopyLine(reinterpret_cast<const std::uint8_t*>(pixels.data()) + y * row, payload.width,
+             pixel_bytes, region.flip, out + LineOf(region, y) * row);
   }
   if (planes) {
     ToPlanes(reinterpret_cast<const std::uint16_t*>(whole16.data()), count, payload.channels,

@@ -1,10 +1,10 @@
 // The kernel for sums of lines works in steps of kLineStep bytes, but the view's pixels are the
 // caller's, and nothing after them may be read. So the first pass uses SumExactly(). The second
-// works in buffers of this object, which have room for whole steps, and WriteRow() copies its rows
+// works in buffers of this object, which have room for whole steps, and WriteLine() copies its rows
 // to the target.
 // A mirrored region is mirrored only once: by the order of the weights if it is resampled, by
-// MirrorRow() if it is copied. Therefore WriteRow() for interleaved pixels mirrors, and WriteRow()
-// for rows of channels does not.
+// MirrorLine() if it is copied. Therefore WriteLine() for interleaved pixels mirrors, and
+// WriteLine() for rows of channels does not.
 #include "format/pixels/interleaved.h"
 
 #include <algorithm>
@@ -52,8 +52,8 @@ std::size_t PixelAt(const Region& region, std::uint32_t y) noexcept {
 }
 
 // Copies rows unchanged and in order: all at once if there is nothing between them.
-void CopyRows(const std::uint8_t* rows, std::size_t stride, const Region& region,
-              const PixelTarget& target) {
+void CopyLines(const std::uint8_t* rows, std::size_t stride, const Region& region,
+               const PixelTarget& target) {
   const std::size_t bytes = std::size_t{region.x.out} * target.channels;
   const std::size_t out_stride = std::size_t{region.x.target} * target.channels;
   std::uint8_t* out = target.data + PixelAt(region, 0) * target.channels;
@@ -65,8 +65,8 @@ void CopyRows(const std::uint8_t* rows, std::size_t stride, const Region& region
     std::memcpy(out, rows, line);
 }
 
-void MirrorRow(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_t pixels,
-               std::uint32_t channels, std::uint8_t* out) {
+void MirrorLine(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_t pixels,
+                std::uint32_t channels, std::uint8_t* out) {
   if (channels == 3) return set.mirror_rgb(in, pixels, out);
   for (std::uint32_t x = 0; x < pixels; ++x) {
     std::memcpy(out + std::size_t{x} * channels, in + std::size_t{pixels - 1 - x} * channels,
@@ -76,8 +76,8 @@ void MirrorRow(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_
 
 // Splits pixels into a row of each channel. May write up to kernels::kSlack bytes beyond the end of
 // each row.
-void SplitRow(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_t pixels,
-              std::uint32_t channels, std::uint8_t* const* rows) {
+void SplitLine(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_t pixels,
+               std::uint32_t channels, std::uint8_t* const* rows) {
   if (channels == 3) return set.split_rgb(in, pixels, rows[0], rows[1], rows[2]);
   for (std::uint32_t c = 0; c < channels; ++c) {
     for (std::uint32_t x = 0; x < pixels; ++x)
@@ -87,30 +87,30 @@ void SplitRow(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_t
 
 }  // namespace
 
-void InterleavedResampler::WriteRow(const std::uint8_t* row, std::uint32_t y, const Region& region,
-                                    const PixelTarget& target) {
+void InterleavedResampler::WriteLine(const std::uint8_t* row, std::uint32_t y, const Region& region,
+                                     const PixelTarget& target) {
   const std::uint32_t channels = target.channels;
   const std::size_t pixel = PixelAt(region, y);
   if (target.order == PixelOrder::kInterleaved || channels == 1) {
     std::uint8_t* const out = target.data + pixel * channels;
-    if (region.flip) return MirrorRow(set_, row, region.x.out, channels, out);
+    if (region.flip) return MirrorLine(set_, row, region.x.out, channels, out);
     std::memcpy(out, row, std::size_t{region.x.out} * channels);
     return;
   }
   if (region.flip) {
     std::uint8_t* const mirrored = Room(row_, std::size_t{region.x.out} * channels);
-    MirrorRow(set_, row, region.x.out, channels, mirrored);
+    MirrorLine(set_, row, region.x.out, channels, mirrored);
     row = mirrored;
   }
   std::uint8_t* rows[4] = {};
   for (std::uint32_t c = 0; c < channels; ++c)
     rows[c] = Room(parts_[c], region.x.out);
-  SplitRow(set_, row, region.x.out, channels, rows);
-  WriteRow(rows, y, region, target);
+  SplitLine(set_, row, region.x.out, channels, rows);
+  WriteLine(rows, y, region, target);
 }
 
-void InterleavedResampler::WriteRow(const std::uint8_t* const* rows, std::uint32_t y,
-                                    const Region& region, const PixelTarget& target) {
+void InterleavedResampler::WriteLine(const std::uint8_t* const* rows, std::uint32_t y,
+                                     const Region& region, const PixelTarget& target) {
   const std::uint32_t channels = target.channels;
   const std::size_t pixel = PixelAt(region, y);
   const std::uint32_t width = region.x.out;
@@ -133,14 +133,14 @@ void InterleavedResampler::Copy(const PixelView& view, std::uint32_t left, std::
   const std::uint8_t* row = view.data + top * view.stride + std::size_t{left} * view.channels;
   const bool interleaved = target.order == PixelOrder::kInterleaved || target.channels == 1;
   if (interleaved && !region.flip && !region.flip_y) {
-    return CopyRows(row, view.stride, region, target);
+    return CopyLines(row, view.stride, region, target);
   }
   for (std::uint32_t y = 0; y < region.y.out; ++y, row += view.stride)
-    WriteRow(row, y, region, target);
+    WriteLine(row, y, region, target);
 }
 
-void InterleavedResampler::ResampleRows(const PixelView& view, const ComponentAxis& x,
-                                        const ComponentAxis& y) {
+void InterleavedResampler::ResampleLines(const PixelView& view, const ComponentAxis& x,
+                                         const ComponentAxis& y) {
   const std::uint32_t channels = view.channels;
   const std::uint32_t width = x.last - x.first;
   const std::size_t bytes = std::size_t{width} * channels;
@@ -153,7 +153,7 @@ void InterleavedResampler::ResampleRows(const PixelView& view, const ComponentAx
     planes[c] = Room(planes_[c], AlignUp(y.out, kTile) * stride_);
   for (std::uint32_t i = 0; i < y.out; ++i) {
     SumExactly(set_, y_.Sum(i, corner, view.stride), bytes, sums_, row);
-    SplitRow(set_, row, width, channels, planes);
+    SplitLine(set_, row, width, channels, planes);
     for (std::uint32_t c = 0; c < channels; ++c)
       planes[c] += stride_;
   }
@@ -178,7 +178,7 @@ void InterleavedResampler::Resample(const PixelView& view, const ComponentAxis& 
                                     const PixelTarget& target) {
   x_.Make(set_, x, region.flip);
   y_.Make(set_, y, false);
-  ResampleRows(view, x, y);
+  ResampleLines(view, x, y);
   for (std::uint32_t c = 0; c < view.channels; ++c)
     ResampleChannel(x, y.out, c);
   const std::size_t stride = AlignUp(x.out, kLineStep);
@@ -186,7 +186,7 @@ void InterleavedResampler::Resample(const PixelView& view, const ComponentAxis& 
     const std::uint8_t* rows[4] = {};
     for (std::uint32_t c = 0; c < view.channels; ++c)
       rows[c] = planes_[c].data() + i * stride;
-    WriteRow(rows, i, region, target);
+    WriteLine(rows, i, region, target);
   }
 }
 

@@ -32,13 +32,13 @@ class InterleavedResampler {
             const PixelTarget& target);
 
  private:
-  void ResampleRows(const PixelView& view, const ComponentAxis& x, const ComponentAxis& y);
+  void ResampleLines(const PixelView& view, const ComponentAxis& x, const ComponentAxis& y);
   void ResampleChannel(const ComponentAxis& x, std::uint32_t rows, std::uint32_t channel);
   // Writes row `y` of the region. `row`: interleaved pixels; `rows`: a row of each channel.
-  void WriteRow(const std::uint8_t* row, std::uint32_t y, const Region& region,
-                const PixelTarget& target);
-  void WriteRow(const std::uint8_t* const* rows, std::uint32_t y, const Region& region,
-                const PixelTarget& target);
+  void WriteLine(const std::uint8_t* row, std::uint32_t y, const Region& region,
+                 const PixelTarget& target);
+  void WriteLine(const std::uint8_t* const* rows, std::uint32_t y, const Region& region,
+                 const PixelTarget& target);
 
   const kernels::Kernels& set_;
   AxisWeights x_, y_;

@@ -2,7 +2,7 @@
 // functions without objects that have destructors; what must survive the jump is in State.
 // Neither decoder reads a picture to its end unless it must: JpegDecoder skips the lines above its
 // window, and both stop below. A decompression is not finished properly then; Renew() cleans up
-// before the next file. JpegPlanes gets rows of MCUs by lines and transposes them, because planes
+// before the next file. JpegPlanes gets lines of MCUs by lines and transposes them, because planes
 // are stored by columns.
 #include "format/pixels/jpeg.h"
 
@@ -155,7 +155,7 @@ struct JpegPlanes::State {
   std::uint32_t components = 0;
   ColumnPlane planes[3];
   std::vector<std::uint8_t> samples[3];
-  std::vector<std::uint8_t> rows[3];  // a row of MCUs as libjpeg gives it
+  std::vector<std::uint8_t> rows[3];  // a line of MCUs as libjpeg gives it
   std::size_t row_stride[3] = {};
   std::vector<JSAMPROW> row_pointers[3];
 
@@ -163,7 +163,7 @@ struct JpegPlanes::State {
   void DecodeRows(bool all);
 };
 
-// Lays out the planes, and memory for a row of MCUs. False if the picture's size is not a whole
+// Lays out the planes, and memory for a line of MCUs. False if the picture's size is not a whole
 // multiple of a component's.
 bool JpegPlanes::State::LayOut(const Region& whole, const DecodePolicy& policy) {
   const jpeg_decompress_struct& object = jpeg.object;

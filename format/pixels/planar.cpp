@@ -1,10 +1,10 @@
 // The first pass makes all columns of a component, which are then transposed to Lines. The second
-// pass makes one row of all components at a time, which WriteRow() converts to RGB at once.
+// pass makes one row of all components at a time, which WriteLine() converts to RGB at once.
 // RunYcc420() may find that each value of halved chroma covers exactly 2 x 2 samples: then
 // HalvePlane() takes the place of both passes and rounds as encoders do. Its lines are the output's
 // rows already, and Lines::y is null.
-// Weights are made in reverse order for a mirrored region, so WriteRow() only chooses where the row
-// goes.
+// Weights are made in reverse order for a mirrored region, so WriteLine() only chooses where the
+// row goes.
 #include "format/pixels/planar.h"
 
 #include <algorithm>
@@ -114,21 +114,21 @@ void PlanarResampler::ToLines(std::uint32_t columns, std::uint32_t rows, Lines& 
   set_.transpose(columns_.data(), stride, columns, rows, lines.bytes.data(), lines.stride);
 }
 
-const std::uint8_t* PlanarResampler::ResampleRow(const Lines& lines, std::uint32_t row,
-                                                 std::size_t width,
-                                                 std::vector<std::uint8_t>& out) const {
+const std::uint8_t* PlanarResampler::ResampleLine(const Lines& lines, std::uint32_t row,
+                                                  std::size_t width,
+                                                  std::vector<std::uint8_t>& out) const {
   if (lines.y == nullptr) return lines.bytes.data() + row * lines.stride;
   set_.sum_lines(lines.y->Sum(row, lines.bytes.data(), lines.stride), width, out.data());
   return out.data();
 }
 
-void PlanarResampler::WriteRow(std::uint32_t row, std::uint32_t components, const Region& region,
-                               const PixelTarget& target) {
+void PlanarResampler::WriteLine(std::uint32_t row, std::uint32_t components, const Region& region,
+                                const PixelTarget& target) {
   const std::size_t width = region.x.out;
   const std::size_t at = region.flip ? region.x.target - region.x.at - width : region.x.at;
   const std::size_t pixel = std::size_t{LineOf(region, row)} * region.x.target + at;
   const std::size_t plane_bytes = std::size_t{region.x.target} * region.y.target;
-  const std::uint8_t* const y = ResampleRow(lines_[0], row, width, row_[0]);
+  const std::uint8_t* const y = ResampleLine(lines_[0], row, width, row_[0]);
   if (target.channels == 1) {
     std::memcpy(target.data + pixel, y, width);
   } else if (components == 1) {
@@ -141,8 +141,8 @@ void PlanarResampler::WriteRow(std::uint32_t row, std::uint32_t components, cons
       }
     }
   } else {
-    const std::uint8_t* const cb = ResampleRow(lines_[1], row, width, row_[1]);
-    const std::uint8_t* const cr = ResampleRow(lines_[2], row, width, row_[2]);
+    const std::uint8_t* const cb = ResampleLine(lines_[1], row, width, row_[1]);
+    const std::uint8_t* const cr = ResampleLine(lines_[2], row, width, row_[2]);
     if (target.order == PixelOrder::kInterleaved) {
       set_.to_rgb(y, cb, cr, width, target.data + pixel * 3);
       return;
@@ -164,7 +164,7 @@ void PlanarResampler::Run(const ColumnPlane* planes, std::uint32_t count, const 
     std::memset(target.data, 0, std::size_t{region.x.target} * region.y.target * target.channels);
   }
   for (std::uint32_t row = 0; row < region.y.out; ++row) {
-    WriteRow(row, components, region, target);
+    WriteLine(row, components, region, target);
   }
 }
 
@@ -180,7 +180,7 @@ void PlanarResampler::RunYcc420(const ColumnPlane* planes, const Region& region,
     const std::uint32_t height = planes[c].y.out;
     for (std::uint32_t row = 0; row < height; ++row) {
       const std::uint32_t line = region.flip_y ? height - 1 - row : row;
-      std::memcpy(values + line * width, ResampleRow(lines_[c], row, width, row_[c]), width);
+      std::memcpy(values + line * width, ResampleLine(lines_[c], row, width, row_[c]), width);
     }
     values += width * height;
   }

@@ -60,10 +60,10 @@ class PlanarResampler {
   void HalvePlane(const ColumnPlane& plane, Lines& lines);
   std::size_t GrowColumns(std::uint32_t columns, std::uint32_t rows);
   void ToLines(std::uint32_t columns, std::uint32_t rows, Lines& lines);
-  const std::uint8_t* ResampleRow(const Lines& lines, std::uint32_t row, std::size_t width,
-                                  std::vector<std::uint8_t>& out) const;
-  void WriteRow(std::uint32_t row, std::uint32_t components, const Region& region,
-                const PixelTarget& target);
+  const std::uint8_t* ResampleLine(const Lines& lines, std::uint32_t row, std::size_t width,
+                                   std::vector<std::uint8_t>& out) const;
+  void WriteLine(std::uint32_t row, std::uint32_t components, const Region& region,
+                 const PixelTarget& target);
 
   const kernels::Kernels& set_;
   AxisWeights x_[3];  // by component; Cr uses Cb's weights if both are sampled alike

@@ -14,7 +14,7 @@ namespace sluice {
 namespace {
 
 constexpr int kWeightBits = 14;
-constexpr int kRowFractionBits = 6;
+constexpr int kLineFractionBits = 6;
 
 // The filter's reach around an output pixel's centre, in source pixels.
 double Support(const Axis& axis) noexcept {
@@ -79,8 +79,8 @@ void Resampler::MakeWeights(const Axis& axis, std::uint32_t size, Weights& weigh
 }
 
 template <unsigned kChannels>
-void Resampler::ResampleRow(const std::uint16_t* row, const Weights& weights, std::uint8_t* out) {
-  constexpr int kShift = kWeightBits + kRowFractionBits;
+void Resampler::ResampleLine(const std::uint16_t* row, const Weights& weights, std::uint8_t* out) {
+  constexpr int kShift = kWeightBits + kLineFractionBits;
   const std::uint32_t taps = weights.taps;
   const std::int16_t* values = weights.values.data();
   for (const std::uint32_t first : weights.first) {
@@ -103,7 +103,7 @@ void Resampler::Resample(const PixelView& source, const Axis& x, const Axis& y,
   MakeWeights(y, source.height, y_);
   const std::size_t values = std::size_t{source.width} * source.channels;
   row_.resize(values);
-  constexpr int kShift = kWeightBits - kRowFractionBits;
+  constexpr int kShift = kWeightBits - kLineFractionBits;
   sums_.resize(values);
   std::int32_t* const sums = sums_.data();
   for (std::uint32_t i = 0; i < y.out; ++i) {
@@ -120,10 +120,10 @@ void Resampler::Resample(const PixelView& source, const Axis& x, const Axis& y,
     }
     std::uint8_t* const out = target.data + i * target.stride;
     switch (source.channels) {
-      case 1: ResampleRow<1>(row_.data(), x_, out); break;
-      case 2: ResampleRow<2>(row_.data(), x_, out); break;
-      case 3: ResampleRow<3>(row_.data(), x_, out); break;
-      default: ResampleRow<4>(row_.data(), x_, out); break;
+      case 1: ResampleLine<1>(row_.data(), x_, out); break;
+      case 2: ResampleLine<2>(row_.data(), x_, out); break;
+      case 3: ResampleLine<3>(row_.data(), x_, out); break;
+      default: ResampleLine<4>(row_.data(), x_, out); break;
     }
   }
 }

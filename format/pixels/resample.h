@@ -53,7 +53,7 @@ class Resampler {
   };
   static void MakeWeights(const Axis& axis, std::uint32_t size, Weights& weights);
   template <unsigned kChannels>
-  static void ResampleRow(const std::uint16_t* row, const Weights& weights, std::uint8_t* out);
+  static void ResampleLine(const std::uint16_t* row, const Weights& weights, std::uint8_t* out);
 
   Weights x_, y_;
   std::vector<std::int32_t> sums_;  // one output row, vertically resampled, in 1/16384

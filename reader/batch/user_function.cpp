@@ -167,7 +167,7 @@ std::string MutableSample::key() const {
   const SampleRef& ref = slot_.refs[first_];
   const ShardUse shard = dataset_.table.Shard(ref.shard);
   try {
-    return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
+    return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.record,
                         kMaxKeyChunkBytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kLimit) throw;

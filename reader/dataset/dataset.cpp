@@ -153,7 +153,7 @@ Sample::Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index)
   const SampleRef ref = dataset_->facts->shape.Sample(index);
   shard_ = ref.shard;
   block_ = ref.block;
-  row_ = ref.row;
+  row_ = ref.record;
 }
 
 // The caller's span points into this shard, so the sample keeps it mapped.
@@ -169,7 +169,7 @@ const ShardFile& Sample::File() const {
 // the source is played, makes the sample.
 const ShardFile& Sample::FileWithBlock() const {
   const ShardFile& shard = File();
-  if (shard.parts() != nullptr && block_held_ == nullptr) {
+  if (shard.fetched() != nullptr && block_held_ == nullptr) {
     block_held_ = dataset_->table.HoldBlock(shard_, shard, block_);
   }
   if (dataset_->facts->supply != nullptr && made_ == nullptr) {
@@ -181,7 +181,7 @@ const ShardFile& Sample::FileWithBlock() const {
 
 // The sample's block. Call FileWithBlock() first.
 BlockView Sample::BlockIn(const ShardFile& shard) const {
-  return made_ != nullptr ? BlockView::OfOneRow(*made_, row_) : shard.BlockThere(block_);
+  return made_ != nullptr ? BlockView::OfOneRecord(*made_, row_) : shard.BlockThere(block_);
 }
 
 std::string Sample::key() const {
@@ -190,7 +190,7 @@ std::string Sample::key() const {
 }
 
 std::string Sample::place() const {
-  return dataset_->facts->shards[shard_].file + ", block " + std::to_string(block_) + ", row " +
+  return dataset_->facts->shards[shard_].file + ", block " + std::to_string(block_) + ", record " +
          std::to_string(row_);
 }
 
@@ -210,7 +210,7 @@ Bytes ColumnOf(const ShardFile& shard, const Schema& schema, std::size_t field) 
                           std::uint32_t row, const std::string& what,
                           ErrorCode code = ErrorCode::kCorrupt) {
   throw Error(code, (dataset.facts->folder / dataset.facts->shards[shard].file).string(),
-              "block " + std::to_string(block) + ", row " + std::to_string(row), what);
+              "block " + std::to_string(block) + ", record " + std::to_string(row), what);
 }
 
 }  // namespace
@@ -221,7 +221,7 @@ auto Sample::Guarded(const Read& read) const {
   const ReadGuard guard = shard.Guard();
   const BlockView block = BlockIn(shard);
   sluice::Bytes payload;
-  const auto lost = [&] { return shard.Lost(block.Row(row_)) || shard.Lost(payload); };
+  const auto lost = [&] { return shard.Lost(block.Record(row_)) || shard.Lost(payload); };
   try {
     auto value = read(block, payload);
     if (!lost()) return value;

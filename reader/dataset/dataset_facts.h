@@ -18,7 +18,7 @@
 #include <sluice/mixture.h>
 
 #include "format/disk/manifest.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 #include "format/remote/object_store.h"
 #include "reader/order/shape.h"
 
@@ -64,7 +64,7 @@ struct MixedDataset {
   std::uint32_t first_shard = 0;  // among the shards of the mixture
   std::uint64_t first_sample = 0;
   // How its rows are laid out, and the limits on its values, by field of the mixture's schema.
-  RowLayout layout;
+  RecordLayout layout;
   ValueLimits limits;
 };
 
@@ -106,7 +106,7 @@ struct DatasetFacts {
   std::string id;
   Manifest manifest;
   // How rows are laid out, and the limits on their values: see LayoutOf() and LimitsOf().
-  RowLayout layout;
+  RecordLayout layout;
   ValueLimits limits;
   DatasetShape shape;
   std::vector<ShardSummary> shards;
@@ -117,7 +117,7 @@ struct DatasetFacts {
   // The part of a mixture that has the shard.
   const MixedDataset& PartWith(std::uint32_t shard) const noexcept;
   // The layout of that shard's rows, and the limits on their values.
-  const RowLayout& LayoutOf(std::uint32_t shard) const noexcept {
+  const RecordLayout& LayoutOf(std::uint32_t shard) const noexcept {
     return parts.empty() ? layout : PartWith(shard).layout;
   }
   const ValueLimits& LimitsOf(std::uint32_t shard) const noexcept {

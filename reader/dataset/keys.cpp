@@ -81,7 +81,7 @@ std::optional<std::uint64_t> KeyIndex::FindIn(const Keys& keys, DatasetState& da
     const SampleRef ref = dataset.facts->shape.Sample(at->sample);
     try {
       const ShardUse shard = dataset.table.Shard(ref.shard);
-      const std::uint64_t row = std::uint64_t{ref.block} * shard->block_samples() + ref.row;
+      const std::uint64_t row = std::uint64_t{ref.block} * shard->block_samples() + ref.record;
       if (dataset.Key(*shard, row) == key) return at->sample;
     } catch (const Error& error) {  // another sample may have the key, too
       if (fault == nullptr) fault = std::make_shared<const Error>(error);

@@ -202,7 +202,7 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
     if (dataset->facts->manifest.samples == 0)
       RefuseMixing(*dataset, "it has no samples; leave it out");
     datasets.push_back({dataset, static_cast<std::uint32_t>(shards_before), samples_before,
-                        RowLayout(dataset->facts->manifest.schema), dataset->facts->limits});
+                        RecordLayout(dataset->facts->manifest.schema), dataset->facts->limits});
     shards_before += dataset->facts->shards.size();
     samples_before += dataset->facts->manifest.samples;
   }
@@ -219,7 +219,7 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
   for (std::size_t k = 0; k < datasets.size(); ++k) {
     MixedDataset& mixed = datasets[k];
     const ReadLimits& own = mixed.dataset->facts->limits.read_limits();
-    mixed.layout = RowLayout(mixed.dataset->facts->manifest.schema, manifest.schema);
+    mixed.layout = RecordLayout(mixed.dataset->facts->manifest.schema, manifest.schema);
     mixed.limits = ValueLimits(manifests[k], own);
     Add(manifests[k], *mixed.dataset, manifest);
     limits.max_pixels = std::max(limits.max_pixels, own.max_pixels);

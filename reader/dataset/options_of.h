@@ -27,7 +27,7 @@ inline constexpr std::size_t kDecodingPrefetch = 6;
 
 // Threads that make rows: those that decode, and the one that uploads what a device decodes, since
 // the host decodes again what the device refuses.
-inline std::size_t RowWorkersOf(const LoaderOptions& options) noexcept {
+inline std::size_t SlotFillersOf(const LoaderOptions& options) noexcept {
   return *options.threads + (options.on_device.decode != DecodeOn::kHost ? 1U : 0U);
 }
 

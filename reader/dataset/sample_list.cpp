@@ -14,7 +14,7 @@
 #include <sluice/sample_list.h>
 
 #include "format/disk/checksum.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/sample_list_state.h"
 

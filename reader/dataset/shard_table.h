@@ -6,7 +6,7 @@
 // mixture are opened in the tables of its parts.
 //
 // A shard's frame is the bytes that opening it reads: its first and last pages, with header and
-// directory (ShardFrame in format/disk/shard.h).
+// directory (ShardFrame in format/disk/shard_fetch.h).
 #pragma once
 
 #include <atomic>

@@ -22,7 +22,7 @@
 #include "format/disk/json.h"
 #include "format/disk/keys.h"
 #include "format/disk/limits.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
 #include "format/parallel.h"
@@ -180,7 +180,7 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
   const std::uint64_t first = std::uint64_t{block} * file.block_samples();
   const auto number = [&](std::uint64_t row) {
     const SampleRef ref =
-        dataset_.facts->shape.Row(dataset_.facts->shape.first_block(shard) + block, row);
+        dataset_.facts->shape.Record(dataset_.facts->shape.first_block(shard) + block, row);
     return static_cast<std::int64_t>(ref.index);
   };
   std::optional<BlockView> view;
@@ -215,9 +215,9 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const std::size_t size = SizeOf(dataset_.facts->manifest.schema.fields[columns[c]].dtype);
     for (std::uint32_t row = 0; row < view->count(); ++row) {
-      const Bytes in_row = view->Elements(dataset_.facts->layout, row, columns[c]);
+      const Bytes in_record = view->Elements(dataset_.facts->layout, row, columns[c]);
       const Bytes in_column = file.Column(c).subspan((first + row) * size, size);
-      if (std::memcmp(in_row.data(), in_column.data(), size) != 0) {
+      if (std::memcmp(in_record.data(), in_column.data(), size) != 0) {
         faults.push_back({name, number(row), KeyOf(file, first + row),
                           "the directory's column of field \"" +
                               dataset_.facts->manifest.schema.fields[columns[c]].name +

@@ -24,7 +24,7 @@ class ComparedPayloads {
 
   // `file` is the sample's shard. The first call for a file may throw std::bad_alloc.
   bool Has(const SampleRef& ref, const ShardFile& file) {
-    const std::uint64_t number = std::uint64_t{ref.block} * file.block_samples() + ref.row;
+    const std::uint64_t number = std::uint64_t{ref.block} * file.block_samples() + ref.record;
     const std::uint64_t word =
         BitsOf(ref.shard, file).words[number / 64].load(std::memory_order_relaxed);
     return (word >> (number % 64) & 1) != 0;
@@ -73,7 +73,7 @@ inline ComparedPayloads::FileBits& ComparedPayloads::FindOrAdd(std::uint32_t sha
 }
 
 inline void ComparedPayloads::Add(const SampleRef& ref, const ShardFile& file) {
-  const std::uint64_t number = std::uint64_t{ref.block} * file.block_samples() + ref.row;
+  const std::uint64_t number = std::uint64_t{ref.block} * file.block_samples() + ref.record;
   BitsOf(ref.shard, file)
       .words[number / 64]
       .fetch_or(std::uint64_t{1} << (number % 64), std::memory_order_relaxed);

@@ -99,7 +99,8 @@ ValueFault FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::si
   slot.variables[variable].present[row] = 0;
   if (field.field == Schema::kNone) return {};
   BlockView::Payload payload;
-  if (const Defect defect = block.GetPayload(*stored_, slot.refs[row].row, field.field, payload)) {
+  if (const Defect defect =
+          block.GetPayload(*stored_, slot.refs[row].record, field.field, payload)) {
     return Fault(field.field, defect);
   }
   const auto codec = static_cast<Codec>(payload.entry.codec);
@@ -146,7 +147,7 @@ ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_
   ImagePayload payload;
   std::uint64_t checksum = 0;
   if (const Defect defect =
-          block.GetImage(*stored_, slot.refs[row].row, field.field, payload, checksum)) {
+          block.GetImage(*stored_, slot.refs[row].record, field.field, payload, checksum)) {
     return Fault(field.field, defect);
   }
   const bool present = payload.codec != Codec::kAbsent;
@@ -213,9 +214,10 @@ ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_
   };
   static const PixelProgram kNoSteps{Pipeline{}};
   const Defect defect =
-      field.nearest ? DecodeMask(payload, frame, field.fill, order, target, decoder)
-                    : writer_.Write(decode, frame, kNoSteps, {},
-                                    {target, static_cast<std::uint32_t>(image.channels), order});
+      field.nearest
+          ? DecodeMask(payload, frame, field.fill, order, target, decoder)
+          : view_painter_.Paint(decode, frame, kNoSteps, {},
+                                {target, static_cast<std::uint32_t>(image.channels), order});
   return defect == nullptr ? ValueFault() : Fault(field.field, defect);
 }
 
@@ -238,7 +240,7 @@ Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, 
   const auto sample = [&](const Region& region, std::uint8_t* data) {
     nearest_.Sample(mask, region, order, data);
   };
-  writer_.WriteMask(sample, frame, value_bytes, fill, {target, payload.channels, order});
+  view_painter_.PaintMask(sample, frame, value_bytes, fill, {target, payload.channels, order});
   return nullptr;
 }
 

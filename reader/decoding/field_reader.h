@@ -8,7 +8,7 @@
 #include "format/pixels/nearest.h"
 #include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
-#include "reader/transform/row_writer.h"
+#include "reader/decoding/picture_painter.h"
 
 namespace sluice {
 
@@ -68,13 +68,13 @@ class FieldReader {
   const Followers& followers_;
   std::vector<Picture> pictures_;  // by field of the schema
   std::vector<Bytes> payloads_;
-  const RowLayout* stored_ = nullptr;    // of the current row
-  const ValueLimits* limits_ = nullptr;  // of the current row
+  const RecordLayout* stored_ = nullptr;  // of the current row
+  const ValueLimits* limits_ = nullptr;   // of the current row
   bool verify_ = true;
   std::vector<std::uint8_t> kept_;   // by box of the current field: 0 if BoxRule drops the box
   std::vector<std::uint8_t> whole_;  // a mask, decoded whole
   NearestSampler nearest_;
-  RowWriter writer_;
+  ViewPainter view_painter_;
   std::string sentence_;
 };
 

@@ -94,7 +94,7 @@ PlainCopy::PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared)
       layout_(recipe.layout),
       geometry_(recipe.views[0].geometry),
       compared_(compared),
-      row_bytes_(dataset_.facts->layout.row_bytes()),
+      record_bytes_(dataset_.facts->layout.record_bytes()),
       entry_offset_(dataset_.facts->layout.offset(layout_.picture_field())),
       image_(ImageOf(recipe)),
       image_bytes_(dataset_.facts->RawImageBytes(layout_.picture_field())),
@@ -132,7 +132,7 @@ void PlainCopy::FindRows(const Slot& slot, std::size_t begin, std::size_t end) {
     if (file == nullptr || (compared_ != nullptr && !compared_->Has(ref, *file))) continue;
     const std::byte* const block = file->VerifiedBlock(ref.block);
     if (block == nullptr) continue;
-    const std::byte* const entries = block + sizeof(BlockHeader) + ref.row * row_bytes_;
+    const std::byte* const entries = block + sizeof(BlockHeader) + ref.record * record_bytes_;
     __builtin_prefetch(entries);
     sources_.push_back({file, row, block, file->block_entry(ref.block).bytes, entries, nullptr});
     if (file != last) mappings_.push_back(file->guarded());

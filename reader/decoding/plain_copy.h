@@ -47,7 +47,7 @@ class PlainCopy {
     std::size_t row = 0;               // of the slot
     const std::byte* block = nullptr;  // the block's first byte
     std::uint64_t block_bytes = 0;
-    const std::byte* entries = nullptr;  // the row's entries in the block's table
+    const std::byte* entries = nullptr;  // the fields in its record
     const std::byte* pixels = nullptr;   // null: SampleReader must read this row
   };
   void FindRows(const Slot& slot, std::size_t begin, std::size_t end);
@@ -60,8 +60,8 @@ class PlainCopy {
   const SlotLayout& layout_;
   const Geometry& geometry_;
   ComparedPayloads* const compared_;
-  const std::uint64_t row_bytes_;     // of a row in a block's table
-  const std::uint64_t entry_offset_;  // of the image's entry, in such a row
+  const std::uint64_t record_bytes_;  // of a record in a block's table
+  const std::uint64_t entry_offset_;  // of the image's entry, in such a record
   ImagePayload image_;                // what all images have in common; no bytes
   const std::size_t image_bytes_;
   const bool whole_;       // images are copied from their first byte to their last

@@ -1,5 +1,5 @@
 // Preprocess makes rows with the objects that make a loader's rows: Geometry finds the part of the
-// picture; RowWriter decodes it, changes its pixels and stores its numbers. It needs neither
+// picture; ViewPainter decodes it, changes its pixels and stores its numbers. It needs neither
 // an order, nor a ring of slots, nor shards.
 //
 // A call borrows a workspace, which is a decoder with all its memory, and gives it back. Rows()
@@ -19,9 +19,9 @@
 #include "format/disk/system_error.h"
 #include "format/mutex.h"
 #include "reader/batch/slot.h"
+#include "reader/decoding/picture_painter.h"
 #include "reader/decoding/served_pipeline.h"
 #include "reader/transform/geometry.h"
-#include "reader/transform/row_writer.h"
 
 namespace sluice {
 
@@ -117,7 +117,7 @@ struct Preprocess::State {
  private:
   struct Workspace {
     PayloadDecoder decoder;
-    RowWriter writer;
+    ViewPainter view_painter;
     ImageReader read_file;
   };
 
@@ -252,7 +252,7 @@ struct Preprocess::State {
     };
     const PixelTarget target{reinterpret_cast<std::uint8_t*>(row), pipeline_.channels,
                              OrderOf(shape_)};
-    if (const Defect defect = workspace.writer.Write(decode, frame, pixels_, {}, target))
+    if (const Defect defect = workspace.view_painter.Paint(decode, frame, pixels_, {}, target))
       return Error(ErrorCode::kCorrupt, defect);
     return std::nullopt;
   }

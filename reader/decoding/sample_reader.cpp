@@ -1,7 +1,7 @@
 // MakeRow() reads arrays first, then the picture, then the other fields, which need the picture's
 // frame. Verify::kAuto compares a raw payload with its checksum once, and any other payload each
 // time it is decoded. A row made from a mapping without a comparison is reported as unverified;
-// RowWorker then checks the file.
+// SlotFiller then checks the file.
 //
 // ReadFrom() judges a fault last. If bytes were lost, or the file is no longer the one that was
 // opened, the file is unreadable, whatever the decoder said; only otherwise is the sample damaged.
@@ -34,10 +34,11 @@ SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& con
       context_(context),
       // If rows are kept as the user's function left them, every payload is compared with its
       // checksum first, whatever `verify` says.
-      verify_(context.cache != nullptr && KeepsFunctionRows(recipe.options) ? Verify::kAlways
+      verify_(context.decoded_pictures != nullptr && KeepsFunctionRows(recipe.options)
+                  ? Verify::kAlways
               : dataset_.facts->supply != nullptr ? Verify::kNever  // checksums were just made
                                                   : recipe.options.integrity.verify),
-      pictures_(KeepsFunctionRows(recipe.options) ? nullptr : context.cache),
+      pictures_(KeepsFunctionRows(recipe.options) ? nullptr : context.decoded_pictures),
       raw_bytes_(recipe.options.on_device.images == ImagesIn::kStorage
                      ? dataset_.facts->RawImageBytes(layout_.picture_field())
                      : 0),
@@ -61,7 +62,7 @@ std::uint64_t SampleReader::MemoryBytes(const BatchRecipe& recipe) {
       recipe.dataset.facts->limits.pixels(field) +
       kMargin * (std::uint64_t{images.max_width} + images.max_height + kMargin);
   return kPixelBytes * pixels + kSegmentCopies * images.max_payload_bytes +
-         RowPainter::MemoryBytes(recipe, pixels) + FieldReader::MemoryBytes(recipe);
+         PicturePainter::MemoryBytes(recipe, pixels) + FieldReader::MemoryBytes(recipe);
 }
 
 void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
@@ -75,12 +76,12 @@ void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   if (shard == nullptr) return;
   const BlockEntry& entry = shard->block_entry(ref.block);
   const std::byte* const block = shard->bytes().data() + entry.offset;
-  const std::size_t row_bytes = dataset_.facts->LayoutOf(ref.shard).row_bytes();
-  __builtin_prefetch(block + sizeof(BlockHeader) + ref.row * row_bytes);
+  const std::size_t record_bytes = dataset_.facts->LayoutOf(ref.shard).record_bytes();
+  __builtin_prefetch(block + sizeof(BlockHeader) + ref.record * record_bytes);
   // Assumes that the image is the first payload field, as it mostly is; otherwise this fetches in
   // vain.
-  const std::byte* const payload = block + PayloadStart(entry.count, row_bytes) +
-                                   ref.row * AlignUp(raw_bytes_, kPayloadAlignment);
+  const std::byte* const payload = block + PayloadStart(entry.count, record_bytes) +
+                                   ref.record * AlignUp(raw_bytes_, kPayloadAlignment);
   for (std::size_t at = 0; at < std::min(raw_bytes_, kFetchedBytes); at += kLineBytes)
     __builtin_prefetch(payload + at);
 }
@@ -180,11 +181,11 @@ ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& s
 
 void SampleReader::CopyArrays(const BlockView& block, const SampleRef& ref, Slot& slot,
                               std::size_t row) const {
-  const RowLayout& stored = dataset_.facts->LayoutOf(ref.shard);
+  const RecordLayout& stored = dataset_.facts->LayoutOf(ref.shard);
   for (const SlotLayout::ArrayField& array : layout_.arrays) {
     std::byte* const target = slot.memory.data() + array.offset + row * array.sample_bytes;
     if (array.field != Schema::kNone && stored.has(array.field)) {
-      const Bytes value = block.Elements(stored, ref.row, array.field);
+      const Bytes value = block.Elements(stored, ref.record, array.field);
       std::memcpy(target, value.data(), value.size());
     } else if (array.absent.empty()) {
       std::memset(target, 0, array.sample_bytes);
@@ -201,7 +202,7 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
   painter_.Clear(slot, row);
   ImagePayload payload;
   std::uint64_t checksum = 0;
-  if (const Defect defect = block.GetImage(dataset_.facts->LayoutOf(ref.shard), ref.row,
+  if (const Defect defect = block.GetImage(dataset_.facts->LayoutOf(ref.shard), ref.record,
                                            field.field, payload, checksum)) {
     return {defect};
   }
@@ -215,8 +216,8 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
   // written beyond their place.
   if (!painter_.FrameViews(payload, slot, row))
     return {"the image's size is not the one in the manifest"};
-  const RowPainter::From from = painter_.Find(payload, slot, row);
-  if (from == RowPainter::From::kPayload) {
+  const PicturePainter::From from = painter_.Find(payload, slot, row);
+  if (from == PicturePainter::From::kPayload) {
     if (sample.held != nullptr && sample.held->lacks_image()) {
       sample.needs_picture = true;  // the fault ends this attempt, and Read() tries again
       return {"its kept picture cannot be read"};
@@ -236,7 +237,7 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
     sample.unverified = true;  // the row's other values come from the file
   }
   if (!fields_.empty()) fields_.SetPicture(field.field, payload, painter_.first_frame());
-  if (from == RowPainter::From::kDevice) return {};
+  if (from == PicturePainter::From::kDevice) return {};
   if (!field.nearest) return {painter_.Paint(payload, decoder_, slot, row)};
   if (payload.channels != field.image.channels)
     return {"the mask has another number of channels than the rest of the field"};
@@ -257,7 +258,7 @@ bool SampleReader::Verifies(Sample& sample, bool raw) {
 bool SampleReader::Lost(const Sample& sample, const BlockView& block, bool faulty) const {
   const auto any_lost = [&](const auto& source) {
     const std::vector<Bytes>& others = fields_.payloads();
-    return source.Lost(block.Row(sample.ref.row)) || source.Lost(sample.picture) ||
+    return source.Lost(block.Record(sample.ref.record)) || source.Lost(sample.picture) ||
            std::ranges::any_of(others,
                                [&source](const Bytes payload) { return source.Lost(payload); });
   };
@@ -269,7 +270,7 @@ bool SampleReader::Lost(const Sample& sample, const BlockView& block, bool fault
 std::string SampleReader::KeyOf(const SampleRef& ref) const {
   try {
     const ShardUse shard = dataset_.table.Shard(ref.shard);
-    return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
+    return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.record,
                         kMaxKeyChunkBytes);
   } catch (const Error&) {
     return {};
@@ -280,7 +281,7 @@ std::string SampleReader::PlaceOf(const SampleRef& ref) const {
   const std::string key = KeyOf(ref);
   return "sample " + std::to_string(ref.index) + " " +
          (key.empty() ? "(its key cannot be read)" : "\"" + key + "\"") + " (block " +
-         std::to_string(ref.block) + ", row " + std::to_string(ref.row) + ")";
+         std::to_string(ref.block) + ", record " + std::to_string(ref.record) + ")";
 }
 
 bool FileCheck::Holds(const ShardFile& file, const SampleRef& ref) {

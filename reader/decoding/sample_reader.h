@@ -2,13 +2,13 @@
 //
 // A sample's bytes lie in its block: in a mapping of its shard, or in memory that holds the block
 // (LoaderOptions::storage = Direct, and datasets in an object store). Read() finds the block,
-// copies arrays, has the picture painted (RowPainter) and the other fields read (FieldReader). Only
-// then does it know whether the bytes were whole: pages of a mapping can vanish at any moment, and
-// read as zeros then, which may even decode to a good picture. Hence the order in ReadFrom(): hold
-// a guard, make the row, ask what was lost. A block that was read without its picture, because a
-// cache had the picture and has lost it since, is read again.
+// copies arrays, has the picture painted (PicturePainter) and the other fields read (FieldReader).
+// Only then does it know whether the bytes were whole: pages of a mapping can vanish at any moment,
+// and read as zeros then, which may even decode to a good picture. Hence the order in ReadFrom():
+// hold a guard, make the row, ask what was lost. A block that was read without its picture, because
+// a cache had the picture and has lost it since, is read again.
 //
-// A fault is a value (RowVerdict). The caller (RowWorker) decides what becomes of the row.
+// A fault is a value (RowVerdict). The caller (SlotFiller) decides what becomes of the row.
 #pragma once
 
 #include <optional>
@@ -18,9 +18,9 @@
 #include "reader/batch/slot.h"
 #include "reader/decoding/compared_payloads.h"
 #include "reader/decoding/field_reader.h"
-#include "reader/decoding/row_painter.h"
+#include "reader/decoding/picture_painter.h"
 #include "reader/reading/direct/direct_blocks.h"
-#include "reader/reading/row_store.h"
+#include "reader/reading/shared_row_cache.h"
 
 namespace sluice {
 
@@ -28,8 +28,8 @@ namespace sluice {
 struct DecodingContext {
   DirectFiles* direct = nullptr;                                // LoaderOptions::storage = Direct
   ComparedPayloads* compared = nullptr;                         // Verify::kAuto
-  DecodedCache* cache = nullptr;                                // LoaderOptions::keep
-  RowStore* store = nullptr;                                    // LoaderOptions::share
+  DecodedPictureCache* decoded_pictures = nullptr;              // LoaderOptions::keep
+  SharedRowCache* shared_rows = nullptr;                        // LoaderOptions::share
   std::function<std::unique_ptr<DevicePainter>()> new_painter;  // LoaderOptions::device
   bool holds_blocks = false;                                    // BlockSource::holds_blocks()
 };
@@ -111,11 +111,11 @@ class SampleReader {
   const SlotLayout& layout_;
   const DecodingContext context_;
   const Verify verify_;
-  DecodedCache* const pictures_;  // null: nothing is kept, or whole rows are
+  DecodedPictureCache* const pictures_;  // null: nothing is kept, or whole rows are
   const std::size_t
       raw_bytes_;  // of a picture, if all are raw, of one size, and read from shards; else 0
   PayloadDecoder decoder_;
-  RowPainter painter_;
+  PicturePainter painter_;
   FieldReader fields_;
   Decoded decoded_;
 };

@@ -20,7 +20,7 @@
 
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
-#include "reader/decoding/cached_rows.h"
+#include "reader/decoding/decoded_picture_use.h"
 #include "reader/transform/all_steps.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/pixel_steps.h"

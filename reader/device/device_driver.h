@@ -67,7 +67,7 @@ class DeviceDriver {
   virtual void CopyBack(Stream stream, std::byte* to_pinned, const std::byte* from,
                         std::size_t bytes) = 0;
   // Makes the images of the pictures of the job's wave (jpeg_job.h). The image of a picture with a
-  // broken row may hold anything.
+  // broken line may hold anything.
   virtual void Decode(Stream stream, const JpegJob& job) = 0;
   virtual void Convert(Stream stream, const Conversion& conversion) = 0;
   // Adds all of a graph's work, which starts faster than the same work added piece by piece.

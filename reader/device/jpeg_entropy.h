@@ -1,4 +1,4 @@
-// Huffman decoding of a row of MCUs, or of a part of one: the work of one thread of a device, by
+// Huffman decoding of a line of MCUs, or of a part of one: the work of one thread of a device, by
 // the rules of the host's decoder (format/pixels/kernels/entropy.inc.h). The thread reads no byte
 // outside the part, whatever it holds. C++17: nvcc compiles this.
 #pragma once
@@ -7,11 +7,11 @@
 
 namespace sluice {
 
-// The next bits of a row, left-aligned; zeros follow its end. A word is loaded long before its bits
-// are needed.
+// The next bits of a line, left-aligned; zeros follow its end. A word is loaded long before its
+// bits are needed.
 struct JpegBits {
-  SLUICE_ON_DEVICE JpegBits(const std::uint32_t* of_row, std::uint32_t words_of_row)
-      : words(of_row), count(words_of_row), ahead(words_of_row > 0 ? of_row[0] : 0) {}
+  SLUICE_ON_DEVICE JpegBits(const std::uint32_t* of_line, std::uint32_t words_of_line)
+      : words(of_line), count(words_of_line), ahead(words_of_line > 0 ? of_line[0] : 0) {}
 
   // Afterwards, at least 32 bits are known, which is enough for a code of 16 bits and a value of
   // 11.
@@ -34,7 +34,7 @@ struct JpegBits {
     const auto number = static_cast<std::int32_t>(next >> 1 >> (31 - size));
     return next >> 31 != 0 ? number : number - (1 << size) + 1;
   }
-  // The number of bits of the row that have been skipped or returned so far.
+  // The number of bits of the line that have been skipped or returned so far.
   SLUICE_ON_DEVICE std::uint64_t Position() const { return std::uint64_t{32} * taken - known; }
 
   const std::uint32_t* words;
@@ -60,16 +60,16 @@ struct JpegMcu {
   std::int32_t dc[3][kThreads];  // the DC value of the block before, by component
 };
 
-// The words of which JpegRow::at is an index, for rows of that picture.
-SLUICE_ON_DEVICE inline const std::uint32_t* RowWordsOf(const JpegJob& job,
-                                                        const JpegPicture& picture) {
+// The words of which CodedLine::at is an index, for lines of that picture.
+SLUICE_ON_DEVICE inline const std::uint32_t* LineWordsOf(const JpegJob& job,
+                                                         const JpegPicture& picture) {
   return picture.stored == nullptr ? job.words
                                    : reinterpret_cast<const std::uint32_t*>(picture.stored);
 }
 
 // Lists the blocks of an MCU; returns how many there are.
 template <std::uint32_t kThreads>
-SLUICE_ON_DEVICE std::uint32_t ListBlocks(const JpegPicture& picture, std::uint32_t row,
+SLUICE_ON_DEVICE std::uint32_t ListBlocks(const JpegPicture& picture, std::uint32_t line,
                                           JpegMcu<kThreads>& mcu, std::uint32_t thread) {
   std::uint32_t blocks = 0;
   SLUICE_UNROLL
@@ -79,12 +79,12 @@ SLUICE_ON_DEVICE std::uint32_t ListBlocks(const JpegPicture& picture, std::uint3
     const std::uint32_t values_log2 = 2 * component.size_log2;
     mcu.dc[c][thread] = 0;
     for (std::uint32_t v = 0; v < component.down; ++v) {
-      const std::uint32_t line = (row - picture.top) * component.down + v;
+      const std::uint32_t y = (line - picture.top) * component.down + v;
       for (std::uint32_t h = 0; h < component.across; ++h, ++blocks) {
         if (blocks >= JpegMcu<kThreads>::kMaxBlocks) return blocks;
         mcu.block[blocks][thread] = {
             8 * component.coefficients +
-                ((line * BlocksAcross(picture, component) + h) << values_log2),
+                ((y * BlocksAcross(picture, component) + h) << values_log2),
             static_cast<std::uint16_t>(component.across << values_log2),
             static_cast<std::uint8_t>(c), static_cast<std::uint8_t>(component.size_log2)};
       }
@@ -93,27 +93,27 @@ SLUICE_ON_DEVICE std::uint32_t ListBlocks(const JpegPicture& picture, std::uint3
   return blocks;
 }
 
-// Decodes a row into coefficients that ClearCoefficientsShare() has cleared. Returns false if the
-// row breaks a rule: then the host must decode the picture, and finds out whether it is broken.
+// Decodes a line into coefficients that ClearCoefficientsShare() has cleared. Returns false if the
+// line breaks a rule: then the host must decode the picture, and finds out whether it is broken.
 //
-// All symbols of a row, of whichever kind, are taken by one loop: threads side by side wait for the
-// longest row among them, and not at the end of each block for the longest block.
+// All symbols of a line, of whichever kind, are taken by one loop: threads side by side wait for
+// the longest line among them, and not at the end of each block for the longest block.
 template <std::uint32_t kThreads>
-SLUICE_ON_DEVICE bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables,
-                                    const JpegRow& row, JpegMcu<kThreads>& mcu,
-                                    std::uint32_t thread) {
+SLUICE_ON_DEVICE bool DecodeCodedLine(const JpegJob& job, const JpegTables& tables,
+                                      const CodedLine& line, JpegMcu<kThreads>& mcu,
+                                      std::uint32_t thread) {
   constexpr std::uint32_t kBefore = ~0U;  // the position before a block's first coefficient
-  const JpegPicture& picture = job.pictures[row.picture];
+  const JpegPicture& picture = job.pictures[line.picture];
   auto* const values =
       reinterpret_cast<std::int16_t*>(job.scratch + 16 * std::uint64_t{picture.scratch});
-  const std::uint32_t blocks = ListBlocks(picture, row.row / picture.parts, mcu, thread);
-  const std::uint32_t left = picture.left, begun = row.row % picture.parts * picture.part_mcus;
+  const std::uint32_t blocks = ListBlocks(picture, line.number / picture.parts, mcu, thread);
+  const std::uint32_t left = picture.left, begun = line.number % picture.parts * picture.part_mcus;
   const std::uint32_t ended = begun + picture.part_mcus;
   const std::uint32_t right = picture.right < ended ? picture.right : ended;
   if (blocks == 0 || right <= begun) return true;
   const std::uint32_t table_of[3] = {picture.component[0].table, picture.component[1].table,
                                      picture.component[2].table};
-  JpegBits in(RowWordsOf(job, picture) + row.at, (row.bytes + 3) / 4);
+  JpegBits in(LineWordsOf(job, picture) + line.at, (line.bytes + 3) / 4);
   const std::uint32_t* const entries = tables.dc[0];
   constexpr std::uint32_t kAc = 2 * JpegTables::kEntries;  // from a DC table to the AC table
   std::uint32_t number = begun, block = 0;                 // MCU, and block in it
@@ -160,7 +160,7 @@ SLUICE_ON_DEVICE bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables
   }
   // An encoder fills the rest of the last byte with ones. If a whole byte or more is left, codes
   // were misread.
-  const std::uint64_t end = std::uint64_t{8} * row.bytes;
+  const std::uint64_t end = std::uint64_t{8} * line.bytes;
   return in.Position() <= end && (right < ended || end - in.Position() < 8);
 }
 

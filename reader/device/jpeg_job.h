@@ -1,7 +1,7 @@
-// JPEG pictures whose rows of MCUs are decoded on a device: what the host hands over, and the
+// JPEG pictures whose lines of MCUs are decoded on a device: what the host hands over, and the
 // places where the device works. jpeg_parcel.h makes the host's part; axis_weights.h,
 // jpeg_entropy.h, jpeg_blocks.h and jpeg_pixels.h are the device's work, in that order. A packed
-// picture is a JPEG in another form: packed_rows.h unpacks its rows of blocks in place of
+// picture is a JPEG in another form: packed_lines.h unpacks its lines of blocks in place of
 // jpeg_entropy.h. A raw picture in memory that the device reads is also part of a job: raw_pixels.h
 // does all the work on it. C++17: nvcc compiles this.
 //
@@ -16,13 +16,13 @@
 
 namespace sluice {
 
-// A row of MCUs, or one of the equal parts of it between two restart markers, without stuffed
-// zeros. Of a packed picture: a row of a component's blocks, as it is stored.
-struct JpegRow {
+// A line of MCUs, or one of the equal parts of it between two restart markers, without stuffed
+// zeros. Of a packed picture: a line of a component's blocks, as it is stored.
+struct CodedLine {
   std::uint32_t picture = 0;  // among the job's pictures
-  std::uint32_t row = 0;      // the part's number in the picture; packed: among the needed rows
-  std::uint32_t at = 0;       // the row's first word, among the job's words or the stored picture's
-  std::uint32_t bytes = 0;    // zeros fill up the last word
+  std::uint32_t number = 0;   // the part's number in the picture; packed: among the needed lines
+  std::uint32_t at = 0;     // the line's first word, among the job's words or the stored picture's
+  std::uint32_t bytes = 0;  // zeros fill up the last word
 };
 
 // Weighted sums along an axis. The device makes the weights first (axis_weights.h). `at` counts
@@ -41,8 +41,8 @@ struct JpegComponent {
   std::uint32_t table = 0;             // 0 for luminance, 1 for chrominance: in JpegTables
   // The index, in the job's words, of the quantisation's 64 factors of 16 bits, in natural order.
   std::uint32_t quant = 0;
-  // For a packed picture: the number of blocks in a stored row, and the first one that is needed.
-  std::uint32_t row_blocks = 0, first_block = 0;
+  // For a packed picture: the number of blocks in a stored line, and the first one that is needed.
+  std::uint32_t line_blocks = 0, first_block = 0;
   // Where its data lies in its picture's part of the scratch memory, in units of 16 bytes: the
   // coefficients that its samples need, block after block; and the samples, line by line.
   std::uint32_t coefficients = 0, samples = 0;
@@ -70,12 +70,12 @@ struct RawPicture {
 struct JpegPicture {
   std::uint32_t components = 0;  // 1 or 3; 0: nothing is to be done here
   bool packed = false;
-  // Where its rows, or its raw pixels, lie in memory that the device reads; null: rows are among
+  // Where its lines, or its raw pixels, lie in memory that the device reads; null: lines are among
   // the job's words.
   const std::byte* stored = nullptr;
-  std::uint32_t parts = 1, part_mcus = 0;  // the parts of a row of MCUs, and the MCUs of a part
+  std::uint32_t parts = 1, part_mcus = 0;  // the parts of a line of MCUs, and the MCUs of a part
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // MCUs that are needed
-  std::uint32_t first_row = 0, rows = 0;                   // for the host: its rows in the job
+  std::uint32_t first_line = 0, lines = 0;                 // for the host: its lines in the job
   std::uint32_t scratch = 0;  // where its part of the scratch memory begins, in units of 16 bytes
   bool flip_y = false;        // the last line first
   JpegComponent component[3];
@@ -83,7 +83,7 @@ struct JpegPicture {
 };
 
 // The standard's Huffman codes (T.81, K.3), and the meanings of their symbols. A thread looks up a
-// symbol by the next 16 bits of the row. Codes of up to 9 bits are found by the first 9 of them.
+// symbol by the next 16 bits of the line. Codes of up to 9 bits are found by the first 9 of them.
 // Longer codes are found by all 16; they begin with so many ones that they need few entries.
 struct JpegTables {
   static constexpr std::uint32_t kShortBits = 9;
@@ -105,7 +105,7 @@ struct JpegTables {
   }
   std::uint32_t dc[2][kEntries], ac[2][kEntries];
   // Where in a block the coefficient is kept, by the size of the block and the position in the
-  // order of coding. Row kNone keeps nothing.
+  // order of coding. Entry kNone keeps nothing.
   static constexpr std::uint32_t kNone = 4, kNowhere = 255;
   std::uint8_t place[kNone + 1][64];
 };
@@ -114,9 +114,9 @@ struct JpegTables {
 // from batch to batch.
 struct JpegWave {
   std::uint32_t first_picture = 0, picture_count = 0;
-  // The rows of those pictures: first rows of MCUs, then those of packed pictures. There may be
+  // The lines of those pictures: first lines of MCUs, then those of packed pictures. There may be
   // none of either.
-  std::uint32_t first_row = 0, row_count = 0, packed_count = 0;
+  std::uint32_t first_line = 0, line_count = 0, packed_count = 0;
   std::uint32_t width = 0, height = 0;
   bool planar = false;         // channel after channel, not pixel after pixel
   std::uint8_t* to = nullptr;  // the image of the first picture; the others follow
@@ -127,14 +127,14 @@ struct JpegWave {
 struct JpegJob {
   const JpegWave* wave = nullptr;
   const JpegPicture* pictures = nullptr;
-  const JpegRow* rows = nullptr;
-  const std::uint32_t* words = nullptr;  // JpegRow::at and JpegComponent::quant are indices of it
+  const CodedLine* lines = nullptr;
+  const std::uint32_t* words = nullptr;  // CodedLine::at and JpegComponent::quant are indices of it
   const JpegTables* tables = nullptr;
   std::byte* scratch = nullptr;     // 16-byte aligned
-  std::uint32_t* broken = nullptr;  // by picture: is increased for each row that breaks a rule
+  std::uint32_t* broken = nullptr;  // by picture: is increased for each line that breaks a rule
   std::uint32_t channels = 3;       // 1 or 3
   // The most that a wave can have. Threads for that many start; those without work end at once.
-  std::uint32_t most_pictures = 0, most_rows = 0, most_packed = 0;
+  std::uint32_t most_pictures = 0, most_lines = 0, most_packed = 0;
   std::uint64_t most_pixels = 0;  // pixels of the largest image
 };
 

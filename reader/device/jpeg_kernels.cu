@@ -1,7 +1,7 @@
 // The kernels that decode a wave of pictures (jpeg_job.h), and their launches. The work of a thread
 // is in the headers that this file includes; here it is only divided among threads. The kernels run
-// one after another: MakeWeights, which also clears coefficients, then DecodeRows for JPEGs and
-// UnpackRows for packed pictures, then TransformBlocks, then MakePixels.
+// one after another: MakeWeights, which also clears coefficients, then DecodeLines for JPEGs and
+// UnpackLines for packed pictures, then TransformBlocks, then MakePixels.
 #include <initializer_list>
 
 #include <cuda_runtime_api.h>
@@ -10,19 +10,19 @@
 #include "reader/device/jpeg_blocks.h"
 #include "reader/device/jpeg_entropy.h"
 #include "reader/device/kernels.h"
-#include "reader/device/packed_rows.h"
+#include "reader/device/packed_lines.h"
 #include "reader/device/raw_pixels.h"
 
 namespace sluice {
 
 namespace {
 
-// A thread decodes a row of MCUs or a part of one, and a batch has few rows. With small blocks, the
-// threads spread over all multiprocessors.
-constexpr unsigned kRowThreads = 32;
+// A thread decodes a line of MCUs or a part of one, and a batch has few lines. With small blocks,
+// the threads spread over all multiprocessors.
+constexpr unsigned kLineThreads = 32;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksEach = 8;   // thread blocks that share a picture's inverse transforms
-constexpr unsigned kMaxWarps = 4096;  // of UnpackRows: about as many as a large GPU holds
+constexpr unsigned kMaxWarps = 4096;  // of UnpackLines: about as many as a large GPU holds
 
 __global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {
   if (blockIdx.x >= job.wave->picture_count) return;
@@ -31,20 +31,21 @@ __global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {
   MakeWeightsShare(job, picture, threadIdx.x, blockDim.x);
 }
 
-__global__ void __launch_bounds__(kRowThreads) DecodeRows(JpegJob job) {
-  const unsigned row_count = job.wave->row_count;
-  if (blockIdx.x * blockDim.x >= row_count) return;
+__global__ void __launch_bounds__(kLineThreads) DecodeLines(JpegJob job) {
+  const unsigned line_count = job.wave->line_count;
+  if (blockIdx.x * blockDim.x >= line_count) return;
   __shared__ JpegTables tables;
-  __shared__ JpegMcu<kRowThreads> mcu;
+  __shared__ JpegMcu<kLineThreads> mcu;
   static_assert(sizeof(JpegTables) % sizeof(std::uint32_t) == 0, "copied by words");
   for (unsigned i = threadIdx.x; i < sizeof(JpegTables) / sizeof(std::uint32_t); i += blockDim.x)
     reinterpret_cast<std::uint32_t*>(&tables)[i] =
         reinterpret_cast<const std::uint32_t*>(job.tables)[i];
   __syncthreads();
   const unsigned number = blockIdx.x * blockDim.x + threadIdx.x;
-  if (number >= row_count) return;
-  const JpegRow row = job.rows[job.wave->first_row + number];
-  if (!DecodeJpegRow(job, tables, row, mcu, threadIdx.x)) AddAtomically(job.broken[row.picture], 1);
+  if (number >= line_count) return;
+  const CodedLine line = job.lines[job.wave->first_line + number];
+  if (!DecodeCodedLine(job, tables, line, mcu, threadIdx.x))
+    AddAtomically(job.broken[line.picture], 1);
 }
 
 __global__ void __launch_bounds__(kThreads) TransformBlocks(JpegJob job) {
@@ -66,8 +67,8 @@ __global__ void __launch_bounds__(kThreads) MakePixels(JpegJob job) {
                    each * blockDim.x, column, threadIdx.x);
 }
 
-// A warp unpacks a row of blocks, and then perhaps others. Each warp is a thread block by itself:
-// there are enough rows to keep the GPU busy this way.
+// A warp unpacks a line of blocks, and then perhaps others. Each warp is a thread block by itself:
+// there are enough lines to keep the GPU busy this way.
 struct Warp {
   static constexpr std::uint32_t kThreads = 32;
   static constexpr unsigned kAll = 0xFFFFFFFFU;
@@ -85,13 +86,13 @@ struct Warp {
   __device__ void Meet() const { __syncwarp(); }
 };
 
-__global__ void __launch_bounds__(Warp::kThreads) UnpackRows(JpegJob job) {
-  const std::uint32_t first = job.wave->first_row + job.wave->row_count;
+__global__ void __launch_bounds__(Warp::kThreads) UnpackLines(JpegJob job) {
+  const std::uint32_t first = job.wave->first_line + job.wave->line_count;
   const std::uint32_t count = job.wave->packed_count;
   for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
-    const JpegRow row = job.rows[first + i];
-    if (!UnpackPackedRow(Warp(), job, row) && threadIdx.x == 0)
-      AddAtomically(job.broken[row.picture], 1);
+    const CodedLine line = job.lines[first + i];
+    if (!UnpackPackedLine(Warp(), job, line) && threadIdx.x == 0)
+      AddAtomically(job.broken[line.picture], 1);
   }
 }
 
@@ -108,7 +109,7 @@ cudaError_t Start(void (*kernel)(JpegJob), std::uint64_t grid, unsigned threads,
 int LoadJpegKernels() noexcept {
   cudaFuncAttributes attributes;
   for (void (*const kernel)(JpegJob) :
-       {MakeWeights, DecodeRows, UnpackRows, TransformBlocks, MakePixels}) {
+       {MakeWeights, DecodeLines, UnpackLines, TransformBlocks, MakePixels}) {
     const cudaError_t result =
         cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
     if (result != cudaSuccess) return result;
@@ -120,17 +121,17 @@ int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept {
   const std::uint64_t pictures = job.most_pictures;
   if (pictures == 0) return cudaSuccess;
   if (const cudaError_t result = Start(MakeWeights, pictures, kThreads, job, stream)) return result;
-  if (const std::uint32_t rows = job.most_rows) {
-    const std::uint64_t blocks = (std::uint64_t{rows} + kRowThreads - 1) / kRowThreads;
-    if (const cudaError_t result = Start(DecodeRows, blocks, kRowThreads, job, stream))
+  if (const std::uint32_t lines = job.most_lines) {
+    const std::uint64_t blocks = (std::uint64_t{lines} + kLineThreads - 1) / kLineThreads;
+    if (const cudaError_t result = Start(DecodeLines, blocks, kLineThreads, job, stream))
       return result;
   }
-  if (const std::uint32_t rows = job.most_packed) {
-    const std::uint32_t blocks = rows < kMaxWarps ? rows : kMaxWarps;
-    if (const cudaError_t result = Start(UnpackRows, blocks, Warp::kThreads, job, stream))
+  if (const std::uint32_t lines = job.most_packed) {
+    const std::uint32_t blocks = lines < kMaxWarps ? lines : kMaxWarps;
+    if (const cudaError_t result = Start(UnpackLines, blocks, Warp::kThreads, job, stream))
       return result;
   }
-  if (job.most_rows > 0 || job.most_packed > 0) {
+  if (job.most_lines > 0 || job.most_packed > 0) {
     if (const cudaError_t result =
             Start(TransformBlocks, pictures * kBlocksEach, kThreads, job, stream)) {
       return result;

@@ -1,8 +1,8 @@
 // There are three kinds of pictures (JPEG, packed, raw), each in a payload or, taken apart before,
 // in memory that the device reads. Make() asks whether a device can take the region at all, then
 // places the picture's planes and weights in scratch memory (in units of 16 bytes), then lists the
-// rows that the region needs. For a stored picture, it fills headers with sizes alone and computes
-// the rest from them; the rows lie one after another, each padded to whole words as AppendRows()
+// lines that the region needs. For a stored picture, it fills headers with sizes alone and computes
+// the rest from them; the lines lie one after another, each padded to whole words as AppendLines()
 // left it. Returning false is never an error: the host decodes the picture then.
 #include "reader/device/jpeg_parcel.h"
 
@@ -22,7 +22,7 @@ std::uint32_t AppendTo(std::vector<std::uint32_t>& words, const void* bytes, std
   return static_cast<std::uint32_t>(at);
 }
 
-std::uint64_t MostRows(std::uint64_t height, std::uint64_t payload_bytes) noexcept {
+std::uint64_t MostCodedLines(std::uint64_t height, std::uint64_t payload_bytes) noexcept {
   return 3 * ((height + 7) / 8) + payload_bytes / 128;
 }
 
@@ -50,7 +50,7 @@ bool JpegParts::ParseJpeg(const ImagePayload& payload) {
   if (interval == 0 || header_.mcus_across % interval != 0) return false;
   form_.parts = static_cast<std::uint16_t>(header_.mcus_across / interval);
   if (std::uint64_t{form_.parts} * header_.mcus_down >
-      MostRows(header_.height, payload.bytes.size())) {
+      MostCodedLines(header_.height, payload.bytes.size())) {
     return false;
   }
   form_.components = static_cast<std::uint8_t>(header_.components);
@@ -86,16 +86,16 @@ bool JpegParts::ParsePacked(const ImagePayload& payload) {
   return true;
 }
 
-bool JpegParts::AppendRows(const NeededRows& needed, std::vector<std::uint32_t>& words,
-                           std::vector<JpegRow>& rows) {
+bool JpegParts::AppendLines(const NeededLines& needed, std::vector<std::uint32_t>& words,
+                            std::vector<CodedLine>& lines) {
   baseline::Segments segments(header_.scan);
-  for (std::uint32_t row = needed.begin; row < needed.end; ++row) {
+  for (std::uint32_t line = needed.begin; line < needed.end; ++line) {
     for (std::uint32_t part = needed.first; part < needed.last; ++part) {
-      const std::uint32_t number = row * needed.parts + part;
+      const std::uint32_t number = line * needed.parts + part;
       const void* bytes = nullptr;
       std::size_t size = 0;
       if (form_.packed != 0) {
-        const Bytes stored = packed::RowOf(payload_, packed_, number);
+        const Bytes stored = packed::LineOf(payload_, packed_, number);
         if (stored.empty()) return false;
         bytes = stored.data();
         size = stored.size();
@@ -105,7 +105,7 @@ bool JpegParts::AppendRows(const NeededRows& needed, std::vector<std::uint32_t>&
         bytes = segment_.data();
       }
       if (size > UINT32_MAX / 8) return false;
-      rows.push_back({0, number, AppendTo(words, bytes, size), static_cast<std::uint32_t>(size)});
+      lines.push_back({0, number, AppendTo(words, bytes, size), static_cast<std::uint32_t>(size)});
     }
   }
   return true;
@@ -160,7 +160,7 @@ JpegTables StandardJpegTables() {
 
 void JpegParcel::Clear() {
   picture_ = {};
-  rows_.clear();
+  lines_.clear();
   words_.clear();
   scratch_ = 0;
 }
@@ -215,7 +215,7 @@ void JpegParcel::AddComponent(const JpegForm& form, std::size_t number,
   if (weighted) AddAxes(number, part.x, part.left, part.y, part.top, mirrored);
 }
 
-// Fills in everything but the rows.
+// Fills in everything but the lines.
 bool JpegParcel::PlaceWindow(const baseline::Header& header, const JpegForm& form,
                              const Region& region, std::uint32_t channels) {
   const baseline::McuWindow window(header, region, DecodePolicy());
@@ -239,7 +239,7 @@ bool JpegParcel::Make(const ImagePayload& payload, const Region& region, std::ui
   const JpegForm& form = parts_.form();
   if (form.packed != 0) return MakePacked(nullptr, parts_.packed_header(), form, region, channels);
   return PlaceWindow(parts_.header(), form, region, channels) &&
-         parts_.AppendRows(PartsInWindow(), words_, rows_);
+         parts_.AppendLines(PartsInWindow(), words_, lines_);
 }
 
 bool JpegParcel::Make(const StoredPicture& stored, const ImagePayload& payload,
@@ -268,22 +268,22 @@ bool JpegParcel::Make(const StoredPicture& stored, const ImagePayload& payload,
   }
   baseline::DeriveSizes(stored_);
   if (!PlaceWindow(stored_, form, region, channels)) return false;
-  AddStoredRows(stored, PartsInWindow());
+  AddStoredLines(stored, PartsInWindow());
   return true;
 }
 
-NeededRows JpegParcel::PartsInWindow() const noexcept {
+NeededLines JpegParcel::PartsInWindow() const noexcept {
   return {picture_.top, picture_.bottom, picture_.left / picture_.part_mcus,
           (picture_.right - 1) / picture_.part_mcus + 1, picture_.parts};
 }
 
-void JpegParcel::AddStoredRows(const StoredPicture& stored, const NeededRows& needed) {
+void JpegParcel::AddStoredLines(const StoredPicture& stored, const NeededLines& needed) {
   std::uint32_t at = 0, number = 0;
-  for (std::uint32_t row = 0; row < needed.end; ++row) {
+  for (std::uint32_t line = 0; line < needed.end; ++line) {
     for (std::uint32_t part = 0; part < needed.parts; ++part, ++number) {
-      const std::uint32_t bytes = stored.row_bytes[number];
-      if (row >= needed.begin && part >= needed.first && part < needed.last)
-        rows_.push_back({0, number, at, bytes});
+      const std::uint32_t bytes = stored.line_bytes[number];
+      if (line >= needed.begin && part >= needed.first && part < needed.last)
+        lines_.push_back({0, number, at, bytes});
       at += (bytes + 3) / 4;
     }
   }
@@ -316,27 +316,27 @@ bool JpegParcel::MakeRaw(const ImagePayload& payload, const Region& region) {
 }
 
 void JpegParcel::CopyToJob(std::uint32_t number, std::uint32_t at, JpegPicture& picture,
-                           std::span<JpegRow> rows) const noexcept {
+                           std::span<CodedLine> lines) const noexcept {
   picture = picture_;
   for (JpegComponent& component : picture.component)
     component.quant += at;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i] = rows_[i];
-    rows[i].picture = number;
-    if (picture.stored == nullptr) rows[i].at += at;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lines[i] = lines_[i];
+    lines[i].picture = number;
+    if (picture.stored == nullptr) lines[i].at += at;
   }
 }
 
 // The part of JpegParcel for packed pictures.
 
 void JpegParcel::AddBlocks(const JpegForm& form, std::size_t number,
-                           const packed::BlockWindow& window, std::uint32_t row_blocks,
+                           const packed::BlockWindow& window, std::uint32_t line_blocks,
                            bool mirrored) {
   JpegComponent& component = picture_.component[number];
   component.across = window.right - window.left;
   component.down = window.bottom - window.top;
   component.size_log2 = window.size_log2;
-  component.row_blocks = row_blocks;
+  component.line_blocks = line_blocks;
   component.first_block = window.left;
   component.quant = Append(form.quant[number], sizeof(form.quant[number]));
   AddPlane(number, (std::uint64_t{component.across} * component.down) << 2 * window.size_log2);
@@ -344,7 +344,7 @@ void JpegParcel::AddBlocks(const JpegForm& form, std::size_t number,
           window.top << window.size_log2, mirrored);
 }
 
-// `stored` says where the rows lie; if it is null, parts_ has them.
+// `stored` says where the lines lie; if it is null, parts_ has them.
 bool JpegParcel::MakePacked(const StoredPicture* stored, const packed::Header& header,
                             const JpegForm& form, const Region& region, std::uint32_t channels) {
   picture_.packed = true;
@@ -355,15 +355,15 @@ bool JpegParcel::MakePacked(const StoredPicture* stored, const packed::Header& h
     const packed::Component& of = header.component[c];
     const packed::BlockWindow window = packed::WindowOf(header, c, region, DecodePolicy());
     AddBlocks(form, c, window, of.across, region.flip);
-    const NeededRows needed{of.first_row + window.top, of.first_row + window.bottom};
+    const NeededLines needed{of.first_line + window.top, of.first_line + window.bottom};
     if (stored != nullptr) {
-      AddStoredRows(*stored, needed);
-    } else if (!parts_.AppendRows(needed, words_, rows_)) {
+      AddStoredLines(*stored, needed);
+    } else if (!parts_.AppendLines(needed, words_, lines_)) {
       return false;
     }
   }
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    rows_[i].row = static_cast<std::uint32_t>(i);  // among those that are needed
+  for (std::size_t i = 0; i < lines_.size(); ++i)
+    lines_[i].number = static_cast<std::uint32_t>(i);  // among those that are needed
   return scratch_ <= UINT32_MAX;
 }
 

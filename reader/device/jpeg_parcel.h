@@ -1,14 +1,14 @@
-// One region of one picture, taken apart for a device to decode (jpeg_job.h). A parcel has the rows
-// that the region needs (rows of MCUs of a JPEG, or rows of blocks of a packed picture), the
-// quantisation tables, and the rules by which the device computes its resampling weights
+// One region of one picture, taken apart for a device to decode (jpeg_job.h). A parcel has the
+// lines that the region needs (lines of MCUs of a JPEG, or lines of blocks of a packed picture),
+// the quantisation tables, and the rules by which the device computes its resampling weights
 // (JpegAxis). The same code as in the host's decoders (format/pixels/baseline and packed) decides
 // which part to decode and at which size, so the pixels are the same.
 //
 // A parcel takes the forms that our writer stores: packed; and baseline, with a restart marker at
-// each row of MCUs, or at each of a row's equal parts, and the standard's Huffman tables. Anything
-// else is left to the host, which also decides what is broken. If a picture already lies in memory
-// that the device reads (StoredPicture), the parcel does not read its bytes. Only such a picture
-// may also be raw.
+// each line of MCUs, or at each of a line's equal parts, and the standard's Huffman tables.
+// Anything else is left to the host, which also decides what is broken. If a picture already lies
+// in memory that the device reads (StoredPicture), the parcel does not read its bytes. Only such a
+// picture may also be raw.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@
 namespace sluice {
 
 // The properties that pictures of one form share, whatever their size: the parts that restart
-// markers cut a row of MCUs into (packed: 1), and for each component the sampling factors, which of
-// the standard's Huffman tables it uses, and the quantisation in natural order.
+// markers cut a line of MCUs into (packed: 1), and for each component the sampling factors, which
+// of the standard's Huffman tables it uses, and the quantisation in natural order.
 struct JpegForm {
   std::uint16_t parts = 1;
   std::uint16_t packed = 0;     // 1 for a packed picture, which has no Huffman tables
@@ -42,38 +42,40 @@ static_assert(std::has_unique_object_representations_v<JpegForm>, "compared as b
 // Appends bytes and fills up the last word with zeros. Returns the number of the first word.
 std::uint32_t AppendTo(std::vector<std::uint32_t>& words, const void* bytes, std::size_t count);
 
-// The most rows (JpegRow) of a picture that a device takes: a packed picture has a row of blocks
-// for every 8 lines of each of its components, and a JPEG has at most three parts for every 8
-// lines, or more if these have 128 bytes each in the mean. A picture with more is left to the host.
-std::uint64_t MostRows(std::uint64_t height, std::uint64_t payload_bytes) noexcept;
+// The most lines (CodedLine) of a picture that a device takes: a packed picture has a line of
+// blocks for every 8 lines of each of its components, and a JPEG has at most three parts for every
+// 8 lines, or more if these have 128 bytes each in the mean. A picture with more is left to the
+// host.
+std::uint64_t MostCodedLines(std::uint64_t height, std::uint64_t payload_bytes) noexcept;
 
-// The rows of a picture that a region needs: [begin, end), and of each its parts [first, last).
-struct NeededRows {
+// The lines of a picture that a region needs: [begin, end), and of each its parts [first, last).
+struct NeededLines {
   std::uint32_t begin = 0, end = 0;
   std::uint32_t first = 0, last = 1, parts = 1;
 };
 
-// A whole JPEG or packed picture, taken apart for a device: its form, which decides how its rows
-// are decoded, and its rows. Only forms that a device decodes are accepted; the head of this file
+// A whole JPEG or packed picture, taken apart for a device: its form, which decides how its lines
+// are decoded, and its lines. Only forms that a device decodes are accepted; the head of this file
 // names them.
 class JpegParts {
  public:
   // Returns false if the payload does not have a form that a device decodes. The payload must
-  // outlive the calls of AppendRows().
+  // outlive the calls of AppendLines().
   bool Parse(const ImagePayload& payload);
   const JpegForm& form() const noexcept { return form_; }
   // The header of a JPEG, or that of a packed picture. Only the one that fits the picture is set.
   const baseline::Header& header() const noexcept { return header_; }
   const packed::Header& packed_header() const noexcept { return packed_; }
-  // All rows: of MCUs or, for a packed picture, of blocks (counted for each component).
-  NeededRows AllRows() const noexcept {
-    return {0, form_.packed != 0 ? packed_.rows() : header_.mcus_down, 0, form_.parts, form_.parts};
+  // All lines: of MCUs or, for a packed picture, of blocks (counted for each component).
+  NeededLines AllLines() const noexcept {
+    return {0, form_.packed != 0 ? packed_.lines() : header_.mcus_down, 0, form_.parts,
+            form_.parts};
   }
-  // Appends rows to `words`, each part padded to whole words and without a JPEG's stuffed zeros.
-  // JpegRow::at is the index of the part's first word in `words`. Returns false if the picture
+  // Appends lines to `words`, each part padded to whole words and without a JPEG's stuffed zeros.
+  // CodedLine::at is the index of the part's first word in `words`. Returns false if the picture
   // lacks any of them.
-  bool AppendRows(const NeededRows& needed, std::vector<std::uint32_t>& words,
-                  std::vector<JpegRow>& rows);
+  bool AppendLines(const NeededLines& needed, std::vector<std::uint32_t>& words,
+                   std::vector<CodedLine>& lines);
 
  private:
   bool ParseJpeg(const ImagePayload& payload);
@@ -89,12 +91,12 @@ class JpegParts {
 // The standard's tables, as every job needs them.
 JpegTables StandardJpegTables();
 
-// A picture in memory that the device reads. `at` points to the rows that JpegParts made, or to raw
-// pixels, and is word-aligned.
+// A picture in memory that the device reads. `at` points to the lines that JpegParts made, or to
+// raw pixels, and is word-aligned.
 struct StoredPicture {
   const std::byte* at = nullptr;
-  const JpegForm* form = nullptr;            // null: raw
-  const std::uint32_t* row_bytes = nullptr;  // how many bytes each part of a row has
+  const JpegForm* form = nullptr;             // null: raw
+  const std::uint32_t* line_bytes = nullptr;  // how many bytes each part of a line has
 };
 
 // Keeps its memory from picture to picture; one thread at a time.
@@ -107,18 +109,19 @@ class JpegParcel {
   bool Make(const StoredPicture& stored, const ImagePayload& payload, const Region& region,
             std::uint32_t channels);
 
-  // The results of the last Make(). JpegComponent::quant is an index of words(). So is JpegRow::at,
-  // unless the picture is stored: then it is an index of the stored words. JpegRow::picture is 0.
+  // The results of the last Make(). JpegComponent::quant is an index of words(). So is
+  // CodedLine::at, unless the picture is stored: then it is an index of the stored words.
+  // CodedLine::picture is 0.
   const JpegPicture& picture() const noexcept { return picture_; }
-  std::span<const JpegRow> rows() const noexcept { return rows_; }
+  std::span<const CodedLine> lines() const noexcept { return lines_; }
   std::span<const std::uint32_t> words() const noexcept { return words_; }
   // The device's scratch memory that the picture needs, in units of 16 bytes.
   std::uint64_t scratch() const noexcept { return scratch_; }
 
-  // Copies the picture and its rows into a job. There the picture has the number `number`, and
+  // Copies the picture and its lines into a job. There the picture has the number `number`, and
   // words() begin at index `at` of the job's words.
   void CopyToJob(std::uint32_t number, std::uint32_t at, JpegPicture& picture,
-                 std::span<JpegRow> rows) const noexcept;
+                 std::span<CodedLine> lines) const noexcept;
 
  private:
   void Clear();
@@ -132,13 +135,13 @@ class JpegParcel {
                const ComponentAxis& y, std::uint32_t top, bool mirrored);
   JpegAxis AddAxis(const ComponentAxis& axis, std::uint32_t first, bool mirrored);
   bool MakeRaw(const ImagePayload& payload, const Region& region);
-  NeededRows PartsInWindow() const noexcept;
-  void AddStoredRows(const StoredPicture& stored, const NeededRows& needed);
+  NeededLines PartsInWindow() const noexcept;
+  void AddStoredLines(const StoredPicture& stored, const NeededLines& needed);
   // For packed pictures:
   bool MakePacked(const StoredPicture* stored, const packed::Header& header, const JpegForm& form,
                   const Region& region, std::uint32_t channels);
   void AddBlocks(const JpegForm& form, std::size_t number, const packed::BlockWindow& window,
-                 std::uint32_t row_blocks, bool mirrored);
+                 std::uint32_t line_blocks, bool mirrored);
 
   JpegParts parts_;
   // The headers of a stored picture, of which only the sizes are set.
@@ -146,7 +149,7 @@ class JpegParcel {
   baseline::Header stored_;
   ComponentAxis x_[3], y_[3];
   JpegPicture picture_;
-  std::vector<JpegRow> rows_;
+  std::vector<CodedLine> lines_;
   std::vector<std::uint32_t> words_;
   std::uint64_t scratch_ = 0;
 };

@@ -111,7 +111,7 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
 // would wait for all blocks that were asked for before it. So this asks for all frames together.
 void BatchPlanner::AskForFrames() {
   for (const std::uint64_t block : to_open_) {
-    const std::uint32_t shard = dataset_.facts->shape.Row(block, 0).shard;
+    const std::uint32_t shard = dataset_.facts->shape.Record(block, 0).shard;
     if (asked_for_[shard]) continue;
     asked_for_[shard] = true;
     dataset_.table.AskForFrame(shard);

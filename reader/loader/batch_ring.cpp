@@ -56,11 +56,14 @@ BatchRing::BatchRing(const LoaderSetup& setup, LoaderDevice* device)
     : setup_(setup),
       options_(setup.recipe.options),
       device_(device),
-      uploads_batches_(device != nullptr && device->lanes() > 0),
       cursor_(setup.deal, CursorOptionsOf(setup)),
       measures_(setup.tuning, setup.recipe.options.on_device.decode) {
   const MutexLock lock(mutex_);
-  if (uploads_batches_) uploads_.reserve(device_->lanes());
+  if (device != nullptr && device->lanes() > 0) {
+    uploads_.emplace(*device, planned_, measures_, setup.uploads_in_threads(),
+                     [this](Slot& slot, std::size_t rows)
+                         REQUIRES(mutex_) { CountDone(slot, rows); });
+  }
   for (std::size_t i = 0; i < FirstSlots(setup); ++i)
     AddSlot(NewSlot(i));
 }
@@ -72,7 +75,7 @@ void BatchRing::AddSlot(std::unique_ptr<Slot> slot) {
 }
 
 BatchRing::~BatchRing() {
-  if (!uploads_batches_) return;
+  if (!uploads_) return;
   device_->Finish();
   for (const std::unique_ptr<Slot>& slot : slots_)
     slot->device->Finish();
@@ -88,7 +91,7 @@ std::unique_ptr<Slot> BatchRing::NewSlot(std::size_t number) const {
   slot->node = setup_.nodes.NodeOf(number);
   Prepare(*slot, setup_.recipe.layout, NewMemory());
   setup_.nodes.Place(slot->node, slot->memory.data(), slot->memory.size());
-  if (uploads_batches_) slot->device = device_->NewBatch(*slot);
+  if (device_ != nullptr) slot->device = device_->NewBatch(*slot);
   return slot;
 }
 
@@ -96,7 +99,7 @@ std::unique_ptr<Slot> BatchRing::NewSlot(std::size_t number) const {
 void BatchRing::LeaveMemory(Slot& slot) const {
   RenewMemory(slot, NewMemory());
   setup_.nodes.Place(slot.node, slot.memory.data(), slot.memory.size());
-  if (!uploads_batches_) return;
+  if (slot.device == nullptr) return;
   slot.device->Finish();
   slot.device = device_->NewBatch(slot);  // the old one's graphs have addresses of the old memory
 }
@@ -110,9 +113,9 @@ bool BatchRing::Stop() {
     give_up_.store(true, std::memory_order_relaxed);
     for (Slot* const slot : planned_)
       slot->abandoned.store(true, std::memory_order_relaxed);
+    if (uploads_) uploads_->Stop();
   }
-  for (Condition* const condition :
-       {&to_plan_, &to_work_, &to_upload_, &to_end_, &to_rest_, &ready_})
+  for (Condition* const condition : {&to_plan_, &to_work_, &to_rest_, &ready_})
     condition->NotifyAll();
   return true;
 }
@@ -225,9 +228,7 @@ std::shared_ptr<const Slot> BatchRing::NextOfRange(const std::shared_ptr<Handle>
 }
 
 bool BatchRing::WaitsForItself() const {
-  // Assumes that the thread which passed a stream is the one that captures it. (If another thread
-  // captures it, that capture can end without this thread.)
-  return planned_.empty() && captured_ && captured_->by == std::this_thread::get_id();
+  return planned_.empty() && uploads_ && uploads_->WaitsForCaller();
 }
 
 bool BatchRing::FrontIsToCome(std::uint64_t range) const {
@@ -284,15 +285,7 @@ void BatchRing::WaitForFront() {
     }
     if (FrontIsToCome(range)) continue;  // the consumer has rows to decode
     if (stopping_ || out_of_memory_ || range != cursor_.range() || !WaitsForItself()) return;
-    const TrainerStream stream = *captured_;
-    captured_.reset();  // the planner sets it again while the capture lasts
-    const MutexUnlock unlocked(mutex_);
-    if (device_->IsCapturing(stream)) {
-      throw Error(ErrorCode::kState,
-                  "no free slot: a batch dropped during CUDA graph capture is held until capture "
-                  "ends. End the capture first, or raise LoaderOptions::ring.prefetch by the "
-                  "number of batches you ask for during it");
-    }
+    uploads_->RequireNoCapture(mutex_);
   }
 }
 
@@ -377,7 +370,7 @@ BatchRing::Turn BatchRing::NextTurn(std::optional<std::uint64_t> in_hand, bool h
     // On the host, takes the slot used last, because it may still be in the CPU's caches. For a
     // device, takes the slot unused for longest, because its last copy is the most likely to have
     // ended.
-    const auto next = uploads_batches_ ? free_.begin() : std::prev(free_.end());
+    const auto next = uploads_ ? free_.begin() : std::prev(free_.end());
     turn.planned = {*next, cursor_.TakeToPlan(), cursor_.stream()};
     turn.ends_epoch = cursor_.EndsEpoch(turn.planned.number);
     free_.erase(next);
@@ -429,24 +422,12 @@ void BatchRing::Lengthen() {
 bool BatchRing::Reclaim(Slot& slot) {
   if (slot.memory.is_shared()) LeaveMemory(slot);
   if (slot.device == nullptr) return true;
-  const Clock::time_point begun = Clock::now();
-  const auto on_capture = [this](const TrainerStream& stream) {
-    const MutexLock lock(mutex_);
-    captured_ = stream;
-    ready_.NotifyAll();
-  };
-  const LoaderDeviceRange range(device_, "Sluice: wait for a slot's last copy");
-  const std::optional<double> copied = slot.device->Reclaim(give_up_, on_capture);
   const MutexLock lock(mutex_);
-  captured_.reset();
-  measures_.counters.upload_wait_seconds += SecondsBetween(begun, Clock::now());
-  measures_.counters.upload_seconds += copied.value_or(0);
-  return copied.has_value();
+  return uploads_->Reclaim(slot, give_up_, ready_, mutex_);
 }
 
 bool BatchRing::Publish(const Planned& planned) {
   const MutexLock lock(mutex_);
-  captured_.reset();
   if (planned.stream != cursor_.stream()) return false;
   Slot& slot = *planned.slot;
   if (slot.error) {  // nothing to decode: deliver the error
@@ -526,12 +507,12 @@ std::size_t BatchRing::RowsAtOnce() const {
   return std::max<std::size_t>(1, static_cast<std::size_t>(kRunSeconds / row_seconds_));
 }
 
-bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const RowWork& work,
-                           RowWorker& worker) {
+bool BatchRing::FinishRows(const Rows& rows, SlotFiller::Outcome outcome, const RowWork& work,
+                           SlotFiller& filler) {
   Slot& slot = *rows.slot;
   const MutexLock lock(mutex_);
   const std::size_t count = rows.end - rows.begin;
-  measures_.CountRows(count, work, worker.row_seconds());
+  measures_.CountRows(count, work, filler.row_seconds());
   measures_.costs += outcome.costs;
   slot.left_out += outcome.left_out;
   if (outcome.error && (!slot.error || outcome.failed_row < slot.error_row)) {
@@ -544,25 +525,20 @@ bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const R
       (slot.left_out > 0 || setup_.recipe.closes_batches)) {
     return true;
   }
-  Complete(slot, count, worker);
+  Complete(slot, count, filler);
   return false;
 }
 
-void BatchRing::Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker) {
+void BatchRing::Closed(const Rows& rows, std::optional<Error> error, SlotFiller& filler) {
   const MutexLock lock(mutex_);
   if (error) rows.slot->error = std::move(error);
-  Complete(*rows.slot, rows.end - rows.begin, worker);
+  Complete(*rows.slot, rows.end - rows.begin, filler);
 }
 
-void BatchRing::Complete(Slot& slot, std::size_t rows, RowWorker& worker) {
-  if (uploads_batches_ && slot.done + rows == slot.rows &&
+void BatchRing::Complete(Slot& slot, std::size_t rows, SlotFiller& filler) {
+  if (uploads_ && slot.done + rows == slot.rows &&
       !slot.abandoned.load(std::memory_order_relaxed)) {
-    slot.to_upload = rows;
-    if (uploads_elsewhere_) {
-      to_upload_.NotifyOne();
-    } else {
-      UploadInOrder(worker);
-    }
+    uploads_->Add(slot, rows, filler, mutex_);
   } else {
     CountDone(slot, rows);
   }
@@ -581,98 +557,14 @@ void BatchRing::CountDone(Slot& slot, std::size_t rows) {
   if (slot.done == slot.rows && planned_.front() == &slot) ready_.NotifyAll();
 }
 
-Slot* BatchRing::NextToUpload() const {
-  if (uploads_.size() == device_->lanes()) return nullptr;
-  for (Slot* const slot : planned_) {
-    if (slot->done == slot->rows || slot->uploading > 0) continue;  // on the device, or on its way
-    return slot->to_upload > 0 ? slot : nullptr;
-  }
-  return nullptr;
-}
-
-void BatchRing::UploadInOrder(RowWorker& worker) {
-  if (uploading_) return;  // the thread that uploads will find the slot
-  uploading_ = true;
-  for (;;) {
-    if (Slot* const next = NextToUpload()) {
-      BeginUpload(*next);
-      if (uploads_.front()->device->decodes) continue;
-    }
-    if (uploads_.empty()) break;
-    EndUpload(worker);
-  }
-  uploading_ = false;
-}
-
 void BatchRing::BeginUploadsUntilStopped() {
   const MutexLock lock(mutex_);
-  while (!stopping_) {
-    if (Slot* const next = NextToUpload()) {
-      BeginUpload(*next);
-      to_end_.NotifyOne();
-    } else {
-      to_upload_.Wait(mutex_);
-    }
-  }
+  uploads_->BeginUntilStopped(mutex_);
 }
 
-void BatchRing::EndUploadsUntilStopped(RowWorker& worker) {
+void BatchRing::EndUploadsUntilStopped(SlotFiller& filler) {
   const MutexLock lock(mutex_);
-  while (!stopping_) {
-    if (uploads_.empty()) {
-      to_end_.Wait(mutex_);
-    } else {
-      EndUpload(worker);
-      to_upload_.NotifyOne();  // there is room for another upload
-    }
-  }
-}
-
-void BatchRing::BeginUpload(Slot& slot) {
-  slot.uploading = std::exchange(slot.to_upload, 0);
-  slot.device->decodes = false;
-  if (!slot.error && !stopping_) {
-    std::optional<Error> error;
-    {
-      WaitTimer timer(measures_.worker_waits);
-      if (!uploads_elsewhere_) timer.Begin();
-      const MutexUnlock unlocked(mutex_);
-      device_->AwaitTrainer(slot);
-    }
-    {
-      const MutexUnlock unlocked(mutex_);
-      error = device_->Upload(slot);
-    }
-    if (error) slot.error = std::move(error);
-  }
-  uploads_.push_back(&slot);
-}
-
-void BatchRing::EndUpload(RowWorker& worker) {
-  Slot& slot = *uploads_.front();
-  if (slot.device->decodes && !slot.error && !stopping_) {
-    std::optional<Error> error;
-    try {
-      std::vector<std::size_t> refused;
-      {
-        WaitTimer timer(measures_.worker_waits);
-        if (!uploads_elsewhere_) timer.Begin();
-        const MutexUnlock unlocked(mutex_);
-        error = device_->AwaitDecoding(slot, refused);
-      }
-      // If the device decodes several batches at once, each gets only a part of its time.
-      const double at_once = uploads_elsewhere_ ? double(device_->lanes()) : 1;
-      if (!error) measures_.counters.device_decode_seconds += slot.device->decode_seconds / at_once;
-      const MutexUnlock unlocked(mutex_);
-      if (!error) error = worker.CloseDecoded(slot, refused);
-      if (!error) error = device_->FinishUpload(slot, refused);
-    } catch (const std::bad_alloc&) {
-      error = OutOfMemory();
-    }
-    if (error) slot.error = std::move(error);
-  }
-  uploads_.erase(uploads_.begin());
-  CountDone(slot, std::exchange(slot.uploading, 0));
+  uploads_->EndUntilStopped(filler, mutex_);
 }
 
 }  // namespace sluice

@@ -2,7 +2,8 @@
 //
 // A slot goes free -> planned (the planner chooses its samples and has them read) -> decoded
 // (workers take runs of rows, across slots, so that none waits at a batch's end) -> uploaded, if
-// there is a device -> delivered in order -> free again, when its last Batch is dropped.
+// there is a device (UploadQueue) -> delivered in order -> free again, when its last Batch is
+// dropped.
 //
 // One mutex guards everything but pixels; a worker takes it twice for each run of rows. It also
 // orders access to slot memory: the planner writes a slot before it publishes it, a worker writes
@@ -21,10 +22,11 @@
 
 #include "format/mutex.h"
 #include "reader/batch/slot.h"
-#include "reader/decoding/row_worker.h"
+#include "reader/decoding/slot_filler.h"
 #include "reader/loader/loader_measures.h"
 #include "reader/loader/loader_setup.h"
 #include "reader/loader/stream_cursor.h"
+#include "reader/loader/upload_queue.h"
 
 namespace sluice {
 
@@ -127,24 +129,18 @@ class BatchRing {
   // Waits for rows to decode. `thread` counts from 0. Returns nothing once the ring is stopped.
   std::optional<Rows> TakeRows(unsigned thread);
   // Reports rows as done, and counts `work`. Returns true if these were the batch's last rows and
-  // the batch needs closing; the thread must then close it and call Closed(). `worker` is the
-  // calling thread's own RowWorker: it may have timed single rows, and if the thread uploads
+  // the batch needs closing; the thread must then close it and call Closed(). `filler` is the
+  // calling thread's own SlotFiller: it may have timed single rows, and if the thread uploads
   // batches, it decodes the pictures that the device could not decode.
-  bool FinishRows(const Rows& rows, RowWorker::Outcome outcome, const RowWork& work,
-                  RowWorker& worker);
-  void Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker);
+  bool FinishRows(const Rows& rows, SlotFiller::Outcome outcome, const RowWork& work,
+                  SlotFiller& filler);
+  void Closed(const Rows& rows, std::optional<Error> error, SlotFiller& filler);
 
-  // --- The side of the two uploading threads. Without them, decoder threads upload.
+  // --- The side of the two uploading threads, if LoaderSetup::uploads_in_threads(): what
+  // UploadQueue does until the ring is stopped.
 
-  // Says that there are uploading threads; call it before the first range. If a device decodes, the
-  // thread that uploads has to wait for it, which no decoder thread should.
-  void UploadElsewhere() noexcept { uploads_elsewhere_ = true; }
-  // Begins uploads until the ring is stopped. It does not wait for the device, so that a batch is
-  // on its way there as soon as its rows are done.
   void BeginUploadsUntilStopped();
-  // Waits for the device to decode the batches whose uploads have begun, and hands them over.
-  // `worker` is the thread's own.
-  void EndUploadsUntilStopped(RowWorker& worker);
+  void EndUploadsUntilStopped(SlotFiller& filler);
 
  private:
   class Handle;
@@ -178,39 +174,25 @@ class BatchRing {
   [[noreturn]] void Fail(Slot& slot, const Error& error) REQUIRES(mutex_);
   // Whether the slot's batch is the last of an epoch, and all batches of that epoch were empty.
   bool EndsEmptyEpoch(const Slot& slot) REQUIRES(mutex_);
-  // Counts rows as done. But if they are the last of a batch for a device, has the batch uploaded,
-  // and they count once that has ended.
-  void Complete(Slot& slot, std::size_t rows, RowWorker& worker) REQUIRES(mutex_);
+  // Counts rows as done, at once, or, if they are the last of a batch for a device, once the batch
+  // is uploaded.
+  void Complete(Slot& slot, std::size_t rows, SlotFiller& filler) REQUIRES(mutex_);
   // Counts rows as done. If the slot was abandoned, and nobody works on it any more, frees it.
   void CountDone(Slot& slot, std::size_t rows) REQUIRES(mutex_);
-  // Uploads batches whose rows are done, in the order of delivery: a batch's copy may have to wait
-  // until the trainer no longer uses its slot's device memory, and the copies of earlier batches
-  // would wait behind it if it came before them on the copy stream. One thread at a time uploads
-  // for all. If the device decodes a batch, that thread waits for the device, but first begins the
-  // uploads of later batches that are ready.
-  void UploadInOrder(RowWorker& worker) REQUIRES(mutex_);
-  void BeginUpload(Slot& slot) REQUIRES(mutex_);
-  void EndUpload(RowWorker& worker) REQUIRES(mutex_);  // of the first in uploads_
-  // Null if no batch is ready, or if as many uploads are under way as the device allows.
-  Slot* NextToUpload() const REQUIRES(mutex_);
   void NotifyTuned();
 
   const LoaderSetup& setup_;
   const LoaderOptions& options_;
   LoaderDevice* const device_;
-  const bool uploads_batches_;
   std::atomic<bool> give_up_{false};
   std::function<void(const Rows&)> decode_here_;  // empty: there are decoder threads
   double batch_begin_ = 0;                        // see BeginAt()
-  bool uploads_elsewhere_ = false;
 
   Mutex mutex_;
-  Condition to_plan_;    // wakes the planner: a slot is free, or the stream has changed
-  Condition to_work_;    // wakes decoder threads: rows are waiting
-  Condition to_upload_;  // wakes the thread that begins uploads: a batch's rows are done
-  Condition to_end_;     // wakes the thread that ends uploads: one has begun
-  Condition to_rest_;    // wakes resting decoder threads: more threads shall work
-  Condition ready_;      // wakes the consumer, and all who are in WaitFor(): the front is done
+  Condition to_plan_;  // wakes the planner: a slot is free, or the stream has changed
+  Condition to_work_;  // wakes decoder threads: rows are waiting
+  Condition to_rest_;  // wakes resting decoder threads: more threads shall work
+  Condition ready_;    // wakes the consumer, and all who are in WaitFor(): the front is done
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool out_of_memory_ GUARDED_BY(mutex_) = false;  // a thread has ended for lack of memory
   StreamCursor cursor_ GUARDED_BY(mutex_);
@@ -219,14 +201,11 @@ class BatchRing {
   std::vector<std::unique_ptr<Slot>> slots_ GUARDED_BY(mutex_);
   std::vector<Slot*> free_ GUARDED_BY(mutex_);    // has room for all slots: Release() may not throw
   std::deque<Slot*> planned_ GUARDED_BY(mutex_);  // published, in order of delivery
-  std::size_t handing_out_ GUARDED_BY(mutex_) = 0;  // first of planned_ with rows to take
-  double row_seconds_ GUARDED_BY(mutex_) = 0;       // a thread's recent time for a row
-  bool uploading_ GUARDED_BY(mutex_) = false;       // a thread is in UploadInOrder()
-  std::vector<Slot*> uploads_ GUARDED_BY(mutex_);   // begun and not ended, in order of delivery
-  std::size_t held_ GUARDED_BY(mutex_) = 0;         // slots that the consumer has
-  bool may_grow_ GUARDED_BY(mutex_) = true;         // there was memory for the last slot added
-  // The trainer's device stream whose capture the planner is waiting for.
-  std::optional<TrainerStream> captured_ GUARDED_BY(mutex_);
+  std::size_t handing_out_ GUARDED_BY(mutex_) = 0;         // first of planned_ with rows to take
+  double row_seconds_ GUARDED_BY(mutex_) = 0;              // a thread's recent time for a row
+  std::optional<UploadQueue> uploads_ GUARDED_BY(mutex_);  // if batches go to a device
+  std::size_t held_ GUARDED_BY(mutex_) = 0;                // slots that the consumer has
+  bool may_grow_ GUARDED_BY(mutex_) = true;             // there was memory for the last slot added
   std::uint64_t empty_batches_ GUARDED_BY(mutex_) = 0;  // in a row, in one epoch
   std::uint64_t payload_bytes_at_stop_ GUARDED_BY(mutex_) = 0;
 };

@@ -15,11 +15,11 @@
 //
 // If it takes memory, memory_bound.cpp counts that. If it changes what batches hold, search for
 // "image_sizes": slot_layout.cpp, BatchRecipe, PlainCopy::Serves(), RowsAreFixed()
-// (cached_rows.cpp) and description.cpp handle that option, checked_options.cpp refuses what a
-// decoding device cannot do, and tests/device/device_batch_test.cpp compares host and device. A new
-// group or enumeration is bound in reader/python/binding/options.cpp. tests/python/test_options.py
-// has the names of groups and the number of members of LoaderOptions. An option of storage has its
-// flag in bench/epoch/storage_options.cpp.
+// (decoded_picture_use.cpp) and description.cpp handle that option, checked_options.cpp refuses
+// what a decoding device cannot do, and tests/device/device_batch_test.cpp compares host and
+// device. A new group or enumeration is bound in reader/python/binding/options.cpp.
+// tests/python/test_options.py has the names of groups and the number of members of LoaderOptions.
+// An option of storage has its flag in bench/epoch/storage_options.cpp.
 #pragma once
 
 #include <sluice/loader_options.h>

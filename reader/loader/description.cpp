@@ -9,7 +9,7 @@
 
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
-#include "reader/decoding/cached_rows.h"
+#include "reader/decoding/decoded_picture_use.h"
 #include "reader/loader/loader_setup.h"
 #include "reader/transform/pixel_steps.h"
 #include "reader/transform/steps.h"

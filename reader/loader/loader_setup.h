@@ -76,8 +76,8 @@ class LoaderSetup {
   std::string Describe() const;
   // MemoryBound(), with LoaderMemory::variable.
   LoaderMemory Memory() const;
-  // Whether two threads do nothing but upload (BatchRing::UploadElsewhere()): if a device decodes,
-  // unless the consumer's thread decodes.
+  // Whether two threads do nothing but upload (UploadQueue): if a device decodes, unless the
+  // consumer's thread decodes.
   bool uploads_in_threads() const noexcept { return device_layout.room && !decodes_in_consumer; }
 
   const Dataset dataset;           // with a shard table of its own if needed: see OwnShards()

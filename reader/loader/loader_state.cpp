@@ -26,13 +26,14 @@ namespace {
 // The cache for LoaderOptions::keep, or null. Neither masks nor 16-bit images are kept as pictures:
 // a kept picture is resampled, as masks must not be, and 16-bit images are stored raw, so that
 // keeping them saves no decoding.
-std::unique_ptr<DecodedCache> MakeCache(const BatchRecipe& recipe) {
+std::unique_ptr<DecodedPictureCache> MakeDecodedPictureCache(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   const bool pictures = !layout.images.empty() && !layout.picture().nearest &&
                         layout.picture().pixels == PixelType::kUint8;
   if (!recipe.options.keep || (!pictures && !KeepsFunctionRows(recipe.options))) return nullptr;
-  return std::make_unique<DecodedCache>(recipe.dataset.facts->shape.samples(),
-                                        recipe.options.keep->bytes, recipe.options.keep->folder);
+  return std::make_unique<DecodedPictureCache>(recipe.dataset.facts->shape.samples(),
+                                               recipe.options.keep->bytes,
+                                               recipe.options.keep->folder);
 }
 
 std::unique_ptr<DirectFiles> MakeDirectFiles(const BatchRecipe& recipe) {
@@ -41,17 +42,17 @@ std::unique_ptr<DirectFiles> MakeDirectFiles(const BatchRecipe& recipe) {
 }
 
 // The cache for OnDevice::images, or null. Also null if the device does not make the images.
-std::unique_ptr<DeviceCache> MakeDeviceCache(const LoaderSetup& setup,
-                                             const std::shared_ptr<DeviceDriver>& driver) {
+std::unique_ptr<DevicePictureCache> MakeDevicePictureCache(
+    const LoaderSetup& setup, const std::shared_ptr<DeviceDriver>& driver) {
   const BatchRecipe& recipe = setup.recipe;
   if (recipe.options.on_device.images == ImagesIn::kStorage || !setup.device_layout.room)
     return nullptr;
   const ImageSummary& field = recipe.dataset.facts->ImagesOf(recipe.layout.picture_field());
   const std::uint64_t samples =
-      DeviceCacheFiller::CountOf(recipe.dataset, recipe.options.order.samples);
-  return std::make_unique<DeviceCache>(recipe.options.device, driver,
-                                       recipe.dataset.facts->shape.samples(),
-                                       DeviceCache::BytesFor(field, samples));
+      DevicePictureFiller::CountOf(recipe.dataset, recipe.options.order.samples);
+  return std::make_unique<DevicePictureCache>(recipe.options.device, driver,
+                                              recipe.dataset.facts->shape.samples(),
+                                              DevicePictureCache::BytesFor(field, samples));
 }
 
 std::unique_ptr<Uploader> MakeUploader(const LoaderSetup& setup,
@@ -80,26 +81,26 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
                 "LoaderOptions::share hands over rows that the host has finished; set "
                 "LoaderOptions::on_device.steps = false, or leave share empty");
   }
-  cache_ = MakeCache(recipe);
-  store_ = RowSharing::Open(recipe);
+  decoded_pictures_ = MakeDecodedPictureCache(recipe);
+  shared_rows_ = SharedRowUse::Open(recipe);
   direct_ = MakeDirectFiles(recipe);
   RequireRoom(recipe, BatchRing::FirstSlots(setup_));
   const std::shared_ptr<DeviceDriver> driver = DeviceAccess::Open(recipe.options.device);
   uploader_ = MakeUploader(setup_, driver);
   if (driver == nullptr && recipe.options.ring.pinned)
     pinned_ = std::make_unique<PinnedSlots>(OpenCuda(-1));
-  device_cache_ = MakeDeviceCache(setup_, driver);
+  device_pictures_ = MakeDevicePictureCache(setup_, driver);
   ring_ =
       std::make_unique<BatchRing>(setup_, uploader_ != nullptr ? uploader_.get() : pinned_.get());
-  if (store_ != nullptr) ring_->BeginAt(store_->batch_begin());
-  const PictureCache* kept = cache_.get();
-  if (device_cache_ != nullptr) kept = device_cache_.get();
+  if (shared_rows_ != nullptr) ring_->BeginAt(shared_rows_->batch_begin());
+  const PictureCache* kept = decoded_pictures_.get();
+  if (device_pictures_ != nullptr) kept = device_pictures_.get();
   source_ = MakeBlockSource({recipe.dataset, recipe.choice, kept, ring_->give_up()}, recipe.options,
                             direct_.get());
-  if (device_cache_ != nullptr) {
-    filler_ = std::make_unique<DeviceCacheFiller>(recipe.dataset, recipe.layout.picture_field(),
-                                                  recipe.options.order.samples, direct_.get(),
-                                                  *device_cache_);
+  if (device_pictures_ != nullptr) {
+    filler_ = std::make_unique<DevicePictureFiller>(recipe.dataset, recipe.layout.picture_field(),
+                                                    recipe.options.order.samples, direct_.get(),
+                                                    *device_pictures_);
   }
   try {
     StartThreads();
@@ -144,17 +145,16 @@ void LoaderState::StartThreads() {
   StartThread([planner] { planner->Run(); });
   if (filler_ != nullptr) filler_->Start();
   const DecodingContext context = Context();
-  rows_ = std::make_unique<RowMaker>(setup_, context);
+  rows_ = std::make_unique<RowOnDemand>(setup_, context);
   if (setup_.decodes_in_consumer) {
     auto here = std::make_shared<ConsumerDecoder>(setup_, context, faults_, *ring_);
     ring_->DecodeInConsumer([here](const BatchRing::Rows& rows) { here->Decode(rows); });
     return;
   }
   if (setup_.uploads_in_threads()) {
-    auto worker = std::make_shared<RowWorker>(setup_.recipe, context, faults_);
-    ring_->UploadElsewhere();
+    auto filler = std::make_shared<SlotFiller>(setup_.recipe, context, faults_);
     StartThread([this] { ring_->BeginUploadsUntilStopped(); });
-    StartThread([this, worker] { ring_->EndUploadsUntilStopped(*worker); });
+    StartThread([this, filler] { ring_->EndUploadsUntilStopped(*filler); });
   }
   ThreadSetups setups(threads());
   for (unsigned t = 0; t < threads(); ++t) {
@@ -170,14 +170,14 @@ void LoaderState::StartThreads() {
 DecodingContext LoaderState::Context() {
   DecodingContext context{.direct = direct_.get(),
                           .compared = &compared_,
-                          .cache = cache_.get(),
-                          .store = store_.get(),
+                          .decoded_pictures = decoded_pictures_.get(),
+                          .shared_rows = shared_rows_.get(),
                           .new_painter = {},
                           .holds_blocks = source_->holds_blocks()};
   if (setup_.device_layout.paints()) {
     context.new_painter = [this] {
       return std::make_unique<SlotPainter>(setup_.recipe, setup_.device_layout,
-                                           device_cache_.get());
+                                           device_pictures_.get());
     };
   }
   return context;
@@ -227,9 +227,9 @@ LoaderStats LoaderState::Stats() {
     stats.upload_bytes = uploader_->uploaded_bytes();
     stats.device_pictures = uploader_->decoded_pictures();
   }
-  if (device_cache_ != nullptr) {
-    stats.stored_pictures = device_cache_->pictures();
-    stats.stored_bytes = device_cache_->bytes();
+  if (device_pictures_ != nullptr) {
+    stats.stored_pictures = device_pictures_->pictures();
+    stats.stored_bytes = device_pictures_->bytes();
   }
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
   if (const RemoteShards* const remote = setup_.recipe.dataset.table.remote.get()) {
@@ -249,10 +249,10 @@ LoaderStats LoaderState::Stats() {
     stats.block_reads = work.reads;
     stats.block_reads -= made_before_.reads;
   }
-  if (store_ != nullptr) stats.taken_rows = store_->taken();
-  if (cache_ != nullptr) {
-    stats.kept_pictures = cache_->kept();
-    stats.kept_bytes = cache_->kept_bytes();
+  if (shared_rows_ != nullptr) stats.taken_rows = shared_rows_->taken();
+  if (decoded_pictures_ != nullptr) {
+    stats.kept_pictures = decoded_pictures_->kept();
+    stats.kept_bytes = decoded_pictures_->kept_bytes();
   }
   return stats;
 }
@@ -265,18 +265,18 @@ LoaderMemory LoaderState::Memory() const {
   memory.variable += rows.variable;
   memory.scratch += rows.scratch;
   memory.bookkeeping += rows.bookkeeping;
-  if (store_ != nullptr) memory.shared = store_->bytes();
+  if (shared_rows_ != nullptr) memory.shared = shared_rows_->bytes();
   if (uploader_ != nullptr) {
     memory.device =
         uploader_->device_bytes() + SlotsOf(setup_.recipe.options) * uploader_->slot_bytes();
   }
-  if (device_cache_ != nullptr) {
+  if (device_pictures_ != nullptr) {
     const BatchRecipe& recipe = setup_.recipe;
-    memory.device += device_cache_->device_bytes();
-    memory.images =
-        device_cache_->page_locked_bytes() +
-        DeviceCache::TableBytes(recipe.dataset.facts->ImagesOf(recipe.layout.picture_field()),
-                                recipe.dataset.facts->shape.samples());
+    memory.device += device_pictures_->device_bytes();
+    memory.images = device_pictures_->page_locked_bytes() +
+                    DevicePictureCache::TableBytes(
+                        recipe.dataset.facts->ImagesOf(recipe.layout.picture_field()),
+                        recipe.dataset.facts->shape.samples());
   }
   return memory;
 }

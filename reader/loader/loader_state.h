@@ -14,11 +14,11 @@
 #include "reader/decoding/served_pipeline.h"
 #include "reader/loader/batch_ring.h"
 #include "reader/loader/loader_setup.h"
-#include "reader/loader/row_maker.h"
+#include "reader/loader/row_on_demand.h"
 #include "reader/reading/block_source.h"
-#include "reader/reading/decoded_cache.h"
+#include "reader/reading/decoded_picture_cache.h"
 #include "reader/reading/direct/direct_blocks.h"
-#include "reader/upload/device_cache.h"
+#include "reader/upload/device_picture_cache.h"
 #include "reader/upload/device_slot.h"
 #include "reader/upload/uploader.h"
 
@@ -82,18 +82,18 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   const OwnProcess process_;
   const LoaderSetup setup_;
   FaultLog faults_;
-  SampleSupply::Work made_before_;             // a played source's work before this loader was made
-  std::unique_ptr<DecodedCache> cache_;        // LoaderOptions::keep
-  std::unique_ptr<RowStore> store_;            // LoaderOptions::share
-  std::unique_ptr<DirectFiles> direct_;        // LoaderOptions::storage = Direct
-  ComparedPayloads compared_;                  // the payloads whose checksum has matched
-  std::unique_ptr<DeviceCache> device_cache_;  // OnDevice::images
-  std::unique_ptr<DeviceCacheFiller> filler_;  // puts pictures into device_cache_
-  std::unique_ptr<PinnedSlots> pinned_;        // LoaderOptions::ring.pinned
-  std::unique_ptr<Uploader> uploader_;         // null: batches stay on the host
+  SampleSupply::Work made_before_;  // a played source's work before this loader was made
+  std::unique_ptr<DecodedPictureCache> decoded_pictures_;  // LoaderOptions::keep
+  std::unique_ptr<SharedRowCache> shared_rows_;            // LoaderOptions::share
+  std::unique_ptr<DirectFiles> direct_;                    // LoaderOptions::storage = Direct
+  ComparedPayloads compared_;                            // the payloads whose checksum has matched
+  std::unique_ptr<DevicePictureCache> device_pictures_;  // OnDevice::images
+  std::unique_ptr<DevicePictureFiller> filler_;          // puts pictures into device_pictures_
+  std::unique_ptr<PinnedSlots> pinned_;                  // LoaderOptions::ring.pinned
+  std::unique_ptr<Uploader> uploader_;                   // null: batches stay on the host
   std::unique_ptr<BatchRing> ring_;
   std::unique_ptr<BlockSource> source_;  // used by the planner only
-  std::unique_ptr<RowMaker> rows_;
+  std::unique_ptr<RowOnDemand> rows_;
   std::vector<std::thread> threads_;  // planner first
   std::shared_ptr<void> published_;   // LoaderOptions::diagnostics.metrics calls Stats()
 };

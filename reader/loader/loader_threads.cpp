@@ -20,23 +20,23 @@ void DecoderThread::Run() {
 
 void DecoderThread::Decode(const BatchRing::Rows& rows) {
   RowWork work;
-  RowWorker::Outcome outcome = Work(rows, work);
-  if (!ring_.FinishRows(rows, std::move(outcome), work, worker_)) return;
+  SlotFiller::Outcome outcome = Work(rows, work);
+  if (!ring_.FinishRows(rows, std::move(outcome), work, filler_)) return;
   std::optional<Error> error;
   try {
-    error = worker_.Close(*rows.slot);
+    error = filler_.Close(*rows.slot);
   } catch (const std::bad_alloc&) {
     error = OutOfMemory();
   }
-  ring_.Closed(rows, std::move(error), worker_);
+  ring_.Closed(rows, std::move(error), filler_);
 }
 
-RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& work) {
+SlotFiller::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& work) {
   const Clock::time_point begin = Clock::now();
-  const SampleReader::Decoded before = worker_.decoded();
-  RowWorker::Outcome outcome;
+  const SampleReader::Decoded before = filler_.decoded();
+  SlotFiller::Outcome outcome;
   try {
-    outcome = worker_.Work(*rows.slot, rows.begin, rows.end);
+    outcome = filler_.Fill(*rows.slot, rows.begin, rows.end);
   } catch (const std::bad_alloc&) {  // also if noting a fault needs too much memory
     outcome.failed_row = rows.begin;
     outcome.error = OutOfMemory();
@@ -45,14 +45,14 @@ RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& wor
   usage_.Sample(end);
   usage_.MoveTo(work);
   work.seconds = SecondsBetween(begin, end);
-  const SampleReader::Decoded after = worker_.decoded();
+  const SampleReader::Decoded after = filler_.decoded();
   work.payload_bytes = after.bytes - before.bytes;
   work.picture_pixels = after.picture_pixels - before.picture_pixels;
   work.shown_pixels = after.shown_pixels - before.shown_pixels;
   // Further rows are timed one by one only if these took longer than kTimedRow each. Reading the
   // clock takes some 25 ns, a thousandth of that.
   constexpr double kTimedRow = 30e-6;  // seconds
-  worker_.TimeRows(work.seconds > kTimedRow * double(rows.end - rows.begin));
+  filler_.TimeRows(work.seconds > kTimedRow * double(rows.end - rows.begin));
   if (trace_ != nullptr) {
     trace_->Add(SlotEvent(TraceEvent::Kind::kDecode, number_ + 1, rows, begin, end));
   }

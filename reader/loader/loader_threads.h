@@ -17,7 +17,7 @@
 #include "format/disk/system_error.h"
 #include "format/mutex.h"
 #include "reader/batch/slot.h"
-#include "reader/decoding/row_worker.h"
+#include "reader/decoding/slot_filler.h"
 #include "reader/decoding/stage_clock.h"
 #include "reader/loader/batch_planner.h"
 #include "reader/loader/batch_ring.h"
@@ -132,20 +132,20 @@ class DecoderThread {
       : number_(number),
         trace_(setup.recipe.options.diagnostics.trace.get()),
         ring_(ring),
-        worker_(setup.recipe, context, faults) {}
+        filler_(setup.recipe, context, faults) {}
   // Call it once, on the thread that decodes. Throws Error.
-  void SetUp() { worker_.SetUp(number_); }
+  void SetUp() { filler_.SetUp(number_); }
   // Returns once the ring is stopped.
   void Run();
   void Decode(const BatchRing::Rows& rows);
 
  private:
-  RowWorker::Outcome Work(const BatchRing::Rows& rows, RowWork& work);
+  SlotFiller::Outcome Work(const BatchRing::Rows& rows, RowWork& work);
 
   const unsigned number_;
   LoaderTrace* const trace_;  // may be null
   BatchRing& ring_;
-  RowWorker worker_;
+  SlotFiller filler_;
   ThreadUsage usage_;
 };
 

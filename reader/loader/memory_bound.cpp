@@ -10,7 +10,7 @@
 #include "format/disk/system_error.h"
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
-#include "reader/decoding/row_worker.h"
+#include "reader/decoding/slot_filler.h"
 #include "reader/loader/loader_setup.h"
 #include "reader/order/sample_draw.h"
 #include "reader/reading/block_source.h"
@@ -27,7 +27,7 @@ std::uint64_t BookkeepingOf(const BatchRecipe& recipe) {
   const DatasetShape& shape = recipe.dataset.facts->shape;
   const OpenWindow window = OpenWindow::Of(shape, options);
   // The planner has an order, and each thread that has to find substitutes makes one.
-  const std::uint64_t orders = 1 + RowWorkersOf(options);
+  const std::uint64_t orders = 1 + SlotFillersOf(options);
   std::uint64_t bytes = orders * (OrderBytes(shape, options, window.samples) + 32 * window.blocks) +
                         64 * window.blocks + recipe.dataset.MemoryBytes() +
                         SlotsOf(options) * recipe.layout.bookkeeping_bytes() +
@@ -86,14 +86,14 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   const BlockSourceBytes blocks = BlockSourceBytes::Of(recipe.dataset, options);
   LoaderMemory memory;
   memory.slots = SlotsOf(options) * recipe.layout.bytes;
-  memory.scratch = RowWorkersOf(options) * RowWorker::MemoryBytes(recipe);
+  memory.scratch = SlotFillersOf(options) * SlotFiller::MemoryBytes(recipe);
   memory.bookkeeping = BookkeepingOf(recipe) + blocks.bookkeeping;
   memory.window = OpenWindow::Of(shape, options).blocks * MeanBlockBytes(shape);
   memory.blocks = blocks.memory;
   memory.mapped = blocks.mapped;
   if (options.keep) {
-    memory.kept = DecodedCache::MemoryBytes(shape.samples(), options.keep->bytes,
-                                            !options.keep->folder.empty());
+    memory.kept = DecodedPictureCache::MemoryBytes(shape.samples(), options.keep->bytes,
+                                                   !options.keep->folder.empty());
   }
   return memory;
 }
@@ -103,7 +103,7 @@ LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe) {
   LoaderMemory memory;
   memory.slots = row.layout.bytes;
   memory.variable = row.MaxVariableBytes();
-  memory.scratch = RowWorker::MemoryBytes(row);
+  memory.scratch = SlotFiller::MemoryBytes(row);
   memory.bookkeeping =
       FaultLog::kMemoryBytes +
       2 * OrderBytes(shape, recipe.options, OpenWindow::Of(shape, recipe.options).samples);

@@ -4,20 +4,16 @@
 //
 // SizeOf() must give all ranks the same number of batches and rows. So they never follow from this
 // rank's own samples: they follow from the rank with the most samples or, for LastBatch::kDrop,
-// from the rank with the fewest. The end of the file finds a process's rank in the environment.
+// from the rank with the fewest.
 #include "reader/order/deal.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <queue>
 #include <string>
-#include <string_view>
 
-#include <sluice/error.h>
 #include <sluice/rank.h>
 
-#include "format/ascii.h"
 #include "format/random.h"
 #include "reader/order/permutation.h"
 #include "reader/order/shape.h"
@@ -161,65 +157,6 @@ std::string ShareText(const Rank& rank, std::uint64_t samples, std::uint64_t of_
          (found ? "; if this process shall load all samples, as for validation on one rank, set "
                   "LoaderOptions::ranks.world_size = 1"
                 : "");
-}
-
-namespace {
-
-struct Pair {
-  const char* rank;
-  const char* size;
-  const char* both;
-};
-// torchrun comes first: srun or mpirun may have started one torchrun for each machine.
-constexpr Pair kPairs[] = {
-    {"RANK", "WORLD_SIZE", "RANK, WORLD_SIZE"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE"},
-    {"PMI_RANK", "PMI_SIZE", "PMI_RANK, PMI_SIZE"},
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID, SLURM_STEP_NUM_TASKS"},
-};
-
-// Throws if only one of RANK and WORLD_SIZE is set, unless it is WORLD_SIZE=1: otherwise, a process
-// of a group would train as if it were alone. The other pairs are not checked, because their
-// launchers set one of the variables in processes that are not ranks, too, such as Slurm's batch
-// scripts.
-void RefuseHalf() {
-  const char* const rank = std::getenv(kPairs[0].rank);
-  const char* const size = std::getenv(kPairs[0].size);
-  if ((rank == nullptr) == (size == nullptr)) return;
-  if (size != nullptr && std::string_view(size) == "1") return;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      std::string("the environment says ") +
-          (rank != nullptr ? std::string("RANK=") + rank + ", but not WORLD_SIZE"
-                           : std::string("WORLD_SIZE=") + size + ", but not RANK") +
-          ", so Sluice cannot tell which share of the samples this process loads; set both, "
-          "or neither, or set LoaderOptions::ranks.rank and world_size (1 for a process "
-          "that trains alone)");
-}
-
-}  // namespace
-
-Rank Rank::FromEnvironment() {
-  for (const Pair& pair : kPairs) {
-    const char* const rank = std::getenv(pair.rank);
-    const char* const size = std::getenv(pair.size);
-    if (rank == nullptr || size == nullptr) continue;
-    const auto number = ParseNumber<unsigned>(rank);
-    const auto all = ParseNumber<unsigned>(size);
-    if (!number || !all || *number >= *all) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          std::string("the environment says ") + pair.rank + "=" + rank + " and " + pair.size +
-              "=" + size +
-              (number && all ? ", but a rank must be less than the world size"
-                             : ", but both must be whole numbers") +
-              "; correct or unset them, or set LoaderOptions::ranks.rank and world_size (1 for a "
-              "process that trains alone)");
-    }
-    return {*number, *all, pair.both};
-  }
-  RefuseHalf();
-  return {};
 }
 
 }  // namespace sluice

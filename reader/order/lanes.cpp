@@ -160,7 +160,7 @@ void LaneOrder::EnterWindow(std::uint64_t l, std::uint64_t sample) {
   lane.mix.Reset(lane.count, random.Word64());
   lane.open.clear();
   for (std::uint64_t p = begin; p < end; ++p)
-    lane.open.push_back({SamplesBefore(lane, p) - lane.first, shape_.Row(BlockAt(l, p), 0)});
+    lane.open.push_back({SamplesBefore(lane, p) - lane.first, shape_.Record(BlockAt(l, p), 0)});
 }
 
 SampleRef LaneOrder::Mixed(const Lane& lane, std::uint64_t place) noexcept {
@@ -293,7 +293,7 @@ SampleRef LaneOrder::InTail(std::uint64_t position, std::vector<std::uint64_t>& 
     result = Mixed(lane, sample - lane.first);
   } else {
     const std::uint64_t place = PlaceOf(lane, sample);
-    result = shape_.Row(BlockAt(l, place), sample - SamplesBefore(lane, place));
+    result = shape_.Record(BlockAt(l, place), sample - SamplesBefore(lane, place));
   }
   if (lane.announced != lane.window) OpenOne(result, opened);
   return result;

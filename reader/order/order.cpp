@@ -128,11 +128,11 @@ std::uint64_t EpochOrder::BlockOf(const SampleRef& ref) const noexcept {
 
 std::uint64_t EpochOrder::InWhole(std::uint64_t block) const noexcept {
   if (const auto* const part = std::get_if<ShardPart>(&part_)) {
-    const SampleRef first = shape_.Row(block, 0);
+    const SampleRef first = shape_.Record(block, 0);
     return whole_.first_block(part->shards[first.shard]) + first.block;
   }
   if (const auto* const list = std::get_if<ListPart>(&part_))
-    return BlockOf(whole_.Sample(list->samples[shape_.Row(block, 0).index]));
+    return BlockOf(whole_.Sample(list->samples[shape_.Record(block, 0).index]));
   return block;
 }
 
@@ -152,7 +152,7 @@ std::uint64_t EpochOrder::SamplesIn(std::uint64_t block) const noexcept {
   if (mixture_) return mixture_->SamplesIn(block);
   if (shuffle_ != Shuffle::kQuasiRandom)
     return std::holds_alternative<ListPart>(part_) ? 0 : whole_.SamplesIn(block);
-  const SampleRef first = whole_.Row(block, 0);
+  const SampleRef first = whole_.Record(block, 0);
   if (const auto* const list = std::get_if<ListPart>(&part_)) {
     const auto at = std::ranges::lower_bound(list->samples, first.index);
     // The first listed sample of the block; its shard in the list's shape stands for the block.
@@ -200,7 +200,7 @@ SampleRef EpochOrder::InShards(std::uint64_t position, std::vector<std::uint64_t
   const SampleRef sample = InShape(position, opened, fills_up);
   for (std::size_t i = before; i < opened.size(); ++i)
     opened[i] = InWhole(opened[i]);
-  return whole_.Row(whole_.first_block(shards[sample.shard]) + sample.block, sample.row);
+  return whole_.Record(whole_.first_block(shards[sample.shard]) + sample.block, sample.record);
 }
 
 SampleRef EpochOrder::InList(std::uint64_t position, std::vector<std::uint64_t>& opened,

@@ -40,16 +40,16 @@ SampleRef DatasetShape::Sample(std::uint64_t index) const noexcept {
           static_cast<std::uint32_t>(within % block_samples), index};
 }
 
-SampleRef DatasetShape::Row(std::uint64_t block, std::uint64_t row) const noexcept {
+SampleRef DatasetShape::Record(std::uint64_t block, std::uint64_t record) const noexcept {
   const std::size_t shard = RangeOf(first_block_, block);
   const std::uint64_t within = block - first_block_[shard];
   return {static_cast<std::uint32_t>(shard), static_cast<std::uint32_t>(within),
-          static_cast<std::uint32_t>(row),
-          first_sample_[shard] + within * shards_[shard].block_samples + row};
+          static_cast<std::uint32_t>(record),
+          first_sample_[shard] + within * shards_[shard].block_samples + record};
 }
 
 std::uint64_t DatasetShape::SamplesIn(std::uint64_t block) const noexcept {
-  const SampleRef first = Row(block, 0);
+  const SampleRef first = Record(block, 0);
   const Shard& shard = shards_[first.shard];
   const std::uint64_t before = first.block * shard.block_samples;
   return std::min<std::uint64_t>(shard.block_samples, shard.samples - before);

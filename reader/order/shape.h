@@ -27,8 +27,8 @@ inline void ThrowIfGivenUp(StopFlag give_up) {
 // Where a sample lies, and its number in the dataset.
 struct SampleRef {
   std::uint32_t shard = 0;
-  std::uint32_t block = 0;  // within the shard
-  std::uint32_t row = 0;    // within the block
+  std::uint32_t block = 0;   // within the shard
+  std::uint32_t record = 0;  // within the block
   std::uint64_t index = 0;
 };
 
@@ -57,8 +57,8 @@ class DatasetShape {
 
   // Each of these three takes O(log shards).
   SampleRef Sample(std::uint64_t index) const noexcept;
-  // Row `row` of block number `block` of the whole dataset.
-  SampleRef Row(std::uint64_t block, std::uint64_t row) const noexcept;
+  // Record `record` of block number `block` of the whole dataset.
+  SampleRef Record(std::uint64_t block, std::uint64_t record) const noexcept;
   std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
  private:

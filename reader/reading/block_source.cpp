@@ -24,7 +24,7 @@ namespace sluice {
 namespace {
 
 // The byte range of all payloads of a field; empty if the field has none.
-ByteRange RunOf(const BlockView& block, const RowLayout& layout, std::size_t field) {
+ByteRange RunOf(const BlockView& block, const RecordLayout& layout, std::size_t field) {
   std::uint64_t begin = UINT64_MAX;
   std::uint64_t end = 0;
   for (std::uint32_t row = 0; row < block.count(); ++row) {
@@ -39,7 +39,7 @@ ByteRange RunOf(const BlockView& block, const RowLayout& layout, std::size_t fie
 
 }  // namespace
 
-std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
+std::vector<ByteRange> RangesOf(const BlockView& block, const RecordLayout& layout,
                                 const Schema& schema, const FieldChoice& choice) {
   std::vector<ByteRange> ranges;
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
@@ -92,7 +92,7 @@ BlockSourceBytes BlockSourceBytes::Of(const DatasetState& dataset, const LoaderO
             RemoteBlocks::BookkeepingBytes(dataset, options)};
   }
   if (const auto& supply = dataset.facts->supply)
-    return {RowWorkersOf(options) * supply->MakingBytes(), 0, 0};
+    return {SlotFillersOf(options) * supply->MakingBytes(), 0, 0};
   if (ReadsDirectly(options)) return {DirectBlocks::MemoryBytes(dataset, options), 0, 0};
   return {0, MappedBlocks::MappedBytes(dataset, options), 0};
 }

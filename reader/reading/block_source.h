@@ -20,7 +20,7 @@
 
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
-#include "reader/reading/decoded_cache.h"
+#include "reader/reading/decoded_picture_cache.h"
 #include "reader/reading/direct/held_block.h"
 
 namespace sluice {

@@ -127,7 +127,7 @@ BlocksBehind::Around BlocksBehind::AroundOf(std::uint64_t block, bool up_to_expe
   // On a page fault, Linux maps the whole folio of the page cache, which has up to 2 MiB (before
   // 6.18: 64 KiB around the page).
   constexpr std::uint64_t kMaxMappedAlong = std::uint64_t{2} << 20;
-  const SampleRef first = dataset_.facts->shape.Row(block, 0);
+  const SampleRef first = dataset_.facts->shape.Record(block, 0);
   const ShardUse shard = dataset_.table.OpenShard(first.shard);
   if (shard == nullptr) return {};
   const std::uint64_t shard_block = block - first.block;  // number of the shard's first block
@@ -195,15 +195,16 @@ void WaitFor(Bytes block) {
 }
 
 // The size of a block's header and table, which say where the rest of the block lies.
-std::size_t TableBytes(const RowLayout& layout, const BlockEntry& entry) {
-  return std::min<std::size_t>(entry.bytes, sizeof(BlockHeader) + entry.count * layout.row_bytes());
+std::size_t TableBytes(const RecordLayout& layout, const BlockEntry& entry) {
+  return std::min<std::size_t>(entry.bytes,
+                               sizeof(BlockHeader) + entry.count * layout.record_bytes());
 }
 
 // The wanted parts of a block. Empty if they cannot be located; then each of the block's samples
 // will fail.
 std::vector<Bytes> WantedOf(const DatasetState& dataset, const ShardFile& shard,
                             const FieldChoice& choice, const SampleRef& first) {
-  const RowLayout& layout = dataset.facts->LayoutOf(first.shard);
+  const RecordLayout& layout = dataset.facts->LayoutOf(first.shard);
   const BlockEntry& entry = shard.block_entry(first.block);
   const Bytes bytes = shard.bytes().subspan(entry.offset, entry.bytes);
   if (choice.all_payloads) return {bytes};
@@ -258,7 +259,7 @@ void MappedBlocks::Begin() {
     queue_.pop_front();
     ++begun_;
     Reading& reading = in_flight_.back();
-    const SampleRef first = dataset_.facts->shape.Row(reading.block, 0);
+    const SampleRef first = dataset_.facts->shape.Record(reading.block, 0);
     reading.shard = ShardOf(first);
     if (reading.shard == nullptr) continue;
     const FieldChoice& choice = AllKept(reading.block) ? others_ : choice_;
@@ -283,7 +284,7 @@ bool MappedBlocks::TakesSuggestions() const noexcept {
 
 void MappedBlocks::Suggest(std::uint64_t block) {
   if (AllKept(block)) return;
-  const SampleRef first = dataset_.facts->shape.Row(block, 0);
+  const SampleRef first = dataset_.facts->shape.Record(block, 0);
   const ShardUse shard = ShardOf(first);
   if (shard == nullptr) return;
   for (const Bytes bytes : WantedOf(dataset_, *shard, choice_, first))

@@ -4,16 +4,12 @@
 // cache, for the next uses; both waits end when the give-up flag is set.
 //
 // A block that cannot be fetched keeps its error (HeldBlock::Fail()); a block whose shard cannot be
-// opened stays unread. Each row of the block then reports the fault. The end of the file lists and
-// clears a folder of cached datasets.
+// opened stays unread. Each row of the block then reports the fault.
 #include "reader/reading/remote_blocks.h"
 
 #include <algorithm>
 #include <utility>
 
-#include <sluice/block_cache.h>
-
-#include "format/remote/cache/cache_folder.h"
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
 
@@ -108,7 +104,7 @@ std::vector<ShardParts::Held> RemoteBlocks::FrameOf(std::uint32_t shard) {
 
 void RemoteBlocks::Open(std::uint64_t block, std::uint64_t rows) {
   open_.Open(block, rows, [&] {
-    const SampleRef first = dataset_.facts->shape.Row(block, 0);
+    const SampleRef first = dataset_.facts->shape.Record(block, 0);
     const ShardSummary& shard = dataset_.facts->shards[first.shard];
     Pending pending;
     pending.number = block;
@@ -153,7 +149,7 @@ void RemoteBlocks::Begin() {
 
 // Returns false if the give-up flag is set.
 bool RemoteBlocks::Start(Pending& pending) {
-  const SampleRef first = dataset_.facts->shape.Row(pending.number, 0);
+  const SampleRef first = dataset_.facts->shape.Record(pending.number, 0);
   try {
     // All frames that the batch needs have already been requested together.
     for (const ShardParts::Held& part : pending.frame)
@@ -191,7 +187,7 @@ void RemoteBlocks::AwaitSome() {
 
 void RemoteBlocks::FinishFront() {
   Pending& front = pending_.front();
-  const std::uint32_t block = dataset_.facts->shape.Row(front.number, 0).block;
+  const std::uint32_t block = dataset_.facts->shape.Record(front.number, 0).block;
   try {
     if (!remote_.Await(front.piece, &give_up_)) return;
     if (front.shard != nullptr) {
@@ -224,7 +220,7 @@ bool RemoteBlocks::TakesSuggestions() const noexcept {
 }
 
 void RemoteBlocks::Suggest(std::uint64_t block) {
-  const SampleRef first = dataset_.facts->shape.Row(block, 0);
+  const SampleRef first = dataset_.facts->shape.Record(block, 0);
   try {
     const ShardUse shard = dataset_.table.OpenShard(first.shard);
     if (shard == nullptr) {
@@ -278,7 +274,7 @@ std::uint64_t RemoteBlocks::MemoryBytes(const DatasetState& dataset, const Loade
   // because a block is begun as long as any room is left.
   const std::uint64_t ahead =
       2 * (ReadAheadBytesOf(options).value_or(kMaxRemoteAhead) + block_bytes);
-  const std::uint64_t held = open + in_ring + ahead + RowWorkersOf(options) * block_bytes;
+  const std::uint64_t held = open + in_ring + ahead + SlotFillersOf(options) * block_bytes;
   // Blocks have different sizes.
   return std::min(shape.bytes(), held + CeilDiv(held, 8) + RemoteShards::kIdleBytes) +
          dataset.table.FrameBytes();
@@ -292,26 +288,6 @@ std::uint64_t RemoteBlocks::BookkeepingBytes(const DatasetState& dataset,
   if (!remote.has_cache()) return bytes;
   return bytes + NextUsesAhead::MemoryBytes(shape) +
          OrderBytes(shape, options, OpenWindow::Of(shape, options).samples);
-}
-
-std::vector<CachedDataset> DatasetsInCache(const std::filesystem::path& folder) {
-  std::vector<CachedDataset> datasets;
-  for (const CacheEntry& entry : EntriesOfCache(folder))
-    datasets.push_back({entry.id, entry.bytes, entry.of_bytes, entry.in_use});
-  return datasets;
-}
-
-std::uint64_t ClearCache(const std::filesystem::path& folder) {
-  const auto used = [](const std::vector<CacheEntry>& entries) {
-    std::uint64_t bytes = 0;
-    for (const CacheEntry& entry : entries)
-      bytes += entry.bytes;
-    return bytes;
-  };
-  const std::uint64_t before = used(EntriesOfCache(folder));
-  const SharedFolder root = SharedFolder::Open(folder);
-  const std::uint64_t left = TrimCache(CacheLock::Wait(root), {}, 0);
-  return before - std::min(before, left);
 }
 
 }  // namespace sluice

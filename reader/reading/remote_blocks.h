@@ -25,7 +25,7 @@
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/reading/block_source.h"
-#include "reader/reading/decoded_cache.h"
+#include "reader/reading/decoded_picture_cache.h"
 #include "reader/reading/next_uses.h"
 #include "reader/reading/open_blocks.h"
 

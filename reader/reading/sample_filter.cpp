@@ -115,7 +115,7 @@ void Filtering::AskAbout(std::uint32_t shard) {
     for (std::uint32_t block = 0; block < file.blocks(); ++block)
       ahead->Open(first_block + block, 0);
   }
-  const std::uint64_t first = state_.facts->shape.Row(first_block, 0).index;
+  const std::uint64_t first = state_.facts->shape.Record(first_block, 0).index;
   std::vector<bool> kept(file.samples());
   std::uint64_t row = 0;
   BlockHold remote(file);
@@ -161,7 +161,7 @@ Error Filtering::Named(const ShardFile& file, const Sample& sample, ErrorCode co
   const SampleRef ref = state_.facts->shape.Sample(sample.index());
   return {code, file.name(),
           "sample " + std::to_string(sample.index()) + " " + key + " (block " +
-              std::to_string(ref.block) + ", row " + std::to_string(ref.row) + ")",
+              std::to_string(ref.block) + ", record " + std::to_string(ref.record) + ")",
           "the filter of SampleList::Where threw: " + what};
 }
 

@@ -7,7 +7,7 @@ SuppliedBlocks::SuppliedBlocks(const Wanted& wanted)
 
 void SuppliedBlocks::Open(std::uint64_t block, std::uint64_t /*rows*/) {
   begun_ = ++opened_;
-  const SampleRef first = dataset_.facts->shape.Row(block, 0);
+  const SampleRef first = dataset_.facts->shape.Record(block, 0);
   supply_.Expect(first.shard, first.block);
 }
 
@@ -25,12 +25,12 @@ std::shared_ptr<const HeldBlock> SuppliedBlocks::Make(SampleSupply& supply, cons
                                                       const ShardUse& shard, bool kept,
                                                       const std::atomic<bool>* give_up) {
   auto held = std::make_shared<HeldBlock>();
-  const std::uint64_t sample = std::uint64_t{ref.block} * shard->block_samples() + ref.row;
+  const std::uint64_t sample = std::uint64_t{ref.block} * shard->block_samples() + ref.record;
   std::optional<std::vector<std::byte>> made;
   if (kept) made = supply.MakeWithoutImage(ref.shard, sample);
   if (made) held->LeaveOutImage();
   if (!made) made = supply.Make(ref.shard, sample, give_up);
-  held->Give(*std::move(made), ref.row, shard);
+  held->Give(*std::move(made), ref.record, shard);
   return held;
 }
 

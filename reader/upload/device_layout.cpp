@@ -1,10 +1,10 @@
 // Sizes the room for pictures in a slot, and the scratch memory of a device, from what the manifest
 // says of the field's images.
 //
-// Three units meet here. Rows are counted in JpegRow; the pictures' bytes in words of 32 bits; and
-// scratch memory in units of 16 bytes, as in JpegPicture and its parts. Rows and words have budgets
-// for usual pictures, since the host decodes pictures that exceed them. If scratch memory cannot
-// hold the largest picture, the host decodes that one, too.
+// Three units meet here. Rows are counted in CodedLine; the pictures' bytes in words of 32 bits;
+// and scratch memory in units of 16 bytes, as in JpegPicture and its parts. Rows and words have
+// budgets for usual pictures, since the host decodes pictures that exceed them. If scratch memory
+// cannot hold the largest picture, the host decodes that one, too.
 #include "reader/upload/device_layout.h"
 
 #include <algorithm>
@@ -26,11 +26,11 @@ PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t i
                              std::span<const std::size_t> view_sides, std::size_t& slot_bytes) {
   constexpr std::uint64_t kMaxWords = std::uint64_t{1} << 28;  // 1 GiB
   constexpr std::uint64_t kQuantBytes = 512;  // the most that a picture's quantisation takes
-  // A JPEG has a row of MCUs for every 16 lines if chroma is halved, and else for every 8. A packed
-  // picture has a row of blocks for every 8 lines of each of its components. So this is enough for
-  // JPEGs of 3072 or 1536 lines, and for packed pictures of 768 or 512. In photos of quality
-  // 90, the parts of wide rows have 1.3 kB and more each.
-  constexpr std::uint64_t kMaxRowsEach = 192, kPartBytes = 1024;
+  // A JPEG has a line of MCUs for every 16 lines if chroma is halved, and else for every 8. A
+  // packed picture has a line of blocks for every 8 lines of each of its components. So this is
+  // enough for JPEGs of 3072 or 1536 lines, and for packed pictures of 768 or 512. In photos of
+  // quality 90, the parts of wide lines have 1.3 kB and more each.
+  constexpr std::uint64_t kMaxLinesEach = 192, kPartBytes = 1024;
   // Scratch memory: for each pixel of three components at full size, rounded up to whole MCUs, a
   // sample and a coefficient; and for each column and each line the weights of three components:
   // each has the number of its first sample and two weights, in 16 bits each.
@@ -46,9 +46,10 @@ PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t i
   const std::uint64_t mean = stored.payload_bytes / std::max<std::uint64_t>(stored.present, 1);
   const std::uint64_t bytes = pictures * ((raw ? 0 : mean + mean / 4) + kQuantBytes);
   room.words = std::min(bytes / sizeof(std::uint32_t), kMaxWords);
-  const std::uint64_t rows_each =
-      std::min(MostRows(stored.max_height, 0), kMaxRowsEach) + mean / kPartBytes;
-  if (!raw) room.rows = std::min<std::uint64_t>(pictures * rows_each, UINT32_MAX / sizeof(JpegRow));
+  const std::uint64_t lines_each =
+      std::min(MostCodedLines(stored.max_height, 0), kMaxLinesEach) + mean / kPartBytes;
+  if (!raw)
+    room.lines = std::min<std::uint64_t>(pictures * lines_each, UINT32_MAX / sizeof(CodedLine));
   const std::uint64_t planes = raw ? 0
                                    : kPixelBytes * (stored.max_width + kMargin) *
                                          (stored.max_height + kMargin) / kScratchUnit;
@@ -67,7 +68,7 @@ PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t i
   room.broken_at = reserve(pictures * sizeof(std::uint32_t));
   room.waves_at = reserve(pictures * sizeof(JpegWave));
   room.pictures_at = reserve(pictures * sizeof(JpegPicture));
-  room.rows_at = reserve(room.rows * sizeof(JpegRow));
+  room.lines_at = reserve(room.lines * sizeof(CodedLine));
   room.words_at = reserve(room.words * sizeof(std::uint32_t));
   return room;
 }

@@ -4,8 +4,8 @@
 // (reader/device/jpeg_job.h).
 //
 // The room holds, in this order: for each image of each view, whether the device found a row of its
-// picture broken; the waves in which pictures are decoded; the pictures; the rows of all pictures;
-// and the words of all rows. Rows and words have a budget; the host decodes pictures that exceed
+// picture broken; the waves in which pictures are decoded; the pictures; the lines of all pictures;
+// and the words of all lines. Lines and words have a budget; the host decodes pictures that exceed
 // it.
 #pragma once
 
@@ -23,13 +23,13 @@ namespace sluice {
 struct PictureRoom {
   std::size_t images = 0;  // of a view; 0: the host decodes everything
   std::size_t views = 0;
-  std::size_t rows = 0;       // the budget of rows
+  std::size_t lines = 0;      // the budget of lines
   std::size_t words = 0;      // the budget of words
   std::uint64_t scratch = 0;  // a lane's scratch memory, in units of 16 bytes
   std::uint64_t largest = 0;  // scratch memory that the largest picture needs, in the same unit
   std::size_t lanes = 1;      // batches that the device decodes at once (Uploader)
   // In a slot's memory.
-  std::size_t broken_at = 0, waves_at = 0, pictures_at = 0, rows_at = 0, words_at = 0;
+  std::size_t broken_at = 0, waves_at = 0, pictures_at = 0, lines_at = 0, words_at = 0;
 
   // For batches of that many images. `view_sides` has the sum of an image's width and height, by
   // view. `raw` says that all pictures are raw, so none crosses with a batch. The room begins at

@@ -4,8 +4,8 @@
 // such as cudaStreamPerThread names another stream in each thread (HandleOf()). The first recorded_
 // of events_ have work to wait for; WaitForTrainer() hands them to the copy's stream.
 //
-// Put() takes words and rows from the slot's budgets without a lock. If there are words but no rows
-// left, the words stay taken until TakeBackAll().
+// Put() takes words and lines from the slot's budgets without a lock. If there are words but no
+// lines left, the words stay taken until TakeBackAll().
 #include "reader/upload/device_slot.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <thread>
 
-#include "reader/transform/row_writer.h"
+#include "reader/decoding/picture_painter.h"
 
 namespace sluice {
 
@@ -175,8 +175,8 @@ JpegPicture& DeviceSlot::PictureOf(std::size_t view, std::size_t row) const {
 std::uint32_t& DeviceSlot::BrokenOf(std::size_t view, std::size_t row) const {
   return InSlot<std::uint32_t>(layout_.room.broken_at)[NumberOf(view, row)];
 }
-JpegRow* DeviceSlot::PictureRows() const {
-  return InSlot<JpegRow>(layout_.room.rows_at);
+CodedLine* DeviceSlot::PictureLines() const {
+  return InSlot<CodedLine>(layout_.room.lines_at);
 }
 JpegWave* DeviceSlot::Waves() const {
   return InSlot<JpegWave>(layout_.room.waves_at);
@@ -206,7 +206,7 @@ void DeviceSlot::TakeBack(std::size_t row) {
 
 void DeviceSlot::TakeBackAll() {
   if (!layout_.room) return;
-  rows_put_.store(0, std::memory_order_relaxed);
+  lines_put_.store(0, std::memory_order_relaxed);
   words_put_.store(0, std::memory_order_relaxed);
   any_put_.store(false, std::memory_order_relaxed);
   for (std::size_t row = 0; row < layout_.room.images; ++row)
@@ -220,18 +220,18 @@ void DeviceSlot::MoveRow(std::size_t from, std::size_t to) {
 
 bool DeviceSlot::Put(std::size_t view, std::size_t row, const JpegParcel& parcel) {
   const PictureRoom& room = layout_.room;
-  const std::size_t count = parcel.rows().size();
-  std::uint32_t first_row = 0, first_word = 0;
+  const std::size_t count = parcel.lines().size();
+  std::uint32_t first_line = 0, first_word = 0;
   if (parcel.scratch() > room.scratch ||
       !TakeOf(words_put_, parcel.words().size(), room.words, first_word) ||
-      !TakeOf(rows_put_, count, room.rows, first_row)) {
+      !TakeOf(lines_put_, count, room.lines, first_line)) {
     return false;
   }
   JpegPicture& picture = PictureOf(view, row);
   parcel.CopyToJob(static_cast<std::uint32_t>(NumberOf(view, row)), first_word, picture,
-                   {PictureRows() + first_row, count});
-  picture.first_row = first_row;
-  picture.rows = static_cast<std::uint32_t>(count);
+                   {PictureLines() + first_line, count});
+  picture.first_line = first_line;
+  picture.lines = static_cast<std::uint32_t>(count);
   picture.scratch = static_cast<std::uint32_t>(parcel.scratch());
   BrokenOf(view, row) = 0;
   any_put_.store(true, std::memory_order_relaxed);

@@ -20,8 +20,8 @@
 #include "reader/batch/slot.h"
 #include "reader/device/device_driver.h"
 #include "reader/device/jpeg_parcel.h"
-#include "reader/upload/device_cache.h"
 #include "reader/upload/device_layout.h"
+#include "reader/upload/device_picture_cache.h"
 
 namespace sluice {
 
@@ -56,11 +56,11 @@ class DeviceSlot final : public DeviceBatch {
   // need a layout with room for pictures.
   JpegPicture& PictureOf(std::size_t view, std::size_t row) const;
   std::uint32_t& BrokenOf(std::size_t view, std::size_t row) const;
-  JpegRow* PictureRows() const;
+  CodedLine* PictureLines() const;
   JpegWave* Waves() const;
   PixelOp* OpsOf(std::size_t view, std::size_t row) const;
   // How much of the room's budgets has been taken.
-  std::size_t rows_put() const noexcept { return rows_put_.load(std::memory_order_relaxed); }
+  std::size_t lines_put() const noexcept { return lines_put_.load(std::memory_order_relaxed); }
   std::size_t words_put() const noexcept { return words_put_.load(std::memory_order_relaxed); }
 
   DeviceBuffer memory;
@@ -99,7 +99,7 @@ class DeviceSlot final : public DeviceBatch {
   const DeviceLayout& layout_;
   const bool converts_;
 
-  std::atomic<std::uint32_t> rows_put_ = 0, words_put_ = 0;
+  std::atomic<std::uint32_t> lines_put_ = 0, words_put_ = 0;
   std::atomic<bool> any_put_ = false;  // whether Put() has put a picture
 
   Mutex mutex_;
@@ -118,7 +118,8 @@ class DeviceSlot final : public DeviceBatch {
 class SlotPainter final : public DevicePainter {
  public:
   // `cache` may be null. All arguments must outlive the painter.
-  SlotPainter(const BatchRecipe& recipe, const DeviceLayout& layout, const DeviceCache* cache)
+  SlotPainter(const BatchRecipe& recipe, const DeviceLayout& layout,
+              const DevicePictureCache* cache)
       : views_(recipe.views),
         channels_(static_cast<std::uint32_t>(recipe.layout.picture().image.channels)),
         layout_(layout),
@@ -141,7 +142,7 @@ class SlotPainter final : public DevicePainter {
   const std::vector<ViewProgram>& views_;
   const std::uint32_t channels_;
   const DeviceLayout& layout_;
-  const DeviceCache* const cache_;
+  const DevicePictureCache* const cache_;
   JpegParcel parcel_;
 };
 

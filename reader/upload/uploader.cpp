@@ -1,7 +1,7 @@
 // Start() has an order that matters. The copy waits for the trainer, for the lane's staging memory,
 // and for the slot's last conversion. Then come the images that the host has decoded, in runs of
 // rows; then a JPEG batch's words; then all the rest in one copy. PlanDecoding() writes waves and
-// sorted rows into the slot's host memory, so it must run before that last copy.
+// sorted lines into the slot's host memory, so it must run before that last copy.
 //
 // After an error, work may still be under way on any stream, so Failed() waits for all of them.
 // FinishUpload() copies refused rows again; if rows were left out, it starts the whole upload
@@ -61,7 +61,7 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver, c
   if (!works()) return;
   CopyTables(work.programs);
   if (spare_bytes_ > 0) spare_ = DeviceBuffer(*driver_, spare_bytes_);
-  rows_.reserve(room_.rows);
+  lines_.reserve(room_.lines);
   for (Lane& lane : lanes_) {
     if (staging_bytes_ > 0) {
       lane.staging = DeviceBuffer(*driver_, staging_bytes_);
@@ -226,7 +226,7 @@ void Uploader::Start(Slot& slot, DeviceSlot& place) {
   std::size_t end = room ? room.broken_at : shipped_.bytes;
   if (place.decodes) {
     PlanDecoding(slot, place);
-    end = room.rows_at + row_count_ * sizeof(JpegRow);
+    end = room.lines_at + line_count_ * sizeof(CodedLine);
     const std::size_t words = place.words_put();
     Copy(place.At(room.words_at), slot, room.words_at, words * sizeof(std::uint32_t));
   }
@@ -300,7 +300,7 @@ std::uint64_t Uploader::uploaded_bytes() const {
 // The part of Uploader for pictures that the device decodes.
 
 // Gives each picture a place in scratch memory; a picture that does not fit any more begins a new
-// wave. Then puts the rows into the order in which the device takes them.
+// wave. Then puts the lines into the order in which the device takes them.
 void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
   const PictureRoom& room = room_;
   waves_ = 0;
@@ -326,59 +326,60 @@ void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
       scratch += std::exchange(picture.scratch, static_cast<std::uint32_t>(scratch));
       JpegWave& wave = place.Waves()[waves_ - 1];
       wave.picture_count = number - wave.first_picture + 1;
-      (picture.packed ? wave.packed_count : wave.row_count) += picture.rows;
+      (picture.packed ? wave.packed_count : wave.line_count) += picture.lines;
     }
   }
-  // SortRows() overwrites the rows that were put there, so they are copied first.
-  const JpegRow* const first = place.PictureRows();
-  rows_.assign(first, first + place.rows_put());
-  row_count_ = 0;
+  // SortLines() overwrites the lines that were put there, so they are copied first.
+  const CodedLine* const first = place.PictureLines();
+  lines_.assign(first, first + place.lines_put());
+  line_count_ = 0;
   for (std::size_t w = 0; w < waves_; ++w) {
     JpegWave& wave = place.Waves()[w];
-    wave.first_row = static_cast<std::uint32_t>(row_count_);
-    SortRows(place, wave);
-    row_count_ += std::size_t{wave.row_count} + wave.packed_count;
+    wave.first_line = static_cast<std::uint32_t>(line_count_);
+    SortLines(place, wave);
+    line_count_ += std::size_t{wave.line_count} + wave.packed_count;
   }
   for (std::size_t w = waves_; w < room.views; ++w)  // the graph always runs room.views waves
     place.Waves()[w] = {};
 }
 
-// Copies the wave's rows from rows_ to their place in the slot. Rows of JPEGs come first, roughly
-// from longest to shortest, so that neighbouring threads have similar amounts of work; a counting
-// sort orders them by the upper bits of their lengths. Rows of packed pictures follow, unsorted: a
-// warp decodes each of them, so their order saves nothing.
-void Uploader::SortRows(const DeviceSlot& place, const JpegWave& wave) {
+// Copies the wave's lines from lines_ to their place in the slot. Lines of JPEGs come first,
+// roughly from longest to shortest, so that neighbouring threads have similar amounts of work; a
+// counting sort orders them by the upper bits of their lengths. Lines of packed pictures follow,
+// unsorted: a warp decodes each of them, so their order saves nothing.
+void Uploader::SortLines(const DeviceSlot& place, const JpegWave& wave) {
   constexpr unsigned kClassBits = 8;
   const JpegPicture* const pictures = &place.PictureOf(0, 0) + wave.first_picture;
-  const std::span<const JpegRow> put = rows_;
-  const auto rows_of = [put](const JpegPicture& picture) {
-    return put.subspan(picture.first_row, picture.rows);
+  const std::span<const CodedLine> put = lines_;
+  const auto lines_of = [put](const JpegPicture& picture) {
+    return put.subspan(picture.first_line, picture.lines);
   };
   const auto for_jpegs = [&](const auto& take) {
     for (std::uint32_t p = 0; p < wave.picture_count; ++p) {
       if (pictures[p].components == 0 || pictures[p].packed) continue;
-      for (const JpegRow& row : rows_of(pictures[p]))
-        take(row);
+      for (const CodedLine& line : lines_of(pictures[p]))
+        take(line);
     }
   };
   std::uint32_t bits = 0;
-  for_jpegs([&](const JpegRow& row) { bits |= row.bytes; });
-  // The longest row's upper bits decide the classes: all lengths must fall below 1 << kClassBits.
+  for_jpegs([&](const CodedLine& line) { bits |= line.bytes; });
+  // The longest line's upper bits decide the classes: all lengths must fall below 1 << kClassBits.
   const unsigned shift = std::max<unsigned>(std::bit_width(bits), kClassBits) - kClassBits;
   std::array<std::uint32_t, 1 << kClassBits>
-      next{};  // by class of length: the number of rows, and then the place of the next row
-  for_jpegs([&](const JpegRow& row) { ++next[row.bytes >> shift]; });
-  std::uint32_t begin = wave.first_row;
-  // From the class of the longest rows down: each count becomes the place of the class's first row.
+      next{};  // by class of length: the number of lines, and then the place of the next line
+  for_jpegs([&](const CodedLine& line) { ++next[line.bytes >> shift]; });
+  std::uint32_t begin = wave.first_line;
+  // From the class of the longest lines down: each count becomes the place of the class's first
+  // line.
   for (auto of_class = next.rbegin(); of_class != next.rend(); ++of_class)
     begin += std::exchange(*of_class, begin);
-  JpegRow* const to = place.PictureRows();
-  for_jpegs([&](const JpegRow& row) { to[next[row.bytes >> shift]++] = row; });
-  JpegRow* packed = to + begin;
+  CodedLine* const to = place.PictureLines();
+  for_jpegs([&](const CodedLine& line) { to[next[line.bytes >> shift]++] = line; });
+  CodedLine* packed = to + begin;
   for (std::uint32_t p = 0; p < wave.picture_count; ++p) {
     if (pictures[p].components == 0 || !pictures[p].packed) continue;
-    const std::span<const JpegRow> rows = rows_of(pictures[p]);
-    packed = std::copy(rows.begin(), rows.end(), packed);
+    const std::span<const CodedLine> lines = lines_of(pictures[p]);
+    packed = std::copy(lines.begin(), lines.end(), packed);
   }
 }
 
@@ -387,14 +388,14 @@ JpegJob Uploader::JobOf(const DeviceSlot& place, const Lane& lane) const {
   JpegJob job;
   job.wave = reinterpret_cast<const JpegWave*>(place.At(room.waves_at));
   job.pictures = reinterpret_cast<const JpegPicture*>(place.At(room.pictures_at));
-  job.rows = reinterpret_cast<const JpegRow*>(place.At(room.rows_at));
+  job.lines = reinterpret_cast<const CodedLine*>(place.At(room.lines_at));
   job.words = reinterpret_cast<const std::uint32_t*>(place.At(room.words_at));
   job.tables = reinterpret_cast<const JpegTables*>(table_.data() + jpeg_table_);
   job.scratch = lane.scratch.data();
   job.broken = reinterpret_cast<std::uint32_t*>(place.At(room.broken_at));
   job.channels = static_cast<std::uint32_t>(shipped_.picture().image.channels);
   job.most_pictures = static_cast<std::uint32_t>(room.images);
-  job.most_rows = job.most_packed = static_cast<std::uint32_t>(room.rows);
+  job.most_lines = job.most_packed = static_cast<std::uint32_t>(room.lines);
   for (std::size_t view = 0; view < room.views; ++view) {
     const ImageBatch& image = pictures_[view].delivered;
     job.most_pixels = std::max<std::uint64_t>(job.most_pixels, image.height * image.width);

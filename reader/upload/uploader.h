@@ -4,8 +4,8 @@
 //
 // A batch goes through a lane, and batches take the lanes in turn. The lane has what a batch needs
 // of the device while it is decoded and converted: a stream to decode on, scratch memory for that,
-// and memory for pixels that are still to be converted. A batch of JPEGs has too few rows to keep a
-// device busy, and takes as long as its longest row, so several are decoded at once:
+// and memory for pixels that are still to be converted. A batch of JPEGs has too few lines to keep
+// a device busy, and takes as long as its longest line, so several are decoded at once:
 //
 //     copies       | 0 | 1 | 2 | 3 |            | 4 |     | 5 | ...
 //     lane 0           |    decode 0    |           |    decode 4    |
@@ -102,7 +102,7 @@ class Uploader final : public PinnedSlots {
                 std::size_t end) REQUIRES(mutex_);
   std::byte* ImagesOf(const DeviceSlot& place, const Picture& picture) const noexcept;
   void PlanDecoding(const Slot& slot, const DeviceSlot& place) REQUIRES(mutex_);
-  void SortRows(const DeviceSlot& place, const JpegWave& wave) REQUIRES(mutex_);
+  void SortLines(const DeviceSlot& place, const JpegWave& wave) REQUIRES(mutex_);
   void StartDecoding(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
   JpegJob JobOf(const DeviceSlot& place, const Lane& lane) const;  // for the batch's first wave
   void Decode(DeviceDriver::Stream stream, const Slot& slot, const DeviceSlot& place,
@@ -136,11 +136,11 @@ class Uploader final : public PinnedSlots {
   std::size_t turn_ GUARDED_BY(mutex_) = 0;  // the lane of the next upload
   std::uint64_t uploaded_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t decoded_pictures_ GUARDED_BY(mutex_) = 0;
-  // Of the upload that is being started: the number of its waves and of its rows, and the rows as
+  // Of the upload that is being started: the number of its waves and of its lines, and the lines as
   // they were put into the slot.
   std::size_t waves_ GUARDED_BY(mutex_) = 0;
-  std::size_t row_count_ GUARDED_BY(mutex_) = 0;
-  std::vector<JpegRow> rows_ GUARDED_BY(mutex_);
+  std::size_t line_count_ GUARDED_BY(mutex_) = 0;
+  std::vector<CodedLine> lines_ GUARDED_BY(mutex_);
 };
 
 // The image that the device delivers for an image that is copied to it as `shipped`.

@@ -153,7 +153,7 @@ TEST_CASE("A warp refuses damaged rows as a single thread does, and reads nothin
   const ImagePayload whole = PackedPayloadOf(packed, JpegPayloadOf(packed, 280, 24));
   packed::Header header;
   REQUIRE(packed::ParseHeader(packed, header) == nullptr);
-  const Bytes first = packed::RowOf(packed, header, 0);
+  const Bytes first = packed::LineOf(packed, header, 0);
   RandomStream random(11, static_cast<Purpose>(999), 0);
   std::size_t broken = 0, taken = 0;
   for (int round = 0; round < 120; ++round) {

@@ -91,7 +91,8 @@ TEST_CASE("A device decodes each view by itself, at the sizes of each epoch") {
                    {"steps", {RandomResizedCrop(8), Solarize{}}, {{0, 9, 7}, {1, 14, 6}}}};
   options.sizes = {{0, 8, 8}, {1, 21, 9}};
   CheckSame(dataset, options, {"image", "plain", "steps"}, {0, 1, 2, 0});
-  // Version 1 of the views (row_writer.h) decodes such a picture once for both views, on the host.
+  // Version 1 of the views (picture_painter.h) decodes such a picture once for both views, on the
+  // host.
   options.views = {{"small", {CenterCrop(3)}, {}}};
   options.sizes = {};
   options.transform = {CenterCrop(2)};

@@ -82,19 +82,19 @@ class JpegCase {
   bool AddStored(const ImagePayload& payload, const Region& region) {
     StoredPicture stored;
     JpegParts parts;
-    std::vector<JpegRow> rows;
-    std::vector<std::uint32_t> words, row_bytes;
+    std::vector<CodedLine> rows;
+    std::vector<std::uint32_t> words, line_bytes;
     if (payload.codec == Codec::kRaw) {
       const auto* const pixels = reinterpret_cast<const std::uint8_t*>(payload.bytes.data());
       stored_.push_back(ToDevice(std::vector<std::uint8_t>(pixels, pixels + payload.bytes.size())));
     } else {
-      if (!parts.Parse(payload) || !parts.AppendRows(parts.AllRows(), words, rows))
+      if (!parts.Parse(payload) || !parts.AppendLines(parts.AllLines(), words, rows))
         return Append(false, region);
       stored_.push_back(ToDevice(words));
-      for (const JpegRow& row : rows)
-        row_bytes.push_back(row.bytes);
+      for (const CodedLine& row : rows)
+        line_bytes.push_back(row.bytes);
       stored.form = &parts.form();
-      stored.row_bytes = row_bytes.data();
+      stored.line_bytes = line_bytes.data();
     }
     stored.at = stored_.back().data();
     ImagePayload header = payload;
@@ -107,7 +107,7 @@ class JpegCase {
     const std::vector<JpegTables> tables = {StandardJpegTables()};
     const std::vector<std::uint32_t> none_broken(pictures_.size());
     const std::vector<std::byte> unwritten(pictures_.size() * image_bytes(), std::byte{0x5A});
-    std::vector<JpegRow> all = rows_;
+    std::vector<CodedLine> all = rows_;
     all.insert(all.end(), packed_rows_.begin(), packed_rows_.end());
     const DeviceBuffer pictures = ToDevice(pictures_), rows = ToDevice(all),
                        words = ToDevice(words_);
@@ -116,7 +116,7 @@ class JpegCase {
     const DeviceBuffer scratch(*driver_, 16 * scratch_ + 1);
     std::vector<JpegWave> waves(1);
     waves[0].picture_count = static_cast<std::uint32_t>(pictures_.size());
-    waves[0].row_count = static_cast<std::uint32_t>(rows_.size());
+    waves[0].line_count = static_cast<std::uint32_t>(rows_.size());
     waves[0].packed_count = static_cast<std::uint32_t>(packed_rows_.size());
     waves[0].width = width_;
     waves[0].height = height_;
@@ -126,14 +126,14 @@ class JpegCase {
     JpegJob job;
     job.wave = reinterpret_cast<const JpegWave*>(wave.data());
     job.pictures = reinterpret_cast<const JpegPicture*>(pictures.data());
-    job.rows = reinterpret_cast<const JpegRow*>(rows.data());
+    job.lines = reinterpret_cast<const CodedLine*>(rows.data());
     job.words = reinterpret_cast<const std::uint32_t*>(words.data());
     job.tables = reinterpret_cast<const JpegTables*>(table.data());
     job.scratch = scratch.data();
     job.broken = reinterpret_cast<std::uint32_t*>(broken.data());
     job.channels = channels_;
     job.most_pictures = waves[0].picture_count;
-    job.most_rows = waves[0].row_count;
+    job.most_lines = waves[0].line_count;
     job.most_packed = waves[0].packed_count;
     job.most_pixels = std::uint64_t{width_} * height_;
     driver_->Decode(stream_.get(), job);
@@ -154,12 +154,12 @@ class JpegCase {
     if (taken) {
       width_ = region.width();
       height_ = region.height();
-      std::vector<JpegRow> rows(parcel_.rows().size());
+      std::vector<CodedLine> rows(parcel_.lines().size());
       parcel_.CopyToJob(static_cast<std::uint32_t>(pictures_.size()),
                         static_cast<std::uint32_t>(words_.size()), picture, rows);
       picture.scratch = static_cast<std::uint32_t>(scratch_);
       scratch_ += parcel_.scratch();
-      std::vector<JpegRow>& all = picture.packed ? packed_rows_ : rows_;
+      std::vector<CodedLine>& all = picture.packed ? packed_rows_ : rows_;
       all.insert(all.end(), rows.begin(), rows.end());
       words_.insert(words_.end(), parcel_.words().begin(), parcel_.words().end());
     }
@@ -198,7 +198,7 @@ class JpegCase {
   JpegParcel parcel_;
   std::vector<DeviceBuffer> stored_;
   std::vector<JpegPicture> pictures_;
-  std::vector<JpegRow> rows_, packed_rows_;
+  std::vector<CodedLine> rows_, packed_rows_;
   std::vector<std::uint32_t> words_;
   std::uint64_t scratch_ = 0;
   std::uint32_t width_ = 0, height_ = 0;

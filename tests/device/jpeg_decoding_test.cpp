@@ -1,5 +1,5 @@
 // JPEGs, and packed pictures with the same coefficients, decoded by a device's functions
-// (reader/device/jpeg_*.h, packed_rows.h) on the processor. The host's decoder is the reference;
+// (reader/device/jpeg_*.h, packed_lines.h) on the processor. The host's decoder is the reference;
 // tests/pixels compares that with libjpeg.
 #include <algorithm>
 #include <cmath>
@@ -95,8 +95,8 @@ TEST_CASE("A device decodes only the parts of rows that a region touches") {
                         Part(96, 0, 32, 64, 32, 64), Part(180, 60, 10, 4, 8, 8)});
     JpegParcel parcel;
     REQUIRE(parcel.Make(payload, Part(100, 17, 20, 10, 20, 10), 3));  // MCUs 6 and 7 of a row
-    CHECK(parcel.rows().size() == 1);
-    CHECK(parcel.rows()[0].row == 12 / interval + 6 / interval);
+    CHECK(parcel.lines().size() == 1);
+    CHECK(parcel.lines()[0].number == 12 / interval + 6 / interval);
   }
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("A JPEG of very many restart markers is left to the host") {
   for (const unsigned interval : {1U, 50U}) {  // of 50 MCUs
     options.restart_interval = interval;
     const auto file = MakeJpeg(grey, options);
-    REQUIRE(MostRows(8, file.size()) < 50);
+    REQUIRE(MostCodedLines(8, file.size()) < 50);
     JpegParcel parcel;
     CHECK(parcel.Make(JpegPayloadOf(file, 400, 8), Region::Whole(400, 8), 3) == (interval == 50));
   }

@@ -23,21 +23,21 @@ ImagePayload PackedPayload(const std::vector<std::byte>& packed, std::uint32_t w
 
 }  // namespace
 
-TEST_CASE("Only the rows of blocks that an image needs are copied to a device") {
+TEST_CASE("Only the lines of blocks that an image needs are copied to a device") {
   const auto packed = PackedPicture(MakePicture(160, 160), 90);
   JpegParcel parcel;
   const auto rows = [&](const Region& region, std::uint32_t channels) {
     REQUIRE(parcel.Make(PackedPayload(packed, 160, 160), region, channels));
-    return parcel.rows().size();
+    return parcel.lines().size();
   };
-  // The picture has twenty rows of blocks of luma, and ten of each chroma.
+  // The picture has twenty lines of blocks of luma, and ten of each chroma.
   CHECK(rows(Region::Whole(160, 160), 3) == 40);
   CHECK(rows(Region::Whole(160, 160), 1) == 20);
   CHECK(rows(Part(0, 64, 160, 16, 160, 16), 1) == 2);
   CHECK(rows(Part(0, 64, 160, 16, 160, 16), 3) == 2 + 1 + 1);
   CHECK(rows(Part(0, 63, 160, 18, 160, 18), 3) == 4 + 3 + 3);
   std::size_t bytes = 0;
-  for (const JpegRow& row : parcel.rows())
+  for (const CodedLine& row : parcel.lines())
     bytes += row.bytes;
   CHECK(bytes < packed.size() / 3);
 }

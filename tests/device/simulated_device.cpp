@@ -16,7 +16,7 @@
 #include "reader/device/jpeg_blocks.h"
 #include "reader/device/jpeg_entropy.h"
 #include "reader/device/jpeg_pixels.h"
-#include "reader/device/packed_rows.h"
+#include "reader/device/packed_lines.h"
 #include "reader/device/pixel_ops.h"
 #include "reader/device/raw_pixels.h"
 
@@ -41,13 +41,13 @@ void PlayKernels(const JpegJob& job) {
       MakeWeightsShare(job, job.pictures[p], thread, kThreads);
     }
   }
-  const JpegRow* row = job.rows + wave.first_row;
-  for (std::uint32_t i = 0; i < wave.row_count; ++i, ++row) {
+  const CodedLine* row = job.lines + wave.first_line;
+  for (std::uint32_t i = 0; i < wave.line_count; ++i, ++row) {
     JpegMcu<1> mcu;
-    if (!DecodeJpegRow(job, *job.tables, *row, mcu, 0)) ++job.broken[row->picture];
+    if (!DecodeCodedLine(job, *job.tables, *row, mcu, 0)) ++job.broken[row->picture];
   }
   for (std::uint32_t i = 0; i < wave.packed_count; ++i, ++row) {
-    if (!UnpackPackedRow(OneThread(), job, *row)) ++job.broken[row->picture];
+    if (!UnpackPackedLine(OneThread(), job, *row)) ++job.broken[row->picture];
   }
   for (std::uint32_t p = wave.first_picture; p < end; ++p) {
     if (job.pictures[p].components == 0) continue;
@@ -294,7 +294,7 @@ void SimulatedDevice::Decode(Stream stream, const JpegJob& job) {
   const std::size_t pictures = job.most_pictures;
   RequireInside(device_, job.wave, sizeof(JpegWave));
   RequireInside(device_, job.pictures, pictures * sizeof(JpegPicture));
-  RequireInside(device_, job.rows, std::max(job.most_rows, job.most_packed) * sizeof(JpegRow));
+  RequireInside(device_, job.lines, std::max(job.most_lines, job.most_packed) * sizeof(CodedLine));
   RequireInside(device_, job.words, 0);
   RequireInside(device_, job.tables, sizeof(JpegTables));
   RequireInside(device_, job.scratch, 0);

@@ -24,14 +24,14 @@ std::vector<EncodedSample> Samples() {
 }
 
 std::vector<std::byte> Build(const std::vector<EncodedSample>& samples) {
-  return BuildBlock(kSchema, RowLayout(kSchema), test::IdOf(9), 4, 12, samples);
+  return BuildBlock(kSchema, RecordLayout(kSchema), test::IdOf(9), 4, 12, samples);
 }
 
 // Recomputes the block's own checksums after a change.
 void Reseal(std::vector<std::byte>& block) {
   auto header = LoadAt<BlockHeader>(block, 0);
   header.table_checksum =
-      Hash64(Bytes(block).subspan(sizeof(header), std::size_t{header.count} * header.row_bytes));
+      Hash64(Bytes(block).subspan(sizeof(header), std::size_t{header.count} * header.record_bytes));
   StoreAt<BlockHeader>(block, 0, header);
   header.header_checksum = Hash64(Bytes(block).first(56));
   StoreAt<BlockHeader>(block, 0, header);
@@ -63,14 +63,14 @@ TEST_CASE("a block states its contents and its shard") {
   CHECK(header.bytes == 4096);
   CHECK(header.first_sample == 12);
   CHECK(header.count == 3);
-  CHECK(header.row_bytes == 72);
+  CHECK(header.record_bytes == 72);
   CHECK(header.shard_id == test::IdOf(9));
 }
 
 TEST_CASE("payloads follow the table field by field, each from a multiple of 64 bytes") {
   const std::vector<std::byte> block = Build(Samples());
   const BlockView view = ViewOf(block);
-  const RowLayout layout(kSchema);
+  const RecordLayout layout(kSchema);
   // The table ends at 64 + 3 * 72 = 280, so payloads begin at 320: two images, then two texts.
   const auto offset_of = [&](std::uint32_t row, std::size_t field) {
     BlockView::Payload payload;
@@ -89,7 +89,7 @@ TEST_CASE("payloads follow the table field by field, each from a multiple of 64 
 TEST_CASE("a block gives back the values put into it") {
   const std::vector<std::byte> block = Build(Samples());
   const BlockView view = ViewOf(block);
-  const RowLayout layout(kSchema);
+  const RecordLayout layout(kSchema);
   ImagePayload image;
   std::uint64_t checksum = 0;
   REQUIRE(view.GetImage(layout, 2, 0, image, checksum) == nullptr);
@@ -116,7 +116,7 @@ TEST_CASE("a block gives back the values put into it") {
 }
 
 TEST_CASE("a block is never larger than predicted, and at most one page smaller") {
-  const RowLayout layout(kSchema);
+  const RecordLayout layout(kSchema);
   std::vector<EncodedSample> samples;
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < 200; ++i) {
@@ -142,7 +142,8 @@ TEST_CASE("an impossible block header is refused") {
   CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.count = 57; }) !=
         nullptr);  // 64 + 57 * 72 > 4096
   CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.count = kMaxBlockSamples + 1; }) != nullptr);
-  CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.row_bytes = kMaxRowBytes + 8; }) != nullptr);
+  CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.record_bytes = kMaxRecordBytes + 8; }) !=
+        nullptr);
   BlockHeader header;
   CHECK(BlockView::ParseHeader(Bytes(block).first(63), header) != nullptr);
   CHECK(BlockView::ParseHeader(Bytes(block).first(4095), header) != nullptr);
@@ -151,7 +152,7 @@ TEST_CASE("an impossible block header is refused") {
 TEST_CASE(
     "an entry that is impossible or leads out of the block is refused, and other entries stay "
     "readable") {
-  const RowLayout layout(kSchema);
+  const RecordLayout layout(kSchema);
   const auto defect_of = [&](std::size_t at, std::uint64_t value, std::size_t size) {
     std::vector<std::byte> block = Build(Samples());
     std::memcpy(block.data() + 64 + at, &value, size);
@@ -176,7 +177,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a payload with an unknown codec is returned with the codec's number") {
-  const RowLayout layout(kSchema);
+  const RecordLayout layout(kSchema);
   std::vector<std::byte> block = Build(Samples());
   StoreAt<std::uint16_t>(block, 64 + 20, 0x8001);
   Reseal(block);
@@ -188,7 +189,7 @@ TEST_CASE("a payload with an unknown codec is returned with the codec's number")
 }
 
 TEST_CASE("payloads at offsets that the format does not allow are found") {
-  const RowLayout layout(kSchema);
+  const RecordLayout layout(kSchema);
   const auto placement_after = [&](std::size_t at, std::uint64_t value, std::size_t size) {
     std::vector<std::byte> block = Build(Samples());
     std::memcpy(block.data() + at, &value, size);

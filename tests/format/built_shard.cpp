@@ -6,8 +6,8 @@
 #include "format/disk/checksum.h"
 #include "format/disk/file.h"
 #include "format/disk/keys.h"
-#include "format/disk/row_layout.h"
-#include "format/disk/shard.h"
+#include "format/disk/record_layout.h"
+#include "format/disk/shard_build.h"
 
 namespace sluice::test {
 
@@ -31,7 +31,7 @@ SectionEntry AppendSection(std::vector<std::byte>& file, std::uint32_t number, s
 BuiltShard BuildShard(const Schema& schema, Id128 id, std::uint32_t block_samples,
                       std::span<const EncodedSample> samples, const ExtraSections& extra,
                       std::uint32_t extra_flags) {
-  const RowLayout layout(schema);
+  const RecordLayout layout(schema);
   std::vector<std::byte> file = BuildShardHeader(schema, id, block_samples);
 
   std::vector<BlockEntry> blocks;

@@ -158,8 +158,8 @@ class Dataset:
             size *= extent
         return size
 
-    def block(self, number, first, samples, shard_id, row_bytes):
-        at = 64 + len(samples) * row_bytes
+    def block(self, number, first, samples, shard_id, record_bytes):
+        at = 64 + len(samples) * record_bytes
         payloads, places = bytearray(), {}
         at += -at % 64
         for field in self.fields:
@@ -171,7 +171,7 @@ class Dataset:
                     payloads += value.payload
         table = b""
         for n, each in enumerate(samples):
-            row = bytearray()
+            record = bytearray()
             for field in self.fields:
                 value = each[field["name"]]
                 if value is None:
@@ -183,10 +183,10 @@ class Dataset:
                     entry += struct.pack("<IHH", len(value.payload), value.codec, value.flags)
                     if field["kind"] == "image":
                         entry += struct.pack("<IIBB6x", *value.size)
-                row += padded(entry, 8)
-            table += self.at("row", row, first + n)
+                record += padded(entry, 8)
+            table += self.at("record", record, first + n)
         size = len(padded(bytes(-(64 + len(table)) % 64 + 64 + len(table)) + payloads, PAGE))
-        head = bytearray(struct.pack("<4sIQQII", b"SBLK", number, size, first, len(samples), row_bytes))
+        head = bytearray(struct.pack("<4sIQQII", b"SBLK", number, size, first, len(samples), record_bytes))
         head = self.at("block", head + shard_id + check64(table), number)
         data = padded(bytes(head) + check64(head) + table, 64) + payloads
         return self.at("after block", bytearray(padded(data, PAGE)), number)
@@ -212,10 +212,10 @@ class Dataset:
                                                        len(text), 0) + check64(text)))
         header_sum = check64(head)
         data = self.at("after header", bytearray(padded(bytes(head) + header_sum + text, PAGE)))
-        row_bytes, entries = sum(-(-self.entry_bytes(f) // 8) * 8 for f in self.fields), b""
+        record_bytes, entries = sum(-(-self.entry_bytes(f) // 8) * 8 for f in self.fields), b""
         blocks = range(0, len(samples), each)
         for n, begin in enumerate(blocks):
-            block = self.block(n, begin, samples[begin:begin + each], shard_id, row_bytes)
+            block = self.block(n, begin, samples[begin:begin + each], shard_id, record_bytes)
             count = min(each, len(samples) - begin)
             entries += struct.pack("<QQII", len(data), len(block), count, 0) + bytes(block[56:64])
             data += block
@@ -291,7 +291,7 @@ class Dataset:
 # --- Hooks
 
 def put(offset, content, where=None):
-    """Writes bytes at an offset (from the end, if it is negative), of the block or row with that number only."""
+    """Writes bytes at an offset (from the end, if it is negative), of the block or record with that number only."""
     def change(data, number=None):
         if where is None or number == where:
             at = offset % len(data)
@@ -431,7 +431,7 @@ refused("twice", "conventions", "a member twice in an object", text=text(b'"made
 refused("samples", "checking", "samples that are not the shards' sum", manifest=member("samples", value=6))
 refused("blocks", "manifest", "blocks that do not fit the samples", manifest=member("shards", 0, "blocks", value=3))
 refused("few-bytes", "manifest", "no room for the blocks", manifest=member("shards", 0, "bytes", value=8192))
-refused("no-room-for-rows", "manifest", "no room for the rows",
+refused("no-room-for-records", "manifest", "no room for the records",
         manifest=lambda m: {**m, "samples": 65536, "shards": [{**m["shards"][0], "samples": 65536, "blocks": 1,
                                                                "block_samples": 65536}]})
 refused("large-shard", "limits", "a shard above the limit", manifest=member("shards", 0, "bytes", value=128_004_096))
@@ -454,7 +454,7 @@ refused("equal-names", "schema", "two fields of one name", manifest=in_schema(3,
 refused("follows", "schema", "a field that follows one that is not an image",
         manifest=in_schema(3, "follows", "caption"))
 refused("extent", "schema", "an extent of 0", manifest=in_schema(3, "shape", [0]))
-refused("row", "schema", "rows above the limit", manifest=in_schema(1, "shape", [16384]))
+refused("record", "schema", "records above the limit", manifest=in_schema(1, "shape", [16384]))
 refused("role-of-another-kind", "schema", "a mask that is not an image", manifest=in_schema(2, "role", "mask"))
 
 # Check 2: a shard.
@@ -481,32 +481,32 @@ case("required-section", "sections", "a section that is required and not known",
 
 # Check 3: a block.
 for place, offset, content in (("magic", 0, b"X"), ("number", 4, u32(7)), ("size", 8, u64(2 * PAGE)),
-                               ("first", 16, u64(5)), ("count", 24, u32(2)), ("row-size", 28, u32(104)),
+                               ("first", 16, u64(5)), ("count", 24, u32(2)), ("record-size", 28, u32(104)),
                                ("id", 32, b"\7")):
     case(f"block-{place}", "blocks", f"{place} of the second block: wrong, with right checksums", broken=LAST,
          block=put(offset, content, 1))
 case("block-checksum", "blocks", "the checksum of the second block's header", broken=LAST, after_block=flip(56, 1))
 case("table-checksum", "blocks", "the checksum of the second block's table", broken=LAST, after_block=flip(48, 1))
 
-# Check 4: a value. In a row, the image's entry begins at 0, the label's at 40, the caption's at 48, the points' at 72.
+# Check 4: a value. In a record, the image's entry begins at 0, the label's at 40, the caption's at 48, the points' at 72.
 BAD = {"fault": True}
 case("codec", "codecs", "a codec that is not assigned", arguments=with_value(1, caption=Value(b"x", 5, **BAD)))
 case("private-codec", "codecs", "a private codec", arguments=with_value(1, image=image(codec=0x8000, **BAD)))
-case("flag", "rows", "a flag of an entry", arguments=with_value(1, caption=Value(b"x", flags=1, **BAD)))
-case("pixel-type", "rows", "a pixel type that is not known", arguments=with_value(1, image=image(**BAD)),
-     row=put(33, b"\2", 1))
-case("beyond", "checking", "a payload beyond its block", row=put(48, u64(1 << 40), 1),
+case("flag", "records", "a flag of an entry", arguments=with_value(1, caption=Value(b"x", flags=1, **BAD)))
+case("pixel-type", "records", "a pixel type that is not known", arguments=with_value(1, image=image(**BAD)),
+     record=put(33, b"\2", 1))
+case("beyond", "checking", "a payload beyond its block", record=put(48, u64(1 << 40), 1),
      arguments=with_value(1, caption=Value(b"x", **BAD)))
-case("overflow", "checking", "an offset and size whose sum overflows", row=put(48, u64((1 << 64) - 64), 1),
+case("overflow", "checking", "an offset and size whose sum overflows", record=put(48, u64((1 << 64) - 64), 1),
      arguments=with_value(1, caption=Value(b"x" * 64, **BAD)))
-case("payload-checksum", "checking", "a payload's checksum", row=flip(56, 1),
+case("payload-checksum", "checking", "a payload's checksum", record=flip(56, 1),
      arguments=with_value(1, caption=Value(b"x", **BAD)))
-case("no-width", "rows", "an image of width 0", row=put(24, u32(0), 1), arguments=with_value(1, image=image(**BAD)))
+case("no-width", "records", "an image of width 0", record=put(24, u32(0), 1), arguments=with_value(1, image=image(**BAD)))
 case("wider", "checking", "an image wider than the manifest says", manifest=member("images", 0, "width", value=[1, 2]),
      arguments=with_value(1, image=image(3, 2, **BAD)))
 case("raw-size", "codecs", "raw pixels of another size than the entry's", arguments=with_value(
     1, image=image(2, 2, payload=bytes(13), **BAD)))
-case("jpeg-of-two-channels", "rows", "a JPEG of two channels", arguments=with_value(
+case("jpeg-of-two-channels", "records", "a JPEG of two channels", arguments=with_value(
     1, image=image(8, 8, 2, codec=2, payload=jpeg(), **BAD)))
 case("jpeg-size", "codecs", "a JPEG of another size than the entry's", arguments=with_value(
     1, image=image(8, 8, 1, codec=2, payload=jpeg(width=16), **BAD)))
@@ -544,10 +544,10 @@ case("keys-chunks", "keys", "one chunk too many", keys_broken=ALL, keys=put(4, u
 case("no-keys", "sections", "a shard without section 1", keys_broken=ALL, sections=lambda s: [])
 for name, page, what, hook in (
         ("padding-of-the-schema", "header", "padding that is not zero", {"after_header": put(-1, b"\1")}),
-        ("padding-of-a-row", "rows", "padding that is not zero", {"row": put(44, b"\1", 1)}),
+        ("padding-of-a-record", "records", "padding that is not zero", {"record": put(44, b"\1", 1)}),
         ("padding-of-a-block", "blocks", "padding that is not zero", {"after_block": put(-1, b"\1", 0)}),
         ("padding-before-the-tail", "tail", "padding that is not zero", {"after_file": put(-65, b"\1")}),
-        ("reserved-of-an-entry", "rows", "a reserved byte that is not zero", {"row": put(39, b"\1", 1)}),
+        ("reserved-of-an-entry", "records", "a reserved byte that is not zero", {"record": put(39, b"\1", 1)}),
         ("reserved-of-the-directory", "directory", "a reserved byte that is not zero", {"directory": put(28, b"\1")}),
         ("reserved-of-the-tail", "tail", "a reserved byte that is not zero", {"tail": put(12, b"\1")}),
         ("section-flag", "sections", "a reserved flag", {"sections": lambda s: [*s, (2, 2, b"{}")]}),
@@ -562,7 +562,7 @@ for name, page, what, hook in (
 case("label", "schema", "a label that is not a class", arguments=with_value(1, label=u32(2)))
 case("text", "schema", "a text that is not UTF-8", free=[(1, "caption")],
      arguments=with_value(1, caption=Value(b"\xFF")))
-case("column", "directory", "a column that is not the rows'", free=[(0, "label")], directory=put(192, u32(1)))
+case("column", "directory", "a column that is not the records'", free=[(0, "label")], directory=put(192, u32(1)))
 case("json", "schema", "a JSON text with a member twice", arguments=with_fields(
     {**CAPTION, "name": "facts", "role": "json"}, facts=Value(b'{"a": 1, "a": 2}')))
 case("same-ids", "checking", "two shards of one id", samples=SAMPLES * 2, shards=(5, 5), id=lambda i, n: b"\1" * 16)

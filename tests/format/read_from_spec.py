@@ -125,7 +125,7 @@ def meaning(schema):
 
 
 def layout(schema):
-    """Returns [(field, offset of its entry in a row, bytes of the entry)] and the bytes of a row."""
+    """Returns [(field, offset of its entry in a record, bytes of the entry)] and the bytes of a record."""
     fields, at = [], 0
     for field in schema["fields"]:
         fields.append((field, at, entry_bytes(field)))
@@ -156,9 +156,9 @@ class Shard:
         self.id = bytes.fromhex(entry["id"])
         self.block_samples = entry["block_samples"]
         self.samples = entry["samples"]
-        self.fields, self.row_bytes = layout(schema)
+        self.fields, self.record_bytes = layout(schema)
         require(entry["bytes"] >= PAGE * (entry["blocks"] + 1), "room for the header and the blocks")
-        require(entry["bytes"] >= self.samples * self.row_bytes, "room for the rows")
+        require(entry["bytes"] >= self.samples * self.record_bytes, "room for the records")
         self.read_header(schema)
         self.read_tail(entry)
         self.read_directory(entry)
@@ -243,24 +243,24 @@ class Shard:
         require(at == len(section), "the frames fill the section")
         return keys
 
-    def rows(self):
-        """Yields (bytes of the block, bytes of the row) for each sample."""
+    def records(self):
+        """Yields (bytes of the block, bytes of the record) for each sample."""
         expected_offset = self.header_bytes
         for number, (offset, size, count, reserved, checksum) in enumerate(self.blocks):
             require(offset == expected_offset and offset % PAGE == 0, "a block's place")
             expected_offset += size
             block = self.data[offset:offset + size]
-            magic, found, length, first, found_count, row_bytes, shard_id, table_sum, header_sum = \
+            magic, found, length, first, found_count, record_bytes, shard_id, table_sum, header_sum = \
                 struct.unpack_from("<4sIQQII16sQQ", block, 0)
             require(magic == b"SBLK" and found == number and length == size, "a block's header")
             require(first == number * self.block_samples and found_count == count, "block counts")
-            require(row_bytes == self.row_bytes and shard_id == self.id, "a block's shard")
+            require(record_bytes == self.record_bytes and shard_id == self.id, "a block's shard")
             require(header_sum == checksum and reserved == 0, "a block's entry")
             check64(block[:56], header_sum, "block header")
-            table = block[64:64 + count * row_bytes]
+            table = block[64:64 + count * record_bytes]
             check64(table, table_sum, "table")
             for i in range(count):
-                yield block, table[i * row_bytes:(i + 1) * row_bytes]
+                yield block, table[i * record_bytes:(i + 1) * record_bytes]
 
     def payload(self, block, entry):
         offset, checksum, size, codec, flags = struct.unpack_from("<QQIHH", entry, 0)
@@ -278,11 +278,11 @@ def print_samples(folder, out):
     number = 0
     for entry in manifest["shards"]:
         shard = Shard(os.path.join(folder, entry["file"]), entry, manifest["schema"])
-        for i, (key, (block, row)) in enumerate(zip(shard.keys(), shard.rows())):
+        for i, (key, (block, record)) in enumerate(zip(shard.keys(), shard.records())):
             out("sample %d" % number)
             out("  key " + ("?" if key is None else key.hex() or "-"))
             for field, offset, size in shard.fields:
-                value = row[offset:offset + size]
+                value = record[offset:offset + size]
                 if field["kind"] == "array":
                     column = shard.columns.get(field["name"])
                     require(column is None or column[i * size:(i + 1) * size] == value, "a column")

@@ -2,7 +2,7 @@
 #include <sluice/schema.h>
 
 #include "format/disk/limits.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 
@@ -21,7 +21,7 @@ TEST_CASE("entries follow each other, each from a multiple of eight bytes") {
                        Field::Array("matrix", DType::kUint16, {3, 3}), Field::Bytes("text"),
                        Field::Variable("boxes", DType::kFloat32, {4}),
                        Field::Array("weight", DType::kFloat64, {})}};
-  const RowLayout layout(schema);
+  const RecordLayout layout(schema);
   const std::uint64_t offsets[] = {0, 8, 48, 72, 96, 120};
   const std::uint64_t entries[] = {1, 40, 18, 24, 24, 8};
   REQUIRE(layout.fields() == 6);
@@ -29,7 +29,7 @@ TEST_CASE("entries follow each other, each from a multiple of eight bytes") {
     CHECK(layout.offset(f) == offsets[f]);
     CHECK(layout.entry_bytes(f) == entries[f]);
   }
-  CHECK(layout.row_bytes() == 128);
+  CHECK(layout.record_bytes() == 128);
 }
 
 TEST_CASE("a schema needs between one and 256 fields of different names") {

@@ -3,6 +3,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
+#include "format/disk/shard_build.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/format/example.h"
@@ -77,7 +78,7 @@ TEST_CASE("a shard gives back its counts, columns, keys and sections") {
   }
   CHECK(AsText(shard.Section(kSectionOrigin)) == "{}");
   CHECK(shard.Section(99).empty());
-  CHECK(shard.Place(7) == "block 1, row 1");
+  CHECK(shard.Place(7) == "block 1, record 1");
   CHECK(shard.VerifyPlacement() == nullptr);
 }
 

@@ -67,7 +67,7 @@ std::span<std::byte> PartOf(Bytes sound, std::span<std::byte> file, const Change
     case kTable:
       return file.subspan(
           block.offset + sizeof(BlockHeader),
-          std::size_t{block.count} * LoadAt<BlockHeader>(sound, block.offset).row_bytes);
+          std::size_t{block.count} * LoadAt<BlockHeader>(sound, block.offset).record_bytes);
     case kSection: return file.subspan(section.offset, section.bytes);
     case kDirectory: return file.subspan(tail.directory_offset, tail.directory_bytes);
     default: return file.subspan(tail_at);

@@ -8,7 +8,7 @@
 #include "reader/device/jpeg_entropy.h"
 #include "reader/device/jpeg_parcel.h"
 #include "reader/device/jpeg_pixels.h"
-#include "reader/device/packed_rows.h"
+#include "reader/device/packed_lines.h"
 
 namespace sluice::fuzz {
 
@@ -40,7 +40,7 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& paylo
   static thread_local JpegParcel parcel;
   if (!parcel.Make(payload, region, 3)) return std::nullopt;
   const auto words = ExactCopy(parcel.words().data(), parcel.words().size());
-  std::vector<JpegRow> rows(parcel.rows().size());
+  std::vector<CodedLine> rows(parcel.lines().size());
   JpegPicture picture;
   parcel.CopyToJob(0, 0, picture, rows);
   struct alignas(16) Sixteen {
@@ -57,9 +57,9 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& paylo
   ClearCoefficientsShare(job, picture, 0, 1);
   MakeWeightsShare(job, picture, 0, 1);
   JpegMcu<1> mcu;
-  for (const JpegRow& row : rows) {
-    const bool whole = picture.packed ? UnpackPackedRow(OneThread(), job, row)
-                                      : DecodeJpegRow(job, tables, row, mcu, 0);
+  for (const CodedLine& row : rows) {
+    const bool whole = picture.packed ? UnpackPackedLine(OneThread(), job, row)
+                                      : DecodeCodedLine(job, tables, row, mcu, 0);
     broken += whole ? 0 : 1;
   }
   TransformJpegShare(job, picture, 0, 1);

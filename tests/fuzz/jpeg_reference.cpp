@@ -11,7 +11,7 @@ namespace sluice::fuzz {
 namespace {
 
 // Errors leave by a jump, so the vectors that this fills belong to the caller.
-void ReadRows(jpeg_decompress_struct& object, Reference& reference, std::vector<JSAMPROW>* rows) {
+void ReadLines(jpeg_decompress_struct& object, Reference& reference, std::vector<JSAMPROW>* rows) {
   JSAMPARRAY pointers[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
   const auto lines = static_cast<JDIMENSION>(object.max_v_samp_factor * DCTSIZE);
   while (object.output_scanline < object.output_height) {
@@ -81,7 +81,7 @@ Reference DecodeByLibjpeg(Bytes file) {
         DCTSIZE;
     plane.samples.resize(plane.stride * rows[c].size() * object.total_iMCU_rows);
   }
-  ReadRows(object, reference, rows);
+  ReadLines(object, reference, rows);
   reference.taken = true;
   return reference;
 }

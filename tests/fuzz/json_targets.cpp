@@ -6,7 +6,7 @@
 #include "format/disk/checksum.h"
 #include "format/disk/json.h"
 #include "format/disk/manifest.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 #include "format/disk/shard.h"
 #include "tests/format/example.h"
 #include "tests/fuzz/targets.h"
@@ -116,9 +116,9 @@ void RunSchema(Bytes input) {
   }
   Promise(SchemaFromJson(SchemaToJson(schema), "schema") == schema,
           "a schema survives its text form");
-  const RowLayout layout(schema);
+  const RecordLayout layout(schema);
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
-    Promise(Inside(layout.offset(f), layout.entry_bytes(f), layout.row_bytes()),
+    Promise(Inside(layout.offset(f), layout.entry_bytes(f), layout.record_bytes()),
             "entries lie inside of rows");
   }
   Promise(ColumnFields(schema).size() <= schema.fields.size(), "columns are fields");

@@ -31,7 +31,7 @@ void ResealHeader(std::span<std::byte> file) {
 // The layout of a shard's rows, and the numbers of the fields that have payloads. `layout` is empty
 // if the shard's schema cannot be read.
 struct Rows {
-  std::optional<RowLayout> layout;
+  std::optional<RecordLayout> layout;
   std::vector<std::size_t> payload_fields;
 };
 
@@ -52,9 +52,9 @@ Rows RowsOf(Bytes file) {
 }
 
 void ResealPayloads(std::span<std::byte> block, const BlockHeader& header, const Rows& rows) {
-  if (!rows.layout || header.row_bytes != rows.layout->row_bytes()) return;
+  if (!rows.layout || header.record_bytes != rows.layout->record_bytes()) return;
   for (std::uint64_t row = 0; row < header.count; ++row) {
-    const std::uint64_t row_at = sizeof(header) + row * header.row_bytes;
+    const std::uint64_t row_at = sizeof(header) + row * header.record_bytes;
     for (const std::size_t field : rows.payload_fields) {
       const std::uint64_t at = row_at + rows.layout->offset(field);
       if (!Inside(at, sizeof(PayloadEntry), block.size())) return;
@@ -70,7 +70,7 @@ void ResealPayloads(std::span<std::byte> block, const BlockHeader& header, const
 std::uint64_t ResealBlock(std::span<std::byte> block, const Rows& rows) {
   auto header = LoadAt<BlockHeader>(block, 0);
   ResealPayloads(block, header, rows);
-  const std::uint64_t table_bytes = std::uint64_t{header.count} * header.row_bytes;
+  const std::uint64_t table_bytes = std::uint64_t{header.count} * header.record_bytes;
   if (Inside(sizeof(header), table_bytes, block.size())) {
     header.table_checksum = Hash64(Bytes(block).subspan(sizeof(header), table_bytes));
   }

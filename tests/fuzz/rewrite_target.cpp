@@ -30,9 +30,9 @@ Rewritten RewriteBy(baseline::BlockReader& reader, const kernels::Kernels& set, 
   if (!reader.Begin(input)) return {};
   baseline::Header header = reader.header();
   header.restart_interval = interval;
-  const std::size_t values = baseline::McuRow(header).values();
+  const std::size_t values = baseline::McuLine(header).values();
   baseline::FileWriter out(set, header);
-  rewritten.read = reader.ReadRows([&](const std::int16_t* blocks) {
+  rewritten.read = reader.ReadLines([&](const std::int16_t* blocks) {
     const auto all = std::as_bytes(std::span(blocks, values));
     rewritten.coefficients = Hash128({std::as_bytes(std::span(rewritten.coefficients.bytes)), all});
     for (std::size_t at = 0; at < values; at += baseline::kCoefficients)

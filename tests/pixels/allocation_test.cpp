@@ -170,7 +170,7 @@ TEST_CASE("After a large picture, whether it was read or refused, its memory is 
     baseline::BlockReader reader(kernels::Chosen());
     JpegRecoder recoder;
     const auto read = [&](const std::vector<std::byte>& file) {
-      return reader.Begin(file) && reader.ReadRows([](const std::int16_t*) { return true; });
+      return reader.Begin(file) && reader.ReadLines([](const std::int16_t*) { return true; });
     };
     const auto recode = [&](const std::vector<std::byte>& file, ImageCodec form) {
       ConvertOptions options;

@@ -42,7 +42,7 @@ Planes MakePlanes(const Form& form, const Value& value) {
   return planes;
 }
 
-void FillRow(const Planes& planes, std::uint32_t row, baseline::RowTransform& transform) {
+void FillRow(const Planes& planes, std::uint32_t row, baseline::LineTransform& transform) {
   for (std::uint32_t c = 0; c < planes.header.components; ++c) {
     for (std::uint32_t line = 0; line < transform.lines(c); ++line) {
       const std::size_t y = std::size_t{row} * transform.lines(c) + line;
@@ -53,7 +53,7 @@ void FillRow(const Planes& planes, std::uint32_t row, baseline::RowTransform& tr
 }
 
 FileBytes EncodeOurs(const Planes& planes, const kernels::Kernels& set) {
-  baseline::RowTransform transform(set, planes.header);
+  baseline::LineTransform transform(set, planes.header);
   baseline::FileWriter file(set, planes.header);
   for (std::uint32_t row = 0; row < planes.header.mcus_down; ++row) {
     FillRow(planes, row, transform);
@@ -64,7 +64,7 @@ FileBytes EncodeOurs(const Planes& planes, const kernels::Kernels& set) {
 
 // Our coefficients before they are coded. The file must hold the same ones.
 packed::Coefficients TransformOurs(const Planes& planes, const kernels::Kernels& set) {
-  baseline::RowTransform transform(set, planes.header);
+  baseline::LineTransform transform(set, planes.header);
   packed::Coefficients made;
   REQUIRE(packed::BeginCoefficients(planes.header, made));
   std::int16_t* const blocks[] = {made.blocks[0].data(), made.blocks[1].data(),
@@ -143,7 +143,7 @@ FileBytes RewriteOurs(const FileBytes& file, std::uint32_t interval, const kerne
   baseline::Header header = reader.header();
   header.restart_interval = interval;
   baseline::FileWriter out(set, header);
-  REQUIRE(reader.ReadRows([&](const std::int16_t* blocks) {
+  REQUIRE(reader.ReadLines([&](const std::int16_t* blocks) {
     out.Add(blocks);
     return true;
   }));
@@ -239,7 +239,7 @@ TEST_CASE("a reader of blocks refuses incomplete files, further bytes and progre
   const FileBytes file = MakeJpeg(MakePicture(64, 48), {.restart_rows = 1});
   const auto reads = [](const FileBytes& bytes) {
     baseline::BlockReader reader(kernels::Chosen());
-    return reader.Begin(bytes) && reader.ReadRows([](const std::int16_t*) { return true; });
+    return reader.Begin(bytes) && reader.ReadLines([](const std::int16_t*) { return true; });
   };
   CHECK(reads(file));
   FileBytes shorter = file;

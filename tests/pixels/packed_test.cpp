@@ -311,7 +311,7 @@ TEST_CASE("Truncated or contradictory packed images are refused") {
         std::string("reserved bytes of the packed image are not zero"));
   packed::Header header;
   REQUIRE(packed::ParseHeader(payload, header) == nullptr);
-  const std::size_t row = header.rows_offset();
+  const std::size_t row = header.lines_offset();
   CHECK(refused(changed(row + 3, 0xFF)));                     // billions of large coefficients
   CHECK(refused(changed(header.directory_offset() + 3, 1)));  // a row that ends beyond the payload
   CHECK(refused(changed(header.directory_offset() + 1, 0)));  // a row that ends before it begins

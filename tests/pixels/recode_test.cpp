@@ -152,7 +152,7 @@ TEST_CASE("halved chroma becomes means, and luma gets the nearest coefficients")
 
 TEST_CASE("every frequency of halved chroma counts") {
   const baseline::Header source = HeaderFor({512, 16, 3, 1, 1, 100});
-  const baseline::McuRow row(source);
+  const baseline::McuLine row(source);
   std::vector<std::int16_t> rows(row.values() * source.mcus_down);
   for (std::uint32_t x = 0; x < 64; ++x) {
     for (const std::uint32_t c : {1U, 2U}) {
@@ -182,7 +182,7 @@ TEST_CASE("coefficients without a baseline code are never written") {
         step = static_cast<std::int16_t>(
             1 + random.Below(random.Below(8) == 0 ? most_step[wildness] : 12));
     }
-    const baseline::McuRow row(source);
+    const baseline::McuLine row(source);
     std::vector<std::int16_t> blocks(row.values());
     baseline::FileWriter out(kernels::Chosen(), source);
     for (std::uint32_t y = 0; y < source.mcus_down; ++y) {

@@ -86,7 +86,7 @@ NaturalBlock AnySteps(RandomStream& random) {
   return steps;
 }
 
-// A component's blocks in a row of MCUs, and the samples of all of them.
+// A component's blocks in a line of MCUs, and the samples of all of them.
 struct RandomComponent {
   std::uint32_t across = 1, down = 1, size_log2 = 0;
   NaturalBlock quant;
@@ -237,7 +237,7 @@ TEST_CASE("Reduced transforms of packed blocks are exact for coefficients of any
     for (const kernels::Kernels* set : test::Sets()) {
       INFO("round " << round << ", " << set->name << ", size " << component.size_log2);
       std::ranges::fill(component.plane, std::uint8_t{0});
-      const kernels::PackedRowJob job = {
+      const kernels::PackedLineJob job = {
           .bytes = row.data(),
           .size = size,
           .blocks = count,
@@ -250,7 +250,7 @@ TEST_CASE("Reduced transforms of packed blocks are exact for coefficients of any
           .masks = block_masks.data(),
           .starts = starts.data(),
           .values = unpacked.data()};
-      REQUIRE(set->unpack_row(job));
+      REQUIRE(set->unpack_line(job));
       for (std::size_t x = left; x < count; ++x) {
         INFO("block " << x);
         REQUIRE(component.SamplesOf(x) ==

@@ -162,7 +162,7 @@ class BothWays {
   explicit BothWays(const kernels::Kernels& set) : set_(set) {}
 
   // Decodes in both ways, whose results must be the same, and returns whether the scan is sound.
-  // `rows`: how many rows of MCUs to decode. If these are not all rows, anything may follow them.
+  // `rows`: how many lines of MCUs to decode. If these are not all rows, anything may follow them.
   bool Decode(const Scan& scan, std::uint32_t rows) {
     kernels::SegmentJob job;
     job.components = scan.components;

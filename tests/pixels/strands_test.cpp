@@ -21,7 +21,7 @@ namespace {
 using File = std::vector<std::byte>;
 using Samples = std::vector<std::vector<std::uint8_t>>;  // of each component; empty: refused
 
-// Rows of MCUs with coded lengths as different as possible: flat, noise, and in between.
+// Lines of MCUs with coded lengths as different as possible: flat, noise, and in between.
 Picture UnequalRows(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
                     std::uint64_t seed) {
   Picture picture = MakePicture(width, height, channels, seed);

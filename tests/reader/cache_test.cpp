@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "reader/reading/decoded_cache.h"
+#include "reader/reading/decoded_picture_cache.h"
 #include "tests/file_content.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/process_memory.h"
@@ -139,7 +139,7 @@ TEST_CASE("A damaged picture is not kept, and is a fault in every epoch") {
 TEST_CASE("A cache gives back the pictures put into it, up to its budget, from any thread") {
   const TemporaryFolder folder;
   for (const std::string& where : {std::string(), folder.path().string()}) {
-    DecodedCache store(1000, 64 * 500, where);
+    DecodedPictureCache store(1000, 64 * 500, where);
     const auto picture_of = [](std::uint64_t sample) {
       return std::vector<std::byte>(33 + sample % 32, static_cast<std::byte>(sample));
     };

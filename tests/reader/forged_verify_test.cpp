@@ -133,9 +133,9 @@ template <class Change>
 auto WithEntry(std::size_t field, Change change) {
   return [=](std::vector<BuiltShard>& shards) {
     const std::span<std::byte> file(shards[0].bytes);
-    const RowLayout layout(Forged().schema);
+    const RecordLayout layout(Forged().schema);
     const std::uint64_t at = LoadAt<ShardHeader>(file, 0).header_bytes + sizeof(BlockHeader) +
-                             layout.row_bytes() + layout.offset(field);
+                             layout.record_bytes() + layout.offset(field);
     auto entry = LoadAt<PayloadEntry>(file, at);
     change(entry);
     StoreAt(file, at, entry);

@@ -8,10 +8,10 @@
 #include <numeric>
 
 #include "format/pixels/nearest.h"
+#include "reader/decoding/picture_painter.h"
 #include "reader/transform/annotations.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/portable_math.h"
-#include "reader/transform/row_writer.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -53,13 +53,13 @@ Grid Seen(const Frame& frame, const Grid& picture, PixelOrder order = PixelOrder
       Codec::kRaw,   PixelType::kUint8, static_cast<std::uint8_t>(picture.channels),
       picture.width, picture.height,    std::as_bytes(std::span(picture.values))};
   PayloadDecoder decoder;
-  RowWriter writer;
+  ViewPainter painter;
   const PixelProgram no_steps{Pipeline{}};
   const auto decode = [&](const Region& region, const PixelTarget& target) {
     return decoder.Decode(payload, region, target);
   };
-  REQUIRE(writer.Write(decode, frame, no_steps, {},
-                       {seen.values.data(), picture.channels, order}) == nullptr);
+  REQUIRE(painter.Paint(decode, frame, no_steps, {},
+                        {seen.values.data(), picture.channels, order}) == nullptr);
   return seen;
 }
 
@@ -67,9 +67,9 @@ Grid SeenAsMask(const Frame& frame, const Grid& picture) {
   Grid seen{frame.region.width(), frame.region.height(), picture.channels, {}};
   seen.values.resize(std::size_t{seen.width} * seen.height * seen.channels, 99);
   NearestSampler sampler;
-  RowWriter writer;
+  ViewPainter painter;
   const MaskView mask{picture.values.data(), picture.width, picture.height, picture.channels, 1};
-  writer.WriteMask(
+  painter.PaintMask(
       [&](const Region& region, std::uint8_t* data) {
         sampler.Sample(mask, region, PixelOrder::kInterleaved, data);
       },

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "format/disk/manifest.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 #include "reader/dataset/dataset_state.h"
 #include "tests/reader/faulty_playing.h"
 #include "tests/reader/playing.h"
@@ -201,7 +201,7 @@ TEST_CASE(
   ManifestShard shard;
   shard.bytes = 128'000'000 / 4096 * 4096;
   shard.block_samples = 64;
-  shard.samples = std::min(shard.bytes / RowLayout(manifest.schema).row_bytes(),
+  shard.samples = std::min(shard.bytes / RecordLayout(manifest.schema).record_bytes(),
                            (shard.bytes / 4096 - 1) * shard.block_samples);
   shard.blocks = (shard.samples + 63) / 64;
   while (manifest.samples < 1'000'000'000) {

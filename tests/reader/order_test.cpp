@@ -80,7 +80,7 @@ TEST_CASE(
             REQUIRE(run[i].index == sample.index);
             REQUIRE(run[i].shard == sample.shard);
             REQUIRE(run[i].block == sample.block);
-            REQUIRE(run[i].row == sample.row);
+            REQUIRE(run[i].record == sample.record);
           }
           REQUIRE(opened_by_many == opened_by_one);
         }
@@ -258,7 +258,7 @@ TEST_CASE("An order over a thousand million samples needs no list of them") {
       for (std::uint64_t p = place; p < place + 10'000; ++p) {
         const SampleRef ref = order.At(p, opened);
         REQUIRE(ref.index < 1'000'000'000);
-        REQUIRE(ref.index == ref.shard * std::uint64_t{1'000'000} + ref.block * 100 + ref.row);
+        REQUIRE(ref.index == ref.shard * std::uint64_t{1'000'000} + ref.block * 100 + ref.record);
         samples.insert(ref.index);
       }
     }
@@ -326,7 +326,7 @@ TEST_CASE("A sample's shard, block and row are found from its number") {
   for (std::uint64_t p = 0; p < shape.samples(); ++p) {
     const SampleRef ref = order.At(p, opened);
     const SampleRef same = shape.Sample(ref.index);
-    REQUIRE((ref.shard == same.shard && ref.block == same.block && ref.row == same.row));
+    REQUIRE((ref.shard == same.shard && ref.block == same.block && ref.record == same.record));
   }
 }
 

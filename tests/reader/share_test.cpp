@@ -15,7 +15,7 @@
 #include <sluice/play_source.h>
 
 #include "reader/reading/memory.h"
-#include "reader/reading/row_store.h"
+#include "reader/reading/shared_row_cache.h"
 #include "tests/file_content.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
@@ -28,7 +28,7 @@ using namespace sluice::test;
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using Found = RowStore::Found;
+using Found = SharedRowCache::Found;
 
 constexpr std::uint64_t kRoomy = 4'000'000;
 
@@ -65,20 +65,21 @@ std::vector<std::vector<PlayedBatch>> PlayTogether(const std::vector<Loader*>& l
 }
 
 // A row store of `places` rows of one word.
-std::unique_ptr<RowStore> SmallStore(const TemporaryFolder& folder, std::uint64_t places) {
-  return std::make_unique<RowStore>(folder.path(), Id128{}, 4096 + 128 * places, 8, 100);
+std::unique_ptr<SharedRowCache> SmallStore(const TemporaryFolder& folder, std::uint64_t places) {
+  return std::make_unique<SharedRowCache>(folder.path(), Id128{}, 4096 + 128 * places, 8, 100);
 }
 
-Found TakeFrom(RowStore& store, const RowStore::RowName& name, std::uint64_t* value = nullptr) {
+Found TakeFrom(SharedRowCache& store, const SharedRowCache::RowName& name,
+               std::uint64_t* value = nullptr) {
   std::uint64_t read = 0;
   const Found found =
-      store.Take(name, [&](RowStore::Reader& from) { from.Get(&read, sizeof read); });
+      store.Take(name, [&](SharedRowCache::Reader& from) { from.Get(&read, sizeof read); });
   if (value != nullptr) *value = read;
   return found;
 }
 
-void PutInto(RowStore& store, const RowStore::RowName& name, std::uint64_t value) {
-  store.Put(name, [&](RowStore::Writer& to) { to.Put(&value, sizeof value); });
+void PutInto(SharedRowCache& store, const SharedRowCache::RowName& name, std::uint64_t value) {
+  store.Put(name, [&](SharedRowCache::Writer& to) { to.Put(&value, sizeof value); });
 }
 
 }  // namespace
@@ -296,7 +297,7 @@ TEST_CASE("A file that other users can open, or a link, is not used as a store")
 TEST_CASE("A row is made once, and taken as often as a loader asks for it") {
   const TemporaryFolder folder;
   const auto maker = SmallStore(folder, 10), other = SmallStore(folder, 10);
-  const RowStore::RowName name{3, 7, 42};
+  const SharedRowCache::RowName name{3, 7, 42};
   CHECK(TakeFrom(*maker, name) == Found::kToMake);
   CHECK(TakeFrom(*maker, name) == Found::kBeingMade);
   CHECK(TakeFrom(*other, name) == Found::kBeingMade);
@@ -312,12 +313,12 @@ TEST_CASE("A row is made once, and taken as often as a loader asks for it") {
 TEST_CASE("A row that was given up, or does not fit, is made by the next loader that asks") {
   const TemporaryFolder folder;
   const auto store = SmallStore(folder, 10);
-  const RowStore::RowName name{0, 1, 2};
+  const SharedRowCache::RowName name{0, 1, 2};
   REQUIRE(TakeFrom(*store, name) == Found::kToMake);
   store->GiveUp(name);
   REQUIRE(TakeFrom(*store, name) == Found::kToMake);
   const std::vector<std::byte> large(1000);
-  store->Put(name, [&](RowStore::Writer& to) { to.Put(large.data(), large.size()); });
+  store->Put(name, [&](SharedRowCache::Writer& to) { to.Put(large.data(), large.size()); });
   CHECK(TakeFrom(*store, name) == Found::kToMake);
 }
 
@@ -349,8 +350,8 @@ TEST_CASE("A store whose loaders were all killed is made anew, and others are re
   const TemporaryFolder folder;
   const pid_t child = fork();
   if (child == 0) {
-    RowStore other(folder.path(), Id128{{1}}, 10'000, 8, 100);
-    RowStore same(folder.path(), Id128{}, 10'000, 8, 100);
+    SharedRowCache other(folder.path(), Id128{{1}}, 10'000, 8, 100);
+    SharedRowCache same(folder.path(), Id128{}, 10'000, 8, 100);
     TakeFrom(same, {0, 1, 1});
     PutInto(same, {0, 1, 1}, 3);
     kill(getpid(), SIGKILL);
@@ -388,7 +389,7 @@ TEST_CASE("A loader waits for a store as long as another process is making it") 
 
 TEST_CASE("Loaders of one store begin their batches far from one another") {
   const TemporaryFolder folder;
-  std::vector<std::unique_ptr<RowStore>> stores;
+  std::vector<std::unique_ptr<SharedRowCache>> stores;
   for (int loader = 0; loader < 4; ++loader) {
     stores.push_back(SmallStore(folder, 20));
     const double begin = stores.back()->batch_begin();

@@ -5,7 +5,7 @@
 
 #include <sluice/parse_pipeline.h>
 
-#include "reader/decoding/cached_rows.h"
+#include "reader/decoding/decoded_picture_use.h"
 #include "reader/transform/all_steps.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/steps.h"

@@ -4,10 +4,9 @@
 
 #include <sluice/error.h>
 
-#include "reader/decoding/row_painter.h"
+#include "reader/decoding/picture_painter.h"
 #include "reader/loader/checked_options.h"
 #include "reader/transform/pixel_program.h"
-#include "reader/transform/row_writer.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -135,12 +134,12 @@ std::vector<std::uint8_t> PaintRow(const BatchRecipe& recipe, std::vector<std::b
   Slot slot;
   Prepare(slot, recipe.layout, HostBuffer(recipe.layout.bytes));
   BeginBatch(slot, recipe, 0, 1);
-  RowPainter painter(recipe, nullptr,
-                     overwrite ? std::make_unique<OverwritingDevice>(file) : nullptr);
+  PicturePainter painter(recipe, nullptr,
+                         overwrite ? std::make_unique<OverwritingDevice>(file) : nullptr);
   PayloadDecoder decoder;
   const ImagePayload payload{Codec::kJpeg, PixelType::kUint8, 3, 180, 140, file};
   REQUIRE(painter.FrameViews(payload, slot, 0));
-  REQUIRE(painter.Find(payload, slot, 0) == RowPainter::From::kPayload);
+  REQUIRE(painter.Find(payload, slot, 0) == PicturePainter::From::kPayload);
   std::vector<std::uint8_t> bytes;
   if (painter.Paint(payload, decoder, slot, 0) != nullptr) return bytes;
   for (std::size_t v = 0; v < slot.images.size(); ++v) {

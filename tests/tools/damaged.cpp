@@ -129,7 +129,7 @@ std::vector<std::size_t> StructureOffsets(const std::string& shard) {
     const auto entry = LoadAt<BlockEntry>(
         file, tail.directory_offset + sizeof(DirectoryHeader) + b * sizeof(BlockEntry));
     const auto block = LoadAt<BlockHeader>(file, entry.offset);
-    add(entry.offset, sizeof(BlockHeader) + std::uint64_t{block.count} * block.row_bytes);
+    add(entry.offset, sizeof(BlockHeader) + std::uint64_t{block.count} * block.record_bytes);
   }
   add(tail.directory_offset, tail.directory_bytes);
   add(file.size() - sizeof(ShardTail), sizeof(ShardTail));

@@ -4,7 +4,7 @@
 
 #include "format/disk/block.h"
 #include "format/disk/checksum.h"
-#include "format/disk/shard.h"
+#include "format/disk/shard_build.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/writer/stored.h"
@@ -31,7 +31,7 @@ std::vector<std::byte> BlockOf(std::uint32_t number, std::uint32_t count = kBloc
     value.bytes.assign(kSide * kSide * 3, static_cast<std::byte>(number * kBlockSamples + i));
     samples[i].fields.push_back(std::move(value));
   }
-  return BuildBlock(Images(), RowLayout(Images()), Id128{{7}}, number,
+  return BuildBlock(Images(), RecordLayout(Images()), Id128{{7}}, number,
                     std::uint64_t{number} * kBlockSamples, samples);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("pages that each claim a block of 128 MB are searched without taking s
     blocks.push_back(BlockOf(0));
     Forge(blocks.back(), [number](BlockHeader& header) {
       header.bytes = 127'999'999 / kPageBytes * kPageBytes;
-      header.row_bytes += number == 3999 ? 0 : 8;  // of another schema, except the last one
+      header.record_bytes += number == 3999 ? 0 : 8;  // of another schema, except the last one
     });
   }
   const Broken broken(blocks);
@@ -113,9 +113,9 @@ TEST_CASE("pages that each claim a block of 128 MB are searched without taking s
 TEST_CASE("samples that share one payload are not copied beyond their block's size") {
   constexpr std::uint32_t kCount = 400;
   std::vector<std::byte> block = BlockOf(0, kCount);
-  const RowLayout layout(Images());
+  const RecordLayout layout(Images());
   const auto entry = [&](std::uint32_t row) {
-    return sizeof(BlockHeader) + row * layout.row_bytes() + layout.offset(0);
+    return sizeof(BlockHeader) + row * layout.record_bytes() + layout.offset(0);
   };
   // All samples have the same payload: from the first sample's bytes to the block's end.
   auto first = LoadAt<PayloadEntry>(block, entry(0));
@@ -125,7 +125,7 @@ TEST_CASE("samples that share one payload are not copied beyond their block's si
     StoreAt(block, entry(row), first);
   Forge(block, [&](BlockHeader& header) {
     header.table_checksum =
-        Hash64(Bytes(block).subspan(sizeof(BlockHeader), kCount * layout.row_bytes()));
+        Hash64(Bytes(block).subspan(sizeof(BlockHeader), kCount * layout.record_bytes()));
   });
   const Broken broken({block});
   const RepairReport report = broken.Mend();
@@ -144,7 +144,7 @@ TEST_CASE("the last block, cut anywhere, gives the samples before the cut") {
     std::vector<int> expected = {0, 1, 2, 3};
     for (int i = 0; i < 4; ++i) {
       auto entry = LoadAt<PayloadEntry>(
-          whole, sizeof(BlockHeader) + std::size_t(i) * RowLayout(Images()).row_bytes());
+          whole, sizeof(BlockHeader) + std::size_t(i) * RecordLayout(Images()).record_bytes());
       if (entry.offset + entry.size <= size) expected.push_back(4 + i);
     }
     CHECK(broken.Colours() == expected);

@@ -18,6 +18,7 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/shard_build.h"
 #include "format/parallel.h"
 #include "writer/edit/stored_dataset.h"
 

@@ -13,6 +13,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/manifest.h"
+#include "format/disk/shard_build.h"
 #include "writer/convert/changed_sources.h"
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/convert/report.h"

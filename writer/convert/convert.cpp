@@ -17,6 +17,7 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
+#include "format/disk/shard_build.h"
 #include "writer/convert/changed_sources.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/dataset_folder.h"

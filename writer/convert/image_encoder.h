@@ -14,7 +14,7 @@
 #include "format/pixels/baseline/scan_decoder.h"
 #include "writer/encode/jpeg.h"
 #include "writer/fit/fit.h"
-#include "writer/source/images/color_rows.h"
+#include "writer/source/images/color_lines.h"
 #include "writer/source/images/icc.h"
 #include "writer/source/images/sniff.h"
 

@@ -33,6 +33,7 @@
 #include "format/disk/keys.h"
 #include "format/disk/limits.h"
 #include "format/disk/sample_supply.h"
+#include "format/disk/shard_build.h"
 #include "format/disk/system_error.h"
 #include "format/parallel.h"
 #include "format/remote/object_store.h"
@@ -419,7 +420,7 @@ class PlayedSource final : public SampleSupply {
   }
 
   const ConversionInput input_;
-  const RowLayout layout_;
+  const RecordLayout layout_;
   std::filesystem::path place_;
   Manifest manifest_;
   Id128 id_;
@@ -491,7 +492,7 @@ MappedFile PlayedSource::Frame(std::uint32_t shard) const {
     entry.offset = at;
     entry.count =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(left, input_.plan.block_samples));
-    entry.bytes = AlignUp(PayloadStart(entry.count, layout_.row_bytes()), kPageBytes);
+    entry.bytes = AlignUp(PayloadStart(entry.count, layout_.record_bytes()), kPageBytes);
     at += entry.bytes;
     blocks.push_back(entry);
   }

@@ -29,7 +29,7 @@ Probe ProbeSizes(const ConversionInput& input, unsigned threads, const std::stop
   const Schema& schema = input.schema;
   const std::vector<std::uint32_t>& order = input.order;
   const std::size_t count = std::min(order.size(), kProbedSamples);
-  const RowLayout layout(schema);
+  const RecordLayout layout(schema);
   std::vector<SampleEncoder> encoders;
   encoders.reserve(threads);
   for (unsigned i = 0; i < threads; ++i)

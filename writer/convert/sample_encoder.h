@@ -54,7 +54,7 @@ class SampleEncoder {
   const SourceList& sources_;
   const ConvertOptions& options_;
   const Schema& schema_;
-  RowLayout layout_;
+  RecordLayout layout_;
   std::uint64_t header_bytes_;
   std::uint64_t reserve_bytes_;
   std::vector<std::byte> file_;

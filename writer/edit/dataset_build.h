@@ -65,7 +65,7 @@ class DatasetBuild {
   NewFolder made_in_;
   Manifest manifest_;
   Schema schema_;
-  RowLayout layout_;
+  RecordLayout layout_;
   std::optional<DirectBuffer> direct_;  // if shards are written past the page cache
   Id128 id_;                            // of BeginShard()
   std::uint32_t block_samples_ = 0;

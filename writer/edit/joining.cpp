@@ -18,7 +18,7 @@
 #include "format/disk/checksum.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 #include "format/disk/zstd.h"
 
 namespace sluice {
@@ -331,7 +331,7 @@ class Search {
       return nullptr;
     }
     payload.entry.offset = 0;
-    const Bytes shape = block.Row(row).subspan(layout_.offset(f), layout_.entry_bytes(f));
+    const Bytes shape = block.Record(row).subspan(layout_.offset(f), layout_.entry_bytes(f));
     value.SetBytes(std::as_bytes(std::span(&payload.entry, 1)));
     value.bytes.insert(value.bytes.end(), shape.begin() + sizeof(PayloadEntry), shape.end());
     return nullptr;
@@ -383,7 +383,7 @@ class Search {
   const std::vector<StoredDataset>& datasets_;
   const std::vector<LabelMaps>& maps_;
   const Schema& schema_;
-  RowLayout layout_;
+  RecordLayout layout_;
   const std::stop_token& stop_;
   std::vector<std::uint64_t> ends_;  // where each dataset ends, as Entry::at counts
   // By field: whether its list of classes differs from the merged one in some dataset. Its values

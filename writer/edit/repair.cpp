@@ -142,11 +142,11 @@ struct FoundBlock {
 
 // Whether bytes that look like a block's header can belong to this dataset, after `last` in its
 // shard.
-bool CanFollow(const BlockHeader& header, const RowLayout& layout, const FoundBlock* last) {
+bool CanFollow(const BlockHeader& header, const RecordLayout& layout, const FoundBlock* last) {
   // No block before this one is empty or has more than kMaxBlockSamples, so block N begins at a
   // sample from N to N * kMaxBlockSamples.
   const std::uint64_t most = std::uint64_t{header.number} * kMaxBlockSamples;
-  if (header.row_bytes != layout.row_bytes() || header.first_sample < header.number ||
+  if (header.record_bytes != layout.record_bytes() || header.first_sample < header.number ||
       header.first_sample > most) {
     return false;
   }
@@ -157,7 +157,7 @@ bool CanFollow(const BlockHeader& header, const RowLayout& layout, const FoundBl
 
 // Finds the blocks of one shard in order: of the shard to which the first block in the file
 // belongs. The file may end inside the last block.
-std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
+std::vector<FoundBlock> FindBlocks(Bytes file, const RecordLayout& layout) {
   std::vector<FoundBlock> blocks;
   for (std::uint64_t at = 0; at < file.size(); at += kPageBytes) {
     FoundBlock found;
@@ -168,7 +168,7 @@ std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
       continue;
     }
     const std::uint64_t bytes = found.header.bytes;
-    const std::uint64_t table = std::uint64_t{found.header.count} * found.header.row_bytes;
+    const std::uint64_t table = std::uint64_t{found.header.count} * found.header.record_bytes;
     found.bytes = rest.first(std::min<std::uint64_t>(bytes, rest.size()));
     found.header.bytes = found.bytes.size();
     found.whole_table = Inside(sizeof(BlockHeader), table, found.bytes.size()) &&
@@ -227,7 +227,7 @@ Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Sc
   const ReadGuard guard = mapped.Guard();
   const Bytes file =
       mapped.bytes().first(std::min<std::uint64_t>(mapped.bytes().size(), kMaxShardBytes));
-  const RowLayout layout(schema);
+  const RecordLayout layout(schema);
   const std::vector<FoundBlock> blocks = FindBlocks(file, layout);
   Salvage salvage;
   if (blocks.empty()) {
@@ -254,7 +254,7 @@ Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Sc
     std::uint64_t payload_bytes = 0;  // unless payloads overlap, at most the block's size
     for (std::uint32_t row = 0; row < view.count(); ++row, ++next) {
       EncodedSample sample;
-      Defect defect = CopyRow(schema, layout, view, row, sample);
+      Defect defect = CopyRecord(schema, layout, view, row, sample);
       payload_bytes += PayloadBytesOf(sample);
       if (payload_bytes > block.bytes.size()) break;
       if (mapped.Lost(block.bytes)) defect = "its block cannot be read";

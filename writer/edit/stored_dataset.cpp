@@ -80,8 +80,8 @@ bool ColumnsAgree(const ShardFile& shard, std::uint32_t number, const BlockView&
     const std::size_t size = SizeOf(shard.schema().fields[fields[c]].dtype);
     const Bytes column = shard.Column(c).subspan(first * size, block.count() * size);
     for (std::uint32_t row = 0; row < block.count(); ++row) {
-      const Bytes in_row = block.Elements(shard.layout(), row, fields[c]);
-      if (std::memcmp(in_row.data(), column.data() + row * size, size) != 0) return false;
+      const Bytes in_record = block.Elements(shard.layout(), row, fields[c]);
+      if (std::memcmp(in_record.data(), column.data() + row * size, size) != 0) return false;
     }
   }
   return true;
@@ -120,8 +120,8 @@ void RequireWhole(const ShardFile& shard, const std::stop_token& stop) {
   if (shard.Lost(shard.bytes()) || shard.CutOff(shard.bytes())) throw shard.Unreadable({});
 }
 
-Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,
-               std::uint32_t row, EncodedSample& sample) {
+Defect CopyRecord(const Schema& schema, const RecordLayout& layout, const BlockView& block,
+                  std::uint32_t row, EncodedSample& sample) {
   sample.fields.assign(schema.fields.size(), FieldValue{});
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     FieldValue& value = sample.fields[f];
@@ -164,7 +164,7 @@ EncodedSample CopyValues(const ShardFile& shard, std::uint64_t index) {
   const BlockView block = shard.Block(static_cast<std::uint32_t>(index / shard.block_samples()));
   EncodedSample sample;
   const auto row = static_cast<std::uint32_t>(index % shard.block_samples());
-  const Defect defect = CopyRow(shard.schema(), shard.layout(), block, row, sample);
+  const Defect defect = CopyRecord(shard.schema(), shard.layout(), block, row, sample);
   if (shard.Lost(shard.bytes())) throw shard.Unreadable(shard.Place(index));
   if (defect != nullptr) throw Error(ErrorCode::kCorrupt, shard.name(), shard.Place(index), defect);
   return sample;

@@ -45,8 +45,8 @@ void RequireWhole(const ShardFile& shard, const std::stop_token& stop = {});
 
 // Copies a row of a block as it is stored, and compares its payloads with their checksums. The key
 // is left empty. Returns what is wrong with the first damaged value, or nullptr.
-Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,
-               std::uint32_t row, EncodedSample& sample);
+Defect CopyRecord(const Schema& schema, const RecordLayout& layout, const BlockView& block,
+                  std::uint32_t row, EncodedSample& sample);
 
 // Sample number `index` of a shard, without its key. Throws Error(kCorrupt) with the place.
 EncodedSample CopyValues(const ShardFile& shard, std::uint64_t index);

@@ -15,6 +15,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
+#include "format/disk/shard_build.h"
 #include "format/pixels/decode.h"
 #include "writer/convert/options.h"
 #include "writer/convert/ordered_pipeline.h"

@@ -1,7 +1,7 @@
 // All JPEGs made here are baseline with the standard Huffman tables.
 //
-// Pixels are encoded one row of MCUs after another (ForRows): PlaneLines or RgbLines fill a
-// RowTransform with samples, and the coefficients that it makes go to a JPEG file or a packed
+// Pixels are encoded one line of MCUs after another (ForLines): PlaneLines or RgbLines fill a
+// LineTransform with samples, and the coefficients that it makes go to a JPEG file or a packed
 // image. A JPEG that keeps its coefficients is rewritten by our own reader and writer (Rewrite), or
 // by libjpeg if our reader does not read it (RewriteByLibjpeg).
 #include "writer/encode/jpeg.h"
@@ -35,8 +35,8 @@ void PutLine(const std::uint8_t* line, std::size_t count, std::size_t width, std
   std::memset(out + count, line[count - 1], width - count);
 }
 
-// Fills a RowTransform with a row of MCUs from a picture's planes. The last value of each line and
-// the last line are repeated to fill whole blocks.
+// Fills a LineTransform with a line of MCUs from a picture's planes. The last value of each line
+// and the last line are repeated to fill whole blocks.
 class PlaneLines {
  public:
   PlaneLines(const Picture& picture, const baseline::Header& header) : header_(header) {
@@ -47,7 +47,7 @@ class PlaneLines {
     }
   }
 
-  void Fill(std::uint32_t row, baseline::RowTransform& out) const {
+  void Fill(std::uint32_t row, baseline::LineTransform& out) const {
     for (std::uint32_t c = 0; c < header_.components; ++c) {
       const baseline::Component& component = header_.component[c];
       for (std::uint32_t line = 0; line < out.lines(c); ++line) {
@@ -75,7 +75,7 @@ class RgbLines {
         colours_(3 * stride_),
         chroma_(4 * stride_) {}
 
-  void Fill(std::uint32_t row, baseline::RowTransform& out) {
+  void Fill(std::uint32_t row, baseline::LineTransform& out) {
     for (std::uint32_t line = 0; line < out.lines(0); line += shrink_) {
       for (std::uint32_t half = 0; half < shrink_; ++half)
         Convert(row * out.lines(0) + line + half, out.Line(0, line + half), out.width(0), half);
@@ -108,7 +108,7 @@ class RgbLines {
   }
 
   void PutChroma(std::uint32_t c, std::uint32_t y, std::uint32_t line,
-                 baseline::RowTransform& out) {
+                 baseline::LineTransform& out) {
     std::uint8_t* const to = out.Line(c, line);
     if (y >= picture_.height && line > 0) {  // below the picture: repeat the last stored line
       std::memcpy(to, out.Line(c, line - 1), out.width(c));
@@ -134,22 +134,22 @@ void RequireSides(const Picture& picture) {
                                      "it smaller, or store raw pixels");
 }
 
-// Calls `use` with each row of MCUs and the transform that holds its samples.
+// Calls `use` with each line of MCUs and the transform that holds its samples.
 template <class Lines, class Use>
-void ForRows(const kernels::Kernels& set, const baseline::Header& header, Lines lines,
-             const Use& use) {
-  baseline::RowTransform transform(set, header);
+void ForLines(const kernels::Kernels& set, const baseline::Header& header, Lines lines,
+              const Use& use) {
+  baseline::LineTransform transform(set, header);
   for (std::uint32_t row = 0; row < header.mcus_down; ++row) {
     lines.Fill(row, transform);
     use(transform, row);
   }
 }
 template <class Use>
-void ForRows(const Picture& picture, const baseline::Header& header, const Use& use) {
+void ForLines(const Picture& picture, const baseline::Header& header, const Use& use) {
   const kernels::Kernels& set = kernels::Chosen();
   if (picture.ycc420 || picture.channels == 1)
-    return ForRows(set, header, PlaneLines(picture, header), use);
-  ForRows(set, header, RgbLines(picture, header, set), use);
+    return ForLines(set, header, PlaneLines(picture, header), use);
+  ForLines(set, header, RgbLines(picture, header, set), use);
 }
 
 std::uint32_t RestartInterval(const baseline::Header& header, bool markers) {
@@ -183,7 +183,7 @@ std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& 
   const baseline::Header header =
       StoredHeader(picture.width, picture.height, picture.channels, options);
   baseline::FileWriter file(kernels::Chosen(), header);
-  ForRows(picture, header, [&file](baseline::RowTransform& transform, std::uint32_t row) {
+  ForLines(picture, header, [&file](baseline::LineTransform& transform, std::uint32_t row) {
     file.Add(transform.Run(row));
   });
   return file.Finish();
@@ -198,7 +198,7 @@ std::optional<std::vector<std::byte>> EncodePacked(const Picture& picture,
   if (!packed::BeginCoefficients(header, made)) return std::nullopt;
   std::int16_t* const planes[] = {made.blocks[0].data(), made.blocks[1].data(),
                                   made.blocks[2].data()};
-  ForRows(picture, header, [&planes](const baseline::RowTransform& transform, std::uint32_t row) {
+  ForLines(picture, header, [&planes](const baseline::LineTransform& transform, std::uint32_t row) {
     transform.RunPlanes(row, planes);
   });
   std::vector<std::byte> packed = packed::Pack(made);
@@ -364,9 +364,9 @@ std::optional<FieldValue> Rewrite(Bytes file, const ConvertOptions& options,
   constexpr std::int16_t kLeastDc = -1024, kMaxDc = 1023;
   if (!reader.Begin(file)) return std::nullopt;
   const baseline::Header header = NewHeader(reader.header(), options.form.restart_markers);
-  const std::size_t values = baseline::McuRow(header).values();
+  const std::size_t values = baseline::McuLine(header).values();
   baseline::FileWriter out(kernels::Chosen(), header);
-  const bool read = reader.ReadRows([&](const std::int16_t* blocks) {
+  const bool read = reader.ReadLines([&](const std::int16_t* blocks) {
     for (std::size_t at = 0; at < values; at += baseline::kCoefficients) {
       if (blocks[at] < kLeastDc || blocks[at] > kMaxDc) return false;
     }
@@ -432,11 +432,11 @@ bool JpegRecoder::Take(Bytes file, std::uint32_t width, std::uint32_t height,
   header_ = StoredHeader(width, height, options.form.channels, options);
   if (!recoder_.Begin(file, header_)) return false;
   packs_ = options.form.image == ImageCodec::kPacked && packed::BeginCoefficients(header_, packed_);
-  const baseline::McuRow row(header_);
+  const baseline::McuLine row(header_);
   if (!packs_) MakeRoom(row.values() * header_.mcus_down, rows_);
   kernels::BlockPlaces places[3];
   for (std::uint32_t c = 0; c < header_.components; ++c) {
-    places[c] = packs_ ? row.InPlane(c, packed_.blocks[c].data()) : row.InRows(c, rows_.data());
+    places[c] = packs_ ? row.InPlane(c, packed_.blocks[c].data()) : row.InLines(c, rows_.data());
   }
   const bool taken = recoder_.Recode(places, packs_);
   if (!taken) FreeMemory();

@@ -72,7 +72,7 @@ class JpegRecoder {
 
   baseline::Recoder recoder_{kernels::Chosen()};
   baseline::Header header_;
-  std::vector<std::int16_t> rows_;  // the coefficients, one row of MCUs after another
+  std::vector<std::int16_t> rows_;  // the coefficients, one line of MCUs after another
   bool packs_ = false;              // the coefficients are in packed_ instead
   packed::Coefficients packed_;
 };

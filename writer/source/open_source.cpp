@@ -30,8 +30,8 @@
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
 #include "writer/source/list/store_files.h"
+#include "writer/source/records/record_fields.h"
 #include "writer/source/records/records.h"
-#include "writer/source/records/row_fields.h"
 #include "writer/text.h"
 
 namespace sluice {

@@ -2,7 +2,7 @@
 //
 // A new DType also goes into these files, where "\bk?int16\b" shows how:
 //   format/schema.cpp                     its name
-//   format/disk/row_layout.h
+//   format/disk/record_layout.h
 //   format/FORMAT.md
 //   reader/batch/dlpack.cpp
 //   reader/include/sluice/torch.h
@@ -14,9 +14,10 @@
 //   tests/format/read_from_spec.py
 //   not tests/                            others have fields of that type
 //
-// A new FieldKind goes into format/schema.cpp (its name, Validate()), format/disk/row_layout.cpp,
-// block.cpp and json.cpp, FORMAT.md and tests/format/read_from_spec.py. The compiler names the
-// switches; for the rest, look at each FieldKind:: in reader/, writer/ and tools/.
+// A new FieldKind goes into format/schema.cpp (its name, Validate()),
+// format/disk/record_layout.cpp, block.cpp and json.cpp, FORMAT.md and
+// tests/format/read_from_spec.py. The compiler names the switches; for the rest, look at each
+// FieldKind:: in reader/, writer/ and tools/.
 //
 // A new Role also goes into these files, where "kKeypoints|boxes.{1,4}keypoints" shows how:
 //   format/schema.cpp                     its name

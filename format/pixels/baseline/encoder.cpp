@@ -1,7 +1,7 @@
-// McuRow knows where blocks lie, RowTransform makes them from samples, and FileWriter codes them.
+// McuLine knows where blocks lie, LineTransform makes them from samples, and FileWriter codes them.
 // The kernels do the arithmetic; this file has the layout, the picture's edges and the markers.
-// A row must be complete before it is coded: FileWriter::Add() does not fill the blocks that hold
-// no pixels. RowTransform::Run() and WriteFile() call FillEdges() for that. The kernel codes
+// A line must be complete before it is coded: FileWriter::Add() does not fill the blocks that hold
+// no pixels. LineTransform::Run() and WriteFile() call FillEdges() for that. The kernel codes
 // without stuffing into `coded_`, and TakeBytes() moves the bytes to the file with a zero after
 // each 0xFF. Bits that do not fill a byte stay in `job_` until the segment ends.
 #include "format/pixels/baseline/encoder.h"
@@ -11,7 +11,7 @@
 
 namespace sluice::baseline {
 
-McuRow::McuRow(const Header& header) noexcept
+McuLine::McuLine(const Header& header) noexcept
     : components_(header.components), mcus_(header.mcus_across) {
   for (std::uint32_t c = 0; c < components_; ++c) {
     const Component& component = header.component[c];
@@ -20,9 +20,9 @@ McuRow::McuRow(const Header& header) noexcept
   }
 }
 
-kernels::BlockPlaces McuRow::InRows(std::uint32_t c, std::int16_t* rows) const noexcept {
+kernels::BlockPlaces McuLine::InLines(std::uint32_t c, std::int16_t* lines) const noexcept {
   const Part& part = part_[c];  // its h and v are 1 or 2
-  return {rows + PlaceOf(c, 0, 0),
+  return {lines + PlaceOf(c, 0, 0),
           part.across,
           part.down,
           part.h - 1,
@@ -31,16 +31,16 @@ kernels::BlockPlaces McuRow::InRows(std::uint32_t c, std::int16_t* rows) const n
           values()};
 }
 
-kernels::BlockPlaces McuRow::InPlane(std::uint32_t c, std::int16_t* blocks) const noexcept {
+kernels::BlockPlaces McuLine::InPlane(std::uint32_t c, std::int16_t* blocks) const noexcept {
   const Part& part = part_[c];
   return {blocks, part.across, part.down, 0, 0, kCoefficients, part.across * kCoefficients};
 }
 
-void McuRow::FillEdges(std::uint32_t row, std::int16_t* blocks) const noexcept {
+void McuLine::FillEdges(std::uint32_t line, std::int16_t* blocks) const noexcept {
   for (std::uint32_t c = 0; c < components_; ++c) {
     const Part& part = part_[c];
     for (std::uint32_t y = 0; y < part.v; ++y) {
-      const bool below = row * part.v + y >= part.down;
+      const bool below = line * part.v + y >= part.down;
       for (std::uint32_t x = below ? 0 : part.across; x < mcus_ * part.h; ++x) {
         std::int16_t* const block = blocks + PlaceOf(c, x, y);
         // An MCU's first block of a component always holds pixels.
@@ -52,8 +52,8 @@ void McuRow::FillEdges(std::uint32_t row, std::int16_t* blocks) const noexcept {
   }
 }
 
-RowTransform::RowTransform(const kernels::Kernels& set, const Header& header)
-    : set_(set), row_(header), components_(header.components), blocks_(row_.values()) {
+LineTransform::LineTransform(const kernels::Kernels& set, const Header& header)
+    : set_(set), line_(header), components_(header.components), blocks_(line_.values()) {
   for (std::uint32_t c = 0; c < components_; ++c) {
     Part& part = parts_[c];
     part.h = header.component[c].h;
@@ -64,37 +64,37 @@ RowTransform::RowTransform(const kernels::Kernels& set, const Header& header)
   }
 }
 
-const std::int16_t* RowTransform::Run(std::uint32_t row) {
+const std::int16_t* LineTransform::Run(std::uint32_t line) {
   for (std::uint32_t c = 0; c < components_; ++c) {
     const Part& part = parts_[c];
     const std::uint32_t down = part.lines / 8;
-    for (std::uint32_t y = 0; y < down && row * down + y < row_.down(c); ++y) {
-      set_.transform_row({.samples = part.samples.data() + std::size_t{y} * 8 * part.stride,
-                          .stride = part.stride,
-                          .blocks = row_.across(c),
-                          .steps = &part.steps,
-                          .out = blocks_.data() + row_.PlaceOf(c, 0, y),
-                          .mcu_stride = row_.mcu_values(),
-                          .across = part.h});
+    for (std::uint32_t y = 0; y < down && line * down + y < line_.down(c); ++y) {
+      set_.transform_line({.samples = part.samples.data() + std::size_t{y} * 8 * part.stride,
+                           .stride = part.stride,
+                           .blocks = line_.across(c),
+                           .steps = &part.steps,
+                           .out = blocks_.data() + line_.PlaceOf(c, 0, y),
+                           .mcu_stride = line_.mcu_values(),
+                           .across = part.h});
     }
   }
-  row_.FillEdges(row, blocks_.data());
+  line_.FillEdges(line, blocks_.data());
   return blocks_.data();
 }
 
-void RowTransform::RunPlanes(std::uint32_t row, std::int16_t* const* planes) const {
+void LineTransform::RunPlanes(std::uint32_t line, std::int16_t* const* planes) const {
   for (std::uint32_t c = 0; c < components_; ++c) {
     const Part& part = parts_[c];
-    const std::uint32_t down = part.lines / 8, across = row_.across(c);
-    for (std::uint32_t y = 0; y < down && row * down + y < row_.down(c); ++y) {
-      std::int16_t* const out = planes[c] + (std::size_t{row} * down + y) * across * kCoefficients;
-      set_.transform_row({.samples = part.samples.data() + std::size_t{y} * 8 * part.stride,
-                          .stride = part.stride,
-                          .blocks = across,
-                          .steps = &part.steps,
-                          .out = out,
-                          .across = across,  // as if the row were one MCU
-                          .natural = true});
+    const std::uint32_t down = part.lines / 8, across = line_.across(c);
+    for (std::uint32_t y = 0; y < down && line * down + y < line_.down(c); ++y) {
+      std::int16_t* const out = planes[c] + (std::size_t{line} * down + y) * across * kCoefficients;
+      set_.transform_line({.samples = part.samples.data() + std::size_t{y} * 8 * part.stride,
+                           .stride = part.stride,
+                           .blocks = across,
+                           .steps = &part.steps,
+                           .out = out,
+                           .across = across,  // as if the line were one MCU
+                           .natural = true});
     }
   }
 }
@@ -122,10 +122,10 @@ void AppendStuffed(const std::uint8_t* bytes, std::size_t size, std::vector<std:
 
 FileWriter::FileWriter(const kernels::Kernels& set, const Header& header)
     : set_(set),
-      row_(header),
+      line_(header),
       mcus_across_(header.mcus_across),
       restart_interval_(header.restart_interval),
-      coded_(std::size_t{row_.blocks()} * mcus_across_ * kernels::kMaxBlockBytes +
+      coded_(std::size_t{line_.blocks()} * mcus_across_ * kernels::kMaxBlockBytes +
              kernels::kSlack) {
   job_.components = header.components;
   for (std::uint32_t c = 0; c < header.components; ++c) {
@@ -168,7 +168,7 @@ void FileWriter::Add(const std::int16_t* blocks) {
     job_.mcus = restart_interval_ == 0 ? left : std::min(left, restart_interval_ - in_segment_);
     set_.code_blocks(job_);
     TakeBytes();
-    job_.blocks += job_.mcus * row_.mcu_values();
+    job_.blocks += job_.mcus * line_.mcu_values();
     in_segment_ += job_.mcus;
     left -= job_.mcus;
   }
@@ -183,12 +183,12 @@ std::vector<std::byte> FileWriter::Finish() {
 }
 
 std::vector<std::byte> WriteFile(const kernels::Kernels& set, const Header& header,
-                                 std::int16_t* rows) {
-  const McuRow row(header);
+                                 std::int16_t* lines) {
+  const McuLine line(header);
   FileWriter out(set, header);
-  for (std::uint32_t y = 0; y < header.mcus_down; ++y, rows += row.values()) {
-    row.FillEdges(y, rows);
-    out.Add(rows);
+  for (std::uint32_t y = 0; y < header.mcus_down; ++y, lines += line.values()) {
+    line.FillEdges(y, lines);
+    out.Add(lines);
   }
   return out.Finish();
 }

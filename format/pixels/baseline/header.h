@@ -40,7 +40,7 @@ struct Header {
 // Derives the numbers that follow from the picture's size and its components' sampling factors.
 void DeriveSizes(Header& header) noexcept;
 
-// The restart interval that puts a marker after every row of MCUs. A wide row is cut into equal
+// The restart interval that puts a marker after every line of MCUs. A wide row is cut into equal
 // parts of 256 pixels or more, if its number of MCUs can be divided: a decoder then leaves out most
 // of what lies beside a crop. Widths are in pixels.
 std::uint32_t RestartInterval(std::uint32_t width, std::uint32_t mcu_width) noexcept;

@@ -89,15 +89,15 @@ void Recoder::TransformHalved(std::uint32_t c, const kernels::BlockPlaces& place
     std::memcpy(plane + x * stride, last, rows);
   const kernels::ForwardSteps steps = MakeForwardSteps(target_->quant[component.quant]);
   for (std::uint32_t y = 0; y < places.down; ++y) {
-    set_.transform_row({.samples = plane + std::size_t{y} * 8,
-                        .stride = stride,
-                        .by_columns = true,
-                        .blocks = places.across,
-                        .steps = &steps,
-                        .out = places.first + y * places.row,
-                        .mcu_stride = places.mcu,
-                        .across = 1,
-                        .natural = natural});
+    set_.transform_line({.samples = plane + std::size_t{y} * 8,
+                         .stride = stride,
+                         .by_columns = true,
+                         .blocks = places.across,
+                         .steps = &steps,
+                         .out = places.first + y * places.row,
+                         .mcu_stride = places.mcu,
+                         .across = 1,
+                         .natural = natural});
   }
 }
 

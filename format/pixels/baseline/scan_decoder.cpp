@@ -196,19 +196,19 @@ bool BlockReader::Read(const kernels::BlockPlaces* places, bool natural) {
   return scan_.Decode(true, job) && scan_.EndsFile();
 }
 
-bool BlockReader::ReadRows(const std::function<bool(const std::int16_t*)>& use) {
-  const McuRow row(header());
-  MakeRoom(row.values() * header().mcus_down, rows_);
+bool BlockReader::ReadLines(const std::function<bool(const std::int16_t*)>& use) {
+  const McuLine line(header());
+  MakeRoom(line.values() * header().mcus_down, lines_);
   kernels::BlockPlaces places[3];
   for (std::uint32_t c = 0; c < header().components; ++c)
-    places[c] = row.InRows(c, rows_.data());
+    places[c] = line.InLines(c, lines_.data());
   bool goes_on = Read(places, false);
-  std::int16_t* blocks = rows_.data();
-  for (std::uint32_t y = 0; goes_on && y < header().mcus_down; ++y, blocks += row.values()) {
-    row.FillEdges(y, blocks);
+  std::int16_t* blocks = lines_.data();
+  for (std::uint32_t y = 0; goes_on && y < header().mcus_down; ++y, blocks += line.values()) {
+    line.FillEdges(y, blocks);
     goes_on = use(blocks);
   }
-  FreeLarge(rows_);
+  FreeLarge(lines_);
   return goes_on;
 }
 
@@ -295,21 +295,21 @@ std::size_t Decoder::DecodeViews(Bytes file, std::uint32_t width, std::uint32_t 
   if (!scan_.Begin(file) || scan_.header().width != width || scan_.header().height != height ||
       scan_.header().restart_interval == 0)
     return 0;
-  std::uint64_t bytes = 0, rows = 0;
+  std::uint64_t bytes = 0, lines = 0;
   windows_.clear();
   for (const Region& region : regions) {
     const McuWindow window(scan_.header(), region, {});
     bytes += PlaneBytes(window, components());
     // The first views are decoded together; the caller decodes the others one by one.
     if (bytes > PayloadDecoder::kViewBytes * width * height) break;
-    rows += window.bottom - window.top;
+    lines += window.bottom - window.top;
     windows_.push_back(window);
   }
   if (windows_.size() < 2) return 0;
   LayOut(windows_, views_);
   kernels::SegmentJob all = Covering(jobs_);
-  // Rows between windows that lie far apart would be read for nothing.
-  if (all.bottom - all.top > rows) return 0;
+  // Lines between windows that lie far apart would be read for nothing.
+  if (all.bottom - all.top > lines) return 0;
   return scan_.DecodeViews(jobs_, all) ? windows_.size() : 0;
 }
 

@@ -107,19 +107,19 @@ class BlockReader {
   // Reads the blocks that hold pixels to each component's places. `natural`: in that order instead
   // of zigzag order.
   bool Read(const kernels::BlockPlaces* places, bool natural);
-  // Calls `use` with each whole row of MCUs (McuRow), from the top. If `use` returns false, stops
+  // Calls `use` with each whole line of MCUs (McuLine), from the top. If `use` returns false, stops
   // and returns false.
-  bool ReadRows(const std::function<bool(const std::int16_t*)>& use);
+  bool ReadLines(const std::function<bool(const std::int16_t*)>& use);
 
  private:
   ScanDecoder scan_;
-  std::vector<std::int16_t> rows_;
+  std::vector<std::int16_t> lines_;
 };
 
 // Decodes the part of a baseline JPEG that a region needs, into planes.
 //
-// Starts at the restart marker before the region's first row. Where restart markers allow it,
-// decodes no more of a row than needed. Transforms only the MCUs that the region touches, and at a
+// Starts at the restart marker before the region's first line. Where restart markers allow it,
+// decodes no more of a line than needed. Transforms only the MCUs that the region touches, and at a
 // reduced size if the output is that much smaller.
 //
 // Keeps tables and planes from picture to picture; one thread at a time.

@@ -3,7 +3,7 @@
 // marker.
 // Segments only moves forward. The end of a segment is not known before Read(), which moves there:
 // so it may be called once for each segment, and AtFileEnd() means something only after it.
-// A segment may span several rows of MCUs. WantedEnd() therefore looks for the last row in which
+// A segment may span several lines of MCUs. WantedEnd() therefore looks for the last row in which
 // the segment touches the window.
 #include "format/pixels/baseline/segments.h"
 

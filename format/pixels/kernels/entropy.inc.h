@@ -211,14 +211,14 @@ inline void TransformMcus(const SegmentJob& job, std::int16_t* blocks, std::size
                         (std::size_t{y} * component.down << log2);
     const bool single = component.across == 1;
     for (std::uint32_t v = 0; v < component.down; ++v) {
-      const BlockRow row = {.first = {blocks, component.quant, out, component.stride},
-                            .second = single ? mcu : stride,
-                            .pair = single ? 2 * mcu : mcu,
-                            .count = mcus * component.across};
+      const BlockLine row = {.first = {blocks, component.quant, out, component.stride},
+                             .second = single ? mcu : stride,
+                             .pair = single ? 2 * mcu : mcu,
+                             .count = mcus * component.across};
       switch (log2) {
-        case 0: TransformRowToMeans<kOrder>(row); break;
-        case 1: TransformRowReduced<BlockVector, kOrder, 1>(row); break;
-        case 2: TransformRowReduced<BlockVector, kOrder, 2>(row); break;
+        case 0: TransformLineToMeans<kOrder>(row); break;
+        case 1: TransformLineReduced<BlockVector, kOrder, 1>(row); break;
+        case 2: TransformLineReduced<BlockVector, kOrder, 2>(row); break;
         default:
           ForEachPair(
               row, 3,

@@ -47,7 +47,7 @@ SLUICE_INLINE void ForwardPass(V* v) noexcept {
 // Transforms the block that begins at `samples` and, in vectors that hold two blocks, the next one
 // to quantised coefficients, which go to `a` and `b`.
 template <class V, bool kNatural>
-SLUICE_INLINE void ForwardTransform(const ForwardRow& row, const std::uint8_t* samples,
+SLUICE_INLINE void ForwardTransform(const ForwardLine& row, const std::uint8_t* samples,
                                     std::int16_t* a, std::int16_t* b) noexcept {
   const ForwardSteps& steps = *row.steps;
   const std::size_t next = row.by_columns ? 8 * row.stride : 8;
@@ -74,7 +74,7 @@ SLUICE_INLINE void ForwardTransform(const ForwardRow& row, const std::uint8_t* s
 }
 
 template <bool kNatural>
-inline void TransformRowIn(const ForwardRow& row) {
+inline void TransformLineIn(const ForwardLine& row) {
   using V = BlockVector;
   alignas(64) std::int16_t nowhere[kBlockSize];
   const auto place = [&](std::uint32_t x) {
@@ -86,9 +86,9 @@ inline void TransformRowIn(const ForwardRow& row) {
     ForwardTransform<V, kNatural>(row, row.samples + x * block, place(x), place(x + 1));
 }
 
-inline void TransformRow(const ForwardRow& row) {
-  if (row.natural) return TransformRowIn<true>(row);
-  TransformRowIn<false>(row);
+inline void TransformLine(const ForwardLine& row) {
+  if (row.natural) return TransformLineIn<true>(row);
+  TransformLineIn<false>(row);
 }
 
 // Conversions from RGB to the samples that a JPEG stores, with the values that libjpeg gives them.

@@ -256,7 +256,7 @@ SLUICE_INLINE std::uint8_t TransformToOne(std::int16_t dc, std::int16_t step) no
 
 // Blocks of one component whose samples lie side by side: at most those of a run (strands.h).
 constexpr std::uint32_t kMaxRow = 16;
-struct BlockRow {
+struct BlockLine {
   BlockTarget first;
   // From the first block to the second, and from a pair to the next, in coefficients.
   std::size_t second, pair;
@@ -266,7 +266,7 @@ struct BlockRow {
 // Calls use(a, b) for each pair of blocks. If the last block has no partner, it is both `a` and
 // `b`.
 template <class Use>
-SLUICE_INLINE void ForEachPair(const BlockRow& row, std::uint32_t size_log2,
+SLUICE_INLINE void ForEachPair(const BlockLine& row, std::uint32_t size_log2,
                                const Use& use) noexcept {
   BlockTarget a = row.first;
   const std::size_t width = a.stride << size_log2;
@@ -283,7 +283,7 @@ SLUICE_INLINE void ForEachPair(const BlockRow& row, std::uint32_t size_log2,
 }
 
 template <class V, BlockOrder kOrder, std::uint32_t kSizeLog2>
-SLUICE_INLINE void TransformRowReduced(const BlockRow& row) noexcept {
+SLUICE_INLINE void TransformLineReduced(const BlockLine& row) noexcept {
   const LowSteps<V, kSizeLog2> steps(row.first.quant);
   ForEachPair(
       row, kSizeLog2,
@@ -306,7 +306,7 @@ SLUICE_INLINE void TransformRowReduced(const BlockRow& row) noexcept {
 // Transforms each block of a row to its mean. A row has at most kMaxRow blocks, so the transform is
 // one loop over a fixed number of means.
 template <BlockOrder kOrder>
-SLUICE_INLINE void TransformRowToMeans(const BlockRow& row) noexcept {
+SLUICE_INLINE void TransformLineToMeans(const BlockLine& row) noexcept {
   std::int16_t means[kMaxRow] = {};
   std::uint8_t samples[kMaxRow];
   const std::int16_t step = row.first.quant[0];

@@ -69,7 +69,7 @@ struct BlockPlaces {
   std::int16_t* first = nullptr;
   std::uint32_t across = 0, down = 0;    // blocks; those outside are dropped
   std::uint32_t h_log2 = 0, v_log2 = 0;  // log2 of the blocks of an MCU, across and down
-  std::size_t mcu = 0, row = 0;  // from an MCU and from a row of MCUs to the next, in values
+  std::size_t mcu = 0, row = 0;  // from an MCU and from a line of MCUs to the next, in values
 };
 
 // Where a picture's blocks go as coefficients, and with which steps.
@@ -125,7 +125,7 @@ struct BlockRun {
 
 // A row of a packed image's blocks (FORMAT.md, "Packed"). The blocks in [left, right) are unpacked
 // into a plane stored by columns.
-struct PackedRowJob {
+struct PackedLineJob {
   const std::uint8_t* bytes = nullptr;  // 16 more may be read
   std::size_t size = 0;
   std::uint32_t blocks = 0;
@@ -188,7 +188,7 @@ struct ForwardSteps {
 };
 
 // A row of one component's blocks.
-struct ForwardRow {
+struct ForwardLine {
   const std::uint8_t* samples = nullptr;  // eight lines; eight more samples of each may be read
   std::size_t stride = 0;
   bool by_columns = false;  // columns of eight samples instead; eight more columns may be read
@@ -212,7 +212,7 @@ struct JpegKernels {
   // Turns a run's coefficients into what decode_segment makes of them.
   void (*finish_blocks)(const SegmentJob& job, const BlockRun& run);
   void (*code_blocks)(CodeJob& job);
-  void (*transform_row)(const ForwardRow& row);
+  void (*transform_line)(const ForwardLine& row);
 };
 
 // Packed images.
@@ -220,7 +220,7 @@ struct PackedKernels {
   // Sets a bit for each coefficient that is not zero, in one mask for each of `count` blocks.
   void (*find_values)(const std::int16_t* blocks, std::size_t count, std::uint64_t* masks);
   // False if the row's parts do not fit into it; the plane then holds nothing of use.
-  bool (*unpack_row)(const PackedRowJob& job);
+  bool (*unpack_line)(const PackedLineJob& job);
 };
 
 // Lines of samples: resampling and colour.

@@ -28,7 +28,7 @@ const Kernels& Avx512Kernels() noexcept {
   static const Kernels set = [] {
     Kernels kernels = avx512::kSet;
     kernels.code_blocks = avx512::CodeByLists;
-    kernels.unpack_row = Avx2Kernels().unpack_row;  // faster: it needs no mask registers
+    kernels.unpack_line = Avx2Kernels().unpack_line;  // faster: it needs no mask registers
     return kernels;
   }();
   return set;

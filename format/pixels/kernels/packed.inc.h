@@ -1,5 +1,5 @@
-// Unpacking rows of a packed image's blocks (FORMAT.md, "Packed"). Included once for each
-// instruction set, whose vector_*.h gives ExpandBytes, ExpandRow, UnpackNibbles and V::Expand, the
+// Unpacking lines of a packed image's blocks (FORMAT.md, "Packed"). Included once for each
+// instruction set, whose vector_*.h gives ExpandBytes, ExpandLine, UnpackNibbles and V::Expand, the
 // operations that spread values out to the places that a mask names.
 
 SLUICE_INLINE std::uint64_t LoadWord(const std::uint8_t* in) noexcept {
@@ -23,20 +23,20 @@ SLUICE_INLINE std::size_t CountBits(const std::uint8_t* bytes, std::size_t size)
   return count;
 }
 
-// A row's parts. Each is known to fit into the row.
-struct PackedRow {
+// A line's parts. Each is known to fit into the line.
+struct PackedLine {
   const std::uint8_t* dc;     // of each block, 16 bits
   const std::uint8_t* large;  // the list of large coefficients, up to `end`
   const std::uint8_t* end;
 };
 
 // Finds the masks of all blocks up to the last wanted one, and where each block's values begin.
-inline void FindBlocks(const PackedRowJob& job, const std::uint8_t* rows,
+inline void FindBlocks(const PackedLineJob& job, const std::uint8_t* lines,
                        const std::uint8_t* masks) noexcept {
   std::uint32_t start = 0;
   for (std::uint32_t x = 0; x < job.right; ++x) {
-    const std::uint64_t mask = ExpandBytes(masks, rows[x]);
-    masks += CountBits(rows[x]);
+    const std::uint64_t mask = ExpandBytes(masks, lines[x]);
+    masks += CountBits(lines[x]);
     job.masks[x] = mask;
     job.starts[x] = start;
     start += CountBits(mask);
@@ -44,9 +44,9 @@ inline void FindBlocks(const PackedRowJob& job, const std::uint8_t* rows,
   job.starts[job.right] = start;
 }
 
-inline bool TakeApart(const PackedRowJob& job, PackedRow& row) noexcept {
+inline bool TakeApart(const PackedLineJob& job, PackedLine& line) noexcept {
   const std::size_t blocks = job.blocks;
-  std::size_t left = job.size;  // what is left of the row
+  std::size_t left = job.size;  // what is left of the line
   const auto takes = [&left](std::size_t size) {
     if (size > left) return false;
     left -= size;
@@ -56,27 +56,27 @@ inline bool TakeApart(const PackedRowJob& job, PackedRow& row) noexcept {
   std::uint32_t large = 0;
   std::memcpy(&large, job.bytes, sizeof(large));
   if (!takes(std::size_t{large} * 4) || !takes(blocks * 3)) return false;
-  const std::uint8_t* const rows = job.bytes + 4;
-  row.dc = rows + blocks;
-  const std::uint8_t* const masks = row.dc + 2 * blocks;
-  const std::size_t mask_bytes = CountBits(rows, blocks);
+  const std::uint8_t* const lines = job.bytes + 4;
+  line.dc = lines + blocks;
+  const std::uint8_t* const masks = line.dc + 2 * blocks;
+  const std::size_t mask_bytes = CountBits(lines, blocks);
   if (!takes(mask_bytes)) return false;
   const std::uint8_t* const values = masks + mask_bytes;
   const std::size_t value_bytes = (CountBits(masks, mask_bytes) + 1) / 2;
   if (!takes(value_bytes)) return false;
-  row.end = job.bytes + job.size;
-  row.large = row.end - std::size_t{large} * 4;
-  FindBlocks(job, rows, masks);
-  return UnpackNibbles(values, job.starts[job.right], values + value_bytes, row.large, job.values);
+  line.end = job.bytes + job.size;
+  line.large = line.end - std::size_t{large} * 4;
+  FindBlocks(job, lines, masks);
+  return UnpackNibbles(values, job.starts[job.right], values + value_bytes, line.large, job.values);
 }
 
-SLUICE_INLINE std::int16_t DcOf(const PackedRow& row, std::uint32_t x) noexcept {
+SLUICE_INLINE std::int16_t DcOf(const PackedLine& line, std::uint32_t x) noexcept {
   std::int16_t dc;
-  std::memcpy(&dc, row.dc + std::size_t{x} * 2, sizeof(dc));
+  std::memcpy(&dc, line.dc + std::size_t{x} * 2, sizeof(dc));
   return dc;
 }
 
-// The row's list of large coefficients, in the order of its blocks.
+// The line's list of large coefficients, in the order of its blocks.
 struct LargeList {
   const std::uint8_t* next;
   const std::uint8_t* end;
@@ -107,31 +107,31 @@ struct LargeList {
   }
 };
 
-// Expands the first `rows` rows of block x to coefficients in natural order. Few blocks need it.
+// Expands the first `lines` lines of block x to coefficients in natural order. Few blocks need it.
 // (If this were inlined, GCC 12 would use an instruction for halves of registers that valgrind does
 // not know.)
-inline __attribute__((noinline)) void ExpandBlock(const PackedRowJob& job, const PackedRow& row,
-                                                  std::uint32_t x, std::uint32_t rows,
+inline __attribute__((noinline)) void ExpandBlock(const PackedLineJob& job, const PackedLine& line,
+                                                  std::uint32_t x, std::uint32_t lines,
                                                   std::int16_t* block) noexcept {
   const std::uint8_t* values = job.values + job.starts[x];
   std::uint64_t mask = job.masks[x];
-  for (std::uint32_t v = 0; v < rows; ++v, mask >>= 8) {
-    ExpandRow(values, static_cast<std::uint8_t>(mask), block + std::size_t{v} * 8);
+  for (std::uint32_t v = 0; v < lines; ++v, mask >>= 8) {
+    ExpandLine(values, static_cast<std::uint8_t>(mask), block + std::size_t{v} * 8);
     values += CountBits(mask & 255);
   }
-  block[0] = DcOf(row, x);
+  block[0] = DcOf(line, x);
 }
 
 // The same for two blocks, if vectors hold two, without a round trip through memory.
 template <class V>
-SLUICE_INLINE void ExpandBlocks(const PackedRowJob& job, const PackedRow& row, std::uint32_t a,
-                                std::uint32_t b, int rows, V* v) noexcept {
+SLUICE_INLINE void ExpandBlocks(const PackedLineJob& job, const PackedLine& line, std::uint32_t a,
+                                std::uint32_t b, int lines, V* v) noexcept {
   const std::uint8_t* values_a = job.values + job.starts[a];
   std::uint64_t mask_a = job.masks[a];
   if constexpr (V::kBlocks == 2) {
     const std::uint8_t* values_b = job.values + job.starts[b];
     std::uint64_t mask_b = job.masks[b];
-    for (int r = 0; r < rows; ++r) {
+    for (int r = 0; r < lines; ++r) {
       v[r] = V::Expand(values_a, static_cast<std::uint8_t>(mask_a), values_b,
                        static_cast<std::uint8_t>(mask_b));
       values_a += CountBits(mask_a & 255);
@@ -139,21 +139,21 @@ SLUICE_INLINE void ExpandBlocks(const PackedRowJob& job, const PackedRow& row, s
       mask_a >>= 8;
       mask_b >>= 8;
     }
-    v[0].SetFirst(DcOf(row, a), DcOf(row, b));
+    v[0].SetFirst(DcOf(line, a), DcOf(line, b));
   } else {
-    for (int r = 0; r < rows; ++r) {
+    for (int r = 0; r < lines; ++r) {
       v[r] = V::Expand(values_a, static_cast<std::uint8_t>(mask_a));
       values_a += CountBits(mask_a & 255);
       mask_a >>= 8;
     }
-    v[0].SetFirst(DcOf(row, a));
+    v[0].SetFirst(DcOf(line, a));
   }
 }
 
-// Transforms as many blocks as a vector holds, given by their first 1 << kSizeLog2 rows.
+// Transforms as many blocks as a vector holds, given by their first 1 << kSizeLog2 lines.
 template <class V, std::uint32_t kSizeLog2>
-SLUICE_INLINE void TransformRows(V* v, const std::int16_t* quant, std::uint8_t* a, std::uint8_t* b,
-                                 std::size_t stride) noexcept {
+SLUICE_INLINE void TransformLines(V* v, const std::int16_t* quant, std::uint8_t* a, std::uint8_t* b,
+                                  std::size_t stride) noexcept {
   if constexpr (kSizeLog2 == 3) {
     for (int r = 0; r < 8; ++r)
       v[r] = Multiply(v[r], V::LoadTwice(quant + r * 8));
@@ -171,9 +171,9 @@ SLUICE_INLINE void TransformRows(V* v, const std::int16_t* quant, std::uint8_t* 
 }
 
 template <class V, std::uint32_t kSizeLog2>
-inline void TransformPacked(const PackedRowJob& job, const PackedRow& row) noexcept {
-  constexpr int kRows = 1 << kSizeLog2;
-  LargeList large(row.large, row.end);
+inline void TransformPacked(const PackedLineJob& job, const PackedLine& line) noexcept {
+  constexpr int kLines = 1 << kSizeLog2;
+  LargeList large(line.large, line.end);
   alignas(64) std::int16_t blocks[2][kBlockSize] = {};
   const std::size_t width = job.stride << kSizeLog2;
   std::uint8_t* out = job.plane;
@@ -181,41 +181,41 @@ inline void TransformPacked(const PackedRowJob& job, const PackedRow& row) noexc
     large.SkipTo(x);
     // A last block without a partner is transformed twice.
     const std::uint32_t more = x + V::kBlocks - 1 < job.right ? V::kBlocks - 1 : 0;
-    V v[kRows];
+    V v[kLines];
     if (large.block > x + more) {
-      ExpandBlocks(job, row, x, x + more, kRows, v);
+      ExpandBlocks(job, line, x, x + more, kLines, v);
     } else {
       for (std::uint32_t i = 0; i <= more; ++i) {
-        ExpandBlock(job, row, x + i, kRows, blocks[i]);
+        ExpandBlock(job, line, x + i, kLines, blocks[i]);
         large.AddTo(x + i, blocks[i]);
       }
-      for (int r = 0; r < kRows; ++r)
+      for (int r = 0; r < kLines; ++r)
         v[r] = V::Load(blocks[0] + r * 8, blocks[more] + r * 8);
     }
-    TransformRows<V, kSizeLog2>(v, job.quant, out, out + more * width, job.stride);
+    TransformLines<V, kSizeLog2>(v, job.quant, out, out + more * width, job.stride);
   }
 }
 
-inline void PackedMeans(const PackedRowJob& job, const PackedRow& row) noexcept {
-  LargeList large(row.large, row.end);
+inline void PackedMeans(const PackedLineJob& job, const PackedLine& line) noexcept {
+  LargeList large(line.large, line.end);
   std::int16_t block[kBlockSize] = {};
   std::uint8_t* out = job.plane;
   for (std::uint32_t x = job.left; x < job.right; ++x, out += job.stride) {
-    block[0] = DcOf(row, x);
+    block[0] = DcOf(line, x);
     large.AddTo(x, block);
     *out = TransformToOne(block[0], job.quant[0]);
   }
 }
 
-inline bool UnpackRow(const PackedRowJob& job) {
-  PackedRow row;
-  if (!TakeApart(job, row)) return false;
+inline bool UnpackLine(const PackedLineJob& job) {
+  PackedLine line;
+  if (!TakeApart(job, line)) return false;
   if (!job.transform) return true;
   switch (job.size_log2) {
-    case 0: PackedMeans(job, row); break;
-    case 1: TransformPacked<BlockVector, 1>(job, row); break;
-    case 2: TransformPacked<BlockVector, 2>(job, row); break;
-    default: TransformPacked<BlockVector, 3>(job, row);
+    case 0: PackedMeans(job, line); break;
+    case 1: TransformPacked<BlockVector, 1>(job, line); break;
+    case 2: TransformPacked<BlockVector, 2>(job, line); break;
+    default: TransformPacked<BlockVector, 3>(job, line);
   }
   return true;
 }

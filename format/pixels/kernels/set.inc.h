@@ -70,11 +70,11 @@ const Kernels kSet = {
         .strands_pay = kStrandsPay,
         .finish_blocks = FinishBlocks,
         .code_blocks = CodeBlocks,
-        .transform_row = TransformRow,
+        .transform_line = TransformLine,
     },
     PackedKernels{
         .find_values = FindValues,
-        .unpack_row = UnpackRow,
+        .unpack_line = UnpackLine,
     },
     LineKernels{
         .make_weights = MakeWeights,

@@ -28,8 +28,8 @@ SLUICE_INLINE std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mas
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(Expanded(in, mask)));
 }
 // Like ExpandBytes(), for signed 8-bit values, which are widened to 16 bits.
-SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
-                             std::int16_t* out) noexcept {
+SLUICE_INLINE void ExpandLine(const std::uint8_t* in, std::uint8_t mask,
+                              std::int16_t* out) noexcept {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_cvtepi8_epi16(Expanded(in, mask)));
 }
 

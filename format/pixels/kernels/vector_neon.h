@@ -25,8 +25,8 @@ SLUICE_INLINE std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mas
   return vget_lane_u64(vreinterpret_u64_u8(Expanded(in, mask)), 0);
 }
 // Like ExpandBytes(), for signed 8-bit values, which are widened to 16 bits.
-SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
-                             std::int16_t* out) noexcept {
+SLUICE_INLINE void ExpandLine(const std::uint8_t* in, std::uint8_t mask,
+                              std::int16_t* out) noexcept {
   vst1q_s16(out, vmovl_s8(vreinterpret_s8_u8(Expanded(in, mask))));
 }
 

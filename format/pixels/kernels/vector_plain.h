@@ -46,7 +46,7 @@ inline std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noex
   return out;
 }
 // Like ExpandBytes(), for signed 8-bit values, which are widened to 16 bits.
-inline void ExpandRow(const std::uint8_t* in, std::uint8_t mask, std::int16_t* out) noexcept {
+inline void ExpandLine(const std::uint8_t* in, std::uint8_t mask, std::int16_t* out) noexcept {
   for (int i = 0; i < 8; ++i, mask = static_cast<std::uint8_t>(mask >> 1)) {
     out[i] = static_cast<std::int8_t>((mask & 1) != 0 ? *in++ : 0);
   }
@@ -86,12 +86,12 @@ struct Vector16x2 {
   // As many values in a row as a vector holds.
   static Vector16x2 LoadRun(const std::int16_t* from) noexcept { return Load(from, from + 8); }
   void StoreRun(std::int16_t* to) const noexcept { std::memcpy(to, lane, sizeof(lane)); }
-  // ExpandRow() for a row of each block.
+  // ExpandLine() for a row of each block.
   static Vector16x2 Expand(const std::uint8_t* a, std::uint8_t mask_a, const std::uint8_t* b,
                            std::uint8_t mask_b) noexcept {
     Vector16x2 r;
-    ExpandRow(a, mask_a, r.lane);
-    ExpandRow(b, mask_b, r.lane + 8);
+    ExpandLine(a, mask_a, r.lane);
+    ExpandLine(b, mask_b, r.lane + 8);
     return r;
   }
   // Sets the first value of each block.

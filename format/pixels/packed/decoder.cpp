@@ -1,9 +1,9 @@
 // WindowOf() turns a region into blocks of one component: whole blocks, so the plane begins at
-// `left` and `top`, which may lie before the first sample that has weight. A row of blocks can be
-// unpacked without the others. The kernel's room for masks and values is for a whole row, but it
+// `left` and `top`, which may lie before the first sample that has weight. A line of blocks can be
+// unpacked without the others. The kernel's room for masks and values is for a whole line, but it
 // makes samples only of the blocks from left to right.
-// Faults in rows that the region does not touch are found only with DecodePolicy::whole_file, which
-// unpacks all of the payload first.
+// Faults in lines that the region does not touch are found only with DecodePolicy::whole_file,
+// which unpacks all of the payload first.
 #include "format/pixels/packed/decoder.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ Defect Decoder::DecodeComponent(Bytes payload, std::uint32_t c, const Region& re
            samples_[c]);
   plane.data = samples_[c].data();
 
-  kernels::PackedRowJob job;
+  kernels::PackedLineJob job;
   job.left = window.left;
   job.right = window.right;
   std::int16_t quant[64];
@@ -63,11 +63,11 @@ Defect Decoder::DecodeComponent(Bytes payload, std::uint32_t c, const Region& re
   job.starts = starts_.data();
   job.values = values_.data();
   for (std::uint32_t y = window.top; y < window.bottom; ++y) {
-    const Bytes row = RowOf(payload, header_, component.first_row + y);
-    job.bytes = reinterpret_cast<const std::uint8_t*>(row.data());
-    job.size = row.size();
+    const Bytes line = LineOf(payload, header_, component.first_line + y);
+    job.bytes = reinterpret_cast<const std::uint8_t*>(line.data());
+    job.size = line.size();
     job.plane = samples_[c].data() + std::size_t{y - window.top} * side;
-    if (!set_.unpack_row(job)) return "a row of the packed image contradicts itself";
+    if (!set_.unpack_line(job)) return "a row of the packed image contradicts itself";
   }
   return nullptr;
 }

@@ -1,7 +1,7 @@
 // Decodes the part of a packed image that a region needs, into planes. For each component on its
-// own, it decodes only the rows and columns of blocks that the region touches, at a reduced size if
-// the output is that much smaller. The planes equal those that the JPEG decoder makes of the file
-// the image was packed from.
+// own, it decodes only the lines and columns of blocks that the region touches, at a reduced size
+// if the output is that much smaller. The planes equal those that the JPEG decoder makes of the
+// file the image was packed from.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class Decoder {
 
   const kernels::Kernels& set_;
   Header header_;
-  // Room for kernels::PackedRowJob.
+  // Room for kernels::PackedLineJob.
   std::vector<std::uint64_t> masks_;
   std::vector<std::uint32_t> starts_;
   std::vector<std::uint8_t> values_;

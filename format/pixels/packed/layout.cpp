@@ -1,8 +1,8 @@
 // A payload's header is parsed in an order that matters: the numbers that sizes depend on are
 // checked before LayOut() computes sizes from them, and the payload must be long enough for so many
 // blocks before anybody allocates memory for the picture.
-// The directory holds where each row ends; a row begins where the one before it ends. RowOf()
-// checks the row that it returns, and no other.
+// The directory holds where each line ends; a line begins where the one before it ends. LineOf()
+// checks the line that it returns, and no other.
 #include "format/pixels/packed/layout.h"
 
 namespace sluice::packed {
@@ -63,15 +63,15 @@ void LayOut(Header& header) noexcept {
     header.component[c].h = header.component[c].v = 1;
   header.max_h = header.component[0].h;
   header.max_v = header.component[0].v;
-  std::uint32_t row = 0;
+  std::uint32_t line = 0;
   for (std::uint32_t c = 0; c < header.components; ++c) {
     Component& component = header.component[c];
     component.width = (header.width * component.h + header.max_h - 1) / header.max_h;
     component.height = (header.height * component.v + header.max_v - 1) / header.max_v;
     component.across = (component.width + 7) / 8;
     component.down = (component.height + 7) / 8;
-    component.first_row = row;
-    row += component.down;
+    component.first_line = line;
+    line += component.down;
   }
 }
 
@@ -79,8 +79,8 @@ Defect ParseHeader(Bytes payload, Header& header) noexcept {
   if (const Defect defect = ParseSizes(payload, header)) return defect;
   // Every block takes at least three bytes: allocate nothing if the payload is too short to hold
   // the picture.
-  const std::uint64_t least = header.rows_offset() +
-                              header.rows() * std::uint64_t{kRowHeaderBytes} +
+  const std::uint64_t least = header.lines_offset() +
+                              header.lines() * std::uint64_t{kLineHeaderBytes} +
                               BlocksOf(header) * 3 + kEndBytes;
   if (payload.size() < least) return kTooShort;
   for (std::uint32_t t = 0; t < header.tables; ++t) {
@@ -90,13 +90,13 @@ Defect ParseHeader(Bytes payload, Header& header) noexcept {
   return nullptr;
 }
 
-Bytes RowOf(Bytes payload, const Header& header, std::uint32_t row) noexcept {
-  const std::size_t entry = header.directory_offset() + row * sizeof(std::uint32_t);
-  const std::size_t begin = row == 0
-                                ? header.rows_offset()
+Bytes LineOf(Bytes payload, const Header& header, std::uint32_t line) noexcept {
+  const std::size_t entry = header.directory_offset() + line * sizeof(std::uint32_t);
+  const std::size_t begin = line == 0
+                                ? header.lines_offset()
                                 : LoadAt<std::uint32_t>(payload, entry - sizeof(std::uint32_t));
   const std::size_t end = LoadAt<std::uint32_t>(payload, entry);
-  if (begin < header.rows_offset() || end < begin || end > payload.size() - kEndBytes) return {};
+  if (begin < header.lines_offset() || end < begin || end > payload.size() - kEndBytes) return {};
   return payload.subspan(begin, end - begin);
 }
 

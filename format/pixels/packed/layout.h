@@ -1,6 +1,6 @@
 // A payload of codec `packed`: a JPEG's quantised coefficients, laid out so that vector
-// instructions can unpack them, and so that each row of blocks, or a part of a row, can be unpacked
-// without the others. FORMAT.md, "Packed".
+// instructions can unpack them, and so that each line of blocks, or a part of a line, can be
+// unpacked without the others. FORMAT.md, "Packed".
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace sluice::packed {
 inline constexpr std::uint8_t kForm = 1;  // the form of the layout; there is only one so far
 inline constexpr std::size_t kHeaderBytes = 24;
 inline constexpr std::size_t kTableBytes = 64;
-// Zeros at a payload's end, so that a vector read at any place of a row stays inside.
+// Zeros at a payload's end, so that a vector read at any place of a line stays inside.
 inline constexpr std::size_t kEndBytes = 16;
 
-// A row begins with the number of its large coefficients.
-inline constexpr std::size_t kRowHeaderBytes = 4;
+// A line begins with the number of its large coefficients.
+inline constexpr std::size_t kLineHeaderBytes = 4;
 // The entry of a coefficient that does not fit into 8 bits: its block (16 bits), its place in the
 // block (8 bits), and the amount to add, in units of 256 (8 bits).
 inline constexpr std::size_t kLargeBytes = 4;
@@ -27,7 +27,7 @@ struct Component {
   std::uint8_t table = 0;               // number of its quantisation table
   std::uint32_t width = 0, height = 0;  // in samples
   std::uint32_t across = 0, down = 0;   // in blocks
-  std::uint32_t first_row = 0;          // its first row of blocks among the rows of all components
+  std::uint32_t first_line = 0;  // its first line of blocks among the lines of all components
 };
 
 struct Header {
@@ -42,13 +42,13 @@ struct Header {
   std::uint16_t density_x = 1, density_y = 1;
   std::uint16_t restart_interval = 0;  // MCUs
 
-  std::uint32_t rows() const noexcept {
+  std::uint32_t lines() const noexcept {
     const Component& last = component[components - 1];
-    return last.first_row + last.down;
+    return last.first_line + last.down;
   }
   std::size_t directory_offset() const noexcept { return kHeaderBytes + tables * kTableBytes; }
-  std::size_t rows_offset() const noexcept {
-    return directory_offset() + std::size_t{rows()} * sizeof(std::uint32_t);
+  std::size_t lines_offset() const noexcept {
+    return directory_offset() + std::size_t{lines()} * sizeof(std::uint32_t);
   }
 };
 
@@ -57,11 +57,11 @@ struct Header {
 void LayOut(Header& header) noexcept;
 
 // Parses a payload's header and checks it against itself and the payload's size. Does not look at
-// the rows.
+// the lines.
 Defect ParseHeader(Bytes payload, Header& header) noexcept;
 
-// Row `row`, counted over all components; empty if the directory contradicts itself. Call it after
-// ParseHeader().
-Bytes RowOf(Bytes payload, const Header& header, std::uint32_t row) noexcept;
+// Line `line`, counted over all components; empty if the directory contradicts itself. Call it
+// after ParseHeader().
+Bytes LineOf(Bytes payload, const Header& header, std::uint32_t line) noexcept;
 
 }  // namespace sluice::packed

@@ -1,7 +1,7 @@
 // JPEG files and packed payloads are turned into each other by way of their coefficients:
 // quantised, in natural order, without any coding. Our own decoder reads a JPEG's coefficients; if
 // the JPEG is progressive or arithmetic coded, libjpeg does. A JPEG file that a conversion made is
-// written again with the same bytes. Packing lays the blocks of a row out as FORMAT.md ("Packed")
+// written again with the same bytes. Packing lays the blocks of a line out as FORMAT.md ("Packed")
 // says; unpacking checks every rule of it.
 #include "format/pixels/packed/pack.h"
 
@@ -100,11 +100,11 @@ bool TakeBlocks(jpeg_decompress_struct& object, jvirt_barray_ptr* arrays,
     const Component& component = coefficients.header.component[c];
     std::int16_t* out = coefficients.blocks[c].data();
     for (JDIMENSION y = 0; y < component.down; ++y) {
-      const JBLOCKARRAY row = object.mem->access_virt_barray(
+      const JBLOCKARRAY line = object.mem->access_virt_barray(
           reinterpret_cast<j_common_ptr>(&object), arrays[c], y, 1, FALSE);
       for (std::uint32_t x = 0; x < component.across; ++x, out += DCTSIZE2) {
-        if (!HasCodes(row[0][x])) return false;
-        std::memcpy(out, row[0][x], DCTSIZE2 * sizeof(JCOEF));
+        if (!HasCodes(line[0][x])) return false;
+        std::memcpy(out, line[0][x], DCTSIZE2 * sizeof(JCOEF));
       }
     }
   }
@@ -162,12 +162,12 @@ bool HasDcCodes(const std::vector<std::int16_t>& blocks) noexcept {
 // Also false if a DC coefficient is one that no packed image holds.
 bool TakeBaseline(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients) {
   if (!reader.Begin(jpeg) || !BeginCoefficients(reader.header(), coefficients)) return false;
-  const baseline::McuRow row(reader.header());
+  const baseline::McuLine line(reader.header());
   kernels::BlockPlaces places[3];
   const std::span<std::vector<std::int16_t>> blocks(coefficients.blocks,
                                                     reader.header().components);
   for (std::uint32_t c = 0; c < blocks.size(); ++c)
-    places[c] = row.InPlane(c, blocks[c].data());
+    places[c] = line.InPlane(c, blocks[c].data());
   return reader.Read(places, true) && std::ranges::all_of(blocks, HasDcCodes);
 }
 
@@ -196,13 +196,13 @@ baseline::Header HeaderOf(const Header& from) {
   return header;
 }
 
-void FillRow(const Coefficients& coefficients, const baseline::McuRow& layout, std::uint32_t row,
-             std::int16_t* mcus) {
+void FillLine(const Coefficients& coefficients, const baseline::McuLine& layout, std::uint32_t line,
+              std::int16_t* mcus) {
   for (std::uint32_t c = 0; c < coefficients.header.components; ++c) {
     const Component& component = coefficients.header.component[c];
-    for (std::uint32_t v = 0; v < component.v && row * component.v + v < component.down; ++v) {
+    for (std::uint32_t v = 0; v < component.v && line * component.v + v < component.down; ++v) {
       const std::int16_t* in = coefficients.blocks[c].data() +
-                               std::size_t{row * component.v + v} * component.across * DCTSIZE2;
+                               std::size_t{line * component.v + v} * component.across * DCTSIZE2;
       for (std::uint32_t x = 0; x < component.across; ++x, in += DCTSIZE2) {
         std::int16_t* const block = mcus + layout.PlaceOf(c, x, v);
         for (std::size_t i = 0; i < DCTSIZE2; ++i)
@@ -210,7 +210,7 @@ void FillRow(const Coefficients& coefficients, const baseline::McuRow& layout, s
       }
     }
   }
-  layout.FillEdges(row, mcus);
+  layout.FillEdges(line, mcus);
 }
 
 }  // namespace
@@ -260,11 +260,11 @@ std::vector<std::byte> WriteJpeg(const Coefficients& coefficients) {
     }
   }
   const baseline::Header to = HeaderOf(header);
-  const baseline::McuRow layout(to);
+  const baseline::McuLine layout(to);
   baseline::FileWriter file(kernels::Chosen(), to);
   std::vector<std::int16_t> mcus(layout.values());
-  for (std::uint32_t row = 0; row < to.mcus_down; ++row) {
-    FillRow(coefficients, layout, row, mcus.data());
+  for (std::uint32_t line = 0; line < to.mcus_down; ++line) {
+    FillLine(coefficients, layout, line, mcus.data());
     file.Add(mcus.data());
   }
   return file.Finish();
@@ -280,10 +280,10 @@ void AppendPart(std::vector<std::byte>& out, const std::vector<std::uint8_t>& pa
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// Makes the parts of a packed row. Keeps its memory from row to row.
-class RowParts {
+// Makes the parts of a packed line. Keeps its memory from line to line.
+class LineParts {
  public:
-  // Appends the row's `across` blocks to `out`.
+  // Appends the line's `across` blocks to `out`.
   void Append(const std::int16_t* blocks, std::uint32_t across, std::vector<std::byte>& out);
 
  private:
@@ -292,29 +292,29 @@ class RowParts {
   void PackValues();
 
   std::vector<std::uint64_t> places_;  // by block: a bit for each coefficient that is not zero
-  std::vector<std::uint8_t> row_flags_, dc_, masks_, values_, nibbles_, escapes_, large_;
+  std::vector<std::uint8_t> line_flags_, dc_, masks_, values_, nibbles_, escapes_, large_;
   std::size_t mask_count_ = 0, value_count_ = 0, escape_count_ = 0;
 };
 
-void RowParts::AddLarge(std::uint32_t x, unsigned place, int high) {
+void LineParts::AddLarge(std::uint32_t x, unsigned place, int high) {
   for (const unsigned byte : {x & 255U, x >> 8, place, static_cast<unsigned>(high)})
     large_.push_back(static_cast<std::uint8_t>(byte));
 }
 
-void RowParts::AddBlock(std::uint32_t x, std::uint64_t places, const std::int16_t* block) {
+void LineParts::AddBlock(std::uint32_t x, std::uint64_t places, const std::int16_t* block) {
   const auto first = static_cast<std::uint16_t>(block[0]);
   dc_[2 * std::size_t{x}] = static_cast<std::uint8_t>(first);
   dc_[2 * std::size_t{x} + 1] = static_cast<std::uint8_t>(first >> 8);
   places &= ~std::uint64_t{1};
-  unsigned rows = 0;
+  unsigned lines = 0;
   for (unsigned v = 0; v < 8; ++v) {
     const auto mask = static_cast<std::uint8_t>(places >> v * 8);
     const unsigned any = mask != 0 ? 1 : 0;
     masks_[mask_count_] = mask;  // overwritten if it is 0
     mask_count_ += any;
-    rows |= any << v;
+    lines |= any << v;
   }
-  row_flags_[x] = static_cast<std::uint8_t>(rows);
+  line_flags_[x] = static_cast<std::uint8_t>(lines);
   for (; places != 0; places &= places - 1) {
     const auto place = static_cast<unsigned>(std::countr_zero(places));
     const std::int16_t value = block[place];
@@ -325,7 +325,7 @@ void RowParts::AddBlock(std::uint32_t x, std::uint64_t places, const std::int16_
 }
 
 // Two values to a byte. A value of -7..7 fits; 8 marks an escape, whose value is a byte of its own.
-void RowParts::PackValues() {
+void LineParts::PackValues() {
   values_[value_count_] = 0;  // for the last byte, if the number of values is odd
   const auto nibble_of = [this](std::uint8_t value) {
     const bool fits = static_cast<std::uint8_t>(value + 7) <= 14;  // -7..7
@@ -339,11 +339,11 @@ void RowParts::PackValues() {
   }
 }
 
-void RowParts::Append(const std::int16_t* blocks, std::uint32_t across,
-                      std::vector<std::byte>& out) {
+void LineParts::Append(const std::int16_t* blocks, std::uint32_t across,
+                       std::vector<std::byte>& out) {
   constexpr std::size_t kMaxValues = 63;  // of a block
   places_.resize(across);
-  row_flags_.resize(across);
+  line_flags_.resize(across);
   dc_.resize(std::size_t{across} * 2);
   masks_.resize(std::size_t{across} * 8 + 1);
   values_.resize(across * kMaxValues + 1);
@@ -358,7 +358,7 @@ void RowParts::Append(const std::int16_t* blocks, std::uint32_t across,
   const auto count = static_cast<std::uint32_t>(large_.size() / kLargeBytes);
   const Bytes header = std::as_bytes(std::span(&count, 1));
   out.insert(out.end(), header.begin(), header.end());
-  AppendPart(out, row_flags_, row_flags_.size());
+  AppendPart(out, line_flags_, line_flags_.size());
   AppendPart(out, dc_, dc_.size());
   AppendPart(out, masks_, mask_count_);
   AppendPart(out, nibbles_, (value_count_ + 1) / 2);
@@ -367,7 +367,7 @@ void RowParts::Append(const std::int16_t* blocks, std::uint32_t across,
 }
 
 std::vector<std::byte> HeaderBytes(const Header& header) {
-  std::vector<std::byte> out(header.rows_offset());
+  std::vector<std::byte> out(header.lines_offset());
   const auto set = [&out](std::size_t at, auto value) { StoreAt(std::span(out), at, value); };
   set(0, kForm);
   set(1, static_cast<std::uint8_t>(header.components));
@@ -391,10 +391,10 @@ std::vector<std::byte> HeaderBytes(const Header& header) {
   return out;
 }
 
-// Reads a row's parts front to back. Checks that each lies inside before it is taken.
-class RowReader {
+// Reads a line's parts front to back. Checks that each lies inside before it is taken.
+class LineReader {
  public:
-  explicit RowReader(Bytes row) noexcept : left_(row) {}
+  explicit LineReader(Bytes line) noexcept : left_(line) {}
   bool Take(std::size_t size, Bytes& part) noexcept {
     if (size > left_.size()) return false;
     part = left_.first(size);
@@ -466,14 +466,14 @@ bool ApplyLarge(Bytes list, const std::vector<std::uint64_t>& masks,
   return true;
 }
 
-bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& values,
-               std::span<std::int16_t> blocks) {
-  RowReader in(bytes);
-  Bytes header, large, rows, dc, masks, packed;
-  if (!in.Take(kRowHeaderBytes, header)) return false;
+bool UnpackLine(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& values,
+                std::span<std::int16_t> blocks) {
+  LineReader in(bytes);
+  Bytes header, large, lines, dc, masks, packed;
+  if (!in.Take(kLineHeaderBytes, header)) return false;
   if (!in.TakeLast(std::size_t{LoadAt<std::uint32_t>(header, 0)} * kLargeBytes, large) ||
-      !in.Take(across, rows) || !in.Take(std::size_t{across} * 2, dc) ||
-      !in.Take(CountOnes(rows), masks)) {
+      !in.Take(across, lines) || !in.Take(std::size_t{across} * 2, dc) ||
+      !in.Take(CountOnes(lines), masks)) {
     return false;
   }
   const std::size_t count = CountOnes(masks);
@@ -489,7 +489,7 @@ bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& val
   for (std::size_t x = 0; x < across; ++x) {
     blocks[x * 64] = LoadAt<std::int16_t>(dc, x * 2);
     for (unsigned v = 0; v < 8; ++v) {
-      if ((static_cast<unsigned>(rows[x]) >> v & 1) == 0) continue;
+      if ((static_cast<unsigned>(lines[x]) >> v & 1) == 0) continue;
       const auto places = static_cast<unsigned>(*mask++);
       block_masks[x] |= std::uint64_t{places} << v * 8;
       if (places == 0 || (v == 0 && (places & 1) != 0)) return false;
@@ -511,7 +511,7 @@ std::vector<std::byte> Pack(const Coefficients& coefficients) {
   const Header& header = coefficients.header;
   std::vector<std::byte> out = HeaderBytes(header);
   std::size_t entry = header.directory_offset();
-  RowParts parts;
+  LineParts parts;
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const Component& component = header.component[c];
     const std::int16_t* block = coefficients.blocks[c].data();
@@ -537,20 +537,20 @@ Defect Unpack(Bytes payload, Coefficients& coefficients) {
   }
   if (!AllZero(payload.subspan(20, 4))) return "reserved bytes of the packed image are not zero";
   if (payload.size() - kEndBytes !=
-          LoadAt<std::uint32_t>(payload, header.rows_offset() - sizeof(std::uint32_t)) ||
+          LoadAt<std::uint32_t>(payload, header.lines_offset() - sizeof(std::uint32_t)) ||
       !AllZero(payload.last(kEndBytes))) {
     return "the packed image does not end where its rows do";
   }
   std::vector<std::int16_t> values;
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const Component& component = header.component[c];
-    const std::size_t row_size = std::size_t{component.across} * 64;
-    coefficients.blocks[c].assign(row_size * component.down, 0);
+    const std::size_t line_size = std::size_t{component.across} * 64;
+    coefficients.blocks[c].assign(line_size * component.down, 0);
     for (std::uint32_t y = 0; y < component.down; ++y) {
       const std::span<std::int16_t> blocks =
-          std::span(coefficients.blocks[c]).subspan(y * row_size, row_size);
-      if (!UnpackRow(RowOf(payload, header, component.first_row + y), component.across, values,
-                     blocks)) {
+          std::span(coefficients.blocks[c]).subspan(y * line_size, line_size);
+      if (!UnpackLine(LineOf(payload, header, component.first_line + y), component.across, values,
+                      blocks)) {
         return "a row of the packed image contradicts itself";
       }
       for (std::uint32_t x = 0; x < component.across; ++x) {

@@ -11,8 +11,8 @@
 
 namespace sluice::packed {
 
-// `header` is complete (LayOut()). Each component has the blocks that hold pixels, row by row, each
-// with 64 coefficients in natural order.
+// `header` is complete (LayOut()). Each component has the blocks that hold pixels, line by line,
+// each with 64 coefficients in natural order.
 struct Coefficients {
   Header header;
   std::vector<std::int16_t> blocks[3];

@@ -237,8 +237,8 @@ void Blur::Run(const Pixels& pixels, std::span<const std::uint32_t> weights) {
   const std::int64_t reach = taps / 2;
   const std::size_t channels = pixels.channels;
   const std::size_t stride = pixels.width * channels;
-  // First the vertical pass over all rows of a picture with mirrored ends, then the horizontal one.
-  // Sums between the two have seven bits of fraction.
+  // First the vertical pass over all lines of a picture with mirrored ends, then the horizontal
+  // one. Sums between the two have seven bits of fraction.
   wide_.resize(stride * (pixels.height + 2 * static_cast<std::size_t>(reach)));
   for (std::int64_t y = -reach; y < std::int64_t{pixels.height} + reach; ++y) {
     const auto from = static_cast<std::size_t>(Mirrored(y, std::int64_t{pixels.height}));

@@ -28,7 +28,7 @@
 
 #include "format/disk/manifest.h"
 #include "format/disk/read_guard.h"
-#include "format/disk/shard.h"
+#include "format/disk/shard_fetch.h"
 #include "format/mutex.h"
 #include "format/remote/cache/cache_room.h"
 #include "format/remote/cache/sparse_data.h"

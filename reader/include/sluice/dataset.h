@@ -58,7 +58,7 @@ class Sample {
   // The sample's key: the path of its source, relative to the source's folder, or another key that
   // the writer gave.
   std::string key() const;
-  // Where the sample lies, for messages: "shard-00003.sluice, block 5, row 2".
+  // Where the sample lies, for messages: "shard-00003.sluice, block 5, record 2".
   std::string place() const;
 
   // The value of a scalar field, of any integer type.

@@ -39,7 +39,7 @@ namespace sluice {
 
 struct DatasetState;  // private
 class RandomStream;   // private
-class RowWorker;      // private
+class SlotFiller;     // private
 
 // A stream of random numbers that depend only on the seed, the epoch and the position. It meets the
 // requirements of a uniform random bit generator, so the distributions of the standard library
@@ -59,7 +59,7 @@ class Draws {
   std::uint64_t Below(std::uint64_t n) noexcept;  // in [0, n), n > 0
 
  private:
-  friend class RowWorker;
+  friend class SlotFiller;
   explicit Draws(RandomStream& stream) : stream_(&stream) {}
   RandomStream* stream_;
 };
@@ -127,7 +127,7 @@ class MutableRows {
   }
 
  protected:
-  friend class RowWorker;
+  friend class SlotFiller;
   // The DType of a variable-length field's elements, or -1 for the bytes of a bytes field.
   template <class T>
   static constexpr int TypeOf() noexcept {
@@ -191,7 +191,7 @@ class MutableSample : public MutableRows {
   }
 
  private:
-  friend class RowWorker;
+  friend class SlotFiller;
   MutableSample(DatasetState& dataset, Slot& slot, std::size_t row, Draws draws, Memory& memory)
       : MutableRows(slot, row, 1, draws, memory), dataset_(dataset) {}
   std::vector<std::byte>& VariableBytes(std::string_view name, int type) const;
@@ -228,7 +228,7 @@ class MutableBatch : public MutableRows {
   std::span<const ImageSize> sizes(std::string_view field = {}) const;
 
  private:
-  friend class RowWorker;
+  friend class SlotFiller;
   using MutableRows::MutableRows;
   VariableValues<std::byte> VariableBytes(std::string_view name, int type) const;
 };

@@ -231,7 +231,7 @@ void DirectBlocks::Begin() {
 }
 
 void DirectBlocks::Start(Pending& pending) {
-  const SampleRef first = dataset_.facts->shape.Row(pending.number, 0);
+  const SampleRef first = dataset_.facts->shape.Record(pending.number, 0);
   pending.block = first.block;
   try {
     std::shared_ptr<const Error> fault;  // each of the shard's samples will report it
@@ -286,7 +286,7 @@ void DirectBlocks::StartParts(Pending& pending) {
   pending.table_first = false;
   try {
     const DatasetFacts& facts = *dataset_.facts;
-    const RowLayout& layout = facts.LayoutOf(facts.shape.Row(pending.number, 0).shard);
+    const RecordLayout& layout = facts.LayoutOf(facts.shape.Record(pending.number, 0).shard);
     const BlockView view = pending.held->View(*pending.shard, pending.block);
     for (const ByteRange& range : RangesOf(view, layout, facts.manifest.schema, *pending.choice))
       StartRange(pending, range);
@@ -303,7 +303,7 @@ bool DirectBlocks::ReadsAgain(Pending& pending, BlockRead& read) {
   if (read.error != EINVAL) return false;
   try {
     if (pending.file->direct) {
-      const std::uint32_t number = dataset_.facts->shape.Row(pending.number, 0).shard;
+      const std::uint32_t number = dataset_.facts->shape.Record(pending.number, 0).shard;
       pending.refused = std::exchange(pending.file, files_.Refuse(number, pending.shard));
     }
     if (!pending.file->handle || read.file == pending.file->handle.get()) return false;
@@ -381,7 +381,7 @@ std::uint64_t DirectBlocks::MemoryBytes(const DatasetFacts& dataset, const Loade
     const std::uint64_t rows = (SlotsOf(options) + 1) * options.batch_size;
     held = std::min(shape.bytes(), held + rows * MeanBlockBytes(shape));
   }
-  held += RowWorkersOf(options) * MeanBlockBytes(shape);
+  held += SlotFillersOf(options) * MeanBlockBytes(shape);
   return held + CeilDiv(held, 8);  // blocks have different sizes
 }
 

@@ -17,7 +17,7 @@
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/reading/block_source.h"
-#include "reader/reading/decoded_cache.h"
+#include "reader/reading/decoded_picture_cache.h"
 #include "reader/reading/direct/block_io.h"
 #include "reader/reading/direct/held_block.h"
 #include "reader/reading/open_blocks.h"

@@ -71,7 +71,7 @@ struct ByteRange {
 // The byte ranges of the chosen fields, without the table. Payloads are stored field by field, so
 // each field has one range; adjacent ranges are joined. Skips damaged entries: reading them will
 // fail later.
-std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
+std::vector<ByteRange> RangesOf(const BlockView& block, const RecordLayout& layout,
                                 const Schema& schema, const FieldChoice& choice);
 
 // A block that stays in memory while this object lives. It has memory of its own, into which
@@ -147,7 +147,7 @@ class HeldBlock {
                   fault_->place().empty() ? "block " + std::to_string(block) : fault_->place(),
                   fault_->sentence());
     }
-    if (!made_.empty()) return BlockView::OfOneRow(made_, made_row_);
+    if (!made_.empty()) return BlockView::OfOneRecord(made_, made_row_);
     const bool checked = checked_.load(std::memory_order_relaxed);
     if (!checked && Lost(bytes().first(TableBytes(shard, block)))) {
       throw shard.Unreadable("block " + std::to_string(block));
@@ -161,7 +161,7 @@ class HeldBlock {
   static std::size_t TableBytes(const ShardFile& shard, std::uint32_t block) noexcept {
     const BlockEntry& entry = shard.block_entry(block);
     return static_cast<std::size_t>(std::min<std::uint64_t>(
-        entry.bytes, sizeof(BlockHeader) + entry.count * shard.layout().row_bytes()));
+        entry.bytes, sizeof(BlockHeader) + entry.count * shard.layout().record_bytes()));
   }
 
  private:

@@ -96,8 +96,8 @@ struct FormOptions {
   // ConvertSummary::kept and ConvertSummary::reencoded count both. Images that are not JPEGs are
   // always encoded.
   bool keep = false;
-  // True: a restart marker ends each row of MCUs. In images at least 512 pixels wide, markers also
-  // cut each row into equal parts of at least 256 pixels, if the number of MCUs in a row can be
+  // True: a restart marker ends each line of MCUs. In images at least 512 pixels wide, markers also
+  // cut each line into equal parts of at least 256 pixels, if the number of MCUs in a line can be
   // divided so. False: no markers.
   bool restart_markers = true;
   Subsampling subsampling = Subsampling::k420;               // of JPEGs that are encoded

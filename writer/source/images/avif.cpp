@@ -180,12 +180,12 @@ Picture AvifSource::Decode(const ColorRules& rules) {
   for (std::size_t y = 0; y < height_; ++y) {
     const std::uint8_t* const row =
         rgb.pixels + (y + top_) * rgb.rowBytes + left_ * 4 * value_bytes;
-    std::uint8_t* const out = picture.Row(y);
+    std::uint8_t* const out = picture.Line(y);
     if (value_bytes == 1) {
-      StoreRgbaRow(row, width_, picture.channels, rules, out);
+      StoreRgbaLine(row, width_, picture.channels, rules, out);
     } else {
-      StoreRgbaRow(reinterpret_cast<const std::uint16_t*>(row), width_, picture.channels, rules,
-                   out);
+      StoreRgbaLine(reinterpret_cast<const std::uint16_t*>(row), width_, picture.channels, rules,
+                    out);
     }
   }
   return picture;

@@ -46,12 +46,12 @@ class BmpSource : public PixelSource {
   std::uint64_t PixelBytes() const noexcept;
   void CompletePixels();
   // The bytes of row y; row 0 is the top one.
-  const std::uint8_t* RowAt(std::uint32_t y) const noexcept;
+  const std::uint8_t* LineAt(std::uint32_t y) const noexcept;
   // Whether the opacity values have a meaning. They have none if they are 0 for every pixel, as
   // some programs write them.
   bool HasOpacity() const noexcept;
   std::vector<std::uint8_t> DecodeRuns();
-  void DecodeRow(std::uint32_t y, std::uint8_t* rgba) const noexcept;
+  void DecodeLine(std::uint32_t y, std::uint8_t* rgba) const noexcept;
 
   Bytes file_;
   std::vector<std::byte> completed_;  // the pixels, if some are missing
@@ -84,7 +84,7 @@ constexpr const char* kBroken = "broken BMP";
   throw Error(ErrorCode::kUnsupported, "unsupported BMP: " + what);
 }
 
-constexpr std::size_t RowBytes(std::uint32_t width, std::uint32_t bits) noexcept {
+constexpr std::size_t LineBytes(std::uint32_t width, std::uint32_t bits) noexcept {
   return (std::size_t{width} * bits + 31) / 32 * 4;
 }
 
@@ -212,7 +212,7 @@ void BmpSource::PlacePixels(std::size_t palette_at, std::size_t palette_end) {
   const bool none = pixels_at_ < palette_at + 3;  // there is not even one colour before the pixels
   const std::uint64_t behind = file_.size() - std::min(palette_end, file_.size());
   const std::uint64_t full =
-      HasRuns() ? image_bytes_ : std::uint64_t{RowBytes(width_, bits_)} * height_;
+      HasRuns() ? image_bytes_ : std::uint64_t{LineBytes(width_, bits_)} * height_;
   const bool fits = HasRuns() ? behind > 0 : behind >= PixelBytes();
   if (fits && (none || behind == full)) {
     pixels_at_ = palette_end;
@@ -228,7 +228,7 @@ bool BmpSource::HasRuns() const noexcept {
 // The size of pixels without run lengths. The padding of the last row may be missing.
 std::uint64_t BmpSource::PixelBytes() const noexcept {
   if (height_ == 0) return 0;
-  return std::uint64_t{RowBytes(width_, bits_)} * (height_ - 1) +
+  return std::uint64_t{LineBytes(width_, bits_)} * (height_ - 1) +
          (std::uint64_t{width_} * bits_ + 7) / 8;
 }
 
@@ -306,17 +306,17 @@ void BmpSource::ReadPalette(std::size_t offset, std::size_t entry_bytes) {
   }
 }
 
-const std::uint8_t* BmpSource::RowAt(std::uint32_t y) const noexcept {
+const std::uint8_t* BmpSource::LineAt(std::uint32_t y) const noexcept {
   const std::uint32_t row = top_down_ ? y : height_ - 1 - y;
   return reinterpret_cast<const std::uint8_t*>(file_.data()) + pixels_at_ +
-         row * RowBytes(width_, bits_);
+         row * LineBytes(width_, bits_);
 }
 
 bool BmpSource::HasOpacity() const noexcept {
   const BitField& opacity = fields_[3];
   if (opacity.mask == 0) return false;
   for (std::uint32_t y = 0; y < height_; ++y) {
-    const Bytes row(reinterpret_cast<const std::byte*>(RowAt(y)), std::size_t{width_} * bits_ / 8);
+    const Bytes row(reinterpret_cast<const std::byte*>(LineAt(y)), std::size_t{width_} * bits_ / 8);
     for (std::size_t at = 0; at < row.size(); at += bits_ / 8) {
       const std::uint32_t pixel =
           bits_ == 16 ? LoadAt<std::uint16_t>(row, at) : LoadAt<std::uint32_t>(row, at);
@@ -326,8 +326,8 @@ bool BmpSource::HasOpacity() const noexcept {
   return false;
 }
 
-void BmpSource::DecodeRow(std::uint32_t y, std::uint8_t* rgba) const noexcept {
-  const std::uint8_t* const row = RowAt(y);
+void BmpSource::DecodeLine(std::uint32_t y, std::uint8_t* rgba) const noexcept {
+  const std::uint8_t* const row = LineAt(y);
   for (std::size_t x = 0; x < width_; ++x, rgba += 4) {
     rgba[3] = 255;
     if (bits_ <= 8) {
@@ -360,9 +360,9 @@ Picture BmpSource::Decode(const ColorRules& rules) {
       for (std::size_t x = 0; x < width_; ++x)
         std::copy_n(palette_[row[x]].data(), 3, &rgba[x * 4]);
     } else {
-      DecodeRow(y, rgba.data());
+      DecodeLine(y, rgba.data());
     }
-    StoreRgbaRow(rgba.data(), width_, picture.channels, rules, picture.Row(y));
+    StoreRgbaLine(rgba.data(), width_, picture.channels, rules, picture.Line(y));
   }
   return picture;
 }

@@ -47,7 +47,7 @@ void Close(GifFileType* gif) {
 }
 
 // The order in which the rows of an interlaced frame are stored.
-std::vector<std::uint32_t> RowOrder(std::uint32_t height, bool interlaced) {
+std::vector<std::uint32_t> LineOrder(std::uint32_t height, bool interlaced) {
   std::vector<std::uint32_t> rows;
   rows.reserve(height);
   struct Pass {
@@ -130,11 +130,11 @@ Picture GifSource::Decode(const ColorRules& rules) {
   Picture picture = MakePicture(rules.channels);
   std::vector<std::uint8_t> rgba(std::size_t{width_} * 4);  // transparent outside the frame
   for (std::uint32_t y = 0; y < height_; ++y) {
-    StoreRgbaRow(rgba.data(), width_, picture.channels, rules, picture.Row(y));
+    StoreRgbaLine(rgba.data(), width_, picture.channels, rules, picture.Line(y));
   }
   std::vector<GifPixelType> line(static_cast<std::size_t>(frame.Width));
   for (const std::uint32_t row :
-       RowOrder(static_cast<std::uint32_t>(frame.Height), frame.Interlace)) {
+       LineOrder(static_cast<std::uint32_t>(frame.Height), frame.Interlace)) {
     if (DGifGetLine(gif_.get(), line.data(), frame.Width) == GIF_ERROR) {
       Fail(gif_->Error);
       break;
@@ -152,7 +152,7 @@ Picture GifSource::Decode(const ColorRules& rules) {
     const std::size_t y = static_cast<std::size_t>(frame.Top) + row;
     // The buffer outside of the frame is still transparent: only the frame's part of it was
     // written.
-    StoreRgbaRow(rgba.data(), width_, picture.channels, rules, picture.Row(y));
+    StoreRgbaLine(rgba.data(), width_, picture.channels, rules, picture.Line(y));
   }
   return picture;
 }

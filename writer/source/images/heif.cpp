@@ -151,7 +151,7 @@ Picture HeifSource::Decode(const ColorRules& rules) {
       row[i] = static_cast<std::uint16_t>((std::min(value, most) * 65'535ULL + most / 2) / most);
     }
     if (premultiplied && !opaque) DivideByOpacity(row);
-    StoreRgbaRow(row.data(), width_, picture.channels, rules, picture.Row(y));
+    StoreRgbaLine(row.data(), width_, picture.channels, rules, picture.Line(y));
   }
   return picture;
 }

@@ -237,7 +237,7 @@ class Jp2Source : public PixelSource {
   void CheckComponents() const;
   // The value of a component at a pixel of the picture, scaled to 0..65535.
   std::uint16_t ValueAt(std::size_t component, std::uint32_t x, std::uint32_t y) const noexcept;
-  void ReadRow(std::uint32_t y, std::uint16_t* rgba) const noexcept;
+  void ReadLine(std::uint32_t y, std::uint16_t* rgba) const noexcept;
   [[noreturn]] void ThrowBroken() const;
 
   Stream stream_;
@@ -366,7 +366,7 @@ std::uint16_t Jp2Source::ValueAt(std::size_t c, std::uint32_t x, std::uint32_t y
                                     most);
 }
 
-void Jp2Source::ReadRow(std::uint32_t y, std::uint16_t* rgba) const noexcept {
+void Jp2Source::ReadLine(std::uint32_t y, std::uint16_t* rgba) const noexcept {
   // The value of chroma that means no colour: 128 of 255, or the same for other bit depths.
   const double bits = luma_ ? image_->comps[1].prec : 8;
   const double centre = 65'535 * std::exp2(bits - 1) / (std::exp2(bits) - 1);
@@ -415,9 +415,9 @@ Picture Jp2Source::Decode(const ColorRules& rules) {
   std::vector<std::uint16_t> row(std::size_t{width_} * 4);
   deep_ = image.comps[0].prec > 8;
   for (std::uint32_t y = 0; y < height_; ++y) {
-    ReadRow(y, row.data());
+    ReadLine(y, row.data());
     if (premultiplied_) DivideByOpacity(row);
-    StoreRgbaRow(row.data(), width_, picture.channels, rules, picture.Row(y));
+    StoreRgbaLine(row.data(), width_, picture.channels, rules, picture.Line(y));
   }
   return picture;
 }

@@ -340,27 +340,27 @@ void JpegSource::CheckScans() {
   std::snprintf(trap.cut_short, sizeof trap.cut_short, "%s", missing);
 }
 
-void JpegSource::StoreRow(const ColorRules& rules, std::uint8_t* row, const Picture& picture,
-                          std::uint8_t* out) const {
+void JpegSource::StoreLine(const ColorRules& rules, std::uint8_t* row, const Picture& picture,
+                           std::uint8_t* out) const {
   if (!IsCmyk(jpeg_.object)) {
     return jpeg_.object.output_components == 1
-               ? StoreGreyRow(row, picture.width, rules, out)
-               : StoreRgbRow(row, picture.width, picture.channels, rules, out);
+               ? StoreGreyLine(row, picture.width, rules, out)
+               : StoreRgbLine(row, picture.width, picture.channels, rules, out);
   }
   // Adobe's programs store inks inverted and add an Adobe marker. Nearly every CMYK JPEG is one of
   // theirs.
-  StoreCmykRow(row, picture.width, jpeg_.object.saw_Adobe_marker != 0, picture.channels, rules,
-               out);
+  StoreCmykLine(row, picture.width, jpeg_.object.saw_Adobe_marker != 0, picture.channels, rules,
+                out);
 }
 
-void JpegSource::ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& picture) {
+void JpegSource::ReadLines(const ColorRules& rules, std::uint8_t* row, Picture& picture) {
   if (setjmp(jpeg_.trap.jump) != 0) jpeg_.trap.Throw();
   jpeg_decompress_struct& object = jpeg_.object;
   while (object.output_scanline < object.output_height) {
-    std::uint8_t* const out = picture.Row(object.output_scanline);
+    std::uint8_t* const out = picture.Line(object.output_scanline);
     JSAMPROW target = row != nullptr ? row : out;
     jpeg_read_scanlines(&object, &target, 1);
-    if (row != nullptr) StoreRow(rules, row, picture, out);
+    if (row != nullptr) StoreLine(rules, row, picture, out);
   }
 }
 
@@ -371,7 +371,7 @@ Picture JpegSource::Decode(const ColorRules& rules, std::uint32_t reduction) {
   Picture picture = NewPicture(jpeg_.object.output_width, jpeg_.object.output_height, channels);
   const bool in_place = !IsCmyk(jpeg_.object) && rules.transform == nullptr;
   std::vector<std::uint8_t> row(in_place ? 0 : std::size_t{picture.width} * 4);
-  ReadRows(rules, in_place ? nullptr : row.data(), picture);
+  ReadLines(rules, in_place ? nullptr : row.data(), picture);
   CheckScans();
   return picture;
 }

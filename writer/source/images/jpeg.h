@@ -11,7 +11,7 @@
 #include <jerror.h>
 
 #include "format/disk/bytes.h"
-#include "writer/source/images/color_rows.h"
+#include "writer/source/images/color_lines.h"
 #include "writer/source/images/icc.h"
 #include "writer/source/images/orientation.h"
 #include "writer/source/images/pixel_source.h"
@@ -122,9 +122,9 @@ class JpegSource {
   jvirt_barray_ptr* ReadAllCoefficients();
   // `row`: null to decode rows directly into the picture; otherwise space for a row of four values
   // per pixel.
-  void ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& picture);
-  void StoreRow(const ColorRules& rules, std::uint8_t* row, const Picture& picture,
-                std::uint8_t* out) const;
+  void ReadLines(const ColorRules& rules, std::uint8_t* row, Picture& picture);
+  void StoreLine(const ColorRules& rules, std::uint8_t* row, const Picture& picture,
+                 std::uint8_t* out) const;
 
   JpegReading jpeg_;
   bool ended_;

@@ -177,11 +177,11 @@ Picture JxlSource::Decode(const ColorRules& rules) {
   Picture picture = MakePicture(PictureChannels(grey_, opaque_, rules));
   for (std::size_t y = 0; y < height_; ++y) {
     const std::size_t at = y * width_ * 4;
-    std::uint8_t* const out = picture.Row(y);
+    std::uint8_t* const out = picture.Line(y);
     if (deep_)
-      StoreRgbaRow(&deep[at], width_, picture.channels, rules, out);
+      StoreRgbaLine(&deep[at], width_, picture.channels, rules, out);
     else
-      StoreRgbaRow(&shallow[at], width_, picture.channels, rules, out);
+      StoreRgbaLine(&shallow[at], width_, picture.channels, rules, out);
   }
   return picture;
 }

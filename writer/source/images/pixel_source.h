@@ -14,7 +14,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/bytes.h"
-#include "writer/source/images/color_rows.h"
+#include "writer/source/images/color_lines.h"
 #include "writer/source/images/icc.h"
 #include "writer/source/images/orientation.h"
 
@@ -28,7 +28,7 @@ struct Picture {
   std::vector<std::uint8_t> pixels;
   bool ycc420 = false;  // if true, `pixels` has three planes instead: see Ycc420Values()
 
-  std::uint8_t* Row(std::size_t y) noexcept { return pixels.data() + y * width * channels; }
+  std::uint8_t* Line(std::size_t y) noexcept { return pixels.data() + y * width * channels; }
 };
 
 // A picture of zeros.

@@ -258,16 +258,16 @@ class PngSource : public PixelSource {
 
  private:
   // The format in which spng is asked for a row.
-  struct RowFormat {
+  struct LineFormat {
     int format = 0;
     std::uint32_t pixel_bytes = 0;
   };
-  RowFormat FormatFor(bool opaque) const;
+  LineFormat FormatFor(bool opaque) const;
   // Returns true if the file ends early and that is accepted, false for SPNG_OK; throws for every
   // other result.
   bool Ended(int result);
-  void DecodeRows(RowFormat format, const ColorRules& rules, Picture& picture);
-  void DecodeInterlaced(RowFormat format, const ColorRules& rules, Picture& picture);
+  void DecodeLines(LineFormat format, const ColorRules& rules, Picture& picture);
+  void DecodeInterlaced(LineFormat format, const ColorRules& rules, Picture& picture);
   void FindOrientation();
 
   PngFile png_;
@@ -278,16 +278,16 @@ class PngSource : public PixelSource {
 };
 
 // Converts one decoded row, in the format that spng gave, to the picture's channels.
-void StoreRow(const void* in, int format, const ColorRules& rules, const Picture& picture,
-              std::uint8_t* out) {
+void StoreLine(const void* in, int format, const ColorRules& rules, const Picture& picture,
+               std::uint8_t* out) {
   const auto* values = static_cast<const std::uint8_t*>(in);
   switch (format) {
     case SPNG_FMT_RGBA16:
-      return StoreRgbaRow(static_cast<const std::uint16_t*>(in), picture.width, picture.channels,
-                          rules, out);
-    case SPNG_FMT_RGBA8: return StoreRgbaRow(values, picture.width, picture.channels, rules, out);
-    case SPNG_FMT_RGB8: return StoreRgbRow(values, picture.width, picture.channels, rules, out);
-    default: return StoreGreyRow(values, picture.width, rules, out);
+      return StoreRgbaLine(static_cast<const std::uint16_t*>(in), picture.width, picture.channels,
+                           rules, out);
+    case SPNG_FMT_RGBA8: return StoreRgbaLine(values, picture.width, picture.channels, rules, out);
+    case SPNG_FMT_RGB8: return StoreRgbLine(values, picture.width, picture.channels, rules, out);
+    default: return StoreGreyLine(values, picture.width, rules, out);
   }
 }
 
@@ -315,10 +315,10 @@ Bytes PngSource::Profile() {
   return {reinterpret_cast<const std::byte*>(profile.profile), profile.profile_len};
 }
 
-PngSource::RowFormat PngSource::FormatFor(bool opaque) const {
+PngSource::LineFormat PngSource::FormatFor(bool opaque) const {
   if (bit_depth_ == 16) return {SPNG_FMT_RGBA16, 8};
   if (!opaque) return {SPNG_FMT_RGBA8, 4};
-  return grey_ ? RowFormat{SPNG_FMT_G8, 1} : RowFormat{SPNG_FMT_RGB8, 3};
+  return grey_ ? LineFormat{SPNG_FMT_G8, 1} : LineFormat{SPNG_FMT_RGB8, 3};
 }
 
 Picture PngSource::Decode(const ColorRules& rules) {
@@ -331,7 +331,7 @@ Picture PngSource::Decode(const ColorRules& rules) {
   if (interlaced_) {
     DecodeInterlaced(FormatFor(opaque), rules, picture);
   } else {
-    DecodeRows(FormatFor(opaque), rules, picture);
+    DecodeLines(FormatFor(opaque), rules, picture);
   }
   // Reads the chunks after the image data: checksums, and perhaps the orientation.
   if (cut_short().empty() && !Ended(spng_decode_chunks(png_.get()))) FindOrientation();
@@ -347,35 +347,35 @@ bool PngSource::Ended(int result) {
   return true;
 }
 
-void PngSource::DecodeRows(RowFormat format, const ColorRules& rules, Picture& picture) {
+void PngSource::DecodeLines(LineFormat format, const ColorRules& rules, Picture& picture) {
   bool ended = Ended(spng_decode_image(png_.get(), nullptr, 0, format.format,
                                        SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE));
-  const std::size_t row_bytes = std::size_t{width_} * format.pixel_bytes;
+  const std::size_t line_bytes = std::size_t{width_} * format.pixel_bytes;
   const bool in_place = FitsInPlace(format.format, picture.channels);
-  std::vector<std::byte> row(in_place ? 0 : row_bytes);
+  std::vector<std::byte> row(in_place ? 0 : line_bytes);
   for (std::uint32_t y = 0; y < height_; ++y) {
-    std::uint8_t* const out = picture.Row(y);
+    std::uint8_t* const out = picture.Line(y);
     void* const target = in_place ? static_cast<void*>(out) : row.data();
     if (!ended) {
-      const int result = spng_decode_row(png_.get(), target, row_bytes);
+      const int result = spng_decode_row(png_.get(), target, line_bytes);
       ended = (result != SPNG_EOI || y + 1 != height_) && Ended(result);
       if (ended) std::fill(row.begin(), row.end(), std::byte{0});
     }
-    StoreRow(target, format.format, rules, picture, out);
+    StoreLine(target, format.format, rules, picture, out);
   }
 }
 
 // An interlaced image's passes come in an order that needs the whole image at once.
-void PngSource::DecodeInterlaced(RowFormat format, const ColorRules& rules, Picture& picture) {
-  const std::size_t row_bytes = std::size_t{width_} * format.pixel_bytes;
+void PngSource::DecodeInterlaced(LineFormat format, const ColorRules& rules, Picture& picture) {
+  const std::size_t line_bytes = std::size_t{width_} * format.pixel_bytes;
   const bool in_place = FitsInPlace(format.format, picture.channels);
-  std::vector<std::byte> all(in_place ? 0 : row_bytes * height_);
+  std::vector<std::byte> all(in_place ? 0 : line_bytes * height_);
   void* const target = in_place ? static_cast<void*>(picture.pixels.data()) : all.data();
   Ended(
-      spng_decode_image(png_.get(), target, row_bytes * height_, format.format, SPNG_DECODE_TRNS));
+      spng_decode_image(png_.get(), target, line_bytes * height_, format.format, SPNG_DECODE_TRNS));
   for (std::uint32_t y = 0; y < height_; ++y) {
-    StoreRow(static_cast<const std::byte*>(target) + y * row_bytes, format.format, rules, picture,
-             picture.Row(y));
+    StoreLine(static_cast<const std::byte*>(target) + y * line_bytes, format.format, rules, picture,
+              picture.Line(y));
   }
 }
 

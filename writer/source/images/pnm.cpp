@@ -36,8 +36,8 @@ class PnmSource : public PixelSource {
   std::optional<std::uint32_t> NextDigit();
   // Reads the values of the next row, each at most most_. If the file ends first, sets the rest of
   // the row to zero and returns false.
-  bool ReadRow(std::vector<std::uint32_t>& row);
-  std::uint64_t RowBytes() const noexcept;  // for kBits and kBytes
+  bool ReadLine(std::vector<std::uint32_t>& row);
+  std::uint64_t LineBytes() const noexcept;  // for kBits and kBytes
 
   Bytes file_;
   std::size_t at_ = 2;  // what is read next; the kind, such as "P6", comes before
@@ -136,12 +136,12 @@ std::optional<std::uint32_t> PnmSource::NextDigit() {
   return digit == '0' ? 1 : 0;  // 1 is black
 }
 
-std::uint64_t PnmSource::RowBytes() const noexcept {
+std::uint64_t PnmSource::LineBytes() const noexcept {
   if (coding_ == Coding::kBits) return (std::uint64_t{width_} + 7) / 8;
   return std::uint64_t{width_} * values_ * (most_ > 255 ? 2 : 1);
 }
 
-bool PnmSource::ReadRow(std::vector<std::uint32_t>& row) {
+bool PnmSource::ReadLine(std::vector<std::uint32_t>& row) {
   if (coding_ == Coding::kText || coding_ == Coding::kDigits) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::optional<std::uint32_t> value =
@@ -158,7 +158,7 @@ bool PnmSource::ReadRow(std::vector<std::uint32_t>& row) {
   std::fill(row.begin(), row.end(), 0);
   const std::size_t begin = std::min(at_, file_.size());
   const Bytes bytes = file_.subspan(
-      begin, static_cast<std::size_t>(std::min<std::uint64_t>(RowBytes(), file_.size() - begin)));
+      begin, static_cast<std::size_t>(std::min<std::uint64_t>(LineBytes(), file_.size() - begin)));
   const auto byte = [&bytes](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
   at_ = begin + bytes.size();
   if (coding_ == Coding::kBits) {
@@ -172,7 +172,7 @@ bool PnmSource::ReadRow(std::vector<std::uint32_t>& row) {
     for (std::size_t i = 0; i < bytes.size(); ++i)
       row[i] = std::min(byte(i), most_);
   }
-  return bytes.size() == RowBytes();
+  return bytes.size() == LineBytes();
 }
 
 Picture PnmSource::Decode(const ColorRules& rules) {
@@ -183,7 +183,7 @@ Picture PnmSource::Decode(const ColorRules& rules) {
   bool whole = true;
   deep_ = most_ > 255;
   for (std::uint32_t y = 0; y < height_ && whole; ++y) {
-    whole = ReadRow(values);
+    whole = ReadLine(values);
     for (std::size_t i = 0; i < rgba.size(); ++i) {
       const std::size_t c = i % 4;
       if (c == 3 && opaque) continue;
@@ -192,7 +192,7 @@ Picture PnmSource::Decode(const ColorRules& rules) {
       // Rounded to the nearest.
       rgba[i] = static_cast<std::uint16_t>((value * 65'535 + most_ / 2) / most_);
     }
-    StoreRgbaRow(rgba.data(), width_, picture.channels, rules, picture.Row(y));
+    StoreRgbaLine(rgba.data(), width_, picture.channels, rules, picture.Line(y));
   }
   if (!whole) EndsEarly(kBrokenPnm, "its pixels end early");
   return picture;

@@ -178,7 +178,7 @@ Picture TgaSource::Decode(const ColorRules& rules) {
   const bool whole = ForEachRow([&](std::uint32_t y, const std::vector<Rgba>& row) {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = i % 4 == 3 && opaque ? 255 : row[i / 4][i % 4];
-    StoreRgbaRow(values.data(), width_, picture.channels, rules, picture.Row(y));
+    StoreRgbaLine(values.data(), width_, picture.channels, rules, picture.Line(y));
   });
   if (!whole) EndsEarly(kBrokenTga, "its pixels end early");
   return picture;

@@ -84,7 +84,7 @@ class TiffSampleReader {
     const std::uint16_t photometric = TagOf(file, TIFFTAG_PHOTOMETRIC);
     inverted_ = photometric == PHOTOMETRIC_MINISWHITE;
     palette_ = photometric == PHOTOMETRIC_PALETTE;
-    row_bits_ = bits_ * (planes_ ? 1 : samples_);
+    line_bits_ = bits_ * (planes_ ? 1 : samples_);
     if (palette_ && TIFFGetField(file, TIFFTAG_COLORMAP, &map_[0], &map_[1], &map_[2]) != 1)
       ThrowUnsupportedTiff("it has no palette");
     colours_ = inks_ ? 4 : photometric == PHOTOMETRIC_RGB ? 3 : 1;
@@ -190,15 +190,15 @@ class TiffSampleReader {
   // Copies a decoded piece to its place in the picture.
   void Spread(std::uint32_t plane, std::uint32_t left, std::uint32_t top,
               std::vector<std::uint16_t>& values) {
-    const std::size_t line = (piece_width_ * row_bits_ + 7) / 8 * 8;  // a line begins with a byte
+    const std::size_t line = (piece_width_ * line_bits_ + 7) / 8 * 8;  // a line begins with a byte
     const std::uint32_t columns = std::min(piece_width_, width_ - left);
     const std::uint32_t rows = std::min(piece_height_, height_ - top);
     for (std::uint32_t y = 0; y < rows; ++y) {
       for (std::uint32_t x = 0; x < columns; ++x) {
-        const std::size_t at = y * line + x * row_bits_;
+        const std::size_t at = y * line + x * line_bits_;
         // libtiff's sizes of lines and ours could differ for odd files; nothing beyond the piece is
         // read.
-        if (at + row_bits_ > piece_.size() * 8) return;
+        if (at + line_bits_ > piece_.size() * 8) return;
         std::uint16_t* const pixel = &values[((std::size_t{top} + y) * width_ + left + x) * 4];
         for (std::uint32_t c = planes_ ? plane : 0; c < (planes_ ? plane + 1 : colours_); ++c)
           Put(c, ValueAt(at + (planes_ ? 0 : c * bits_)), pixel);
@@ -242,7 +242,7 @@ class TiffSampleReader {
   bool inverted_ = false;                      // 0 is white
   bool palette_ = false;                       // values are indices of 16 bits into map_
   std::array<const std::uint16_t*, 3> map_{};  // the palette's reds, greens and blues
-  std::size_t row_bits_ = 0;                   // of a pixel, or of its value in a plane
+  std::size_t line_bits_ = 0;                  // of a pixel, or of its value in a plane
   std::uint32_t piece_width_ = 0, piece_height_ = 0;
   std::vector<std::uint8_t> piece_;
   double least_ = 0, most_ = 0;  // of floating-point values
@@ -506,16 +506,16 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   for (std::size_t y = 0; y < height_; ++y) {
     const std::span row =
         std::span(samples.values).subspan(y * width_ * 4, std::size_t{width_} * 4);
-    std::uint8_t* const out = picture.Row(y);
+    std::uint8_t* const out = picture.Line(y);
     if (inks.empty()) {
       if (samples.premultiplied) DivideByOpacity(row);
-      StoreRgbaRow(row.data(), width_, picture.channels, rules, out);
+      StoreRgbaLine(row.data(), width_, picture.channels, rules, out);
       continue;
     }
     std::transform(row.begin(), row.end(), inks.begin(), [](std::uint32_t value) {
       return static_cast<std::uint8_t>((value * 255 + 32'767) / 65'535);
     });
-    StoreCmykRow(inks.data(), width_, false, picture.channels, rules, out);
+    StoreCmykLine(inks.data(), width_, false, picture.channels, rules, out);
   }
   return picture;
 }
@@ -579,7 +579,7 @@ Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
   std::vector<std::uint8_t> row(std::size_t{width_} * 4);
   for (std::size_t y = 0; y < height_; ++y) {
     const std::uint32_t* const in = &raster[y * width_];
-    std::uint8_t* const out = picture.Row(y);
+    std::uint8_t* const out = picture.Line(y);
     for (std::size_t x = 0; x < width_; ++x) {
       std::uint8_t* const pixel = &row[grey_ && opaque ? x : x * 4];
       *pixel = static_cast<std::uint8_t>(TIFFGetR(in[x]));
@@ -590,9 +590,9 @@ Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
       Divide(pixel);
     }
     if (grey_ && opaque) {
-      StoreGreyRow(row.data(), width_, rules, out);
+      StoreGreyLine(row.data(), width_, rules, out);
     } else {
-      StoreRgbaRow(row.data(), width_, picture.channels, rules, out);
+      StoreRgbaLine(row.data(), width_, picture.channels, rules, out);
     }
   }
   return picture;

@@ -112,8 +112,8 @@ Picture WebpSource::Decode(const ColorRules& rules) {
   }
   const bool opaque = frame.it.has_alpha == 0 && width == width_ && height == height_;
   const std::uint32_t values = opaque ? 3 : 4;
-  const std::size_t row_bytes = std::size_t{width_} * values;
-  std::vector<std::uint8_t> canvas(row_bytes * height_);  // transparent outside the frame
+  const std::size_t line_bytes = std::size_t{width_} * values;
+  std::vector<std::uint8_t> canvas(line_bytes * height_);  // transparent outside the frame
   WebPDecoderConfig config;
   if (WebPInitDecoderConfig(&config) == 0) {
     throw Error(ErrorCode::kUnsupported,
@@ -121,10 +121,10 @@ Picture WebpSource::Decode(const ColorRules& rules) {
   }
   config.output.colorspace = opaque ? MODE_RGB : MODE_RGBA;
   config.output.is_external_memory = 1;
-  config.output.u.RGBA.rgba = canvas.data() + top * row_bytes + std::size_t{left} * values;
-  config.output.u.RGBA.stride = static_cast<int>(row_bytes);
+  config.output.u.RGBA.rgba = canvas.data() + top * line_bytes + std::size_t{left} * values;
+  config.output.u.RGBA.stride = static_cast<int>(line_bytes);
   config.output.u.RGBA.size =
-      row_bytes * (height > 0 ? height - 1 : 0) + std::size_t{width} * values;
+      line_bytes * (height > 0 ? height - 1 : 0) + std::size_t{width} * values;
   VP8StatusCode status = WebPDecode(frame.it.fragment.bytes, frame.it.fragment.size, &config);
   if (status == VP8_STATUS_NOT_ENOUGH_DATA || status == VP8_STATUS_SUSPENDED) {
     EndsEarly(kBrokenWebp, kEndsEarly);
@@ -133,12 +133,12 @@ Picture WebpSource::Decode(const ColorRules& rules) {
   if (status != VP8_STATUS_OK) ThrowBrokenWebp(SentenceOf(status));
   Picture picture = MakePicture(rules.channels);
   for (std::uint32_t y = 0; y < height_; ++y) {
-    const std::uint8_t* const in = &canvas[y * row_bytes];
-    std::uint8_t* const out = picture.Row(y);
+    const std::uint8_t* const in = &canvas[y * line_bytes];
+    std::uint8_t* const out = picture.Line(y);
     if (opaque) {
-      StoreRgbRow(in, width_, picture.channels, rules, out);
+      StoreRgbLine(in, width_, picture.channels, rules, out);
     } else {
-      StoreRgbaRow(in, width_, picture.channels, rules, out);
+      StoreRgbaLine(in, width_, picture.channels, rules, out);
     }
   }
   return picture;

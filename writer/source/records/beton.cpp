@@ -18,9 +18,9 @@
 #include "format/disk/file.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 #include "writer/source/list/packed_page.h"
-#include "writer/source/records/image_rows.h"
+#include "writer/source/records/image_records.h"
 #include "writer/source/records/records.h"
 #include "writer/text.h"
 
@@ -208,10 +208,10 @@ class BetonPayloads {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> payloads_;
 };
 
-class BetonRows final : public ImageRows {
+class BetonRecords final : public ImageRecords {
  public:
-  BetonRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
-      : ImageRows(source, archive, list), file_(OpenForReading(path_)) {
+  BetonRecords(const ConvertSource& source, std::uint64_t archive, SourceList& list)
+      : ImageRecords(source, archive, list), file_(OpenForReading(path_)) {
     ReadHeader();
     FindImage(source.rows.path_column);
   }
@@ -252,13 +252,13 @@ class BetonRows final : public ImageRows {
   }
 
   bool Next() override {
-    if (row_ == rows_) return false;
-    if (row_ % table_rows_ == 0) {
-      table_.resize(std::min(table_rows_, rows_ - row_) * row_bytes_);
-      ReadExactly(file_, path_, table_at_ + row_ * row_bytes_, table_);
+    if (record_ == rows_) return false;
+    if (record_ % table_records_ == 0) {
+      table_.resize(std::min(table_records_, rows_ - record_) * record_bytes_);
+      ReadExactly(file_, path_, table_at_ + record_ * record_bytes_, table_);
     }
-    current_ = Bytes(table_).subspan((row_ % table_rows_) * row_bytes_, row_bytes_);
-    ++row_;
+    current_ = Bytes(table_).subspan((record_ % table_records_) * record_bytes_, record_bytes_);
+    ++record_;
     TakeImage();
     return true;
   }
@@ -311,17 +311,17 @@ class BetonRows final : public ImageRows {
         Fail(error.code(), error.sentence());
       }
     }
-    row_bytes_ = PlaceBetonFields(fields_);
+    record_bytes_ = PlaceBetonFields(fields_);
     if (data_end_ > bytes || data_end_ < table_at_ ||
-        rows_ > (data_end_ - table_at_) / row_bytes_) {
+        rows_ > (data_end_ - table_at_) / record_bytes_) {
       Fail(ErrorCode::kCorrupt, "is damaged: its tables would lie outside the file");
     }
-    data_begin_ = table_at_ + rows_ * row_bytes_;
+    data_begin_ = table_at_ + rows_ * record_bytes_;
     if ((bytes - data_end_) % kAllocationBytes != 0) {
       Fail(ErrorCode::kCorrupt, "is cut short in its table of payloads");
     }
     payloads_.Read(file_, path_, data_end_, bytes);
-    table_rows_ = std::max<std::uint64_t>(1, kReadBytes / row_bytes_);
+    table_records_ = std::max<std::uint64_t>(1, kReadBytes / record_bytes_);
   }
 
   void FindImage(const std::string& wanted) {
@@ -410,10 +410,10 @@ class BetonRows final : public ImageRows {
   std::set<std::string> numbers_wanted_;  // the headings of ReadNumbersOf()
   BetonPayloads payloads_;
 
-  std::uint64_t rows_ = 0, row_bytes_ = 0;
+  std::uint64_t rows_ = 0, record_bytes_ = 0;
   std::uint64_t table_at_ = 0;                   // of the samples
   std::uint64_t data_begin_ = 0, data_end_ = 0;  // of the payloads
-  std::uint64_t table_rows_ = 1;                 // rows to read at once
+  std::uint64_t table_records_ = 1;              // rows to read at once
   std::vector<std::byte> table_;
   Bytes current_;        // the current row
   std::string trouble_;  // why it has no image, if it has none
@@ -432,7 +432,7 @@ bool IsBeton(Bytes start) noexcept {
 }
 
 SourceList ReadBeton(const ConvertSource& source, const std::stop_token& stop) {
-  return ReadImageRowsOf<BetonRows>(source, stop);
+  return ReadImageRecordsOf<BetonRecords>(source, stop);
 }
 
 }  // namespace sluice

@@ -15,7 +15,7 @@
 
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
-#include "writer/source/records/image_rows.h"
+#include "writer/source/records/image_records.h"
 #include "writer/source/records/parquet_column.h"
 #include "writer/source/records/records.h"
 #include "writer/text.h"
@@ -59,10 +59,10 @@ bool LooksLikeBoxes(const std::string& name) {
   return name.find("box") != std::string::npos;
 }
 
-class ParquetRows final : public ImageRows {
+class ParquetRecords final : public ImageRecords {
  public:
-  ParquetRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
-      : ImageRows(source, archive, list), source_(source), file_(OpenParquet(path_)) {
+  ParquetRecords(const ConvertSource& source, std::uint64_t archive, SourceList& list)
+      : ImageRecords(source, archive, list), source_(source), file_(OpenParquet(path_)) {
     features_ = FeaturesOf(file_);
     FindImage();
     for (std::size_t l = 0; l < file_.leaves.size(); ++l) {
@@ -161,15 +161,15 @@ class ParquetRows final : public ImageRows {
   }
 
   bool Next() override {
-    while (group_ < file_.groups.size() && row_in_group_ == file_.groups[group_].rows) {
+    while (group_ < file_.groups.size() && record_in_group_ == file_.groups[group_].rows) {
       ++group_;
-      row_in_group_ = 0;
+      record_in_group_ = 0;
       columns_.clear();
     }
     if (group_ == file_.groups.size()) return false;
     if (columns_.empty()) OpenColumns();
-    ++row_in_group_;
-    ++row_;
+    ++record_in_group_;
+    ++record_;
     image_.reset();
     columns_[0]->NextRow([this](const ParquetValue& value) {
       image_ = value.extent;
@@ -200,7 +200,7 @@ class ParquetRows final : public ImageRows {
     return "has only the path of its image; write the file with the images embedded (with "
            "Hugging Face's datasets library: embed_table_storage)";
   }
-  std::string key() const override { return key_path_.empty() ? ImageRows::key() : key_path_; }
+  std::string key() const override { return key_path_.empty() ? ImageRecords::key() : key_path_; }
 
  private:
   static constexpr std::size_t kNoLeaf = SIZE_MAX;
@@ -352,7 +352,7 @@ class ParquetRows final : public ImageRows {
   std::vector<Used> used_;
 
   std::size_t group_ = 0;
-  std::uint64_t row_in_group_ = 0;
+  std::uint64_t record_in_group_ = 0;
   // The columns of the image, of its path if there is one, and of used_.
   std::vector<std::unique_ptr<ParquetColumn>> columns_;
   std::string key_path_;
@@ -361,7 +361,7 @@ class ParquetRows final : public ImageRows {
 }  // namespace
 
 SourceList ReadParquet(const ConvertSource& source, const std::stop_token& stop) {
-  return ReadImageRowsOf<ParquetRows>(source, stop);
+  return ReadImageRecordsOf<ParquetRecords>(source, stop);
 }
 
 }  // namespace sluice

@@ -12,7 +12,7 @@
 #include <cmath>
 
 #include "writer/source/list/packed_page.h"
-#include "writer/source/records/image_rows.h"
+#include "writer/source/records/image_records.h"
 #include "writer/source/records/records.h"
 #include "writer/text.h"
 
@@ -25,10 +25,10 @@ using nlohmann::json;
 constexpr std::size_t kImageHeadBytes = 24;    // flag, label, id, id2
 constexpr std::uint32_t kMaxLabels = 1 << 20;  // in one record
 
-class RecordRows final : public ImageRows {
+class RecordIoRecords final : public ImageRecords {
  public:
-  RecordRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
-      : ImageRows(source, archive, list),
+  RecordIoRecords(const ConvertSource& source, std::uint64_t archive, SourceList& list)
+      : ImageRecords(source, archive, list),
         file_(OpenForReading(path_)),
         bytes_(FileBytes(file_, path_)) {
     if (!source.rows.path_column.empty()) {
@@ -53,7 +53,7 @@ class RecordRows final : public ImageRows {
   bool Next() override {
     while (at_ != bytes_) {
       ReadRecord();
-      ++row_;
+      ++record_;
       if (!of_faces_ || !IsListOfIdentity()) return true;
       ++lists_;
     }
@@ -82,10 +82,10 @@ class RecordRows final : public ImageRows {
     const std::size_t pages = list_.pages.size();
     while (!image_ && at_ != bytes_) {
       ReadRecord();
-      of_faces_ = of_faces_ || (row_ == 0 && IsListOfIdentity());
-      ++row_;
+      of_faces_ = of_faces_ || (record_ == 0 && IsListOfIdentity());
+      ++record_;
     }
-    if (row_ == 0) return;  // the file is empty
+    if (record_ == 0) return;  // the file is empty
     if (of_faces_)
       headings_ = {"label", "labels"};
     else if (!boxes_.is_null())
@@ -96,7 +96,7 @@ class RecordRows final : public ImageRows {
       headings_ = {"label"};
     headings_.push_back("id");
     at_ = 0;
-    row_ = 0;
+    record_ = 0;
     // The search for headings has added pages of split records; Next() will add them again.
     list_.pages.resize(pages);
   }
@@ -244,7 +244,7 @@ bool IsRecordIo(Bytes start) noexcept {
 }
 
 SourceList ReadRecordIo(const ConvertSource& source, const std::stop_token& stop) {
-  return ReadImageRowsOf<RecordRows>(source, stop);
+  return ReadImageRecordsOf<RecordIoRecords>(source, stop);
 }
 
 }  // namespace sluice

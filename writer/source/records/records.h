@@ -1,12 +1,12 @@
 // The readers of files that describe many samples: tables, whose rows name image files, and
 // archives of several kinds, which hold the images.
 //
-// To add a kind of archive, write a source file here (row_fields.h makes fields of its columns).
+// To add a kind of archive, write a source file here (record_fields.h makes fields of its columns).
 // The new kind also goes into these files, where "beton" shows how:
 //   writer/source/open_source.cpp
 //   writer/source/list/look.cpp           the endings of its files
-//   writer/source/records/image_rows.h    the base of its reader
-//   writer/source/records/image_rows.cpp
+//   writer/source/records/image_records.h    the base of its reader
+//   writer/source/records/image_records.cpp
 //   writer/include/sluice/convert_source.h
 //   writer/include/sluice/convert_option_list.h
 //   writer/CMakeLists.txt
@@ -65,7 +65,7 @@ SourceList ReadArchives(const ConvertSource& source, unsigned threads, const std
 // and dictionary encoding, pages of versions 1 and 2, and columns that are uncompressed or
 // compressed with Snappy or zstd.
 //
-// Errors: those of parquet_file.h, parquet_column.h and image_rows.h.
+// Errors: those of parquet_file.h, parquet_column.h and image_records.h.
 SourceList ReadParquet(const ConvertSource& source, const std::stop_token& stop);
 
 // Whether a file is a TFRecord file (which must hold tf.train.Example messages), or MXNet's
@@ -78,7 +78,7 @@ bool IsRecordIo(Bytes start) noexcept;
 // usual name, or the first whose content begins like an image. The features label, class and
 // image/class/label are labels. A record's checksum is verified when its image is read.
 //
-// Errors: those of image_rows.h; kCorrupt (framing or messages are damaged, with the byte), kIo.
+// Errors: those of image_records.h; kCorrupt (framing or messages are damaged, with the byte), kIo.
 SourceList ReadTfRecords(const ConvertSource& source, const std::stop_token& stop);
 
 // The same for RecordIO. A single label becomes the column "label", several become "labels". Labels
@@ -99,7 +99,7 @@ bool IsBeton(Bytes start) noexcept;
 // field of integers named label or class is the label. The file does not name its classes;
 // ConvertSource::label.classes can.
 //
-// Errors: those of image_rows.h; kUnsupported (another version, a field type that its user
+// Errors: those of image_records.h; kUnsupported (another version, a field type that its user
 // defined), kCorrupt (numbers that contradict each other), kIo.
 SourceList ReadBeton(const ConvertSource& source, const std::stop_token& stop);
 

@@ -25,8 +25,8 @@
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
 #include "writer/source/list/source_list.h"
+#include "writer/source/records/record_fields.h"
 #include "writer/source/records/records.h"
-#include "writer/source/records/row_fields.h"
 #include "writer/source/records/table_values.h"
 #include "writer/text.h"
 
@@ -111,26 +111,28 @@ bool TableReader::is_utf8() const noexcept {
 }
 
 void TableReader::Fail(const std::string& sentence) const {
-  throw Error(ErrorCode::kCorrupt, name_, "line " + std::to_string(row_line_), sentence);
+  throw Error(ErrorCode::kCorrupt, name_, "line " + std::to_string(record_line_), sentence);
 }
 
 void TableReader::FailRow(const std::string& sentence) const {
-  throw UnusableRow(ErrorCode::kCorrupt, name_, "line " + std::to_string(row_line_), sentence);
+  throw UnusableRecord(ErrorCode::kCorrupt, name_, "line " + std::to_string(record_line_),
+                       sentence);
 }
 
 std::string TableReader::Place() const {
-  return std::filesystem::path(name_).filename().string() + ", line " + std::to_string(row_line_);
+  return std::filesystem::path(name_).filename().string() + ", line " +
+         std::to_string(record_line_);
 }
 
 // Reads all objects to find the headings, which are the members of any of them.
 void TableReader::ReadMembers() {
   const std::string_view begin = rest_;
   std::unordered_set<std::string> seen;
-  std::optional<UnusableRow> unusable;
+  std::optional<UnusableRecord> unusable;
   for (;;) {
     try {
       if (!NextObject()) break;
-    } catch (const UnusableRow& error) {  // reported when it is read as a row
+    } catch (const UnusableRecord& error) {  // reported when it is read as a row
       if (!unusable) unusable = error;
       continue;
     }
@@ -192,7 +194,7 @@ bool TableReader::NextCells(std::vector<std::string>& cells) {
     rest_.remove_prefix(rest_[0] == '\n' ? 1 : 2);
     ++line_;
   }
-  row_line_ = line_;
+  record_line_ = line_;
   if (rest_.empty()) return false;
   const char ends[] = {separator_, '\n', 0};
   for (;;) {
@@ -229,7 +231,7 @@ bool TableReader::NextCells(std::vector<std::string>& cells) {
 bool TableReader::NextObject() {
   for (;;) {
     if (stop_.stop_requested()) ThrowStopped();
-    row_line_ = line_;
+    record_line_ = line_;
     if (rest_.empty()) return false;
     const std::string_view text = TakeLine(rest_);
     ++line_;
@@ -388,14 +390,14 @@ class TableScan {
     for (;;) {
       try {
         return reader_.Next();
-      } catch (const UnusableRow& error) {
+      } catch (const UnusableRecord& error) {
         if (source_.rows.group) throw;
         list_.broken.push_back({"", reader_.Place() + ": " + error.sentence()});
       }
     }
   }
 
-  using Values = RowFields::Values;
+  using Values = RecordFields::Values;
 
   void ReadRow(const std::string& key) {
     Source row;
@@ -485,18 +487,18 @@ class TableScan {
     NamedFiles named;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       const std::string& key = sources_[i].key;
-      const auto row_masks = std::span(mask_looks).subspan(i * masks.size(), masks.size());
+      const auto record_masks = std::span(mask_looks).subspan(i * masks.size(), masks.size());
       if (list_.store == nullptr) names.Resolve(sources_[i].key, looks[i]);
       named.Add(key);
       bool left = links.Take(key, key, list_.passed_over);
       for (std::size_t m = 0; m < masks.size() && !left; ++m) {
         mask_paths[m] = mask_path(i, m);
         if (mask_paths[m].empty()) continue;
-        if (list_.store == nullptr) names.Resolve(mask_paths[m], row_masks[m]);
+        if (list_.store == nullptr) names.Resolve(mask_paths[m], record_masks[m]);
         named.Add(mask_paths[m]);
         left = links.Take(mask_paths[m], key, list_.passed_over);
       }
-      if (!left) TakeRow(i, looks[i], masks, mask_paths, row_masks);
+      if (!left) TakeRow(i, looks[i], masks, mask_paths, record_masks);
     }
     if (!names.Report().empty()) list_.warnings.push_back(names.Report());
     links.Warn(list_.warnings);
@@ -561,7 +563,7 @@ class TableScan {
   const ConvertHooks& hooks_;
   TableReader reader_;
   SourceList list_;
-  RowFields fields_;
+  RecordFields fields_;
   std::string path_column_;
   std::string key_column_;  // "" if the paths are the keys
   // The rows that were read without errors; their files have not been looked at yet.

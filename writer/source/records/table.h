@@ -14,12 +14,12 @@
 #include <sluice/error.h>
 
 #include "format/disk/bytes.h"
-#include "writer/source/records/row_fields.h"
+#include "writer/source/records/record_fields.h"
 
 namespace sluice {
 
 // Error(kCorrupt): a row cannot be read at all, but later rows can.
-struct UnusableRow : Error {
+struct UnusableRecord : Error {
   using Error::Error;
 };
 
@@ -40,11 +40,11 @@ class TableReader : public Cells {
   // Whether values are text rather than JSON.
   bool has_text_cells() const noexcept override { return separator_ != 0; }
 
-  // Goes to the next row. False at the end. Throws UnusableRow, or Error(kCorrupt) for what makes
-  // the rest unreadable.
+  // Goes to the next row. False at the end. Throws UnusableRecord, or Error(kCorrupt) for what
+  // makes the rest unreadable.
   bool Next();
   // The line in which the current row begins, from 1.
-  std::uint64_t line() const noexcept { return row_line_; }
+  std::uint64_t line() const noexcept { return record_line_; }
   // The current row's value under that heading, which is one of headings(). Null if it has none or
   // an empty cell.
   nlohmann::json Get(const std::string& heading) const override;
@@ -71,7 +71,7 @@ class TableReader : public Cells {
   std::vector<std::byte> content_;  // the whole text
   std::string_view rest_;           // the part of it still to be read
   std::uint64_t line_ = 1;          // of the text still to be read
-  std::uint64_t row_line_ = 0;
+  std::uint64_t record_line_ = 0;
   std::stop_token stop_;
   std::vector<std::string> headings_;
   std::unordered_map<std::string, std::size_t> columns_;  // by heading; not for JSON lines

@@ -10,7 +10,7 @@
 #include <sluice/error.h>
 
 #include "writer/source/list/packed_page.h"
-#include "writer/source/records/image_rows.h"
+#include "writer/source/records/image_records.h"
 #include "writer/source/records/records.h"
 #include "writer/source/records/table_values.h"
 #include "writer/text.h"
@@ -131,14 +131,14 @@ class Message {
   std::uint64_t at_, end_, file_bytes_;
 };
 
-class TfRows final : public ImageRows {
+class TfRecords final : public ImageRecords {
  public:
-  TfRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
-      : ImageRows(source, archive, list),
+  TfRecords(const ConvertSource& source, std::uint64_t archive, SourceList& list)
+      : ImageRecords(source, archive, list),
         file_(OpenForReading(path_)),
         window_(file_, path_),
         bytes_(FileBytes(file_, path_)) {
-    // ImageRows cuts the extension, which would make "train" of "train.tfrecord-00000-of-00008".
+    // ImageRecords cuts the extension, which would make "train" of "train.tfrecord-00000-of-00008".
     stem_ = list.archive_names[archive];
     FindFeatures(source);
   }
@@ -164,7 +164,7 @@ class TfRows final : public ImageRows {
   bool Next() override {
     if (at_ == bytes_) return false;
     ReadRecord();
-    ++row_;
+    ++record_;
     image_.reset();
     const auto image = features_.find(image_feature_);
     if (image == features_.end() || image->second.kind != Feature::Kind::kBytes) return true;
@@ -195,7 +195,7 @@ class TfRows final : public ImageRows {
       const json value = KeyValue(usual);
       if (value.is_string() && !value.get_ref<const std::string&>().empty()) return value;
     }
-    return ImageRows::key();
+    return ImageRecords::key();
   }
 
  private:
@@ -354,7 +354,7 @@ bool IsTfRecord(Bytes start) noexcept {
 }
 
 SourceList ReadTfRecords(const ConvertSource& source, const std::stop_token& stop) {
-  return ReadImageRowsOf<TfRows>(source, stop);
+  return ReadImageRecordsOf<TfRecords>(source, stop);
 }
 
 }  // namespace sluice

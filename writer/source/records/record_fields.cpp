@@ -1,9 +1,9 @@
 // Makes fields of a table's columns, and values of its cells. The column's type decides how, so
 // each step is a switch over ColumnType: which field to make, how to convert a cell, how to join
-// the rows of one sample, and how to number the classes once all rows are read.
+// the records of one sample, and how to number the classes once all records are read.
 //
 // Errors name the column; the caller adds the file and the line.
-#include "writer/source/records/row_fields.h"
+#include "writer/source/records/record_fields.h"
 
 #include <algorithm>
 #include <cmath>
@@ -148,23 +148,23 @@ bool IsNone(const Cell& cell, ColumnType type) {
 
 }  // namespace
 
-std::filesystem::path RowFields::Place() const {
+std::filesystem::path RecordFields::Place() const {
   const bool table = !source_.table.empty() || source_.archives.empty();
   return table ? source_.table : source_.archives.front();
 }
 
-void RowFields::Refuse(const std::string& sentence) const {
+void RecordFields::Refuse(const std::string& sentence) const {
   throw Error(ErrorCode::kInvalidArgument, Place().string(), sentence);
 }
 
-void RowFields::Require(const std::string& heading,
-                        const std::vector<std::string>& headings) const {
+void RecordFields::Require(const std::string& heading,
+                           const std::vector<std::string>& headings) const {
   if (HasHeading(headings, heading)) return;
   Refuse("has no column \"" + ToUtf8(heading) + "\"" + HeadingsInstead(heading, headings));
 }
 
-void RowFields::Add(const Column& column, const std::vector<std::string>& headings,
-                    const std::vector<std::string>& classes, const StoredForm& form) {
+void RecordFields::Add(const Column& column, const std::vector<std::string>& headings,
+                       const std::vector<std::string>& classes, const StoredForm& form) {
   const std::vector<std::string> taken = HeadingsOf(column, headings);
   for (const std::string& heading : taken)
     Require(heading, headings);
@@ -187,7 +187,7 @@ void RowFields::Add(const Column& column, const std::vector<std::string>& headin
   list_.fields.push_back(std::move(field));
 }
 
-void RowFields::AddClasses(const std::string& heading, const std::vector<std::string>& names) {
+void RecordFields::AddClasses(const std::string& heading, const std::vector<std::string>& names) {
   for (UsedColumn& used : used_columns_) {
     if (used.given || used.column.column != heading) continue;
     if (!used.named && !names.empty()) {
@@ -199,7 +199,7 @@ void RowFields::AddClasses(const std::string& heading, const std::vector<std::st
   }
 }
 
-std::vector<std::string> RowFields::HeadingsWithoutNames() const {
+std::vector<std::string> RecordFields::HeadingsWithoutNames() const {
   std::vector<std::string> headings;
   for (const UsedColumn& used : used_columns_) {
     const ColumnType type = used.column.type;
@@ -210,7 +210,7 @@ std::vector<std::string> RowFields::HeadingsWithoutNames() const {
   return headings;
 }
 
-std::vector<std::string> RowFields::HeadingsReadAsNumbers() const {
+std::vector<std::string> RecordFields::HeadingsReadAsNumbers() const {
   std::vector<std::string> headings;
   for (const UsedColumn& used : used_columns_) {
     if (!list_.fields[used.field].located) {
@@ -220,7 +220,7 @@ std::vector<std::string> RowFields::HeadingsReadAsNumbers() const {
   return headings;
 }
 
-void RowFields::GiveClasses(const std::stop_token& stop) {
+void RecordFields::GiveClasses(const std::stop_token& stop) {
   if (source_.label.classes.empty()) return;
   // A field of a dataset gives its classes to the column of its name.
   if (!source_.label.classes_of.empty()) {
@@ -250,7 +250,7 @@ void RowFields::GiveClasses(const std::stop_token& stop) {
   used->given = true;
 }
 
-void RowFields::Check(const std::vector<std::string>& headings, const std::stop_token& stop) {
+void RecordFields::Check(const std::vector<std::string>& headings, const std::stop_token& stop) {
   GiveClasses(stop);
   if (!source_.split.by.empty()) Require(source_.split.by, headings);
   list_.MakeSchema().Validate();
@@ -264,9 +264,9 @@ void RowFields::Check(const std::vector<std::string>& headings, const std::stop_
   }
 }
 
-void RowFields::WarnOfUnused(const std::vector<std::string>& headings,
-                             const std::vector<std::string>& used_otherwise,
-                             const std::string& advice) {
+void RecordFields::WarnOfUnused(const std::vector<std::string>& headings,
+                                const std::vector<std::string>& used_otherwise,
+                                const std::string& advice) {
   std::vector<std::string> unused;
   for (const std::string& heading : headings) {
     if (!source_.label.store && (heading == "label" || heading == "class"))
@@ -283,52 +283,52 @@ void RowFields::WarnOfUnused(const std::vector<std::string>& headings,
   list_.warnings.push_back("columns not used: " + ListedHeadings(unused) + advice);
 }
 
-Cell RowFields::CellOf(const UsedColumn& used, const Cells& row) const {
-  if (used.headings.size() == 1) return row.Get(used.headings[0]);
+Cell RecordFields::CellOf(const UsedColumn& used, const Cells& record) const {
+  if (used.headings.size() == 1) return record.Get(used.headings[0]);
   Cell cells = Cell::array();
   for (const std::string& heading : used.headings)
-    cells.push_back(row.Get(heading));
+    cells.push_back(record.Get(heading));
   const auto is_null = [](const Cell& cell) { return cell.is_null(); };
   if (std::all_of(cells.begin(), cells.end(), is_null)) return {};
   return Interleaved(cells);
 }
 
-RowFields::Values RowFields::Read(const Cells& row, Source& source) {
+RecordFields::Values RecordFields::Read(const Cells& record, Source& source) {
   Values values(list_.fields.size());
   std::size_t boxes = 0;
   for (UsedColumn& used : used_columns_) {
     try {
-      const Cell cell = CellOf(used, row);
+      const Cell cell = CellOf(used, record);
       if (IsNone(cell, used.column.type)) {
         RequireOptional(used);
         continue;
       }
       if (list_.fields[used.field].feed == Feed::kLabel) {
-        source.label = ClassOf(used, NameIn(used, cell, row.has_text_cells()));
+        source.label = ClassOf(used, NameIn(used, cell, record.has_text_cells()));
         continue;
       }
-      values[used.field] = ValueOf(used, cell, row.has_text_cells());
+      values[used.field] = ValueOf(used, cell, record.has_text_cells());
       if (used.column.type == ColumnType::kBoxes) boxes = values[used.field]->size() / 32;
     } catch (const Error& error) {
       throw Error(error.code(), "column " + ToUtf8(used.column.column) + ": " + error.sentence());
     }
   }
   CheckBoxClasses(values, boxes);
-  if (!source_.split.by.empty()) source.split_value = SplitValueOf(row);
+  if (!source_.split.by.empty()) source.split_value = SplitValueOf(record);
   return values;
 }
 
-std::uint64_t RowFields::SplitValueOf(const Cells& row) const {
+std::uint64_t RecordFields::SplitValueOf(const Cells& record) const {
   try {
-    const Cell cell = row.Get(source_.split.by);
+    const Cell cell = record.Get(source_.split.by);
     if (cell.is_null()) throw Error(ErrorCode::kCorrupt, "has no value to split by");
-    return Hash64(AsBytes(AlikeValue(NameOf(cell, row.has_text_cells()))));
+    return Hash64(AsBytes(AlikeValue(NameOf(cell, record.has_text_cells()))));
   } catch (const Error& error) {
     throw Error(error.code(), "column " + ToUtf8(source_.split.by) + ": " + error.sentence());
   }
 }
 
-std::string RowFields::Join(Values& whole, const Values& more, bool same_label) const {
+std::string RecordFields::Join(Values& whole, const Values& more, bool same_label) const {
   for (const UsedColumn& used : used_columns_) {
     std::optional<std::vector<std::byte>>& value = whole[used.field];
     const std::optional<std::vector<std::byte>>& other = more[used.field];
@@ -344,7 +344,7 @@ std::string RowFields::Join(Values& whole, const Values& more, bool same_label) 
   return {};
 }
 
-void RowFields::RequireOptional(const UsedColumn& used) const {
+void RecordFields::RequireOptional(const UsedColumn& used) const {
   if (list_.fields[used.field].field.kind == FieldKind::kArray) {
     // Sluice took the column by itself: the user may leave it out.
     const bool automatic = source_.rows.columns.empty() && used.column.type != ColumnType::kClass;
@@ -355,7 +355,7 @@ void RowFields::RequireOptional(const UsedColumn& used) const {
   }
 }
 
-void RowFields::CheckBoxClasses(const Values& values, std::size_t boxes) const {
+void RecordFields::CheckBoxClasses(const Values& values, std::size_t boxes) const {
   for (const UsedColumn& used : used_columns_) {
     if (used.column.type != ColumnType::kBoxClasses) continue;
     const std::optional<std::vector<std::byte>>& value = values[used.field];
@@ -368,18 +368,18 @@ void RowFields::CheckBoxClasses(const Values& values, std::size_t boxes) const {
 }
 
 // A class that was given may begin or end with a space; other names are trimmed.
-std::string RowFields::NameIn(const UsedColumn& used, const Cell& cell, bool is_text) {
+std::string RecordFields::NameIn(const UsedColumn& used, const Cell& cell, bool is_text) {
   const bool given = cell.is_string() && used.names.Has(cell.get_ref<const std::string&>());
   return given ? cell.get<std::string>() : NameOf(cell, is_text);
 }
 
-std::int32_t RowFields::ClassOf(UsedColumn& used, const std::string& name) {
+std::int32_t RecordFields::ClassOf(UsedColumn& used, const std::string& name) {
   const std::optional<std::int32_t> number = used.names.Add(name);
   if (number) return *number;
   throw Error(ErrorCode::kCorrupt, "\"" + ToUtf8(name) + "\" is not one of the given classes");
 }
 
-std::vector<std::byte> RowFields::ValueOf(UsedColumn& used, const Cell& cell, bool is_text) {
+std::vector<std::byte> RecordFields::ValueOf(UsedColumn& used, const Cell& cell, bool is_text) {
   const Column& column = used.column;
   if (list_.fields[used.field].located) {
     return ElementBytes<std::vector<std::uint8_t>>(cell.get_binary());
@@ -410,7 +410,7 @@ std::vector<std::byte> RowFields::ValueOf(UsedColumn& used, const Cell& cell, bo
   return {};
 }
 
-std::vector<std::byte> RowFields::NumbersValue(UsedColumn& used, const Cell& cell) {
+std::vector<std::byte> RecordFields::NumbersValue(UsedColumn& used, const Cell& cell) {
   const std::vector<double> numbers = NumbersOf(cell);
   std::vector<std::uint32_t>& shape = list_.fields[used.field].field.shape;
   std::size_t expected = 1;
@@ -439,13 +439,13 @@ std::vector<std::byte> RowFields::NumbersValue(UsedColumn& used, const Cell& cel
   return ElementBytes(narrow);
 }
 
-std::vector<std::byte> RowFields::MaskKey(const std::string& path) const {
+std::vector<std::byte> RecordFields::MaskKey(const std::string& path) const {
   const std::optional<std::string> key = RootPath(list_.root).KeyOf(path);
   if (key) return MaskValue(0, *key);
   throw Error(ErrorCode::kCorrupt, "the path does not lie below " + list_.root.string());
 }
 
-void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) {
+void RecordFields::SettleClasses(std::vector<Source>& sources, SourceValues& records) {
   for (UsedColumn& used : used_columns_) {
     SourceField& field = list_.fields[used.field];
     if (!used.column.relative && used.farthest > 0 && used.farthest <= 1) {
@@ -468,22 +468,23 @@ void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) 
                            column + "=int or " + column + "=text)"};
     if (field.feed == Feed::kLabel) {
       origin.sample = [&sources](std::int32_t added) {
-        const auto first = std::find_if(sources.begin(), sources.end(),
-                                        [added](const Source& row) { return row.label == added; });
+        const auto first =
+            std::find_if(sources.begin(), sources.end(),
+                         [added](const Source& record) { return record.label == added; });
         return first == sources.end() ? std::string() : first->key;
       };
     }
     used.names.Settle(origin, list_.warnings);
     if (field.field.role != Role::kLabel) continue;
     if (field.feed == Feed::kLabel) {
-      for (Source& row : sources)
-        row.label = used.names.NumberOf(row.label);
+      for (Source& record : sources)
+        record.label = used.names.NumberOf(record.label);
       list_.classes = used.names.Names();
       continue;
     }
     field.field.classes = used.names.Names();
     for (std::size_t i = 0; i < sources.size(); ++i)
-      used.names.Renumber(rows.Mutable(i, used.field, list_.fields.size()));
+      used.names.Renumber(records.Mutable(i, used.field, list_.fields.size()));
   }
 }
 

@@ -1,11 +1,10 @@
-// A store is named by a digest of ContentOf(). Every option is part of it, unless it is declared to
+// A cache is named by a digest of ContentOf(). Every option is part of it, unless it is declared to
 // change only speed or ChangesNoRow() names it. So a new option keeps loaders apart by default, and
 // cannot make them share rows that differ.
 //
-// A row is bare bytes in the store. Take() must read them in the order in which Put() writes them:
-// the fixed parts, then each variable field with its length. A thread that gets a claim must end it
-// by Put() or GiveUpAll(), or other loaders wait for the row in vain.
-#include "reader/decoding/row_sharing.h"
+// A thread that gets a claim must end it by Put() or GiveUpAll(), or other loaders wait for the row
+// in vain.
+#include "reader/decoding/shared_row_use.h"
 
 #include <algorithm>
 #include <thread>
@@ -17,7 +16,7 @@
 #include <sluice/version.h>
 
 #include "format/disk/checksum.h"
-#include "reader/decoding/row_parts.h"
+#include "reader/decoding/row_bytes.h"
 #include "reader/decoding/served_pipeline.h"
 
 namespace sluice {
@@ -103,42 +102,38 @@ std::string ContentOf(const BatchRecipe& recipe) {
   return content.dump();
 }
 
-// The bytes of a row in the store. Variable fields together get room for twice their usual
+// The bytes of a row in the cache. Variable fields together get room for twice their usual
 // size and kExtraBytes more.
 std::uint64_t RowBytes(const BatchRecipe& recipe) {
   constexpr std::uint64_t kExtraBytes = 4096;
   std::uint64_t bytes = 0;
   for (const SlotLayout::ImageField& image : recipe.layout.images) {
-    bytes += RowStore::PartBytes(image.row_bytes) + RowStore::PartBytes(1) +
-             RowStore::PartBytes(sizeof(VisiblePart));
+    bytes += SharedRowCache::PartBytes(image.row_bytes) + SharedRowCache::PartBytes(1) +
+             SharedRowCache::PartBytes(sizeof(VisiblePart));
   }
   for (const SlotLayout::ArrayField& array : recipe.layout.arrays)
-    bytes += RowStore::PartBytes(array.sample_bytes);
+    bytes += SharedRowCache::PartBytes(array.sample_bytes);
   if (recipe.layout.variables.empty()) return bytes;
   return bytes + kExtraBytes + 2 * recipe.UsualVariableBytes() / recipe.options.batch_size;
 }
 
 }  // namespace
 
-std::unique_ptr<RowStore> RowSharing::Open(const BatchRecipe& recipe) {
+std::unique_ptr<SharedRowCache> SharedRowUse::Open(const BatchRecipe& recipe) {
   const std::optional<SharedRows>& share = recipe.options.share;
   if (!share) return nullptr;
-  return std::make_unique<RowStore>(share->folder, Hash128(AsBytes(ContentOf(recipe))),
-                                    share->bytes, RowBytes(recipe),
-                                    recipe.dataset.facts->shape.samples());
+  return std::make_unique<SharedRowCache>(share->folder, Hash128(AsBytes(ContentOf(recipe))),
+                                          share->bytes, RowBytes(recipe),
+                                          recipe.dataset.facts->shape.samples());
 }
 
-bool RowSharing::Take(Slot& slot, std::size_t row) {
-  if (store_ == nullptr) return false;
-  const RowStore::RowName name{slot.epoch, slot.positions[row], slot.refs[row].index};
-  const auto read = [&](RowStore::Reader& from) {
-    ForEachFixedPart(slot, row, [&from](std::byte* to, std::size_t bytes) { from.Get(to, bytes); });
-    for (VariableRows& variable : slot.variables) {
-      std::uint64_t bytes = 0;
-      from.Get(&bytes, sizeof bytes);
-      variable.rows[row].resize(std::min(bytes, from.left()));
-      from.Get(variable.rows[row].data(), variable.rows[row].size());
-    }
+bool SharedRowUse::Take(Slot& slot, std::size_t row) {
+  if (cache_ == nullptr) return false;
+  const SharedRowCache::RowName name{slot.epoch, slot.positions[row], slot.refs[row].index};
+  const auto read = [&](SharedRowCache::Reader& from) {
+    GetRow(
+        slot, row, [&from](std::byte* to, std::size_t bytes) { from.Get(to, bytes); },
+        [&from] { return from.left(); });
   };
   constexpr double kLeastPatience = 0.002, kMostPatience = 0.1, kFirstPatience = 0.02;
   constexpr std::chrono::microseconds kBetweenLooks{50};
@@ -147,11 +142,11 @@ bool RowSharing::Take(Slot& slot, std::size_t row) {
                               : std::clamp(4 * row_seconds_, kLeastPatience, kMostPatience);
   const Clock::time_point begin = Clock::now();
   for (;;) {
-    switch (store_->Take(name, read)) {
-      case RowStore::Found::kRow: slot.files[row] = {}; return true;
-      case RowStore::Found::kToMake: claims_.push_back({name, begin}); return false;
-      case RowStore::Found::kNotShared: return false;
-      case RowStore::Found::kBeingMade: break;
+    switch (cache_->Take(name, read)) {
+      case SharedRowCache::Found::kRow: return true;
+      case SharedRowCache::Found::kToMake: claims_.push_back({name, begin}); return false;
+      case SharedRowCache::Found::kNotShared: return false;
+      case SharedRowCache::Found::kBeingMade: break;
     }
     if (SecondsBetween(begin, Clock::now()) > patience ||
         slot.abandoned.load(std::memory_order_relaxed)) {
@@ -161,29 +156,23 @@ bool RowSharing::Take(Slot& slot, std::size_t row) {
   }
 }
 
-void RowSharing::Put(Slot& slot, std::size_t row) {
+void SharedRowUse::Put(Slot& slot, std::size_t row) {
   const auto claim = std::ranges::find_if(claims_, [&](const Claim& made) {
     return made.name.epoch == slot.epoch && made.name.position == slot.positions[row] &&
            made.name.sample == slot.refs[row].index;
   });
   if (claim == claims_.end()) return;
-  store_->Put(claim->name, [&](RowStore::Writer& to) {
-    ForEachFixedPart(slot, row,
-                     [&to](const std::byte* from, std::size_t bytes) { to.Put(from, bytes); });
-    for (const VariableRows& variable : slot.variables) {
-      const std::uint64_t bytes = variable.rows[row].size();
-      to.Put(&bytes, sizeof bytes);
-      to.Put(variable.rows[row].data(), bytes);
-    }
+  cache_->Put(claim->name, [&](SharedRowCache::Writer& to) {
+    PutRow(slot, row, [&to](const std::byte* from, std::size_t bytes) { to.Put(from, bytes); });
   });
   const double seconds = SecondsBetween(claim->since, Clock::now());
   row_seconds_ = row_seconds_ == 0 ? seconds : 0.9 * row_seconds_ + 0.1 * seconds;
   claims_.erase(claim);
 }
 
-void RowSharing::GiveUpAll() noexcept {
+void SharedRowUse::GiveUpAll() noexcept {
   for (const Claim& claim : claims_)
-    store_->GiveUp(claim.name);
+    cache_->GiveUp(claim.name);
   claims_.clear();
 }
 

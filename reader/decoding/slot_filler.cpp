@@ -1,4 +1,4 @@
-// WorkStep() makes all rows of a run and then checks their files, because a file may be cut while
+// FillStep() makes all rows of a run and then checks their files, because a file may be cut while
 // its rows are read. Only a row whose bytes are known to be right is kept or shared. If a checksum
 // was compared, it is shared at once; otherwise after the check.
 //
@@ -6,7 +6,7 @@
 // whatever on_fault says. Close() runs on the thread that finished the batch's last row.
 // CloseDecoded() runs on the thread that ends the upload; it first makes the rows that the device
 // refused, on the host.
-#include "reader/decoding/row_worker.h"
+#include "reader/decoding/slot_filler.h"
 
 #include <algorithm>
 #include <utility>
@@ -24,32 +24,32 @@ Error FunctionError(const char* which, ErrorCode code, const std::string& what) 
 
 }  // namespace
 
-RowWorker::RowWorker(const BatchRecipe& recipe, const DecodingContext& context, FaultLog& faults)
+SlotFiller::SlotFiller(const BatchRecipe& recipe, const DecodingContext& context, FaultLog& faults)
     : dataset_(recipe.dataset),
       options_(recipe.options),
       program_(recipe.program),
       faults_(faults),
       reader_(recipe, context),
       substitutes_(dataset_, options_),
-      cached_(KeepsFunctionRows(options_) ? context.cache : nullptr),
-      shared_(context.store) {
+      cached_(KeepsFunctionRows(options_) ? context.decoded_pictures : nullptr),
+      shared_(context.shared_rows) {
   if (context.holds_blocks || !PlainCopy::Serves(recipe)) return;
   plain_.emplace(recipe, options_.integrity.verify == Verify::kNever ? nullptr : context.compared);
 }
 
-RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t end) {
+SlotFiller::Outcome SlotFiller::Fill(Slot& slot, std::size_t begin, std::size_t end) {
   Outcome outcome;
   row_seconds_.clear();
   if (times_rows_) row_begun_ = Clock::now();
   const std::size_t step = plain_ ? PlainCopy::kMaxRows : end - begin;
   for (std::size_t row = begin; row < end; row += step)
-    if (!WorkStep(slot, row, std::min(row + step, end), outcome)) break;
+    if (!FillStep(slot, row, std::min(row + step, end), outcome)) break;
   shared_.GiveUpAll();
   outcome.costs = std::exchange(costs_, {});
   return outcome;
 }
 
-bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome& outcome) {
+bool SlotFiller::FillStep(Slot& slot, std::size_t begin, std::size_t end, Outcome& outcome) {
   if (slot.abandoned.load(std::memory_order_relaxed)) return false;
   if (plain_) plain_->Fill(slot, begin, end);
   bool unverified = false;  // any of the rows
@@ -89,7 +89,7 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
   return true;
 }
 
-RowVerdict RowWorker::MakeRow(Slot& slot, std::size_t row) {
+RowVerdict SlotFiller::MakeRow(Slot& slot, std::size_t row) {
   if (cached_.Restore(slot, row) || shared_.Take(slot, row)) return {};
   RowVerdict verdict = Read(slot, row);
   if (verdict.failed()) return verdict;
@@ -109,8 +109,8 @@ RowVerdict RowWorker::MakeRow(Slot& slot, std::size_t row) {
 }
 
 template <class Rows>
-std::optional<Error> RowWorker::Call(const std::function<void(Rows&)>& function, const char* which,
-                                     Rows&& rows, bool& memory_kept) {
+std::optional<Error> SlotFiller::Call(const std::function<void(Rows&)>& function, const char* which,
+                                      Rows&& rows, bool& memory_kept) {
   std::optional<Error> error;
   try {
     function(rows);
@@ -126,13 +126,13 @@ std::optional<Error> RowWorker::Call(const std::function<void(Rows&)>& function,
   return error;
 }
 
-RowVerdict RowWorker::Failure(const Slot& slot, std::size_t row, ErrorCode code,
-                              const std::string& what) const {
+RowVerdict SlotFiller::Failure(const Slot& slot, std::size_t row, ErrorCode code,
+                               const std::string& what) const {
   return RowVerdict::Of(
       Error(code, slot.files[row]->name(), reader_.PlaceOf(slot.refs[row]), what));
 }
 
-RowVerdict RowWorker::Read(Slot& slot, std::size_t row) {
+RowVerdict SlotFiller::Read(Slot& slot, std::size_t row) {
   if (options_.on_device.decode != DecodeOn::kAuto || slot.device == nullptr ||
       slot.device->host_only) {
     return reader_.Read(slot, row);
@@ -145,7 +145,7 @@ RowVerdict RowWorker::Read(Slot& slot, std::size_t row) {
   return verdict;
 }
 
-void RowWorker::SetUp(unsigned thread) {
+void SlotFiller::SetUp(unsigned thread) {
   if (!options_.thread_setup) return;
   const auto fail = [thread](const std::string& what) {
     throw Error(ErrorCode::kState,
@@ -160,21 +160,21 @@ void RowWorker::SetUp(unsigned thread) {
   }
 }
 
-RowVerdict RowWorker::CheckFile(Slot& slot, std::size_t row) {
+RowVerdict SlotFiller::CheckFile(Slot& slot, std::size_t row) {
   if (slot.files[row] == nullptr) return {};  // the row came from the cache
   if (files_.Holds(*slot.files[row], slot.refs[row])) return {};
   return RowVerdict::Of(slot.files[row]->Unreadable(reader_.PlaceOf(slot.refs[row])));
 }
 
-std::optional<Error> RowWorker::DecodeHere(Slot& slot, std::size_t row) {
+std::optional<Error> SlotFiller::DecodeHere(Slot& slot, std::size_t row) {
   Outcome outcome;
   slot.device->host_only = true;
-  WorkStep(slot, row, row + 1, outcome);
+  FillStep(slot, row, row + 1, outcome);
   slot.left_out += outcome.left_out;
   return std::move(outcome.error);
 }
 
-std::optional<Error> RowWorker::DecodeAllHere(Slot& slot) {
+std::optional<Error> SlotFiller::DecodeAllHere(Slot& slot) {
   for (std::size_t row = 0; row < slot.rows; ++row) {
     if (slot.flags[row] == kLeftOut || !slot.device->HasPicture(row)) continue;
     if (std::optional<Error> error = DecodeHere(slot, row)) return error;
@@ -183,7 +183,7 @@ std::optional<Error> RowWorker::DecodeAllHere(Slot& slot) {
   return std::nullopt;
 }
 
-std::optional<Error> RowWorker::CloseDecoded(Slot& slot, std::span<const std::size_t> refused) {
+std::optional<Error> SlotFiller::CloseDecoded(Slot& slot, std::span<const std::size_t> refused) {
   for (const std::size_t row : refused)
     if (std::optional<Error> error = DecodeHere(slot, row)) return error;
   if (slot.left_out == 0) return CloseHere(slot);
@@ -191,14 +191,14 @@ std::optional<Error> RowWorker::CloseDecoded(Slot& slot, std::span<const std::si
   return CloseHere(slot);
 }
 
-std::optional<Error> RowWorker::Close(Slot& slot) {
+std::optional<Error> SlotFiller::Close(Slot& slot) {
   if (slot.device == nullptr || !slot.device->HasPictures()) return CloseHere(slot);
   if (slot.left_out == 0) return std::nullopt;
   if (std::optional<Error> error = DecodeAllHere(slot)) return error;
   return CloseHere(slot);
 }
 
-std::optional<Error> RowWorker::CloseHere(Slot& slot) {
+std::optional<Error> SlotFiller::CloseHere(Slot& slot) {
   const std::string place =
       "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index);
   try {
@@ -217,8 +217,8 @@ std::optional<Error> RowWorker::CloseHere(Slot& slot) {
   return Error(error->code(), "", place, error->sentence());
 }
 
-bool RowWorker::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdict,
-                           Outcome& outcome) {
+bool SlotFiller::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdict,
+                            Outcome& outcome) {
   const SampleRef& ref = slot.refs[row];
   const Error& error = *verdict.error;
   if (verdict.lacks_memory()) {  // which samples are played must not depend on free memory
@@ -235,7 +235,7 @@ bool RowWorker::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdic
   const ShardSummary& shard = dataset_.facts->shards[ref.shard];
   if (verdict.of_shard) {
     const std::uint64_t first =
-        dataset_.facts->shape.Row(dataset_.facts->shape.first_block(ref.shard), 0).index;
+        dataset_.facts->shape.Record(dataset_.facts->shape.first_block(ref.shard), 0).index;
     faults_.AddShard(ref.shard,
                      {first, shard.samples, shard.file, {}, error.sentence(), slot.epoch, 0});
   } else {
@@ -257,7 +257,7 @@ bool RowWorker::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdic
   return false;
 }
 
-bool RowWorker::Substitute(Slot& slot, std::size_t row) {
+bool SlotFiller::Substitute(Slot& slot, std::size_t row) {
   const SampleRef faulty = slot.refs[row];
   for (unsigned attempt = 1; attempt <= Substitutes::kTries; ++attempt) {
     const SampleRef ref = substitutes_.At(slot.epoch, slot.positions[row], attempt);
@@ -278,7 +278,7 @@ bool RowWorker::Substitute(Slot& slot, std::size_t row) {
   return false;
 }
 
-std::uint64_t RowWorker::MemoryBytes(const BatchRecipe& recipe) {
+std::uint64_t SlotFiller::MemoryBytes(const BatchRecipe& recipe) {
   constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
   std::uint64_t bytes = kThreadBytes + SampleReader::MemoryBytes(recipe);
   if (recipe.program.mixes())  // one sample, which mixing a batch sets aside

@@ -1,4 +1,4 @@
-// Sources whose rows contain their images: Parquet, TFRecord, RecordIO, .beton.
+// Sources whose records contain their images: Parquet, TFRecord, RecordIO, .beton.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,16 @@
 #include <sluice/error.h>
 
 #include "writer/source/list/look.h"
-#include "writer/source/records/row_fields.h"
+#include "writer/source/records/record_fields.h"
 
 namespace sluice {
 
-// The rows of one file. Of values that can be large, Get() may give the position (an Extent)
+// The records of one file. Of values that can be large, Get() may give the position (an Extent)
 // instead of the content: see StoredForm::located.
-class ImageRows : public Cells {
+class ImageRecords : public Cells {
  public:
   // The file is source.archives[archive].
-  ImageRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
+  ImageRecords(const ConvertSource& source, std::uint64_t archive, SourceList& list)
       : path_(source.archives[archive]),
         archive_(archive),
         list_(list),
@@ -47,15 +47,16 @@ class ImageRows : public Cells {
   // From now on, Get() returns this column's class numbers, although the classes have names.
   virtual void DropNamesOf(const std::string&) {}
 
-  // Moves to the next row; false at the end. Throws Error if the rest of the file cannot be read.
+  // Moves to the next record; false at the end. Throws Error if the rest of the file cannot be
+  // read.
   virtual bool Next() = 0;
-  // nullopt if the row has no image.
+  // nullopt if the record has no image.
   std::optional<Extent> image() const { return image_; }
   virtual std::string why_no_image() const { return "has no image"; }
   Sniffed sniffed() const { return sniffed_; }
-  // The sample's key: the row's number, unless the file has a better one.
+  // The sample's key: the record's number, unless the file has a better one.
   virtual std::string key() const {
-    const std::string number = std::to_string(row_ - 1);
+    const std::string number = std::to_string(record_ - 1);
     return stem_ + "/" + std::string(number.size() < 7 ? 7 - number.size() : 0, '0') + number;
   }
 
@@ -73,26 +74,27 @@ class ImageRows : public Cells {
   SourceList& list_;
   std::string stem_;  // the beginning of keys: "train-0" for "train-0.parquet"
   std::vector<std::string> headings_;
-  std::uint64_t row_ = 0;  // number of the next row
+  std::uint64_t record_ = 0;  // number of the next record
   std::optional<Extent> image_;
   Sniffed sniffed_;
 };
 
 // Opens source.archives[archive].
-using OpenRows = std::function<std::unique_ptr<ImageRows>(std::uint64_t archive, SourceList& list)>;
+using OpenRecords =
+    std::function<std::unique_ptr<ImageRecords>(std::uint64_t archive, SourceList& list)>;
 
-// Reads all rows of source.archives. Errors: those of the rows; kInvalidArgument (files with
+// Reads all records of source.archives. Errors: those of the records; kInvalidArgument (files with
 // different columns; a column that does not exist); kNotFound (no image).
-SourceList ReadImageRows(const ConvertSource& source, const OpenRows& open,
-                         const std::stop_token& stop);
+SourceList ReadImageRecords(const ConvertSource& source, const OpenRecords& open,
+                            const std::stop_token& stop);
 
-// The same; Rows(source, archive, list) opens a file.
-template <class Rows>
-SourceList ReadImageRowsOf(const ConvertSource& source, const std::stop_token& stop) {
-  return ReadImageRows(
+// The same; Records(source, archive, list) opens a file.
+template <class Records>
+SourceList ReadImageRecordsOf(const ConvertSource& source, const std::stop_token& stop) {
+  return ReadImageRecords(
       source,
       [&source](std::uint64_t archive, SourceList& list) {
-        return std::make_unique<Rows>(source, archive, list);
+        return std::make_unique<Records>(source, archive, list);
       },
       stop);
 }

@@ -1,9 +1,9 @@
 // The order of the steps is fixed: the profile's colours become sRGB, then pixels are blended over
 // the background, which is in sRGB, and then colours become grey.
 // With a profile, 16-bit values are rounded to 8 bits before the conversion. Without one they are
-// blended at 16 bits and rounded once. StoreCmykRow() passes on RGB that is converted already,
+// blended at 16 bits and rounded once. StoreCmykLine() passes on RGB that is converted already,
 // therefore with empty rules.
-#include "writer/source/images/color_rows.h"
+#include "writer/source/images/color_lines.h"
 
 #include <algorithm>
 #include <vector>
@@ -26,8 +26,8 @@ std::uint8_t Over(Value value, Value opacity, std::uint8_t under) noexcept {
 }
 
 template <class Value>
-void FlattenRow(const Value* in, std::uint32_t width, std::uint32_t channels,
-                const ColorRules& rules, std::uint8_t* out) {
+void FlattenLine(const Value* in, std::uint32_t width, std::uint32_t channels,
+                 const ColorRules& rules, std::uint8_t* out) {
   const auto& under = rules.background;
   for (std::uint32_t x = 0; x < width; ++x, in += 4, out += channels) {
     const std::uint8_t rgb[3] = {Over(in[0], in[3], under[0]), Over(in[1], in[3], under[1]),
@@ -40,7 +40,7 @@ void FlattenRow(const Value* in, std::uint32_t width, std::uint32_t channels,
   }
 }
 
-// Converts the colours of a row with four values per pixel to sRGB. A grey pixel gets three equal
+// Converts the colours of a line with four values per pixel to sRGB. A grey pixel gets three equal
 // values.
 std::vector<std::uint8_t> InSrgb(const std::uint8_t* in, std::uint32_t width,
                                  const ColorTransform& transform) {
@@ -49,19 +49,19 @@ std::vector<std::uint8_t> InSrgb(const std::uint8_t* in, std::uint32_t width,
   for (std::size_t x = 0; x < width; ++x)
     std::copy_n(in + x * 4, values, &colours[x * values]);
   transform.Apply(colours.data(), colours.data(), width);
-  std::vector<std::uint8_t> row(std::size_t{width} * 4);
+  std::vector<std::uint8_t> line(std::size_t{width} * 4);
   for (std::size_t x = 0; x < width; ++x) {
     for (std::size_t c = 0; c < 3; ++c)
-      row[x * 4 + c] = colours[x * values + std::min(c, values - 1)];
-    row[x * 4 + 3] = in[x * 4 + 3];
+      line[x * 4 + c] = colours[x * values + std::min(c, values - 1)];
+    line[x * 4 + 3] = in[x * 4 + 3];
   }
-  return row;
+  return line;
 }
 
 }  // namespace
 
-void StoreGreyRow(const std::uint8_t* in, std::uint32_t width, const ColorRules& rules,
-                  std::uint8_t* out) {
+void StoreGreyLine(const std::uint8_t* in, std::uint32_t width, const ColorRules& rules,
+                   std::uint8_t* out) {
   if (rules.transform != nullptr) {
     rules.transform->Apply(in, out, width);
   } else if (in != out) {
@@ -69,13 +69,13 @@ void StoreGreyRow(const std::uint8_t* in, std::uint32_t width, const ColorRules&
   }
 }
 
-void StoreRgbRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
-                 const ColorRules& rules, std::uint8_t* out) {
-  std::vector<std::uint8_t> row;
+void StoreRgbLine(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
+                  const ColorRules& rules, std::uint8_t* out) {
+  std::vector<std::uint8_t> line;
   if (rules.transform != nullptr) {
-    row.resize(std::size_t{width} * 3);
-    rules.transform->Apply(in, row.data(), width);
-    in = row.data();
+    line.resize(std::size_t{width} * 3);
+    rules.transform->Apply(in, line.data(), width);
+    in = line.data();
   }
   if (channels == 3) {
     if (in != out) std::copy_n(in, std::size_t{width} * 3, out);
@@ -85,10 +85,10 @@ void StoreRgbRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t chan
     out[x] = GreyOf(in + x * 3);
 }
 
-void StoreRgbaRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
-                  const ColorRules& rules, std::uint8_t* out) {
-  if (rules.transform == nullptr) return FlattenRow(in, width, channels, rules, out);
-  FlattenRow(InSrgb(in, width, *rules.transform).data(), width, channels, rules, out);
+void StoreRgbaLine(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
+                   const ColorRules& rules, std::uint8_t* out) {
+  if (rules.transform == nullptr) return FlattenLine(in, width, channels, rules, out);
+  FlattenLine(InSrgb(in, width, *rules.transform).data(), width, channels, rules, out);
 }
 
 namespace {
@@ -100,16 +100,16 @@ std::uint16_t GreatestOf(const std::uint16_t* rgba, std::uint32_t width) noexcep
 }
 }  // namespace
 
-void StoreRgbaRow(const std::uint16_t* in, std::uint32_t width, std::uint32_t channels,
-                  const ColorRules& rules, std::uint8_t* out) {
+void StoreRgbaLine(const std::uint16_t* in, std::uint32_t width, std::uint32_t channels,
+                   const ColorRules& rules, std::uint8_t* out) {
   if (rules.greatest != nullptr) {
     *rules.greatest = std::max(rules.greatest->value_or(0), GreatestOf(in, width));
   }
-  if (rules.transform == nullptr) return FlattenRow(in, width, channels, rules, out);
-  std::vector<std::uint8_t> row(std::size_t{width} * 4);
-  for (std::size_t i = 0; i < row.size(); ++i)
-    row[i] = static_cast<std::uint8_t>((in[i] * 255U + 32767U) / 65535U);
-  StoreRgbaRow(row.data(), width, channels, rules, out);
+  if (rules.transform == nullptr) return FlattenLine(in, width, channels, rules, out);
+  std::vector<std::uint8_t> line(std::size_t{width} * 4);
+  for (std::size_t i = 0; i < line.size(); ++i)
+    line[i] = static_cast<std::uint8_t>((in[i] * 255U + 32767U) / 65535U);
+  StoreRgbaLine(line.data(), width, channels, rules, out);
 }
 
 void DivideByOpacity(std::span<std::uint16_t> rgba) noexcept {
@@ -123,8 +123,8 @@ void DivideByOpacity(std::span<std::uint16_t> rgba) noexcept {
   }
 }
 
-void StoreCmykRow(const std::uint8_t* in, std::uint32_t width, bool inverted,
-                  std::uint32_t channels, const ColorRules& rules, std::uint8_t* out) {
+void StoreCmykLine(const std::uint8_t* in, std::uint32_t width, bool inverted,
+                   std::uint32_t channels, const ColorRules& rules, std::uint8_t* out) {
   std::vector<std::uint8_t> rgb(std::size_t{width} * 3);
   if (rules.transform != nullptr) {
     rules.transform->Apply(in, rgb.data(), width);
@@ -136,7 +136,7 @@ void StoreCmykRow(const std::uint8_t* in, std::uint32_t width, bool inverted,
       rgb[i] = static_cast<std::uint8_t>((product + 127) / 255);
     }
   }
-  StoreRgbRow(rgb.data(), width, channels, {}, out);
+  StoreRgbLine(rgb.data(), width, channels, {}, out);
 }
 
 }  // namespace sluice

@@ -1,9 +1,9 @@
-// Makes runs of rows of a slot, and treats rows that cannot be made as
-// LoaderOptions::integrity.on_fault says. Each decoder thread has one worker.
+// Fills runs of rows of a slot, and treats rows that cannot be made as
+// LoaderOptions::integrity.on_fault says. Each decoder thread has one filler.
 //
-// A row is taken from the cache of rows, or from another loader (RowSharing); or copied
-// (PlainCopy); or read (SampleReader), given its OneHot target, and passed to the user's
-// sample_function. If no checksum was compared for some row of a run, the worker checks at the end
+// A row is taken from the cache of rows (CachedRows), or from another loader (SharedRowUse); or
+// copied (PlainCopy); or read (SampleReader), given its OneHot target, and passed to the user's
+// sample_function. If no checksum was compared for some row of a run, the filler checks at the end
 // of the run that no file was cut meanwhile. A faulty row is left out, gets another sample
 // (Substitutes), or fails the batch.
 #pragma once
@@ -12,19 +12,19 @@
 #include <vector>
 
 #include "reader/batch/batch_recipe.h"
-#include "reader/decoding/cached_rows.h"
+#include "reader/decoding/decoded_picture_use.h"
 #include "reader/decoding/faults.h"
 #include "reader/decoding/plain_copy.h"
-#include "reader/decoding/row_sharing.h"
 #include "reader/decoding/sample_reader.h"
+#include "reader/decoding/shared_row_use.h"
 #include "reader/decoding/stage_clock.h"
 
 namespace sluice {
 
-class RowWorker {
+class SlotFiller {
  public:
   // All references must outlive it.
-  RowWorker(const BatchRecipe& recipe, const DecodingContext& context, FaultLog& faults);
+  SlotFiller(const BatchRecipe& recipe, const DecodingContext& context, FaultLog& faults);
 
   struct Outcome {
     std::size_t left_out = 0;           // rows marked kLeftOut
@@ -33,7 +33,7 @@ class RowWorker {
     DecodingCosts costs;                // measured for DecodeOn::kAuto
   };
   // Fills rows begin .. end - 1. Stops early if the slot is abandoned or a row fails.
-  Outcome Work(Slot& slot, std::size_t begin, std::size_t end);
+  Outcome Fill(Slot& slot, std::size_t begin, std::size_t end);
 
   // Finishes a batch whose rows are done: closes it, mixes it, and calls the user's batch_function.
   // Returns why the batch fails, if it does. If a device has yet to decode pictures of the batch,
@@ -47,13 +47,13 @@ class RowWorker {
   // Calls LoaderOptions::thread_setup, if there is one. Throws Error.
   void SetUp(unsigned thread);
 
-  // Bytes of memory that a worker's thread takes at most.
+  // Bytes of memory that a filler's thread takes at most.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
-  // Sets whether Work() times each row from now on. It should do so only if rows take so long that
+  // Sets whether Fill() times each row from now on. It should do so only if rows take so long that
   // timing them costs hardly anything; if rows can be copied, it never does.
   void TimeRows(bool each) noexcept { times_rows_ = each && !plain_; }
-  // The seconds that each row of the last Work() took, if it timed them; else empty.
+  // The seconds that each row of the last Fill() took, if it timed them; else empty.
   std::span<const double> row_seconds() const noexcept { return row_seconds_; }
 
   // Counts of the payloads so far. Copied rows count in `bytes`, but not in the counts of pixels.
@@ -64,8 +64,8 @@ class RowWorker {
   }
 
  private:
-  // Work() for a part of the rows: at most PlainCopy::kMaxRows if rows can be copied, else all.
-  bool WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome& outcome);
+  // Fill() for a part of the rows: at most PlainCopy::kMaxRows if rows can be copied, else all.
+  bool FillStep(Slot& slot, std::size_t begin, std::size_t end, Outcome& outcome);
   // Whether the row was copied: there is nothing left to do for it.
   bool Copied(std::size_t row) const noexcept { return plain_ && plain_->Filled(row); }
   // Decodes on the host what a device was to decode, of a row or of all rows. Returns why the batch
@@ -100,11 +100,11 @@ class RowWorker {
   std::optional<PlainCopy> plain_;
   Substitutes substitutes_;
   CachedRows cached_;
-  RowSharing shared_;
+  SharedRowUse shared_;
   FileCheck files_;
   MutableRows::Memory user_memory_;
   std::vector<std::uint8_t> mix_scratch_;
-  DecodingCosts costs_;              // of the rows of one Work()
+  DecodingCosts costs_;              // of the rows of one Fill()
   std::vector<double> row_seconds_;  // see row_seconds()
   bool times_rows_ = false;
   Clock::time_point row_begun_;  // when the row that is being made was begun; only if times_rows_

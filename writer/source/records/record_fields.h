@@ -1,13 +1,13 @@
-// The fields that a table's columns become, and their values row by row.
+// The fields that a table's columns become, and their values record by record.
 //
 // To add a type of column, add a value to ColumnType. The compiler then warns of the switches in
-// row_fields.cpp. It does not warn of the functions in that file that compare types by ==, such as
-// IsStoredAsIs(), HasClasses(), IsNone() and Join(), nor of the parsing in table_values.cpp.
+// record_fields.cpp. It does not warn of the functions in that file that compare types by ==, such
+// as IsStoredAsIs(), HasClasses(), IsNone() and Join(), nor of the parsing in table_values.cpp.
 // (SettleClasses() assumes that every field with the role label holds int32 class numbers.) The
 // type also goes into these files, where
 // "(?<!Feed::)kBoxClasses|box_classes|BOX_CLASSES" shows how:
 //   writer/include/sluice/convert_source.h
-//   writer/source/records/row_fields.cpp
+//   writer/source/records/record_fields.cpp
 //   tools/convert_source.cpp              ParseColumn() and the help of --field
 //   writer/include/sluice/convert_option_list.h
 //   writer/README.md
@@ -36,7 +36,7 @@
 
 namespace sluice {
 
-// The current row of a table of any kind.
+// The current record of a table of any kind.
 class Cells {
  public:
   virtual ~Cells() = default;
@@ -46,9 +46,10 @@ class Cells {
   virtual bool has_text_cells() const noexcept = 0;
 };
 
-// How a file that gives its columns types (see ImageRows) stores a column's values.
+// How a file that gives its columns types (see ImageRecords) stores a column's values.
 struct StoredForm {
-  // Cells are Extents (json::binary), unless ImageRows::ReadNumbersOf() was called for the column.
+  // Cells are Extents (json::binary), unless ImageRecords::ReadNumbersOf() was called for the
+  // column.
   bool located = false;
   std::optional<DType> dtype;  // of numbers; nullopt: as the column's type says
   std::vector<std::uint32_t> shape = {};
@@ -63,13 +64,13 @@ bool HasHeading(const std::vector<std::string>& headings, const std::string& hea
 // `joined`: the four numbers of a box are in four columns.
 Field FieldOfColumn(const Column& column, bool joined);
 
-class RowFields {
+class RecordFields {
  public:
   // One value per field; nullopt if it is absent.
   using Values = std::vector<std::optional<std::vector<std::byte>>>;
 
   // Both must outlive the object.
-  RowFields(const ConvertSource& source, SourceList& list) : source_(source), list_(list) {}
+  RecordFields(const ConvertSource& source, SourceList& list) : source_(source), list_(list) {}
 
   // Adds the column's field to the list. `classes`: the column's class names in order, if the file
   // has them. Throws Error(kInvalidArgument) if there is no such column.
@@ -92,15 +93,16 @@ class RowFields {
   void WarnOfUnused(const std::vector<std::string>& headings,
                     const std::vector<std::string>& used_otherwise, const std::string& advice = {});
 
-  // The row's values; sets `label` and `split_value` of its source. Throws Error with a sentence
-  // about the row.
-  Values Read(const Cells& row, Source& source);
-  // Adds the values of another row of the same sample to `whole`. `same_label`: whether the rows
-  // have the same label. Returns the name of a column in which the rows contradict each other, or
+  // The record's values; sets `label` and `split_value` of its source. Throws Error with a sentence
+  // about the record.
+  Values Read(const Cells& record, Source& source);
+  // Adds the values of another record of the same sample to `whole`. `same_label`: whether the
+  // records have the same label. Returns the name of a column in which the records contradict each
+  // other, or
   // "".
   std::string Join(Values& whole, const Values& more, bool same_label) const;
-  // Numbers the classes, once all rows are read. `rows` has the values of `sources`.
-  void SettleClasses(std::vector<Source>& sources, SourceValues& rows);
+  // Numbers the classes, once all records are read. `records` has the values of `sources`.
+  void SettleClasses(std::vector<Source>& sources, SourceValues& records);
 
  private:
   struct UsedColumn {
@@ -114,13 +116,13 @@ class RowFields {
     std::optional<double> rounded = {};  // the first number that float32 changes visibly
   };
   void GiveClasses(const std::stop_token& stop);
-  nlohmann::json CellOf(const UsedColumn& used, const Cells& row) const;
-  // Throws if the column's field must have a value in every row.
+  nlohmann::json CellOf(const UsedColumn& used, const Cells& record) const;
+  // Throws if the column's field must have a value in every record.
   void RequireOptional(const UsedColumn& used) const;
   // The file to name in messages about the whole table.
   std::filesystem::path Place() const;
   void CheckBoxClasses(const Values& values, std::size_t boxes) const;
-  std::uint64_t SplitValueOf(const Cells& row) const;
+  std::uint64_t SplitValueOf(const Cells& record) const;
   static std::string NameIn(const UsedColumn& used, const nlohmann::json& cell, bool is_text);
   static std::int32_t ClassOf(UsedColumn& used, const std::string& name);
   std::vector<std::byte> ValueOf(UsedColumn& used, const nlohmann::json& cell, bool is_text);

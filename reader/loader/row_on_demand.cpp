@@ -6,7 +6,7 @@
 //
 // The slot does not belong to the ring. It keeps the worker alive, because the worker's recipe has
 // the slot's layout. There is one worker, so calls take turns.
-#include "reader/loader/row_maker.h"
+#include "reader/loader/row_on_demand.h"
 
 #include <algorithm>
 #include <optional>
@@ -84,7 +84,7 @@ Found Find(const DatasetFacts& dataset, LoaderOptions options, std::uint64_t sam
 
 }  // namespace
 
-RowMaker::Worker::Worker(const LoaderSetup& setup, const DecodingContext& context)
+RowOnDemand::Worker::Worker(const LoaderSetup& setup, const DecodingContext& context)
     : recipe(setup.recipe.dataset, RowOptions(setup.recipe.options)),
       rows(recipe, context, faults) {
   // The layout, made above, has the fields that batch_function makes. The function itself is not
@@ -93,8 +93,8 @@ RowMaker::Worker::Worker(const LoaderSetup& setup, const DecodingContext& contex
   rows.SetUp(0);
 }
 
-std::shared_ptr<const Slot> RowMaker::Make(std::uint64_t sample, std::uint64_t epoch,
-                                           std::shared_ptr<void> owner) {
+std::shared_ptr<const Slot> RowOnDemand::Make(std::uint64_t sample, std::uint64_t epoch,
+                                              std::shared_ptr<void> owner) {
   const MutexLock lock(mutex_);
   if (worker_ == nullptr) worker_ = std::make_shared<Worker>(setup_, context_);
   const BatchRecipe& recipe = worker_->recipe;
@@ -116,14 +116,14 @@ std::shared_ptr<const Slot> RowMaker::Make(std::uint64_t sample, std::uint64_t e
   slot.positions[0] = found.draw_position;
   slot.samples[0] = sample;
   slot.blocks.resize(context_.holds_blocks ? 1 : 0);
-  RowWorker::Outcome outcome = worker_->rows.Work(slot, 0, 1);
+  SlotFiller::Outcome outcome = worker_->rows.Fill(slot, 0, 1);
   if (!outcome.error) outcome.error = worker_->rows.Close(slot);
   if (outcome.error) throw *outcome.error;
   slot.files.clear();
   return {kept, &slot};
 }
 
-LoaderMemory RowMaker::Memory() {
+LoaderMemory RowOnDemand::Memory() {
   const MutexLock lock(mutex_);
   return worker_ == nullptr ? LoaderMemory() : RowBound(worker_->recipe, setup_.recipe);
 }

@@ -6,7 +6,7 @@
 // Only the filler's thread puts pictures. Others see one when its Entry::at is stored, which
 // happens last and only after the copy has ended (Arrive()). Hence Finish() must run at the end.
 // The filler compares checksums itself, so that damaged or lost bytes are never cached.
-#include "reader/upload/device_cache.h"
+#include "reader/upload/device_picture_cache.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kPictureAlignment = 16;
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
-constexpr std::size_t kStoredRows = 16384;  // row lengths allocated at a time
+constexpr std::size_t kStoredLines = 16384;  // row lengths allocated at a time
 // Pictures that one conversion encoded have one form, or two if some are grey, for each number of
 // parts that a row is cut into. Only a dataset that keeps its sources' JPEGs, which may all differ,
 // can have more than kMaxForms forms. A picture of a form that no longer fits into the table is not
@@ -77,7 +77,8 @@ std::vector<bool> WantedSamples(const DatasetState& dataset, const SampleList& s
 
 }  // namespace
 
-std::uint64_t DeviceCache::BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept {
+std::uint64_t DevicePictureCache::BytesFor(const ImageSummary& field,
+                                           std::uint64_t pictures) noexcept {
   // A cached JPEG lacks the headers, stuffed zeros and restart markers, but each part of a row is
   // padded to whole words. In the mean it is smaller than its file. Each picture is aligned.
   const std::uint64_t most =
@@ -86,15 +87,16 @@ std::uint64_t DeviceCache::BytesFor(const ImageSummary& field, std::uint64_t pic
          kPictureAlignment * std::min(pictures, field.present);
 }
 
-std::uint64_t DeviceCache::TableBytes(const ImageSummary& field, std::uint64_t samples) noexcept {
-  const std::uint64_t rows =
-      field.present * MostRows(field.max_height, 0) + MostRows(0, field.payload_bytes);
-  return samples * sizeof(Entry) + (rows + kStoredRows) * sizeof(std::uint32_t) +
+std::uint64_t DevicePictureCache::TableBytes(const ImageSummary& field,
+                                             std::uint64_t samples) noexcept {
+  const std::uint64_t lines =
+      field.present * MostCodedLines(field.max_height, 0) + MostCodedLines(0, field.payload_bytes);
+  return samples * sizeof(Entry) + (lines + kStoredLines) * sizeof(std::uint32_t) +
          kMaxForms * (sizeof(JpegForm) + 4 * sizeof(void*));
 }
 
-DeviceCache::DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver,
-                         std::uint64_t samples, std::uint64_t bytes)
+DevicePictureCache::DevicePictureCache(const Device& device, std::shared_ptr<DeviceDriver> driver,
+                                       std::uint64_t samples, std::uint64_t bytes)
     : driver_(std::move(driver)),
       entries_(std::make_unique<Entry[]>(ForCacheTable(samples, sizeof(Entry)))),
       size_(bytes) {
@@ -107,61 +109,63 @@ DeviceCache::DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> dri
   }
 }
 
-DeviceCache::~DeviceCache() {
+DevicePictureCache::~DevicePictureCache() {
   if (stream_.get() != nullptr)
     driver_->Drain(stream_.get());  // a copy may still read staging memory
 }
 
-std::uint64_t DeviceCache::page_locked_bytes() const noexcept {
+std::uint64_t DevicePictureCache::page_locked_bytes() const noexcept {
   return staging_[0].memory.size() + staging_[1].memory.size();
 }
 
-StoredPicture DeviceCache::Find(std::uint64_t sample) const noexcept {
+StoredPicture DevicePictureCache::Find(std::uint64_t sample) const noexcept {
   const Entry& entry = entries_[sample];
   const std::byte* const at = entry.at.load(std::memory_order_acquire);
   if (at == nullptr) return {};
-  return {at, entry.form, entry.row_bytes};
+  return {at, entry.form, entry.line_bytes};
 }
 
-std::size_t DeviceCache::FormHash::operator()(const JpegForm& form) const noexcept {
+std::size_t DevicePictureCache::FormHash::operator()(const JpegForm& form) const noexcept {
   return Hash64(std::as_bytes(std::span(&form, 1)));
 }
-bool DeviceCache::FormEqual::operator()(const JpegForm& a, const JpegForm& b) const noexcept {
+bool DevicePictureCache::FormEqual::operator()(const JpegForm& a,
+                                               const JpegForm& b) const noexcept {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-const JpegForm* DeviceCache::InternForm(const JpegForm& form) {
+const JpegForm* DevicePictureCache::InternForm(const JpegForm& form) {
   const auto found = forms_.find(form);
   if (found != forms_.end()) return &*found;
   return forms_.size() < kMaxForms ? &*forms_.insert(form).first : nullptr;
 }
 
-const std::uint32_t* DeviceCache::StoreRowBytes(std::span<const JpegRow> rows) {
-  if (rows.size() > rows_left_) {
-    rows_left_ = std::max(kStoredRows, rows.size());
-    rows_.push_back(std::make_unique<std::uint32_t[]>(rows_left_));
-    rows_end_ = rows_.back().get() + rows_left_;
+const std::uint32_t* DevicePictureCache::StoreLineBytes(std::span<const CodedLine> lines) {
+  if (lines.size() > lines_left_) {
+    lines_left_ = std::max(kStoredLines, lines.size());
+    lines_.push_back(std::make_unique<std::uint32_t[]>(lines_left_));
+    lines_end_ = lines_.back().get() + lines_left_;
   }
-  std::uint32_t* const stored = rows_end_ - rows_left_;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    stored[i] = rows[i].bytes;
-  rows_left_ -= rows.size();
+  std::uint32_t* const stored = lines_end_ - lines_left_;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    stored[i] = lines[i].bytes;
+  lines_left_ -= lines.size();
   return stored;
 }
 
-void DeviceCache::Put(std::uint64_t sample, const JpegForm& form, std::span<const JpegRow> rows,
-                      std::span<const std::uint32_t> words) {
+void DevicePictureCache::Put(std::uint64_t sample, const JpegForm& form,
+                             std::span<const CodedLine> lines,
+                             std::span<const std::uint32_t> words) {
   if (size_ - used_ < words.size_bytes()) return;
   if (const JpegForm* const known = InternForm(form))
-    Place(sample, {nullptr, known, StoreRowBytes(rows)}, words.data(), words.size_bytes());
+    Place(sample, {nullptr, known, StoreLineBytes(lines)}, words.data(), words.size_bytes());
 }
 
-void DeviceCache::PutRaw(std::uint64_t sample, Bytes pixels) {
+void DevicePictureCache::PutRaw(std::uint64_t sample, Bytes pixels) {
   Place(sample, {}, pixels.data(), pixels.size());
 }
 
-void DeviceCache::Place(std::uint64_t sample, StoredPicture picture, const void* data,
-                        std::size_t bytes) {
+void DevicePictureCache::Place(std::uint64_t sample, StoredPicture picture, const void* data,
+                               std::size_t bytes) {
   const std::size_t room = AlignUp(bytes, kPictureAlignment);
   // The cache is full, or nearly so: a smaller picture may still fit later, so nothing ends here.
   if (bytes == 0 || room > size_ - used_) return;
@@ -174,7 +178,7 @@ void DeviceCache::Place(std::uint64_t sample, StoredPicture picture, const void*
 }
 
 // Null if a picture of that size never has room.
-std::byte* DeviceCache::RoomInStaging(std::size_t bytes) {
+std::byte* DevicePictureCache::RoomInStaging(std::size_t bytes) {
   if (bytes > kStagingBytes) return nullptr;
   if (staging_[turn_].used + bytes > kStagingBytes) {
     Send();
@@ -187,7 +191,7 @@ std::byte* DeviceCache::RoomInStaging(std::size_t bytes) {
   return at;
 }
 
-void DeviceCache::Send() {
+void DevicePictureCache::Send() {
   const Staging& staging = staging_[turn_];
   if (staging.used == 0) return;
   driver_->Copy(stream_.get(), device_memory_.data() + used_ - staging.used, staging.memory.data(),
@@ -195,7 +199,7 @@ void DeviceCache::Send() {
   driver_->Record(staging.copied.get(), stream_.get());
 }
 
-void DeviceCache::Arrive(Staging& staging) {
+void DevicePictureCache::Arrive(Staging& staging) {
   if (staging.used == 0) return;
   // Only now may other threads read the pictures on the device, and this one fill the buffer again.
   driver_->Synchronize(staging.copied.get());
@@ -205,18 +209,18 @@ void DeviceCache::Arrive(Staging& staging) {
   staging.used = 0;
 }
 
-void DeviceCache::Publish(std::uint64_t sample, const StoredPicture& picture) {
+void DevicePictureCache::Publish(std::uint64_t sample, const StoredPicture& picture) {
   Entry& entry = entries_[sample];
   // Plain members: Find() reads them only after it has seen `at`, which is stored last, with
   // release.
   entry.form = picture.form;
-  entry.row_bytes = picture.row_bytes;
+  entry.line_bytes = picture.line_bytes;
   entry.at.store(picture.at, std::memory_order_release);
   pictures_.fetch_add(1, std::memory_order_relaxed);
   bytes_.store(used_, std::memory_order_relaxed);
 }
 
-void DeviceCache::Finish() {
+void DevicePictureCache::Finish() {
   Send();
   // Both buffers, the older one first: its copy was started first.
   for (std::size_t i = 0; i < 2; ++i) {
@@ -225,33 +229,33 @@ void DeviceCache::Finish() {
   }
 }
 
-std::uint64_t DeviceCacheFiller::CountOf(const DatasetState& dataset, const SampleList& samples) {
+std::uint64_t DevicePictureFiller::CountOf(const DatasetState& dataset, const SampleList& samples) {
   const std::vector<bool> wanted = WantedSamples(dataset, samples);
   return wanted.empty() ? dataset.facts->shape.samples()
                         : static_cast<std::uint64_t>(std::ranges::count(wanted, true));
 }
 
-DeviceCacheFiller::DeviceCacheFiller(DatasetState& dataset, std::size_t field,
-                                     const SampleList& samples, DirectFiles* direct,
-                                     DeviceCache& cache)
+DevicePictureFiller::DevicePictureFiller(DatasetState& dataset, std::size_t field,
+                                         const SampleList& samples, DirectFiles* direct,
+                                         DevicePictureCache& cache)
     : dataset_(dataset),
       field_(field),
       direct_(direct),
       cache_(cache),
       wanted_(WantedSamples(dataset, samples)) {}
 
-void DeviceCacheFiller::Start() {
+void DevicePictureFiller::Start() {
   thread_ = std::thread([this] { Run(); });
 }
 
-void DeviceCacheFiller::Stop() {
+void DevicePictureFiller::Stop() {
   stop_.store(true, std::memory_order_relaxed);
   if (thread_.joinable()) thread_.join();
 }
 
 // Ignores failures: a failure happens again, with the sample's name, when the sample is played or
 // the device is used.
-void DeviceCacheFiller::Run() {
+void DevicePictureFiller::Run() {
   for (std::uint64_t block = 0; block < dataset_.facts->shape.blocks(); ++block) {
     if (stop_.load(std::memory_order_relaxed)) return;
     try {
@@ -269,16 +273,16 @@ void DeviceCacheFiller::Run() {
   }
 }
 
-bool DeviceCacheFiller::Wants(std::uint64_t block) const {
+bool DevicePictureFiller::Wants(std::uint64_t block) const {
   if (wanted_.empty()) return true;
   const auto first =
-      wanted_.begin() + static_cast<std::ptrdiff_t>(dataset_.facts->shape.Row(block, 0).index);
+      wanted_.begin() + static_cast<std::ptrdiff_t>(dataset_.facts->shape.Record(block, 0).index);
   const auto end = first + static_cast<std::ptrdiff_t>(dataset_.facts->shape.SamplesIn(block));
   return std::find(first, end, true) != end;
 }
 
-void DeviceCacheFiller::Fill(std::uint64_t block) {
-  const SampleRef first = dataset_.facts->shape.Row(block, 0);
+void DevicePictureFiller::Fill(std::uint64_t block) {
+  const SampleRef first = dataset_.facts->shape.Record(block, 0);
   const ShardUse shard = dataset_.table.Shard(first.shard);
   std::shared_ptr<const HeldBlock> held;
   if (dataset_.table.remote != nullptr) {
@@ -289,7 +293,7 @@ void DeviceCacheFiller::Fill(std::uint64_t block) {
   const ReadGuard guard = shard->Guard();
   const BlockView view =
       held != nullptr ? held->View(*shard, first.block) : shard->Block(first.block);
-  const RowLayout& layout = dataset_.facts->LayoutOf(first.shard);
+  const RecordLayout& layout = dataset_.facts->LayoutOf(first.shard);
   const std::uint64_t count = dataset_.facts->shape.SamplesIn(block);
   for (std::uint32_t row = 0; row < count; ++row) {
     const std::uint64_t sample = first.index + row;
@@ -303,16 +307,16 @@ void DeviceCacheFiller::Fill(std::uint64_t block) {
   }
 }
 
-void DeviceCacheFiller::Put(std::uint64_t sample, const ImagePayload& payload) {
+void DevicePictureFiller::Put(std::uint64_t sample, const ImagePayload& payload) {
   if (payload.codec == Codec::kRaw && payload.pixel_type == PixelType::kUint8) {
     const std::uint64_t size = std::uint64_t{payload.width} * payload.height * payload.channels;
     if (payload.bytes.size() == size) cache_.PutRaw(sample, payload.bytes);
     return;
   }
   words_.clear();
-  rows_.clear();
-  if (parts_.Parse(payload) && parts_.AppendRows(parts_.AllRows(), words_, rows_))
-    cache_.Put(sample, parts_.form(), rows_, words_);
+  lines_.clear();
+  if (parts_.Parse(payload) && parts_.AppendLines(parts_.AllLines(), words_, lines_))
+    cache_.Put(sample, parts_.form(), lines_, words_);
 }
 
 }  // namespace sluice

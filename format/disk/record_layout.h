@@ -1,5 +1,5 @@
-// Where each field's entry lies in a row of a block's table (format/FORMAT.md, "Rows"), and the
-// class that a label's entry names.
+// Where each field's entry lies in a record of a block's table (format/FORMAT.md, "Records"), and
+// the class that a label's entry names.
 #pragma once
 
 #include <cstdint>
@@ -30,26 +30,26 @@ struct ImageEntryPart {
 };
 static_assert(sizeof(ImageEntryPart) == 16);
 
-class RowLayout {
+class RecordLayout {
  public:
-  explicit RowLayout(const Schema& schema);
-  // The layout of rows of `schema`, indexed by the fields of another schema. Fields of the same
+  explicit RecordLayout(const Schema& schema);
+  // The layout of records of `schema`, indexed by the fields of another schema. Fields of the same
   // name must be stored alike; a field that `schema` lacks has no entry.
-  RowLayout(const Schema& schema, const Schema& fields);
+  RecordLayout(const Schema& schema, const Schema& fields);
 
-  std::uint64_t row_bytes() const noexcept { return row_bytes_; }
+  std::uint64_t record_bytes() const noexcept { return record_bytes_; }
   std::size_t fields() const noexcept { return offsets_.size(); }
   bool has(std::size_t field) const noexcept { return entry_bytes_[field] != 0; }
   std::uint64_t offset(std::size_t field) const noexcept { return offsets_[field]; }
   // Bytes of the entry, without the padding after it.
   std::uint64_t entry_bytes(std::size_t field) const noexcept { return entry_bytes_[field]; }
 
-  friend bool operator==(const RowLayout&, const RowLayout&) = default;
+  friend bool operator==(const RecordLayout&, const RecordLayout&) = default;
 
  private:
   std::vector<std::uint64_t> offsets_;
   std::vector<std::uint64_t> entry_bytes_;
-  std::uint64_t row_bytes_ = 0;
+  std::uint64_t record_bytes_ = 0;
 };
 
 // Calls `take` with a zero of the C++ type that `type` stands for.

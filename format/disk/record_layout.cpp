@@ -1,8 +1,8 @@
-#include "format/disk/row_layout.h"
+#include "format/disk/record_layout.h"
 
 namespace sluice {
 
-RowLayout::RowLayout(const Schema& schema) {
+RecordLayout::RecordLayout(const Schema& schema) {
   for (const Field& field : schema.fields) {
     std::uint64_t bytes = 0;
     switch (field.kind) {
@@ -11,14 +11,14 @@ RowLayout::RowLayout(const Schema& schema) {
       case FieldKind::kVariable: bytes = sizeof(PayloadEntry); break;
       case FieldKind::kArray: bytes = field.elements() * SizeOf(field.dtype); break;
     }
-    offsets_.push_back(row_bytes_);
+    offsets_.push_back(record_bytes_);
     entry_bytes_.push_back(bytes);
-    row_bytes_ += AlignUp(bytes, 8);
+    record_bytes_ += AlignUp(bytes, 8);
   }
 }
 
-RowLayout::RowLayout(const Schema& schema, const Schema& fields) : RowLayout(schema) {
-  const RowLayout own = *this;
+RecordLayout::RecordLayout(const Schema& schema, const Schema& fields) : RecordLayout(schema) {
+  const RecordLayout own = *this;
   offsets_.assign(fields.fields.size(), 0);
   entry_bytes_.assign(fields.fields.size(), 0);
   for (std::size_t f = 0; f < fields.fields.size(); ++f) {

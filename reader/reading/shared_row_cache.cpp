@@ -6,7 +6,7 @@
 // kReady or kEmpty. The row's words are relaxed atomics, and fences order them with that word, as
 // in a sequence lock. A loader that takes the number of one that was killed first frees the places
 // which that one was filling.
-#include "reader/reading/row_store.h"
+#include "reader/reading/shared_row_cache.h"
 
 #include <cerrno>
 #include <cmath>
@@ -28,7 +28,7 @@ namespace sluice {
 
 namespace {
 
-using Word = RowStore::Word;
+using Word = SharedRowCache::Word;
 
 const std::string kNamePrefix = "sluice-rows-";
 constexpr std::uint64_t kHeaderBytes = 4096;
@@ -84,7 +84,7 @@ Word Seconds() noexcept {
   return static_cast<Word>(now.tv_sec);
 }
 
-// Whether the name is that of a store of this user.
+// Whether the name is that of a cache of this user.
 bool IsStoreName(std::string_view name) {
   constexpr std::size_t kIdDigits = 32;
   const std::string begin = kNamePrefix + std::to_string(geteuid()) + "-";
@@ -92,7 +92,7 @@ bool IsStoreName(std::string_view name) {
          name.find_first_not_of("0123456789abcdef", begin.size()) == std::string_view::npos;
 }
 
-// Whether the file begins as a store does. The magic word is written last, so the file of a loader
+// Whether the file begins as a cache does. The magic word is written last, so the file of a loader
 // that was killed before is empty or begins with zeros.
 bool BeginsAsStore(const FileHandle& file) noexcept {
   Word word = 0;
@@ -102,7 +102,7 @@ bool BeginsAsStore(const FileHandle& file) noexcept {
 
 }  // namespace
 
-struct RowStore::Place {
+struct SharedRowCache::Place {
   Word word;
   Word sample;
   Word words;    // how many the row has
@@ -121,7 +121,7 @@ struct Header {
 
 }  // namespace
 
-void RowStore::Reader::Get(void* to, std::size_t bytes) noexcept {
+void SharedRowCache::Reader::Get(void* to, std::size_t bytes) noexcept {
   if (PartBytes(bytes) > left()) {
     whole_ = false;
     words_ = {};
@@ -141,7 +141,7 @@ void RowStore::Reader::Get(void* to, std::size_t bytes) noexcept {
   }
 }
 
-void RowStore::Writer::Put(const void* from, std::size_t bytes) noexcept {
+void SharedRowCache::Writer::Put(const void* from, std::size_t bytes) noexcept {
   if (PartBytes(bytes) > words_.size() * sizeof(Word)) {
     whole_ = false;
     words_ = {};
@@ -163,8 +163,9 @@ void RowStore::Writer::Put(const void* from, std::size_t bytes) noexcept {
   }
 }
 
-RowStore::RowStore(const std::filesystem::path& folder, const Id128& identity, std::uint64_t bytes,
-                   std::uint64_t row_bytes, std::uint64_t epoch_rows)
+SharedRowCache::SharedRowCache(const std::filesystem::path& folder, const Id128& identity,
+                               std::uint64_t bytes, std::uint64_t row_bytes,
+                               std::uint64_t epoch_rows)
     : folder_(SharedFolder::Open(folder)),
       name_(kNamePrefix + std::to_string(geteuid()) + "-" + ToHex(identity)),
       place_bytes_(AlignUp(sizeof(Place) + row_bytes, sizeof(Place))),
@@ -177,7 +178,7 @@ RowStore::RowStore(const std::filesystem::path& folder, const Id128& identity, s
                                        "; make it large enough for several batches of rows");
   }
   for (int tries = 0; !OpenOrMake(folder_, name_, bytes); ++tries) {
-    // A lock on the first byte proves that its holder lives. Making a large store takes its maker a
+    // A lock on the first byte proves that its holder lives. Making a large cache takes its maker a
     // second for every few GB, so this waits for as long as the maker works.
     if (IsBeingMade()) tries = 0;
     if (tries == kMostTries) {
@@ -190,31 +191,31 @@ RowStore::RowStore(const std::filesystem::path& folder, const Id128& identity, s
   TakeNumber();
 }
 
-RowStore::~RowStore() {
+SharedRowCache::~SharedRowCache() {
   munmap(memory_.data(), memory_.size());
   if (LockByte(file_, kUsersByte, FileHold::kExclusive) && !IsRemoved()) folder_.Remove(name_);
 }
 
 // Whether another process holds the lock that a maker has.
-bool RowStore::IsBeingMade() const noexcept {
+bool SharedRowCache::IsBeingMade() const noexcept {
   return OtherHold(file_, kUsersByte, FileHold::kShared) == FileHold::kExclusive;
 }
 
-bool RowStore::IsRemoved() const noexcept {
+bool SharedRowCache::IsRemoved() const noexcept {
   struct stat info {};
   return fstat(file_.get(), &info) != 0 || info.st_nlink == 0;
 }
 
-// Removes stores that no loader uses: those of processes that were killed. A file of the user may
-// have a name that begins like a store's, so the whole name and the first word must be a store's.
-void RowStore::RemoveUnused(const SharedFolder& folder) const noexcept {
+// Removes caches that no loader uses: those of processes that were killed. A file of the user may
+// have a name that begins like a cache's, so the whole name and the first word must be a cache's.
+void SharedRowCache::RemoveUnused(const SharedFolder& folder) const noexcept {
   try {
     for (const std::string& name : folder.Names()) {
       if (!IsStoreName(name) || name == name_) continue;
       try {
         const FileHandle file = folder.OpenPrivate(name);
         // Another loader may have removed the file before this one got the lock, and a third one
-        // may have made a new store of the name.
+        // may have made a new cache of the name.
         struct stat info {};
         if (LockByte(file, kUsersByte, FileHold::kExclusive) && fstat(file.get(), &info) == 0 &&
             info.st_nlink > 0 && BeginsAsStore(file)) {
@@ -228,8 +229,8 @@ void RowStore::RemoveUnused(const SharedFolder& folder) const noexcept {
 }
 
 // Returns false if the file has just been removed, or is being made by another process.
-bool RowStore::OpenOrMake(const SharedFolder& folder, const std::string& name,
-                          std::uint64_t bytes) {
+bool SharedRowCache::OpenOrMake(const SharedFolder& folder, const std::string& name,
+                                std::uint64_t bytes) {
   file_ = folder.OpenPrivate(name);
   if (LockByte(file_, kUsersByte, FileHold::kExclusive)) {  // nobody else uses it
     if (IsRemoved()) return false;
@@ -244,7 +245,7 @@ bool RowStore::OpenOrMake(const SharedFolder& folder, const std::string& name,
 }
 
 // Throws if the memory would not suffice: a system that limits a process's memory kills it.
-void RowStore::RequireRoom(const SharedFolder& folder, std::uint64_t bytes) const {
+void SharedRowCache::RequireRoom(const SharedFolder& folder, std::uint64_t bytes) const {
   struct statfs system {};
   if (fstatfs(file_.get(), &system) != 0 || system.f_type != TMPFS_MAGIC) return;
   const std::uint64_t available = AvailableMemory();
@@ -255,7 +256,8 @@ void RowStore::RequireRoom(const SharedFolder& folder, std::uint64_t bytes) cons
                   " bytes of memory are left for this process; lower SharedRows::bytes");
 }
 
-void RowStore::Make(const SharedFolder& folder, const std::string& name, std::uint64_t bytes) {
+void SharedRowCache::Make(const SharedFolder& folder, const std::string& name,
+                          std::uint64_t bytes) {
   try {
     RequireRoom(folder, bytes);
   } catch (const Error&) {
@@ -286,7 +288,7 @@ void RowStore::Make(const SharedFolder& folder, const std::string& name, std::ui
 }
 
 // Returns false if the process that was making the file was killed before the file was complete.
-bool RowStore::Map(std::uint64_t bytes) {
+bool SharedRowCache::Map(std::uint64_t bytes) {
   auto* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (memory == MAP_FAILED) throw OutOfMemory();
   memory_ = {static_cast<std::byte*>(memory), bytes};
@@ -300,7 +302,7 @@ bool RowStore::Map(std::uint64_t bytes) {
   return false;
 }
 
-void RowStore::TakeNumber() {
+void SharedRowCache::TakeNumber() {
   for (number_ = 1; number_ <= kMostLoaders; ++number_)
     if (LockByte(file_, number_, FileHold::kExclusive)) break;
   if (number_ > kMostLoaders) {
@@ -320,34 +322,34 @@ void RowStore::TakeNumber() {
   }
 }
 
-bool RowStore::Lives(unsigned loader) const noexcept {
+bool SharedRowCache::Lives(unsigned loader) const noexcept {
   if (loader == number_) return true;
   return OtherHold(file_, loader, FileHold::kExclusive) != FileHold::kNone;
 }
 
-double RowStore::batch_begin() const noexcept {
+double SharedRowCache::batch_begin() const noexcept {
   constexpr double kGoldenRatio = 0.6180339887;  // its multiples are spread evenly, however many
   const double turns = kGoldenRatio * number_;
   return turns - std::floor(turns);
 }
 
-std::optional<Word> RowStore::MakingWord(const RowName& name) const noexcept {
+std::optional<Word> SharedRowCache::MakingWord(const RowName& name) const noexcept {
   if (name.position >> kPositionBits != 0 || name.epoch >> kEpochBits != 0) return std::nullopt;
   return WithState((Word{number_} << kRowBits) | (name.epoch << kPositionBits) | name.position,
                    kMaking);
 }
 
-RowStore::Place& RowStore::PlaceOf(const RowName& name) const noexcept {
+SharedRowCache::Place& SharedRowCache::PlaceOf(const RowName& name) const noexcept {
   const std::uint64_t place = (name.epoch * epoch_rows_ + name.position) % places_;
   return *reinterpret_cast<Place*>(memory_.data() + kHeaderBytes + place * place_bytes_);
 }
 
-std::span<Word> RowStore::RowAt(const RowName& name) const noexcept {
+std::span<Word> SharedRowCache::RowAt(const RowName& name) const noexcept {
   auto* const first = reinterpret_cast<Word*>(&PlaceOf(name) + 1);
   return {first, (place_bytes_ - sizeof(Place)) / sizeof(Word)};
 }
 
-RowStore::Sight RowStore::Look(const RowName& name) noexcept {
+SharedRowCache::Sight SharedRowCache::Look(const RowName& name) noexcept {
   const std::optional<Word> making = MakingWord(name);
   if (!making) return {Found::kNotShared};
   Place& place = PlaceOf(name);
@@ -379,13 +381,13 @@ RowStore::Sight RowStore::Look(const RowName& name) noexcept {
   }
 }
 
-bool RowStore::IsStillThere(const Sight& sight) noexcept {
+bool SharedRowCache::IsStillThere(const Sight& sight) noexcept {
   Fence(std::memory_order_acquire);
   return Load(sight.place->word) == sight.word;
 }
 
 // `words`: of the row; 0 if it was not stored.
-void RowStore::Finish(const RowName& name, std::uint64_t words) noexcept {
+void SharedRowCache::Finish(const RowName& name, std::uint64_t words) noexcept {
   Place& place = PlaceOf(name);
   Store(place.sample, name.sample);
   Store(place.words, words);

@@ -4,10 +4,11 @@
 // is left to the host, because a device may take all of them. It draws the device's operations for
 // every view, even if the host has decoded it. A picture whose values are not uint8 is decoded
 // straight into the row, by the first view's frame alone.
-#include "reader/decoding/row_painter.h"
+#include "reader/decoding/picture_painter.h"
 
 #include <algorithm>
 
+#include "format/pixels/nearest.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/steps.h"
 
@@ -34,15 +35,15 @@ std::uint64_t StepBytesOf(const Pipeline& transform,
 
 }  // namespace
 
-RowPainter::RowPainter(const BatchRecipe& recipe, DecodedCache* cache,
-                       std::unique_ptr<DevicePainter> device)
+PicturePainter::PicturePainter(const BatchRecipe& recipe, DecodedPictureCache* cache,
+                               std::unique_ptr<DevicePainter> device)
     : views_(recipe.views),
       layout_(recipe.layout),
       device_(std::move(device)),
       read_later_(recipe.RowsLeaveCaches()),
       cached_(cache, recipe.options) {}
 
-std::uint64_t RowPainter::MemoryBytes(const BatchRecipe& recipe, std::uint64_t pixels) {
+std::uint64_t PicturePainter::MemoryBytes(const BatchRecipe& recipe, std::uint64_t pixels) {
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
   std::uint64_t steps = StepBytesOf(options.transform, options.schedule, layout.picture().image);
@@ -53,7 +54,7 @@ std::uint64_t RowPainter::MemoryBytes(const BatchRecipe& recipe, std::uint64_t p
   return steps + (options.views.empty() ? 0 : PayloadDecoder::kViewBytes * pixels);
 }
 
-bool RowPainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row) {
+bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row) {
   frames_.clear();
   for (std::size_t v = 0; v < views_.size(); ++v) {
     const Frame& frame = frames_.emplace_back(views_[v].geometry.FrameFor(
@@ -65,7 +66,8 @@ bool RowPainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t
   return true;
 }
 
-RowPainter::From RowPainter::Find(const ImagePayload& payload, Slot& slot, std::size_t row) {
+PicturePainter::From PicturePainter::Find(const ImagePayload& payload, Slot& slot,
+                                          std::size_t row) {
   if (device_ != nullptr && device_->PaintCached(payload, frames_, slot, row)) {
     from_ = From::kDevice;
   } else {
@@ -76,8 +78,8 @@ RowPainter::From RowPainter::Find(const ImagePayload& payload, Slot& slot, std::
   return from_;
 }
 
-Defect RowPainter::Paint(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
-                         std::size_t row) {
+Defect PicturePainter::Paint(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
+                             std::size_t row) {
   const SlotLayout::ImageField& picture = layout_.picture();
   if (picture.pixels == PixelType::kUint8) return PaintViews(payload, decoder, slot, row);
   return decoder.Decode(payload, frames_[0].region,
@@ -85,8 +87,8 @@ Defect RowPainter::Paint(const ImagePayload& payload, PayloadDecoder& decoder, S
                          OrderOf(picture.image)});
 }
 
-Defect RowPainter::PaintViews(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
-                              std::size_t row) {
+Defect PicturePainter::PaintViews(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
+                                  std::size_t row) {
   const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
   const bool decoded = from_ == From::kCache;
   const bool alone = views_.size() == 1 || decoded || cached_.whole(payload);
@@ -109,13 +111,51 @@ Defect RowPainter::PaintViews(const ImagePayload& payload, PayloadDecoder& decod
       const PixelTarget target{PixelsOf(slot, v, row), channels, OrderOf(slot.images[v].image),
                                read_later_};
       const Defect defect =
-          writer_.Write(decode, frames_[v], views_[v].pixels,
-                        {slot.view_seeds[v], slot.positions[row], slot.stages[v]}, target);
+          view_painter_.Paint(decode, frames_[v], views_[v].pixels,
+                              {slot.view_seeds[v], slot.positions[row], slot.stages[v]}, target);
       if (defect != nullptr) return defect;
     }
     if (device_ != nullptr) device_->DrawOps(frames_, slot, v, row);
   }
   return nullptr;
+}
+
+Pixels ViewPainter::PixelsFor(const Frame& frame, const PixelProgram& program,
+                              const PixelTarget& row) {
+  Pixels pixels{row.data, frame.region.width(), frame.region.height(), row.channels};
+  if (row.order == PixelOrder::kInterleaved && !program.output()) return pixels;
+  pixels_.resize(pixels.bytes());
+  pixels.data = pixels_.data();
+  return pixels;
+}
+
+Pixels ViewPainter::Unwarped(const Pixels& pixels) {
+  unwarped_.resize(pixels.bytes());
+  Pixels unwarped = pixels;
+  unwarped.data = unwarped_.data();
+  return unwarped;
+}
+
+void ViewPainter::Finish(const Pixels& before_warp, const Pixels& after_warp, const Frame& frame,
+                         const PixelProgram& program, const Place& place, const PixelTarget& row) {
+  if (frame.warped)
+    WarpBilinear(before_warp, frame.warp.Inverse(), frame.warp_fill.data(), after_warp);
+  program.Run(after_warp, place.draw_seed, place.position, scratch_, place.stage);
+  if (after_warp.data != row.data) program.Write(after_warp, row.order, row.data);
+}
+
+void ViewPainter::WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint16_t fill,
+                           const PixelTarget& row) {
+  const std::uint32_t width = frame.region.width(), height = frame.region.height();
+  const bool planar = row.order == PixelOrder::kPlanar;
+  const std::uint32_t pixel = value_bytes * (planar ? 1 : row.channels);
+  const std::size_t plane = std::size_t{width} * height * pixel;
+  std::uint8_t outside[2 * 255];  // one pixel: at most 255 channels of two bytes
+  SetValues(outside, pixel / value_bytes, value_bytes, fill);
+  for (std::size_t part = 0; part < (planar ? row.channels : 1); ++part) {
+    const Pixels in{unwarped_.data() + part * plane, width, height, pixel};
+    WarpNearest(in, frame.warp.Inverse(), outside, {row.data + part * plane, width, height, pixel});
+  }
 }
 
 }  // namespace sluice

@@ -5,7 +5,7 @@
 // A file has no name, so it vanishes with the process. Its space is allocated at once, so that a
 // full disk is an error at the start and not in an epoch. Bytes from a file are compared with a
 // checksum, bytes from memory are not.
-#include "reader/reading/decoded_cache.h"
+#include "reader/reading/decoded_picture_cache.h"
 
 #include <cerrno>
 #include <cstring>
@@ -57,7 +57,7 @@ std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
 }  // namespace
 
 bool PictureCache::HasAll(const DatasetShape& shape, std::uint64_t block) const noexcept {
-  const std::uint64_t first = shape.Row(block, 0).index;
+  const std::uint64_t first = shape.Record(block, 0).index;
   const std::uint64_t end = first + shape.SamplesIn(block);
   for (std::uint64_t sample = first; sample < end; ++sample) {
     if (!Has(sample)) return false;
@@ -65,8 +65,8 @@ bool PictureCache::HasAll(const DatasetShape& shape, std::uint64_t block) const 
   return true;
 }
 
-DecodedCache::DecodedCache(std::uint64_t samples, std::uint64_t budget,
-                           const std::filesystem::path& folder)
+DecodedPictureCache::DecodedPictureCache(std::uint64_t samples, std::uint64_t budget,
+                                         const std::filesystem::path& folder)
     : budget_(budget), entries_(std::make_unique<Entry[]>(WithRoom(samples, sizeof(Entry)))) {
   if (!folder.empty()) {
     file_ = NamelessFile(folder, budget);
@@ -82,7 +82,7 @@ DecodedCache::DecodedCache(std::uint64_t samples, std::uint64_t budget,
   memory_ = HostBuffer(budget);
 }
 
-Bytes DecodedCache::Get(std::uint64_t sample, std::vector<std::byte>& scratch) const {
+Bytes DecodedPictureCache::Get(std::uint64_t sample, std::vector<std::byte>& scratch) const {
   const Entry& entry = entries_[sample];
   const std::uint64_t place = entry.place.load(std::memory_order_acquire);
   if (place >= kTaken) return {};
@@ -92,7 +92,7 @@ Bytes DecodedCache::Get(std::uint64_t sample, std::vector<std::byte>& scratch) c
   return scratch;
 }
 
-void DecodedCache::Put(std::uint64_t sample, Bytes picture) {
+void DecodedPictureCache::Put(std::uint64_t sample, Bytes picture) {
   Entry& entry = entries_[sample];
   std::uint64_t expected = kNone;
   if (full() || !entry.place.compare_exchange_strong(expected, kTaken, std::memory_order_acquire)) {

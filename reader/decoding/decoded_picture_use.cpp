@@ -3,14 +3,11 @@
 // bytes if they are to be kept, or if the whole picture comes first, and then makes the target from
 // them; otherwise it decodes straight into the target. Keep() stores the bytes, once the caller has
 // verified the payload.
-//
-// CachedRows writes a row as bare bytes, without names. Restore() must read them in the order in
-// which Keep() wrote them: the fixed parts, then each variable field with its length.
-#include "reader/decoding/cached_rows.h"
+#include "reader/decoding/decoded_picture_use.h"
 
 #include <cstring>
 
-#include "reader/decoding/row_parts.h"
+#include "reader/decoding/row_bytes.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/steps.h"
 
@@ -77,18 +74,11 @@ bool CachedRows::Restore(Slot& slot, std::size_t row) {
   if (cache_ == nullptr) return false;
   Bytes kept = cache_->Get(slot.refs[row].index, read_);
   if (kept.empty()) return false;
-  const auto take = [&kept](std::byte* to, std::size_t bytes) {
-    std::memcpy(to, kept.data(), bytes);
+  const auto get = [&kept](std::byte* to, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, kept.data(), bytes);
     kept = kept.subspan(bytes);
   };
-  ForEachFixedPart(slot, row, take);
-  for (VariableRows& variable : slot.variables) {
-    std::uint64_t bytes = 0;
-    take(reinterpret_cast<std::byte*>(&bytes), sizeof(bytes));
-    variable.rows[row].resize(bytes);
-    if (bytes > 0) take(variable.rows[row].data(), bytes);
-  }
-  slot.files[row] = {};
+  GetRow(slot, row, get, [&kept] { return kept.size(); });
   return true;
 }
 
@@ -96,15 +86,9 @@ void CachedRows::Keep(Slot& slot, std::size_t row) {
   const bool restored = slot.files[row] == nullptr;
   if (cache_ == nullptr || restored || cache_->full()) return;
   row_.clear();
-  const auto put = [this](const std::byte* from, std::size_t bytes) {
+  PutRow(slot, row, [this](const std::byte* from, std::size_t bytes) {
     row_.insert(row_.end(), from, from + bytes);
-  };
-  ForEachFixedPart(slot, row, put);
-  for (const VariableRows& variable : slot.variables) {
-    const std::uint64_t bytes = variable.rows[row].size();
-    put(reinterpret_cast<const std::byte*>(&bytes), sizeof(bytes));
-    put(variable.rows[row].data(), bytes);
-  }
+  });
   cache_->Put(slot.refs[row].index, row_);
 }
 

@@ -1,6 +1,6 @@
 // How a decoder thread uses the cache of decoded pictures (LoaderOptions::keep): CachedPicture
-// takes pictures from DecodedCache and puts them there, CachedRows does so with whole rows. Each
-// thread has its own objects; they share the cache.
+// takes pictures from DecodedPictureCache and puts them there, CachedRows does so with whole rows.
+// Each thread has its own objects; they share the cache.
 //
 // The cache keeps each sample's picture before its first random step. If only flips and turns are
 // random, that picture is the row as it is before they are applied, and batches are the same to the
@@ -21,7 +21,7 @@
 
 #include "format/pixels/decode.h"
 #include "reader/batch/slot.h"
-#include "reader/reading/decoded_cache.h"
+#include "reader/reading/decoded_picture_cache.h"
 
 namespace sluice {
 
@@ -34,7 +34,7 @@ bool RowsAreFixed(const LoaderOptions& options);
 class CachedPicture {
  public:
   // `cache` may be null: nothing is kept then.
-  CachedPicture(DecodedCache* cache, const LoaderOptions& options)
+  CachedPicture(DecodedPictureCache* cache, const LoaderOptions& options)
       : cache_(cache), rows_(RowsAreFixed(options)) {}
 
   // Returns whether the cache has that sample's picture. If so, the next Decode() takes the picture
@@ -55,7 +55,7 @@ class CachedPicture {
   void Keep(std::uint64_t sample);
 
  private:
-  DecodedCache* cache_;
+  DecodedPictureCache* cache_;
   bool rows_;  // what is kept is the row before flips and turns, not the whole picture
   std::vector<std::byte> read_;     // what the cache reads from its file
   std::vector<std::byte> picture_;  // on its way to the cache
@@ -68,7 +68,7 @@ class CachedPicture {
 class CachedRows {
  public:
   // `cache` may be null: nothing is kept then.
-  explicit CachedRows(DecodedCache* cache) noexcept : cache_(cache) {}
+  explicit CachedRows(DecodedPictureCache* cache) noexcept : cache_(cache) {}
 
   // If the row's sample is kept, fills the row, sets slot.files[row] to null, and returns true.
   bool Restore(Slot& slot, std::size_t row);
@@ -77,7 +77,7 @@ class CachedRows {
   void Keep(Slot& slot, std::size_t row);
 
  private:
-  DecodedCache* cache_;
+  DecodedPictureCache* cache_;
   std::vector<std::byte> read_;  // what the cache reads from its file
   std::vector<std::byte> row_;   // on its way to the cache
 };

@@ -1,6 +1,6 @@
-// Turns the rows that the libraries decode into the rows of a Picture: converts colours to sRGB if
-// the file has a profile, blends transparent pixels over a background, and converts colour to grey
-// if asked to.
+// Turns the lines that the libraries decode into the lines of a Picture: converts colours to sRGB
+// if the file has a profile, blends transparent pixels over a background, and converts colour to
+// grey if asked to.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct ColorRules {
   std::uint32_t channels = 3;
   std::array<std::uint8_t, 3> background{255, 255, 255};  // sRGB, behind transparent pixels
   const ColorTransform* transform = nullptr;  // to sRGB; null if the values are sRGB already
-  // If not null, it is raised to the greatest colour value of the 16-bit rows that were stored.
+  // If not null, it is raised to the greatest colour value of the 16-bit lines that were stored.
   std::optional<std::uint16_t>* greatest = nullptr;
 };
 
@@ -30,23 +30,23 @@ constexpr std::uint32_t PictureChannels(bool grey, bool opaque, const ColorRules
 
 // `in`: `width` pixels of 1, 3 or 4 values (grey; RGB; RGB and opacity). `out`: as many pixels of
 // `channels` values; PictureChannels() gives `channels`. 16-bit values are native-endian and are
-// rounded to 8 bits. StoreGreyRow() is for opaque pictures only. `in` and `out` must be the same
-// row or not overlap.
-void StoreGreyRow(const std::uint8_t* in, std::uint32_t width, const ColorRules& rules,
-                  std::uint8_t* out);
-void StoreRgbRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
-                 const ColorRules& rules, std::uint8_t* out);
-void StoreRgbaRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
+// rounded to 8 bits. StoreGreyLine() is for opaque pictures only. `in` and `out` must be the same
+// line or not overlap.
+void StoreGreyLine(const std::uint8_t* in, std::uint32_t width, const ColorRules& rules,
+                   std::uint8_t* out);
+void StoreRgbLine(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
                   const ColorRules& rules, std::uint8_t* out);
-void StoreRgbaRow(const std::uint16_t* in, std::uint32_t width, std::uint32_t channels,
-                  const ColorRules& rules, std::uint8_t* out);
-// Divides each pixel's colours by its opacity, in rows where they were multiplied by it.
+void StoreRgbaLine(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
+                   const ColorRules& rules, std::uint8_t* out);
+void StoreRgbaLine(const std::uint16_t* in, std::uint32_t width, std::uint32_t channels,
+                   const ColorRules& rules, std::uint8_t* out);
+// Divides each pixel's colours by its opacity, in lines where they were multiplied by it.
 void DivideByOpacity(std::span<std::uint16_t> rgba) noexcept;
 
 // `in`: `width` pixels of four inks. With `inverted`, the value 0 means all of the ink; without,
 // none of it. Without a transform, a colour is the product of what its ink and the black ink let
 // through.
-void StoreCmykRow(const std::uint8_t* in, std::uint32_t width, bool inverted,
-                  std::uint32_t channels, const ColorRules& rules, std::uint8_t* out);
+void StoreCmykLine(const std::uint8_t* in, std::uint32_t width, bool inverted,
+                   std::uint32_t channels, const ColorRules& rules, std::uint8_t* out);
 
 }  // namespace sluice

@@ -21,21 +21,21 @@
 #include "reader/dataset/dataset_state.h"
 #include "reader/device/device_driver.h"
 #include "reader/device/jpeg_parcel.h"
-#include "reader/reading/decoded_cache.h"
+#include "reader/reading/decoded_picture_cache.h"
 #include "reader/reading/direct/direct_blocks.h"
 
 namespace sluice {
 
-class DeviceCache final : public PictureCache {
+class DevicePictureCache final : public PictureCache {
  public:
   // An upper bound on the memory for that many pictures of a field.
   static std::uint64_t BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept;
 
   // Makes a cache for a dataset of `samples` samples, and allocates `bytes` bytes for pictures now.
   // Throws Error(kLimit), with the sizes, if that much memory is not free.
-  DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver, std::uint64_t samples,
-              std::uint64_t bytes);
-  ~DeviceCache() override;
+  DevicePictureCache(const Device& device, std::shared_ptr<DeviceDriver> driver,
+                     std::uint64_t samples, std::uint64_t bytes);
+  ~DevicePictureCache() override;
 
   bool Has(std::uint64_t sample) const noexcept override {
     return entries_[sample].at.load(std::memory_order_acquire) != nullptr;
@@ -45,7 +45,7 @@ class DeviceCache final : public PictureCache {
 
   // Put() and PutRaw() are for the thread that fills the cache. They skip a picture that does not
   // fit. They throw what the driver throws.
-  void Put(std::uint64_t sample, const JpegForm& form, std::span<const JpegRow> rows,
+  void Put(std::uint64_t sample, const JpegForm& form, std::span<const CodedLine> lines,
            std::span<const std::uint32_t> words);
   void PutRaw(std::uint64_t sample, Bytes pixels);
   // Waits until all pictures put there have arrived.
@@ -63,7 +63,7 @@ class DeviceCache final : public PictureCache {
   struct Entry {
     std::atomic<const std::byte*> at{nullptr};  // written last
     const JpegForm* form = nullptr;
-    const std::uint32_t* row_bytes = nullptr;
+    const std::uint32_t* line_bytes = nullptr;
   };
   struct FormHash {
     std::size_t operator()(const JpegForm& form) const noexcept;
@@ -86,7 +86,7 @@ class DeviceCache final : public PictureCache {
   // Returns the one copy of the form that all pictures of the form share; null if there are too
   // many forms.
   const JpegForm* InternForm(const JpegForm& form);
-  const std::uint32_t* StoreRowBytes(std::span<const JpegRow> rows);
+  const std::uint32_t* StoreLineBytes(std::span<const CodedLine> lines);
 
   const std::shared_ptr<DeviceDriver> driver_;
   std::unique_ptr<Entry[]> entries_;
@@ -96,20 +96,21 @@ class DeviceCache final : public PictureCache {
   std::size_t turn_ = 0;  // the staging memory that is being filled
   OwnStream stream_;
   std::unordered_set<JpegForm, FormHash, FormEqual> forms_;
-  std::vector<std::unique_ptr<std::uint32_t[]>> rows_;  // arrays of rows' sizes, by StoreRowBytes()
-  std::uint32_t* rows_end_ = nullptr;                   // the end of the last array of rows_
-  std::size_t rows_left_ = 0;  // how many numbers of that array are still free
+  std::vector<std::unique_ptr<std::uint32_t[]>>
+      lines_;                           // arrays of lines' sizes, by StoreLineBytes()
+  std::uint32_t* lines_end_ = nullptr;  // the end of the last array of lines_
+  std::size_t lines_left_ = 0;          // how many numbers of that array are still free
   std::atomic<std::uint64_t> pictures_{0}, bytes_{0};
 };
 
 // The thread that fills the cache.
-class DeviceCacheFiller {
+class DevicePictureFiller {
  public:
   // All arguments must outlive the filler. `direct` is null unless shards are read with O_DIRECT.
   // `samples` are the samples that the loader plays.
-  DeviceCacheFiller(DatasetState& dataset, std::size_t field, const SampleList& samples,
-                    DirectFiles* direct, DeviceCache& cache);
-  ~DeviceCacheFiller() { Stop(); }
+  DevicePictureFiller(DatasetState& dataset, std::size_t field, const SampleList& samples,
+                      DirectFiles* direct, DevicePictureCache& cache);
+  ~DevicePictureFiller() { Stop(); }
 
   void Start();
   // Returns once the thread has ended; the thread first finishes the block that it is reading.
@@ -128,10 +129,10 @@ class DeviceCacheFiller {
   DatasetState& dataset_;
   const std::size_t field_;
   DirectFiles* const direct_;
-  DeviceCache& cache_;
+  DevicePictureCache& cache_;
   std::vector<bool> wanted_;  // empty: all
   JpegParts parts_;
-  std::vector<JpegRow> rows_;
+  std::vector<CodedLine> lines_;
   std::vector<std::uint32_t> words_;
   std::atomic<bool> stop_{false};
   std::thread thread_;

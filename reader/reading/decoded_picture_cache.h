@@ -18,8 +18,8 @@
 namespace sluice {
 
 // The samples whose pictures need no reading any more, because a cache has them in a form nearer to
-// the batch: decoded (DecodedCache), or in memory that a device reads (DeviceCache). Block sources
-// ask this before they read. Thread-safe.
+// the batch: decoded (DecodedPictureCache), or in memory that a device reads (DevicePictureCache).
+// Block sources ask this before they read. Thread-safe.
 class PictureCache {
  public:
   virtual ~PictureCache() = default;
@@ -29,12 +29,13 @@ class PictureCache {
   bool HasAll(const DatasetShape& shape, std::uint64_t block) const noexcept;
 };
 
-class DecodedCache final : public PictureCache {
+class DecodedPictureCache final : public PictureCache {
  public:
   // A cache for a dataset of `samples` samples. It keeps at most `budget` bytes of their pictures:
   // in memory if `folder` is empty, otherwise in an unnamed file in that folder, whose disk space
   // is allocated at once. Throws Error(kIo), and Error(kLimit) if there is not enough memory.
-  DecodedCache(std::uint64_t samples, std::uint64_t budget, const std::filesystem::path& folder);
+  DecodedPictureCache(std::uint64_t samples, std::uint64_t budget,
+                      const std::filesystem::path& folder);
 
   bool Has(std::uint64_t sample) const noexcept override {
     return entries_[sample].place.load(std::memory_order_acquire) < kTaken;

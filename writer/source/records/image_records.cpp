@@ -1,8 +1,8 @@
-// Makes samples of the rows of Parquet, TFRecord, RecordIO and .beton files. The first file decides
-// which columns become fields, and all others must have them. A row without an image or with an
-// unusable value is left out with the reason. Images are not read here; the list keeps their
-// positions.
-#include "writer/source/records/image_rows.h"
+// Makes samples of the records of Parquet, TFRecord, RecordIO and .beton files. The first file
+// decides which columns become fields, and all others must have them. A record without an image or
+// with an unusable value is left out with the reason. Images are not read here; the list keeps
+// their positions.
+#include "writer/source/records/image_records.h"
 
 #include <algorithm>
 
@@ -15,35 +15,35 @@ namespace sluice {
 
 namespace {
 
-class ImageRowList {
+class ImageRecordList {
  public:
-  ImageRowList(const ConvertSource& source, const std::stop_token& stop)
+  ImageRecordList(const ConvertSource& source, const std::stop_token& stop)
       : source_(source), stop_(stop), fields_(source, list_) {
     list_.SetArchives(source.archives);
     list_.root = source.archives.front().parent_path();
   }
 
-  SourceList Run(const OpenRows& open) {
+  SourceList Run(const OpenRecords& open) {
     for (std::uint64_t archive = 0; archive < source_.archives.size(); ++archive) {
-      const std::unique_ptr<ImageRows> rows = open(archive, list_);
-      if (archive == 0) AddFields(*rows);
+      const std::unique_ptr<ImageRecords> records = open(archive, list_);
+      if (archive == 0) AddFields(*records);
       for (const std::string& heading : used_) {
-        if (HasHeading(rows->headings(), heading)) continue;
+        if (HasHeading(records->headings(), heading)) continue;
         throw Error(ErrorCode::kInvalidArgument, source_.archives[archive].string(),
                     "has no column \"" + ToUtf8(heading) +
                         "\", although the first file has one; convert files with different "
                         "columns separately");
       }
-      if (archive > 0) AddClasses(*rows);
-      rows->Use(used_);
+      if (archive > 0) AddClasses(*records);
+      records->Use(used_);
       for (const std::string& heading : fields_.HeadingsReadAsNumbers())
-        rows->ReadNumbersOf(heading);
+        records->ReadNumbersOf(heading);
       for (const std::string& heading : fields_.HeadingsWithoutNames())
-        rows->DropNamesOf(heading);
+        records->DropNamesOf(heading);
       const std::string place = list_.archive_names[archive] + ": ";
-      while (rows->Next()) {
+      while (records->Next()) {
         if (stop_.stop_requested()) ThrowStopped();
-        Take(*rows, place);
+        Take(*records, place);
       }
     }
     fields_.SettleClasses(list_.sources, list_.values);
@@ -53,24 +53,24 @@ class ImageRowList {
   }
 
  private:
-  void AddFields(const ImageRows& rows) {
+  void AddFields(const ImageRecords& records) {
     list_.fields.push_back({Field::Image(), Feed::kImage});
     const std::vector<Column> columns =
-        source_.rows.columns.empty() ? rows.UsualColumns(source_) : source_.rows.columns;
+        source_.rows.columns.empty() ? records.UsualColumns(source_) : source_.rows.columns;
     for (const Column& column : columns) {
       if (column.type == ColumnType::kMask) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
                     "masks cannot be read from this kind of file, only by path from a table");
       }
-      if (HasHeading(rows.UnreadColumns(), column.column)) {
+      if (HasHeading(records.UnreadColumns(), column.column)) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
                     "has in the column \"" + ToUtf8(column.column) +
                         "\" values of a type that Sluice does not read, such as decimals; write "
                         "them as integers, floats or texts");
       }
-      fields_.Add(column, rows.headings(), rows.ClassesOf(column.column),
-                  rows.FormOf(column.column));
-      for (const std::string& heading : rows.headings()) {
+      fields_.Add(column, records.headings(), records.ClassesOf(column.column),
+                  records.FormOf(column.column));
+      for (const std::string& heading : records.headings()) {
         const bool part =
             ("+" + column.column + "+").find("+" + heading + "+") != std::string::npos;
         if (heading == column.column || (column.type == ColumnType::kBoxes && part)) {
@@ -80,7 +80,7 @@ class ImageRowList {
     }
     const std::string& split = source_.split.by;
     if (!split.empty()) {
-      if (rows.FormOf(split).located) {
+      if (records.FormOf(split).located) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
                     "cannot be split by the column \"" + ToUtf8(split) +
                         "\", whose values are arrays, bytes or JSON; name a column with one "
@@ -88,37 +88,37 @@ class ImageRowList {
       }
       used_.push_back(split);
     }
-    fields_.Check(rows.headings(), stop_);
-    std::vector<std::string> all = rows.headings();
-    const std::vector<std::string> unread = rows.UnreadColumns();
+    fields_.Check(records.headings(), stop_);
+    std::vector<std::string> all = records.headings();
+    const std::vector<std::string> unread = records.UnreadColumns();
     all.insert(all.end(), unread.begin(), unread.end());
-    fields_.WarnOfUnused(all, rows.KeyHeadings(),
-                         source_.rows.columns.empty() ? rows.AdviceOnOthers() : "");
+    fields_.WarnOfUnused(all, records.KeyHeadings(),
+                         source_.rows.columns.empty() ? records.AdviceOnOthers() : "");
   }
 
   // Files may number the same classes differently, so classes are matched by name.
-  void AddClasses(const ImageRows& rows) {
+  void AddClasses(const ImageRecords& records) {
     for (const std::string& heading : used_)
-      fields_.AddClasses(heading, rows.ClassesOf(heading));
+      fields_.AddClasses(heading, records.ClassesOf(heading));
   }
 
-  void Take(const ImageRows& rows, const std::string& place) {
+  void Take(const ImageRecords& records, const std::string& place) {
     Source taken;
-    taken.key = rows.key();
+    taken.key = records.key();
     const auto leave_out = [&](const std::string& reason) {
       list_.broken.push_back({place + taken.key, reason});
     };
-    const std::optional<Extent> image = rows.image();
-    if (!image) return leave_out(rows.why_no_image());
+    const std::optional<Extent> image = records.image();
+    if (!image) return leave_out(records.why_no_image());
     if (taken.key.size() > kMaxKeyBytes) return leave_out("the key is longer than 65535 bytes");
     Look look;
-    look.sniffed = rows.sniffed();
+    look.sniffed = records.sniffed();
     look.bytes = taken.bytes = image->bytes;
     if (look.sniffed.kind == ImageKind::kNone)
       return leave_out("the bytes in its column of images are not an image");
-    RowFields::Values values;
+    RecordFields::Values values;
     try {
-      values = fields_.Read(rows, taken);
+      values = fields_.Read(records, taken);
     } catch (const Error& error) {
       return leave_out(error.sentence());
     }
@@ -133,15 +133,15 @@ class ImageRowList {
   const ConvertSource& source_;
   const std::stop_token& stop_;
   SourceList list_;
-  RowFields fields_;
+  RecordFields fields_;
   std::vector<std::string> used_;  // headings of the columns that are read, in every file
 };
 
 }  // namespace
 
-SourceList ReadImageRows(const ConvertSource& source, const OpenRows& open,
-                         const std::stop_token& stop) {
-  return ImageRowList(source, stop).Run(open);
+SourceList ReadImageRecords(const ConvertSource& source, const OpenRecords& open,
+                            const std::stop_token& stop) {
+  return ImageRecordList(source, stop).Run(open);
 }
 
 }  // namespace sluice

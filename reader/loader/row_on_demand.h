@@ -9,18 +9,18 @@
 #include "format/mutex.h"
 #include "reader/batch/slot.h"
 #include "reader/decoding/faults.h"
-#include "reader/decoding/row_worker.h"
+#include "reader/decoding/slot_filler.h"
 #include "reader/loader/loader_setup.h"
 
 namespace sluice {
 
-class RowMaker {
+class RowOnDemand {
  public:
   // The setup and the objects of `context` must outlive it.
-  RowMaker(const LoaderSetup& setup, const DecodingContext& context)
+  RowOnDemand(const LoaderSetup& setup, const DecodingContext& context)
       : setup_(setup), context_(context) {
     context_.new_painter = nullptr;  // the host makes the row, without a device
-    context_.store = nullptr;        // the row is not taken from other loaders
+    context_.shared_rows = nullptr;  // the row is not taken from other loaders
   }
 
   // The row of the sample in that epoch, as a slot of one row that keeps `owner` alive. Throws
@@ -38,7 +38,7 @@ class RowMaker {
     Worker(const LoaderSetup& setup, const DecodingContext& context);
     BatchRecipe recipe;
     FaultLog faults;  // never reported: the caller gets the error
-    RowWorker rows;
+    SlotFiller rows;
   };
 
   const LoaderSetup& setup_;

@@ -1,7 +1,7 @@
 // Finished rows that several loaders share, also across processes (LoaderOptions::share): the
 // loader that needs a row first makes it, and the others copy it.
 //
-// The store is a file in memory, divided into equal places. A row is named by its epoch, its
+// The cache is a file in memory, divided into equal places. A row is named by its epoch, its
 // position there and its sample, and each position has one place. There are fewer places than
 // positions, so a row stays until a row that is played later takes its place. The first word of a
 // place says which row the place is for, whether the row is there or is being made, and by whom.
@@ -27,7 +27,7 @@
 
 namespace sluice {
 
-class RowStore {
+class SharedRowCache {
  public:
   using Word = std::uint64_t;
 
@@ -51,7 +51,7 @@ class RowStore {
     bool whole() const noexcept { return whole_; }  // whether all parts were there
 
    private:
-    friend class RowStore;
+    friend class SharedRowCache;
     explicit Reader(std::span<Word> words) noexcept : words_(words) {}
     std::span<Word> words_;
     bool whole_ = true;
@@ -63,26 +63,26 @@ class RowStore {
     bool whole() const noexcept { return whole_; }  // whether all parts had room
 
    private:
-    friend class RowStore;
+    friend class SharedRowCache;
     explicit Writer(std::span<Word> words) noexcept : words_(words) {}
     std::span<Word> words_;
     bool whole_ = true;
   };
-  // The bytes of the store that a part of that size takes.
+  // The bytes of the cache that a part of that size takes.
   static constexpr std::uint64_t PartBytes(std::uint64_t bytes) noexcept {
     return AlignUp(bytes, sizeof(Word));
   }
 
-  // Opens the store of that identity in the folder. If no loader uses it, makes a new one of
+  // Opens the cache of that identity in the folder. If no loader uses it, makes a new one of
   // `bytes` bytes; otherwise it keeps the size that its maker gave it. `row_bytes`: the size of the
   // largest row. `epoch_rows`: about how many positions an epoch has, so that rows of two epochs
   // rarely meet in a place. Throws Error.
-  RowStore(const std::filesystem::path& folder, const Id128& identity, std::uint64_t bytes,
-           std::uint64_t row_bytes, std::uint64_t epoch_rows);
+  SharedRowCache(const std::filesystem::path& folder, const Id128& identity, std::uint64_t bytes,
+                 std::uint64_t row_bytes, std::uint64_t epoch_rows);
   // The last loader that leaves removes the file.
-  ~RowStore();
-  RowStore(const RowStore&) = delete;
-  RowStore& operator=(const RowStore&) = delete;
+  ~SharedRowCache();
+  SharedRowCache(const SharedRowCache&) = delete;
+  SharedRowCache& operator=(const SharedRowCache&) = delete;
 
   // If the row is there, calls `read(Reader&)`, again if the row was replaced meanwhile. Use what
   // it has read only if the result is kRow.
@@ -135,7 +135,7 @@ class RowStore {
   bool IsBeingMade() const noexcept;
   bool IsRemoved() const noexcept;
   void RemoveUnused(const SharedFolder& folder) const noexcept;
-  // Takes a number that no living loader of the store has.
+  // Takes a number that no living loader of the cache has.
   void TakeNumber();
   bool Lives(unsigned loader) const noexcept;
   // The word for a row that this loader makes; nullopt if numbers are too large.

@@ -1,0 +1,135 @@
+// Paints a sample's picture into its row of a slot: every view of it (PicturePainter), through the
+// view's frame and steps (ViewPainter).
+//
+// The picture comes from one of three places: a device that has it already, the cache of decoded
+// pictures, or the payload. What several views of a payload share is read once, and each view has
+// the pixels that it would have alone (PayloadDecoder::DecodeViews).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/pixels/decode.h"
+#include "reader/batch/batch_recipe.h"
+#include "reader/batch/slot.h"
+#include "reader/decoding/decoded_picture_use.h"
+#include "reader/transform/frame.h"
+#include "reader/transform/pixel_program.h"
+
+namespace sluice {
+
+// Paints one view: decodes a picture through its frame, warps it, changes its pixels and stores its
+// numbers in the row of a batch.
+class ViewPainter {
+ public:
+  // Where the row is in the epoch. The steps' draws depend on it.
+  struct Place {
+    std::uint64_t draw_seed = 0;
+    std::uint64_t position = 0;
+    std::size_t stage = 0;  // which of the program's lists of steps applies in this epoch
+  };
+
+  // `decode(region, target)` writes 8-bit pixels, and returns a Defect if it cannot.
+  template <class Decode>
+  Defect Paint(const Decode& decode, const Frame& frame, const PixelProgram& program,
+               const Place& place, const PixelTarget& row) {
+    if (!frame.warped && program.idle(place.stage)) return decode(frame.region, row);
+    const Pixels after_warp = PixelsFor(frame, program, row);
+    const Pixels before_warp = frame.warped ? Unwarped(after_warp) : after_warp;
+    if (const Defect defect = decode(
+            frame.region, PixelTarget{before_warp.data, row.channels, PixelOrder::kInterleaved})) {
+      return defect;
+    }
+    Finish(before_warp, after_warp, frame, program, place, row);
+    return nullptr;
+  }
+
+  // Paints a mask into its row, in the row's layout. `pick_nearest(region, data)` makes the mask as
+  // it is before the warp, if the frame has one. The warp takes nearest pixels; pixels from outside
+  // the mask get `fill`.
+  template <class PickNearest>
+  void PaintMask(const PickNearest& pick_nearest, const Frame& frame, std::uint32_t value_bytes,
+                 std::uint16_t fill, const PixelTarget& row) {
+    if (!frame.warped) return pick_nearest(frame.region, row.data);
+    unwarped_.resize(std::size_t{frame.region.width()} * frame.region.height() * row.channels *
+                     value_bytes);
+    pick_nearest(frame.region, unwarped_.data());
+    WarpMask(frame, value_bytes, fill, row);
+  }
+
+ private:
+  // The memory that steps work in: the row itself, if it has the layout and the type that they
+  // need.
+  Pixels PixelsFor(const Frame& frame, const PixelProgram& program, const PixelTarget& row);
+  // Memory for the picture before its warp, of the same size.
+  Pixels Unwarped(const Pixels& pixels);
+  // Warps the picture if the frame has a warp, runs the steps, and writes the row's numbers.
+  void Finish(const Pixels& before_warp, const Pixels& after_warp, const Frame& frame,
+              const PixelProgram& program, const Place& place, const PixelTarget& row);
+  void WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint16_t fill,
+                const PixelTarget& row);
+
+  std::vector<std::uint8_t> pixels_, unwarped_;
+  StepScratch scratch_;
+};
+
+// Paints all views of a picture. Each decoder thread has one.
+class PicturePainter {
+ public:
+  enum class From {
+    kDevice,   // the device has the picture and paints the row: nothing is left to do
+    kCache,    // Paint() takes the decoded picture, and needs no payload
+    kPayload,  // Paint() decodes the payload, or leaves that to a device
+  };
+
+  // `cache` and `device` may be null.
+  PicturePainter(const BatchRecipe& recipe, DecodedPictureCache* cache,
+                 std::unique_ptr<DevicePainter> device);
+
+  // Bytes of memory that it takes at most, for pictures of that many pixels.
+  static std::uint64_t MemoryBytes(const BatchRecipe& recipe, std::uint64_t pixels);
+
+  // For each row, call Clear(), FrameViews(), Find() and Paint(), in this order. Clear() takes back
+  // what a device was to paint in the row.
+  void Clear(Slot& slot, std::size_t row) {
+    if (device_ != nullptr) slot.device->TakeBack(row);
+  }
+  // Computes the frame of each view, and sets the sizes of the row's images. Returns false if the
+  // row has no room for these sizes.
+  bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row);
+  // Finds where the picture comes from.
+  From Find(const ImagePayload& payload, Slot& slot, std::size_t row);
+  // Writes the pixels of all views of the row's picture, or leaves them to the device. Masks go
+  // through FieldReader::DecodeMask() instead.
+  Defect Paint(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot, std::size_t row);
+
+  // The part of the picture that the first view shows, after FrameViews().
+  const Frame& first_frame() const noexcept { return frames_[0]; }
+  // The pixels of all views, after FrameViews().
+  std::uint64_t shown_pixels() const noexcept {
+    std::uint64_t pixels = 0;
+    for (const Frame& frame : frames_)
+      pixels += std::uint64_t{frame.region.width()} * frame.region.height();
+    return pixels;
+  }
+  // Whether Paint() makes, or has made, a picture for the cache, so that its payload must be
+  // verified.
+  bool keeps() const noexcept { return from_ == From::kPayload && cached_.pending(); }
+  // Puts that picture into the cache. The caller must have verified its payload.
+  void Keep(std::uint64_t sample) { cached_.Keep(sample); }
+
+ private:
+  Defect PaintViews(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
+                    std::size_t row);
+  const std::vector<ViewProgram>& views_;
+  const SlotLayout& layout_;
+  const std::unique_ptr<DevicePainter> device_;
+  const bool read_later_;  // see PixelTarget
+  CachedPicture cached_;
+  From from_ = From::kPayload;
+  std::vector<Frame> frames_;    // by view
+  std::vector<Region> regions_;  // by view
+  ViewPainter view_painter_;
+};
+
+}  // namespace sluice
