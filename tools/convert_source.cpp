@@ -173,10 +173,7 @@ Column ParseColumn(const std::string& text, const std::stop_token& stop) {
   }
   std::replace(type.begin(), type.end(), '-', '_');  // box-classes
   column.type = cli::ParseChoice<ColumnType>(type, cli::ChoicesOf<ColumnType>());
-  const bool takes_classes = column.type == ColumnType::kClass ||
-                             column.type == ColumnType::kClasses ||
-                             column.type == ColumnType::kBoxClasses;
-  if (classes && !takes_classes) throw UsageError(type + " takes no classes");
+  if (classes && !HasClasses(column.type)) throw UsageError(type + " takes no classes");
   if (classes) column.classes = ReadClasses(*classes, stop);
   if (form.empty() && colon == std::string::npos) return column;
   if (column.type == ColumnType::kBoxes) {

@@ -23,6 +23,7 @@
 #include "writer/fit/fit.h"
 #include "writer/shard_writer.h"
 #include "writer/source/images/jpeg.h"
+#include "writer/source/list/paths.h"
 
 namespace sluice {
 
@@ -318,11 +319,6 @@ std::string MadeJson(const DatasetWriterOptions& options) {
       .dump();
 }
 
-std::string FolderName(const std::filesystem::path& folder) {
-  const std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
-  return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
-}
-
 }  // namespace
 
 struct DatasetWriter::State {
@@ -505,8 +501,8 @@ DatasetWriter::DatasetWriter(const std::filesystem::path& dataset, const Schema&
   schema.Validate();
   CheckDrawnFields(schema);
   state_ = std::make_unique<State>(dataset, schema, options);
-  state_->manifest =
-      BeginManifest(options.name.empty() ? FolderName(dataset) : options.name, schema);
+  state_->manifest = BeginManifest(
+      options.name.empty() ? NamedFolder(dataset).filename().string() : options.name, schema);
   state_->manifest.made = MadeJson(options);
   ChangeMetadata(options.meta, state_->manifest.meta);
   state_->made_in.emplace(dataset);

@@ -88,7 +88,7 @@ void ReadAsSource(Bytes archive) {
   const ScratchFile file(archive);
   SourceList list;
   try {
-    list = ReadArchives(ConvertSource::Archives({file.path()}), 1, {});
+    list = ReadTars(ConvertSource::Archives({file.path()}), 1, {});
   } catch (const Error&) {
     return;
   }

@@ -25,6 +25,7 @@
 #include "writer/convert/plan.h"
 #include "writer/convert/probe.h"
 #include "writer/convert/report.h"
+#include "writer/source/check_source.h"
 #include "writer/source/open_source.h"
 
 namespace sluice {

@@ -44,6 +44,7 @@
 #include "writer/convert/report.h"
 #include "writer/convert/sample_encoder.h"
 #include "writer/convert/source_compiler.h"
+#include "writer/source/check_source.h"
 #include "writer/source/images/image_kinds.h"
 #include "writer/source/images/jpeg.h"
 #include "writer/source/labels/annotations.h"

@@ -18,6 +18,7 @@
 #include "format/disk/limits.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/shard_writer.h"
+#include "writer/source/list/paths.h"
 
 namespace sluice {
 
@@ -310,8 +311,7 @@ std::filesystem::path FolderOf(const std::filesystem::path& dataset) {
                 "is an older manifest, which is never changed; `sluice copy` or `sluice subset` "
                 "makes a dataset of it, which can be");
   }
-  const std::filesystem::path folder = std::filesystem::absolute(place.folder).lexically_normal();
-  return folder.has_filename() ? folder : folder.parent_path();  // "data/" is "data"
+  return NamedFolder(place.folder);
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ enum class ColumnType {
   kMask,        // the path of a mask, relative to the root: see ConvertSource::mask_folder
 };
 
+// Whether a column of this type holds classes.
+bool HasClasses(ColumnType type) noexcept;
+
 // The four numbers of a box in the table. The dataset always gets corners, in pixels of the stored
 // image ("xyxy-pixels"): left, top, right, bottom.
 enum class BoxFormat {

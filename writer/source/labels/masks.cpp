@@ -15,6 +15,7 @@
 
 #include "format/parallel.h"
 #include "writer/source/list/alike.h"
+#include "writer/source/list/list_checks.h"
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
 

@@ -235,8 +235,7 @@ namespace {
 // folder above it, else in the one above that.
 YoloNames FindYoloNames(const std::filesystem::path& labels) {
   std::vector<std::filesystem::path> read;
-  std::filesystem::path folder = std::filesystem::absolute(labels).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();
+  std::filesystem::path folder = NamedFolder(labels);
   std::vector<std::byte> content;
   for (int up = 0; up < 3; ++up, folder = folder.parent_path()) {
     std::vector<std::filesystem::path> files;

@@ -40,10 +40,4 @@ bool IsImageEnding(std::string_view ending);
 // name is an image's, otherwise to list.broken.
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
 
-// Throws Error(kNotFound) if there is nothing to convert; `place` is where images were looked for.
-void RequireImages(const std::filesystem::path& place, const SourceList& list);
-
-// Adds a warning if a list or a table names an image more than once.
-void WarnOfRepeats(SourceList& list, const std::string& advice = {});
-
 }  // namespace sluice

@@ -22,6 +22,7 @@
 #include "format/disk/limits.h"
 #include "format/parallel.h"
 #include "writer/source/list/folder_walk.h"
+#include "writer/source/list/list_checks.h"
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
 #include "writer/source/list/source_list.h"
@@ -317,13 +318,14 @@ struct NamedFiles {
 
 class TableScan {
  public:
-  TableScan(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks)
+  TableScan(const ConvertSource& source, SourceList list, unsigned threads,
+            const ConvertHooks& hooks)
       : source_(source),
         threads_(threads),
         hooks_(hooks),
         reader_(source.table, hooks.stop),
+        list_(std::move(list)),
         fields_(source, list_) {
-    list_.SetRoot(source.root.empty() ? source.table.parent_path() : source.root, hooks.stop);
     path_column_ = PathColumn(source, reader_.headings());
     key_column_ = KeyColumn(source, path_column_, reader_.headings());
     list_.fields.push_back({Field::Image(), Feed::kImage});
@@ -357,7 +359,7 @@ class TableScan {
 
  private:
   void ReadRows() {
-    const RootPath root(list_.root);
+    const RootPath root(list_);
     bool any = false;
     while (NextRow()) {
       any = true;
@@ -581,8 +583,9 @@ class TableScan {
 
 }  // namespace
 
-SourceList ReadTable(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
-  return TableScan(source, threads, hooks).Run();
+SourceList ReadTable(const ConvertSource& source, SourceList list, unsigned threads,
+                     const ConvertHooks& hooks) {
+  return TableScan(source, std::move(list), threads, hooks).Run();
 }
 
 }  // namespace sluice
