@@ -139,6 +139,10 @@ struct SourceList {
     if (values.empty()) return std::nullopt;
     return values.Get(source, field, fields.size());
   }
+  // Calls visit(path) for each file that the source's sample is made of; archives and objects in a
+  // store are not such files.
+  template <class Visit>
+  void ForEachFile(std::size_t source, Visit visit) const;
   // Whether boxes, masks and key points were drawn on the upright images.
   bool DrawnUpright() const noexcept { return upright.value_or(true); }
   // Whether there are fields of boxes, masks or key points.
@@ -165,6 +169,16 @@ struct MaskFile {
   std::string path;
 };
 MaskFile MaskFileOf(Bytes value);
+
+template <class Visit>
+void SourceList::ForEachFile(std::size_t source, Visit visit) const {
+  if (archives.empty() && store == nullptr) visit(root / sources[source].key);
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].feed != Feed::kMask || fields[f].located) continue;
+    if (const std::optional<Bytes> mask = Value(source, f))
+      visit(fields[f].folder / MaskFileOf(*mask).path);
+  }
+}
 
 // Reads a source's image. Throws an Error whose sentence() says what is wrong, without a name.
 // Waiting for a store ends with an Error soon after `give_up`, if it is not null, becomes true.
