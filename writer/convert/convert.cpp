@@ -23,6 +23,7 @@
 #include "writer/convert/options.h"
 #include "writer/convert/place.h"
 #include "writer/convert/plan.h"
+#include "writer/convert/planned_sources.h"
 #include "writer/convert/probe.h"
 #include "writer/convert/report.h"
 #include "writer/source/check_source.h"

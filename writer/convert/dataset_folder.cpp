@@ -18,6 +18,7 @@
 #include "format/disk/manifest.h"
 #include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
+#include "writer/convert/planned_sources.h"
 #include "writer/convert/report.h"
 #include "writer/text.h"
 

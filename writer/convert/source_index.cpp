@@ -10,7 +10,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/json.h"
-#include "writer/convert/plan.h"
+#include "writer/convert/planned_sources.h"
 #include "writer/source/labels/annotations.h"
 #include "writer/source/list/dataset_classes.h"
 #include "writer/source/list/paths.h"

@@ -28,6 +28,11 @@ std::filesystem::path NamedFolder(const std::filesystem::path& folder) {
   return path.has_filename() ? path : path.parent_path();
 }
 
+std::string AbsolutePlace(const std::filesystem::path& path) {
+  if (path.empty() || IsStoreUrl(path.native())) return path.native();
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
 RootPath::RootPath(const SourceList& list)
     : root_(list.store != nullptr ? std::filesystem::path("/") : NamedFolder(list.root)) {
   if (list.store != nullptr)

@@ -18,6 +18,9 @@ namespace sluice {
 // working folder.
 std::filesystem::path NamedFolder(const std::filesystem::path& folder);
 
+// The same place wherever a process runs: an absolute path; a URL as it is.
+std::string AbsolutePlace(const std::filesystem::path& path);
+
 // Makes keys of paths below the root of a source.
 class RootPath {
  public:
