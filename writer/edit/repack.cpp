@@ -20,6 +20,7 @@
 #include "format/random.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/edit/dataset_build.h"
+#include "writer/edit/new_version.h"
 #include "writer/source/list/source_list.h"
 
 namespace sluice {
@@ -158,11 +159,11 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
     WriteShards(stored, KeyFile(stored, work.path() / "keys", hooks.stop), seed, build);
     const std::string made = MadeByRepack(stored.manifest.made, stored.id, seed);
     std::vector<std::string> warnings = build.Finish(made).warnings;
-    NewManifest manifest(folder, false, hooks.direct);
-    manifest.SetMade(made);
-    manifest.ChangeMeta(hooks.meta);
-    manifest.TakeAll(StoredDataset(staging));
-    summary = manifest.Finish();
+    NewVersion version(locked, false, hooks.direct);
+    version.SetMade(made);
+    version.ChangeMeta(hooks.meta);
+    version.TakeAll(StoredDataset(staging));
+    summary = version.Finish();
     summary.warnings = std::move(warnings);
   }
   work.Remove();
