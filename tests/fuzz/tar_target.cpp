@@ -5,6 +5,7 @@
 
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
+#include "writer/source/read_source.h"
 #include "writer/source/records/records.h"
 #include "writer/source/records/tar.h"
 

@@ -15,6 +15,7 @@
 #include "writer/source/images/image_kinds.h"
 #include "writer/source/images/jpeg.h"
 #include "writer/source/list/store_files.h"
+#include "writer/source/read_source.h"
 
 namespace sluice {
 

@@ -26,6 +26,7 @@
 #include "writer/convert/sample_encoder.h"
 #include "writer/convert/source_compiler.h"
 #include "writer/source/list/store_files.h"
+#include "writer/source/read_source.h"
 
 namespace sluice {
 
