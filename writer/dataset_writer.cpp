@@ -541,9 +541,7 @@ void DatasetWriter::Finish() {
   state_->over = true;
   if (state_->block_samples == 0) state_->SettleBlockSamples();
   state_->CloseShard();
-  Id128 id;
-  const std::string text = ManifestToJson(state_->manifest, id);
-  WriteFile(state_->folder / kManifestName, AsBytes(text));
+  WriteManifest(state_->manifest, state_->folder);
   state_->made_in->Finish();
   state_->made_in.reset();
 }

@@ -3,7 +3,6 @@
 #include "writer/convert/plan.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <jpeglib.h>
 #include <spng.h>
@@ -15,7 +14,6 @@
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
-#include "format/random.h"
 #include "writer/convert/options.h"
 #include "writer/shard_writer.h"
 #include "writer/source/images/icc.h"
@@ -302,14 +300,10 @@ std::string MadeJson(const Plan& plan) {
 }
 
 std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOptions& options) {
+  if (!options.shards.keep_order)
+    return Permutation<std::uint32_t>(samples, options.shards.seed, 0);
   std::vector<std::uint32_t> order(samples);
   std::iota(order.begin(), order.end(), 0U);
-  if (options.shards.keep_order) return order;
-  // Fisher-Yates shuffle, from the end.
-  RandomStream random(options.shards.seed, Purpose::kConvertOrder, 0);
-  for (std::uint64_t left = samples; left > 1; --left) {
-    std::swap(order[left - 1], order[random.Below(left)]);
-  }
   return order;
 }
 

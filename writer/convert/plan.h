@@ -6,14 +6,17 @@
 // threads, or times.
 #pragma once
 
-#include <filesystem>
+#include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <sluice/convert.h>
 
 #include "format/disk/bytes.h"
+#include "format/random.h"
 #include "writer/source/list/source_list.h"
 
 namespace sluice {
@@ -81,6 +84,18 @@ PlanOutline OutlineOfPlan(std::string_view text, const std::string& file);
 
 // How the dataset was made, for its manifest.
 std::string MadeJson(const Plan& plan);
+
+// The numbers below `size` in an order that depends on `seed` and `stream` alone.
+template <class Number>
+std::vector<Number> Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t stream) {
+  std::vector<Number> order(size);
+  std::iota(order.begin(), order.end(), Number{0});
+  // Fisher-Yates shuffle, from the end.
+  RandomStream random(seed, Purpose::kConvertOrder, stream);
+  for (std::uint64_t left = size; left > 1; --left)
+    std::swap(order[left - 1], order[random.Below(left)]);
+  return order;
+}
 
 // Position in the dataset -> index of the source: permuted by the seed, or in key order.
 std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOptions& options);

@@ -155,9 +155,7 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
   manifest_.made = made;
   ChangeMetadata(hooks_.meta, manifest_.meta);
   SyncFolder(folder_);  // the names of all shards
-  Id128 id;
-  const std::string text = ManifestToJson(manifest_, id);
-  WriteFile(folder_ / kManifestName, AsBytes(text));
+  WriteManifest(manifest_, folder_);
   made_in_.Finish();
   EditSummary summary = Summarize(manifest_);
   summary.shards_linked = linked_;

@@ -116,9 +116,7 @@ EditSummary NewVersion::Finish() {
   ReadFile(folder_ / kManifestName, kMaxManifestBytes, old);
   old_is_kept_ = !std::filesystem::exists(OldManifest());
   WriteFile(OldManifest(), old);
-  Id128 id;
-  const std::string text = ManifestToJson(manifest_, id);
-  WriteFile(folder_ / kManifestName, AsBytes(text));
+  WriteManifest(manifest_, folder_);
   finished_ = true;
   return Summarize(manifest_);
 }

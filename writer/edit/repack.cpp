@@ -7,7 +7,6 @@
 // that have the dataset open are not disturbed: the old manifest and its shards stay.
 #include <algorithm>
 #include <deque>
-#include <numeric>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -17,8 +16,8 @@
 #include <sluice/work_folder.h>
 
 #include "format/disk/checksum.h"
-#include "format/random.h"
 #include "writer/convert/dataset_folder.h"
+#include "writer/convert/plan.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/new_version.h"
 #include "writer/source/list/source_list.h"
@@ -111,17 +110,6 @@ class SampleReader {
   std::deque<std::size_t> open_;  // the shards that are open, the first opened at the front
 };
 
-// A Fisher-Yates shuffle, from the end. It has a random stream of its own, or it could repeat the
-// conversion's order.
-std::vector<std::uint64_t> Permutation(std::uint64_t size, std::uint64_t seed) {
-  std::vector<std::uint64_t> order(size);
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  RandomStream random(seed, Purpose::kConvertOrder, 1);
-  for (std::uint64_t left = size; left > 1; --left)
-    std::swap(order[left - 1], order[random.Below(left)]);
-  return order;
-}
-
 // Describes how the dataset was made, for later appends, and that it was permuted since.
 std::string MadeByRepack(const std::string& before, const Id128& from, std::uint64_t seed) {
   nlohmann::json made = nlohmann::json::parse(before, nullptr, false);
@@ -137,7 +125,8 @@ void WriteShards(const StoredDataset& stored, const KeyFile& keys, std::uint64_t
   const std::uint32_t block_samples = reader.Open(0).block_samples();
   const Id128 base = Hash128({std::as_bytes(std::span(stored.id.bytes)),
                               std::as_bytes(std::span<const std::uint64_t>(&seed, 1))});
-  for (const std::uint64_t sample : Permutation(stored.manifest.samples, seed))
+  // The conversion's order has another stream (0), or this one could repeat it.
+  for (const std::uint64_t sample : Permutation<std::uint64_t>(stored.manifest.samples, seed, 1))
     build.Fill(base, block_samples, reader.Read(sample));
 }
 

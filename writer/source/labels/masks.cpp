@@ -297,8 +297,7 @@ void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::sto
   SourceField field{Field::Mask("mask", "image"), Feed::kMask};
   field.folder = folder;
   list.fields.push_back(std::move(field));
-  std::sort(list.broken.begin(), list.broken.end(),
-            [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
+  std::ranges::sort(list.broken, {}, &LeftOut::path);
   RequireImages(folder, list);
 }
 

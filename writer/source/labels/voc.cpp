@@ -175,7 +175,7 @@ Annotations ReadVoc(const ConvertSource& source, bool in_store, const std::stop_
   for (const WalkedFile& file : tree.files) {
     if (stop.stop_requested()) ThrowStopped();
     if (!file.key.ends_with(".xml")) {
-      if (one_tree || IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
+      if (one_tree || IsImageName(file.key))
         continue;  // an image next to its labels; in a tree such as VOC's, also lists of samples
       read.broken.push_back({file.key, "is among the label files, but is not an .xml"});
       continue;

@@ -497,8 +497,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
     } catch (const Error& error) {
       // Files that are not images need no labels.
       if (LookInto(source.root / file.key).sniffed.kind == ImageKind::kNone) {
-        if (IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
-          read.broken.push_back({file.key, "is not an image"});
+        if (IsImageName(file.key)) read.broken.push_back({file.key, "is not an image"});
         continue;
       }
       if (error.code() != ErrorCode::kNotFound) {

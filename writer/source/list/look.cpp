@@ -67,12 +67,16 @@ bool IsImageEnding(std::string_view ending) {
   return std::find(std::begin(kEndings), std::end(kEndings), lower) != std::end(kEndings);
 }
 
+bool IsImageName(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return dot != std::string_view::npos && IsImageEnding(path.substr(dot + 1));
+}
+
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
   if (!look.trouble.empty()) {
     list.broken.push_back({name, look.trouble});
   } else if (look.sniffed.kind == ImageKind::kNone) {
-    const bool named_so = IsImageEnding(std::string_view(name).substr(name.rfind('.') + 1));
-    if (named_so) {
+    if (IsImageName(name)) {
       list.broken.push_back({name, look.bytes == 0 ? "is empty" : "is not an image"});
     } else {
       list.passed_over.push_back({name, look.bytes == 0 ? "empty" : "no image"});

@@ -34,6 +34,8 @@ void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
 
 // Whether files of images have this ending, such as "jpg" or "JPG".
 bool IsImageEnding(std::string_view ending);
+// Whether the path's file is called like an image.
+bool IsImageName(std::string_view path);
 
 // Whether a file with this look can be converted. If so, adds its kind to list.kinds. If not, adds
 // the file with the reason to list.passed_over if it can be read and neither its content nor its

@@ -13,15 +13,6 @@
 
 namespace sluice {
 
-namespace {
-
-bool HasImageEnding(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return IsImageEnding(name.substr(name.rfind('.') + 1));
-}
-
-}  // namespace
-
 std::filesystem::path NamedFolder(const std::filesystem::path& folder) {
   const std::filesystem::path path =
       std::filesystem::absolute(folder.empty() ? "." : folder).lexically_normal();
@@ -82,7 +73,7 @@ void SameNames::Resolve(std::string& key, Look& look) {
       if (TakeIfImage(*below, key, look) || TakeAlike(*below, key, look)) return;
     }
   }
-  if (!HasImageEnding(key))
+  if (!IsImageName(key))
     look.trouble = "does not exist, and neither does an image with an ending added";
 }
 
@@ -105,7 +96,7 @@ bool SameNames::TakeAlike(const std::string& wanted, std::string& key, Look& loo
   if (TakeOneOf(files_.Like(wanted), key, look)) return true;
   if (TakeOneOf(files_.WithEnding(wanted), key, look)) return true;
   const std::filesystem::path path(wanted);
-  return HasImageEnding(wanted) &&
+  return IsImageName(wanted) &&
          TakeOneOf(files_.WithEnding((path.parent_path() / path.stem()).native()), key, look);
 }
 

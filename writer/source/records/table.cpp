@@ -515,7 +515,7 @@ class TableScan {
       for (const WalkedFile& file :
            WalkFolder(list_.root / folder, {.enter = false}, hooks_.stop).files) {
         const std::string key = folder + file.key;
-        if (IsImageEnding(std::string_view(key).substr(key.rfind('.') + 1)) && !named.Has(key))
+        if (IsImageName(key) && !named.Has(key))
           list_.passed_over.push_back({key, "an image without a row in the table"});
       }
     }
