@@ -3,8 +3,6 @@
 
 namespace sluice {
 
-using Kind = ConvertSource::Kind;
-
 bool HasClasses(ColumnType type) noexcept {
   return type == ColumnType::kClass || type == ColumnType::kClasses ||
          type == ColumnType::kBoxClasses;
