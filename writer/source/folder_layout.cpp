@@ -81,6 +81,7 @@ std::string_view PathInside(std::string_view key, std::string_view outer) {
 constexpr const char* kChoices =
     "--labels top (the outermost folder), parent (the innermost) or none";
 
+// Looks into the files, decides what the layout means, and gives each image its class.
 class FolderReader {
  public:
   FolderReader(const ConvertSource& source, SourceList list, FolderTree tree)
@@ -306,12 +307,11 @@ class FolderReader {
         std::to_string(count) + (count == 1 ? " image has" : " images have") +
         " a \\ in the name, such as " + ToUtf8(first->key) +
         ": a zip from Windows, probably, that was unpacked without its folders; unpack it again "
-        "with "
-        "`unzip` or `7z x`, which keep the folders, because the folders are the classes");
+        "with `unzip` or `7z x`, which keep the folders, because the folders are the classes");
   }
 
   // Warns if another part of the same split, as train/ next to val/, has classes that are missing
-  // here. One class then has different numbers in the two, unless both get the same list_.
+  // here. One class then has different numbers in the two, unless both get the same list.
   void WarnOfOtherParts() {
     if (!list_.labelled || list_.store != nullptr || source_.label.numbers ||
         !source_.label.classes.empty())
@@ -345,8 +345,7 @@ class FolderReader {
     list_.warnings.push_back(
         ToUtf8(name) + "/ next to this folder has the class " + missing +
         ", which is missing here, so some classes have other numbers here than there; give both "
-        "the "
-        "same list (--classes or --classes-of), or convert both with --split-folders");
+        "the same list (--classes or --classes-of), or convert both with --split-folders");
   }
 
   const ConvertSource& source_;
