@@ -68,7 +68,7 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
     arguments.options.run.direct = arguments.output.direct;
     arguments.options.shards.meta = arguments.output.meta;
     const std::vector<std::string>& places = arguments.source.places;
-    if (places.size() > 2 && std::filesystem::is_directory(places[0])) {
+    if (places.size() > 2 && KindOf(places[0]) == PlaceKind::kFolder) {
       throw cli::UsageError("\"" + places[1] + "\": only one folder can be added at a time");
     }
     const PartsMade made =

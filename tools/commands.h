@@ -28,7 +28,7 @@
 //   tests/python/test_options.py
 //   not bench/                            calls it
 //   not reader/loader/memory_bound.cpp    advises it, as do the next four
-//   not writer/source/list/look.cpp       likewise
+//   not writer/source/list/list_checks.cpp  likewise
 //   not samples/guides/trouble.md         likewise
 //   not tests/bench/advise_test.cpp       likewise
 //   not tests/tools/bench_advise_test.cpp  likewise

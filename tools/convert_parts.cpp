@@ -49,7 +49,7 @@ bool IsOneLabelFile(const SourceArguments& arguments) {
 
 bool IsOneFolder(const SourceArguments& arguments) {
   return arguments.places.size() == 2 && arguments.table.empty() && arguments.paths.empty() &&
-         !IsOneLabelFile(arguments) && std::filesystem::is_directory(arguments.places[0]);
+         !IsOneLabelFile(arguments) && KindOf(arguments.places[0]) == PlaceKind::kFolder;
 }
 
 // The folder of label files that --voc or --yolo names; null without such an option.
@@ -60,13 +60,7 @@ auto* LabelFolder(Arguments& arguments) {
 }
 
 bool IsFolderThere(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored);
-}
-
-bool IsFileThere(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored);
+  return KindOf(path.native()) == PlaceKind::kFolder;
 }
 
 // If --voc or --yolo names the root of a tree such as images/train and labels/train, returns the
@@ -131,12 +125,13 @@ SourceArguments FoldersInside(const SourceArguments& arguments, std::vector<std:
 
 // Groups files by split. The split comes from the files' names or, if no name has one, from their
 // folders' names; files without a split are grouped under "". Empty if a place is not a file.
-std::map<std::string, std::vector<std::string>> FilesBySplit(const SourceArguments& arguments) {
+// `kinds`: of the places.
+std::map<std::string, std::vector<std::string>> FilesBySplit(const SourceArguments& arguments,
+                                                             const std::vector<PlaceKind>& kinds) {
   const std::span places(arguments.places.begin(), arguments.places.end() - 1);
   const bool files =
       arguments.table.empty() && arguments.paths.empty() && !IsAnnotated(arguments) &&
-      std::all_of(places.begin(), places.end(),
-                  [](const std::string& place) { return std::filesystem::is_regular_file(place); });
+      std::ranges::all_of(kinds, [](PlaceKind kind) { return kind == PlaceKind::kFile; });
   if (!files) return {};
   std::map<std::string, std::vector<std::string>> by_split;
   for (const std::string& place : places)
@@ -211,9 +206,10 @@ constexpr const char* kOneOrEach =
     "makes one of several datasets";
 
 // Makes a part for each split of the files, but no part if they have fewer than two splits.
-std::vector<ConvertPart> SplitFiles(const SourceArguments& arguments, unsigned threads,
+std::vector<ConvertPart> SplitFiles(const SourceArguments& arguments,
+                                    const std::vector<PlaceKind>& kinds, unsigned threads,
                                     const std::stop_token& stop) {
-  std::map<std::string, std::vector<std::string>> files = FilesBySplit(arguments);
+  std::map<std::string, std::vector<std::string>> files = FilesBySplit(arguments, kinds);
   const std::size_t splits = files.size() - (files.contains("") ? 1 : 0);
   if (splits > 1 && files.contains("") && arguments.split_folders) {
     throw UsageError("the name of \"" + files[""].front() +
@@ -245,7 +241,7 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
     if (!path.has_filename()) path = path.parent_path();
     const std::string name = path.filename().string();
     if (arguments.split_folders && !arguments.given.mask_folder.empty() &&
-        std::filesystem::is_directory(arguments.given.mask_folder / name)) {
+        IsFolderThere(arguments.given.mask_folder / name)) {
       one.given.mask_folder /= name;
     }
     if (std::filesystem::path* const labels = LabelFolder(one)) *labels /= name;
@@ -318,23 +314,27 @@ PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, 
                     unsigned threads, const std::stop_token& stop) {
   PartsMade made;
   std::vector<ConvertPart>& parts = made.parts;
-  if (parts = SplitFiles(arguments, threads, stop); !parts.empty()) return made;
+  const std::span places(arguments.places.begin(), arguments.places.end() - 1);
+  std::vector<PlaceKind> kinds;
+  std::ranges::transform(places, std::back_inserter(kinds), KindOf);
+  if (parts = SplitFiles(arguments, kinds, threads, stop); !parts.empty()) return made;
   if (arguments.split_folders) {
     parts = FoldersApart(FoldersInside(arguments, made.warnings, stop), threads, stop);
     return made;
   }
-  const std::span places(arguments.places.begin(), arguments.places.end() - 1);
-  const auto folder = std::find_if(places.begin(), places.end(), IsFolderThere);
-  const auto file = std::find_if(places.begin(), places.end(), IsFileThere);
-  if (folder != places.end() && file != places.end()) {
-    throw UsageError("\"" + *folder + "\" is a folder and \"" + *file +
+  const auto folder = std::ranges::find(kinds, PlaceKind::kFolder);
+  const auto file = std::ranges::find(kinds, PlaceKind::kFile);
+  if (folder != kinds.end() && file != kinds.end()) {
+    const auto place = [&](auto kind) {
+      return places[static_cast<std::size_t>(kind - kinds.begin())];
+    };
+    throw UsageError("\"" + place(folder) + "\" is a folder and \"" + place(file) +
                      "\" is a file; convert folders and files separately (sluice merge makes one "
                      "dataset of several)");
   }
-  const bool folders =
-      arguments.places.size() > 2 && !IsAnnotated(arguments) && arguments.table.empty() &&
-      arguments.paths.empty() &&
-      (std::filesystem::is_directory(arguments.places[0]) || IsStoreUrl(arguments.places[0]));
+  const bool folders = arguments.places.size() > 2 && !IsAnnotated(arguments) &&
+                       arguments.table.empty() && arguments.paths.empty() &&
+                       (kinds[0] == PlaceKind::kFolder || kinds[0] == PlaceKind::kStore);
   if (folders) {
     if (!split.empty()) throw UsageError("--split takes one source, not several folders");
     parts = FoldersApart(arguments, threads, stop);

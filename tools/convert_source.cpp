@@ -180,10 +180,7 @@ Column ParseColumn(const std::string& text, const std::stop_token& stop) {
   }
   std::replace(type.begin(), type.end(), '-', '_');  // box-classes
   column.type = cli::ParseChoice<ColumnType>(type, cli::ChoicesOf<ColumnType>());
-  const bool takes_classes = column.type == ColumnType::kClass ||
-                             column.type == ColumnType::kClasses ||
-                             column.type == ColumnType::kBoxClasses;
-  if (classes && !takes_classes) throw UsageError(type + " takes no classes");
+  if (classes && !HasClasses(column.type)) throw UsageError(type + " takes no classes");
   if (classes) column.classes = ReadClasses(*classes, stop);
   if (form.empty() && colon == std::string::npos) return column;
   if (column.type == ColumnType::kBoxes) {
@@ -274,11 +271,54 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   }
 }
 
-namespace {
+PlaceKind KindOf(const std::string& place) {
+  if (IsStoreUrl(place)) return PlaceKind::kStore;
+  std::error_code ignored;
+  switch (std::filesystem::status(place, ignored).type()) {
+    case std::filesystem::file_type::none:
+    case std::filesystem::file_type::not_found: return PlaceKind::kMissing;
+    case std::filesystem::file_type::directory: return PlaceKind::kFolder;
+    case std::filesystem::file_type::regular: return PlaceKind::kFile;
+    default: return PlaceKind::kOther;
+  }
+}
 
-void TakeColumns(const SourceArguments& arguments, const std::stop_token& stop,
-                 ConvertSource& source) {
-  source.rows.path_column = arguments.given.rows.path_column;
+ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token& stop) {
+  using Kind = ConvertSource::Kind;
+  // The last place is the dataset.
+  const std::vector<std::string> places(arguments.places.begin(), arguments.places.end() - 1);
+  const bool listed = !arguments.table.empty() || !arguments.paths.empty();
+  if (places.empty() && !listed) throw UsageError("SOURCE and DATASET are required");
+  if (places.size() > 1 && listed)
+    throw UsageError("\"" + places.back() + "\": paths can be relative to one folder only");
+  ConvertSource source = arguments.given;
+  source.root = places.empty() ? "" : places[0];
+  if (!arguments.table.empty()) {
+    source.kind = Kind::kTable;
+    source.table = arguments.table;
+  } else if (!arguments.paths.empty()) {
+    source.kind = Kind::kPaths;
+    source.paths = LinesOf(ReadAll(arguments.paths, stop));
+    if (source.root.empty()) source.root = ".";
+  } else if (!source.label_files.path.empty()) {
+    if (places.size() > 1) throw UsageError("label files are for the images of one folder");
+    source.kind = Kind::kAnnotations;
+  } else if (const PlaceKind kind = KindOf(places[0]);
+             kind == PlaceKind::kFile || kind == PlaceKind::kOther) {
+    if (kind == PlaceKind::kFile && IsTableName(places[0]))
+      throw UsageError("\"" + places[0] + "\" is a table: use --table " + places[0]);
+    source.kind = Kind::kArchives;
+    source.archives = {places.begin(), places.end()};
+    source.root.clear();
+  } else if (places.size() > 1) {
+    throw Error(ErrorCode::kNotFound, places[0], "does not exist");
+  }
+  const bool has_columns = source.kind == Kind::kTable || source.kind == Kind::kArchives;
+  if (!has_columns && (!arguments.fields.empty() || !source.rows.path_column.empty())) {
+    throw UsageError(
+        "--field and --path-column need --table, or Parquet, TFRecord, RecordIO or .beton files as "
+        "SOURCE");
+  }
   for (const std::string& field : arguments.fields) {
     try {
       source.rows.columns.push_back(ParseColumn(field, stop));
@@ -286,56 +326,6 @@ void TakeColumns(const SourceArguments& arguments, const std::stop_token& stop,
       throw UsageError(std::string("--field: ") + error.what());
     }
   }
-}
-
-}  // namespace
-
-ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token& stop) {
-  // The last place is the dataset.
-  const std::vector<std::string> places(arguments.places.begin(), arguments.places.end() - 1);
-  const bool listed = !arguments.table.empty() || !arguments.paths.empty();
-  if (places.empty() && !listed) throw UsageError("SOURCE and DATASET are required");
-  ConvertSource source{std::filesystem::path()};
-  if (listed) {
-    if (places.size() > 1) {
-      throw UsageError("\"" + places.back() + "\": paths can be relative to one folder only");
-    }
-    const std::string root = places.empty() ? "" : places[0];
-    if (!arguments.table.empty()) {
-      source = ConvertSource::Table(arguments.table);
-      source.root = root;
-      source.rows.group = arguments.given.rows.group;
-      TakeColumns(arguments, stop, source);
-    } else {
-      source =
-          ConvertSource::Paths(LinesOf(ReadAll(arguments.paths, stop)), root.empty() ? "." : root);
-    }
-  } else if (!arguments.given.label_files.path.empty()) {
-    if (places.size() > 1) throw UsageError("label files are for the images of one folder");
-    source = ConvertSource::Annotated(arguments.given.label_files.format,
-                                      arguments.given.label_files.path, places[0]);
-    source.label_files = arguments.given.label_files;
-  } else if (IsTableName(places[0]) && std::filesystem::is_regular_file(places[0])) {
-    throw UsageError("\"" + places[0] + "\" is a table: use --table " + places[0]);
-  } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {
-    source = ConvertSource::Archives({places.begin(), places.end()});
-    TakeColumns(arguments, stop, source);
-  } else {
-    if (places.size() > 1) throw Error(ErrorCode::kNotFound, places[0], "does not exist");
-    source = ConvertSource(places[0]);
-  }
-  // Only the branches above that have columns took them.
-  if (source.rows.columns.size() != arguments.fields.size() ||
-      source.rows.path_column != arguments.given.rows.path_column) {
-    throw UsageError(
-        "--field and --path-column need --table, or Parquet, TFRecord, RecordIO or .beton files as "
-        "SOURCE");
-  }
-  source.mask_folder = arguments.given.mask_folder;
-  source.upright = arguments.given.upright;
-  source.follow_links = arguments.given.follow_links;
-  source.label = arguments.given.label;
-  source.split = arguments.given.split;
   if (!arguments.classes.empty()) {
     const auto label =
         std::find_if(source.rows.columns.begin(), source.rows.columns.end(),

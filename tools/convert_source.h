@@ -20,13 +20,17 @@ struct SourceArguments {
   std::string paths;                // a file, or "-"
   std::vector<std::string> fields;  // as --field takes them
   std::string classes;              // a file of their names
-  // Holds the members that command-line flags set directly; MakeSource() copies them to the source.
+  // Holds the members that command-line flags set directly; MakeSource() begins with them.
   // label_files.path is empty if no label files are given.
   ConvertSource given{std::filesystem::path()};
   bool split_folders = false;  // only for commands that make several datasets
 };
 
 void AddSourceOptions(CLI::App& app, SourceArguments& arguments);
+
+// What lies at a place that the command line names, when it is asked. kOther: a pipe or a device.
+enum class PlaceKind { kMissing, kStore, kFolder, kFile, kOther };
+PlaceKind KindOf(const std::string& place);
 
 // "COLUMN=TYPE[:FORM][,name=FIELD][,classes=FILE]". Throws UsageError, and Error if the file of
 // classes cannot be read; kState if a stop was requested meanwhile.

@@ -24,6 +24,7 @@
 #include "writer/fit/fit.h"
 #include "writer/shard_writer.h"
 #include "writer/source/images/jpeg.h"
+#include "writer/source/list/paths.h"
 
 namespace sluice {
 
@@ -319,11 +320,6 @@ std::string MadeJson(const DatasetWriterOptions& options) {
       .dump();
 }
 
-std::string FolderName(const std::filesystem::path& folder) {
-  const std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
-  return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
-}
-
 }  // namespace
 
 struct DatasetWriter::State {
@@ -506,8 +502,8 @@ DatasetWriter::DatasetWriter(const std::filesystem::path& dataset, const Schema&
   schema.Validate();
   CheckDrawnFields(schema);
   state_ = std::make_unique<State>(dataset, schema, options);
-  state_->manifest =
-      BeginManifest(options.name.empty() ? FolderName(dataset) : options.name, schema);
+  state_->manifest = BeginManifest(
+      options.name.empty() ? NamedFolder(dataset).filename().string() : options.name, schema);
   state_->manifest.made = MadeJson(options);
   ChangeMetadata(options.meta, state_->manifest.meta);
   state_->made_in.emplace(dataset);
@@ -546,9 +542,7 @@ void DatasetWriter::Finish() {
   state_->over = true;
   if (state_->block_samples == 0) state_->SettleBlockSamples();
   state_->CloseShard();
-  Id128 id;
-  const std::string text = ManifestToJson(state_->manifest, id);
-  WriteFile(state_->folder / kManifestName, AsBytes(text));
+  WriteManifest(state_->manifest, state_->folder);
   state_->made_in->Finish();
   state_->made_in.reset();
 }

@@ -92,6 +92,12 @@ void AddShard(const FinishedShard& finished, Manifest& manifest) {
   manifest.shards.push_back(finished.shard);
 }
 
+void WriteManifest(const Manifest& manifest, const std::filesystem::path& folder) {
+  Id128 id;
+  const std::string text = ManifestToJson(manifest, id);
+  WriteFile(folder / kManifestName, AsBytes(text));
+}
+
 namespace {
 
 // Bytes of the end of a shard: keys, origin, directory, tail.

@@ -43,6 +43,9 @@ nlohmann::json LibrariesOf(nlohmann::json others);
 // counts are empty, the caller adds them.
 void AddShard(const FinishedShard& finished, Manifest& manifest);
 
+// Writes the folder's manifest whole or not at all. With it, the folder is a dataset.
+void WriteManifest(const Manifest& manifest, const std::filesystem::path& folder);
+
 // "shard-00012.sluice", further parts of a planned shard "shard-00012.1.sluice".
 std::string ShardFileName(std::uint32_t number, std::uint32_t part = 0);
 

@@ -3,6 +3,7 @@
 
 #include "tests/file_content.h"
 #include "tests/fuzz/targets.h"
+#include "writer/source/read_source.h"
 #include "writer/source/records/records.h"
 
 namespace sluice::fuzz {

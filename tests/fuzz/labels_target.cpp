@@ -41,8 +41,9 @@ void ReadAs(AnnotationFormat format, const std::filesystem::path& labels) {
   const ConvertSource source =
       ConvertSource::Annotated(format, labels, LabelledFolder() / "images");
   SourceList list;
+  list.SetRoot(source.root, {});
   try {
-    list = ReadAnnotations(source, 1, {});
+    list = ReadAnnotations(source, std::move(list), 1, {});
   } catch (const Error&) {
     return;
   }

@@ -3,7 +3,8 @@
 
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
-#include "writer/source/list/packed_page.h"
+#include "writer/source/read_source.h"
+#include "writer/source/records/packed_page.h"
 #include "writer/source/records/records.h"
 
 namespace sluice::fuzz {

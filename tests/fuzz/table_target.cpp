@@ -103,8 +103,10 @@ void RunTable(Bytes input) {
   ConvertSource source = ConvertSource::Table(TableFolder() / name);
   source.rows.columns = ColumnsOf(reader.Take<std::uint8_t>());
   WriteBytesTo(source.table, reader.rest());
+  SourceList list;
+  list.SetRoot(TableFolder(), {});
   try {
-    CheckList(ReadTable(source, 1, {}));
+    CheckList(ReadTable(source, std::move(list), 1, {}));
   } catch (const Error&) {
     return;
   }

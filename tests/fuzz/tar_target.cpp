@@ -5,6 +5,7 @@
 
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
+#include "writer/source/read_source.h"
 #include "writer/source/records/records.h"
 #include "writer/source/records/tar.h"
 
@@ -88,7 +89,7 @@ void ReadAsSource(Bytes archive) {
   const ScratchFile file(archive);
   SourceList list;
   try {
-    list = ReadArchives(ConvertSource::Archives({file.path()}), 1, {});
+    list = ReadTars(ConvertSource::Archives({file.path()}), 1, {});
   } catch (const Error&) {
     return;
   }

@@ -6,7 +6,7 @@
 #include "tests/interruption/conversion.h"
 #include "tests/interruption/file_record.h"
 #include "tests/tools/sources.h"
-#include "writer/source/list/packed_page.h"
+#include "writer/source/records/packed_page.h"
 
 namespace sluice::test {
 

@@ -11,6 +11,7 @@
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
 #include "writer/source/open_source.h"
+#include "writer/source/read_source.h"
 
 namespace sluice::test {
 
@@ -75,12 +76,12 @@ TEST_CASE("an archive that was replaced after it was listed is not read, and end
   const SourceList list = OpenSource(ConvertSource::Archives({archive}), 1, {});
   std::vector<std::byte> content;
   ReadImageFile(list, 0, content);
-  list.RequirePlaces();
+  RequirePlaces(list);
   std::filesystem::copy_file(archive, folder / "b.tar");
   std::filesystem::last_write_time(folder / "b.tar", std::filesystem::last_write_time(archive));
   std::filesystem::rename(folder / "b.tar", archive);
   CHECK_THROWS_WITH(ReadImageFile(list, 0, content), ContainsSubstring("changed or replaced"));
-  CHECK_THROWS_WITH(list.RequirePlaces(), ContainsSubstring("a.tar: the archive was changed"));
+  CHECK_THROWS_WITH(RequirePlaces(list), ContainsSubstring("a.tar: the archive was changed"));
 }
 
 TEST_CASE("members that share a key form a sample, and their endings name its fields") {

@@ -10,7 +10,7 @@
 #include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
-#include "writer/source/list/packed_page.h"
+#include "writer/source/records/packed_page.h"
 
 namespace sluice::test {
 

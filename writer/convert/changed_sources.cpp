@@ -83,15 +83,10 @@ class SourceTimes {
       last = archives_[sources_.ArchiveOf(source)];
     } else if (sources_.store != nullptr) {
       last = {sources_.sources[source].changed, 0};
-    } else {
-      last = ChangeOf(sources_.root / sources_.sources[source].key, now_);
     }
-    for (std::size_t f = 0; f < sources_.fields.size(); ++f) {
-      const SourceField& field = sources_.fields[f];
-      if (field.feed != Feed::kMask || field.located) continue;
-      const std::optional<Bytes> mask = sources_.Value(source, f);
-      if (mask) last = std::max(last, ChangeOf(field.folder / MaskFileOf(*mask).path, now_));
-    }
+    sources_.ForEachFile(source, [&](const std::filesystem::path& file) {
+      last = std::max(last, ChangeOf(file, now_));
+    });
     return last;
   }
 

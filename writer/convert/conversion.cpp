@@ -284,8 +284,7 @@ void Conversion::Finish(ConvertSummary& summary) {
     AddNoted(made->origin.dim, summary.dim);
   }
   for (std::vector<LeftOut>* const list : {&summary.skipped, &summary.truncated}) {
-    std::sort(list->begin(), list->end(),
-              [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
+    std::ranges::sort(*list, {}, &LeftOut::path);
   }
   if (manifest.samples == 0) {
     throw Error(ErrorCode::kCorrupt, input_.sources.root.string(),

@@ -24,8 +24,10 @@
 #include "writer/convert/options.h"
 #include "writer/convert/place.h"
 #include "writer/convert/plan.h"
+#include "writer/convert/planned_sources.h"
 #include "writer/convert/probe.h"
 #include "writer/convert/report.h"
+#include "writer/source/check_source.h"
 #include "writer/source/open_source.h"
 
 namespace sluice {

@@ -24,6 +24,7 @@
 #include "writer/convert/place.h"
 #include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
+#include "writer/convert/planned_sources.h"
 #include "writer/convert/report.h"
 
 namespace sluice {

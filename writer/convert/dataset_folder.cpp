@@ -18,6 +18,7 @@
 #include "format/disk/manifest.h"
 #include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
+#include "writer/convert/planned_sources.h"
 #include "writer/convert/report.h"
 #include "writer/text.h"
 
@@ -52,12 +53,6 @@ bool HoldsForeignFiles(const std::filesystem::path& folder) {
     const std::string name = entry.path().filename().string();
     return name != kPlannedSourcesName && !IsLeftover(name);  // the list is written before its plan
   });
-}
-
-bool LiesIn(const std::filesystem::path& inner, const std::filesystem::path& outer) {
-  const auto [end_of_outer, unused] =
-      std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
-  return end_of_outer == outer.end();
 }
 
 }  // namespace
@@ -217,26 +212,6 @@ void RemoveConversion(const std::filesystem::path& folder) {
   SyncFolder(folder);  // first make sure that the other files stay removed; then remove the plan
   std::filesystem::remove(folder / kPlanName);
   std::filesystem::remove(folder);
-}
-
-void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path& dataset) {
-  if (source.kind != ConvertSource::Kind::kFolder) return;
-  const auto refuse = [&dataset] {
-    throw Error(ErrorCode::kInvalidArgument, ShownPath(dataset.native()),
-                "the dataset would be inside the source folder and become part of it; choose a "
-                "folder elsewhere");
-  };
-  if (IsStoreUrl(source.root.native())) {
-    if ((ShownPath(dataset.native()) + "/").starts_with(ShownPath(source.root.native()) + "/"))
-      refuse();
-    return;
-  }
-  std::error_code error;
-  const std::filesystem::path from = std::filesystem::canonical(source.root, error);
-  if (error) return;  // the scan reports what is wrong with the source
-  std::filesystem::path to = std::filesystem::weakly_canonical(std::filesystem::absolute(dataset));
-  if (!to.has_filename()) to = to.parent_path();
-  if (LiesIn(to, from)) refuse();
 }
 
 }  // namespace sluice

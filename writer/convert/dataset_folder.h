@@ -101,8 +101,4 @@ class NewFolder {
 // later conversion into the folder finds either a conversion that it can continue, or none.
 void RemoveConversion(const std::filesystem::path& folder);
 
-// Throws Error(kInvalidArgument) if the dataset would lie in the folder that the conversion scans,
-// where it would read its own output.
-void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path& dataset);
-
 }  // namespace sluice

@@ -25,6 +25,7 @@
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
+#include "writer/convert/planned_sources.h"
 #include "writer/convert/report.h"
 
 namespace sluice {

@@ -6,14 +6,17 @@
 // threads, or times.
 #pragma once
 
-#include <filesystem>
+#include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <sluice/convert.h>
 
 #include "format/disk/bytes.h"
+#include "format/random.h"
 #include "writer/source/list/source_list.h"
 
 namespace sluice {
@@ -82,47 +85,19 @@ PlanOutline OutlineOfPlan(std::string_view text, const std::string& file);
 // How the dataset was made, for its manifest.
 std::string MadeJson(const Plan& plan);
 
+// The numbers below `size` in an order that depends on `seed` and `stream` alone.
+template <class Number>
+std::vector<Number> Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t stream) {
+  std::vector<Number> order(size);
+  std::iota(order.begin(), order.end(), Number{0});
+  // Fisher-Yates shuffle, from the end.
+  RandomStream random(seed, Purpose::kConvertOrder, stream);
+  for (std::uint64_t left = size; left > 1; --left)
+    std::swap(order[left - 1], order[random.Below(left)]);
+  return order;
+}
+
 // Position in the dataset -> index of the source: permuted by the seed, or in key order.
 std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOptions& options);
-
-// The same place wherever a process runs: an absolute path; a URL as it is.
-std::string AbsolutePlace(const std::filesystem::path& path);
-
-inline constexpr const char* kPlannedSourcesName = "plan-sources.bin";
-
-// A plan's list of sources, in a file next to the plan: with it, workers convert their parts
-// without searching for the sources again.
-//
-// This format is for Sluice alone: a version that does not know the file's content asks for a new
-// plan. The file consists of zstd frames with checksums; their content is checked before it is
-// used.
-struct PlannedSources {
-  SourceList list;
-  // Options that the plan's digest does not cover.
-  OnError on_error = OnError::kSkip;
-  bool find_duplicates = false;
-};
-
-// Writes the file whole or not at all. Folders become absolute paths, so that workers may run
-// anywhere. Throws Error(kIo), and Error(kUnsupported) for a source whose URL has a password or a
-// query.
-void WritePlannedSources(const std::filesystem::path& folder, const SourceList& list,
-                         const ConvertOptions& options);
-
-// Throws Error: kNotFound; kCorrupt if the file is damaged, or if a value does not fit its field.
-PlannedSources ReadPlannedSources(const std::filesystem::path& folder);
-
-// A list of sources that is kept by itself, in a file of the same format, so that a source which is
-// played need not be searched again. It also has the sources' times (Source::changed).
-struct SourceIndex {
-  std::string head;  // a text of the caller's
-  SourceList list;
-};
-// Writes the file whole or not at all. Throws Error(kIo), and kUnsupported as WritePlannedSources()
-// does.
-void WriteSourceIndex(const std::filesystem::path& file, const std::string& head,
-                      const SourceList& list);
-// Throws Error: kNotFound, kCorrupt. The list's root must still be set (SetRoot).
-SourceIndex ReadSourceIndex(const std::filesystem::path& file);
 
 }  // namespace sluice

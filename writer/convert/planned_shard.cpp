@@ -133,9 +133,24 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
   return origin;
 }
 
-std::string ReceiptName(std::uint32_t shard) {
+namespace {
+
+constexpr std::string_view kEmptySuffix = ".empty.json";
+
+// "shard-00012" and the suffix
+std::string NameNextTo(std::uint32_t shard, std::string_view suffix) {
   const std::string name = ShardFileName(shard);
-  return name.substr(0, name.rfind('.')) + ".made.json";
+  return name.substr(0, name.rfind('.')).append(suffix);
+}
+
+std::string EmptyShardName(std::uint32_t shard) {
+  return NameNextTo(shard, kEmptySuffix);
+}
+
+}  // namespace
+
+std::string ReceiptName(std::uint32_t shard) {
+  return NameNextTo(shard, ".made.json");
 }
 
 std::string ReceiptText(const Plan& plan, const Schema& schema, const MadeShard& made) {
@@ -186,16 +201,8 @@ std::optional<MadeShard> MadeByReceipt(std::string_view text, const Plan& plan,
   }
 }
 
-namespace {
-
-Bytes Identity(const Plan& plan) noexcept {
-  return std::as_bytes(std::span(plan.digest.bytes));
-}
-
-}  // namespace
-
 Id128 ShardIdOf(const Plan& plan, std::uint32_t shard, std::uint32_t part) noexcept {
-  return ShardId(Identity(plan), shard, part);
+  return ShardId(std::as_bytes(std::span(plan.digest.bytes)), shard, part);
 }
 
 PlannedShardWriter::PlannedShardWriter(const Plan& plan, const Schema& schema,
@@ -209,7 +216,7 @@ void PlannedShardWriter::BeginPart() {
   const Origin& origin = made_.origin;
   part_.emplace(schema_, folder_,
                 NewShard{.name = ShardFileName(origin.shard, origin.part),
-                         .id = ShardId(Identity(plan_), origin.shard, origin.part),
+                         .id = ShardIdOf(plan_, origin.shard, origin.part),
                          .block_samples = plan_.block_samples,
                          .reserve_bytes = OriginBound(plan_.SamplesOf(origin.shard)),
                          .direct = direct_,
@@ -268,6 +275,11 @@ std::vector<Reason>::const_iterator FirstFrom(const std::vector<Reason>& reasons
                           [](const Reason& one, std::uint64_t at) { return one.first < at; });
 }
 
+const std::string* ReasonAt(const std::vector<Reason>& reasons, std::uint64_t position) {
+  const auto found = FirstFrom(reasons, position);
+  return found != reasons.end() && found->first == position ? &found->second : nullptr;
+}
+
 // Returns the result of call(), or nothing if it finds a file that is missing, or that differs from
 // the one that the plan writes under that name: then the shard must be made.
 template <class Call>
@@ -283,13 +295,11 @@ auto UnlessMissing(const Call& call) -> decltype(call()) {
 }  // namespace
 
 const std::string* MadeFiles::LeftOut(std::uint64_t position) const {
-  const auto found = FirstFrom(origin.left_out, position);
-  return found != origin.left_out.end() && found->first == position ? &found->second : nullptr;
+  return ReasonAt(origin.left_out, position);
 }
 
 bool MadeFiles::IsTruncated(std::uint64_t position) const {
-  const auto found = FirstFrom(origin.truncated, position);
-  return found != origin.truncated.end() && found->first == position;
+  return ReasonAt(origin.truncated, position) != nullptr;
 }
 
 MadeFiles::Place MadeFiles::Find(std::uint64_t first, std::uint64_t position) const {
@@ -310,7 +320,7 @@ std::optional<MadeFiles> OpenMadeShard(const Plan& plan,
     MadeFiles made;
     for (std::uint32_t part = 0;; ++part) {
       ShardExpectation expect;
-      expect.id = ShardId(Identity(plan), shard, part);
+      expect.id = ShardIdOf(plan, shard, part);
       expect.block_samples = plan.block_samples;
       const std::filesystem::path path = folder / ShardFileName(shard, part);
       const ShardFile& file = *made.parts.emplace_back(
@@ -338,10 +348,6 @@ std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
   });
 }
 
-namespace {
-constexpr std::string_view kEmptySuffix = ".empty.json";
-}  // namespace
-
 std::optional<PlannedName> ParseShardName(const std::string& name) {
   constexpr std::string_view kBegin = "shard-";
   if (!name.starts_with(kBegin)) return std::nullopt;
@@ -360,14 +366,6 @@ std::optional<PlannedName> ParseShardName(const std::string& name) {
   }
   return out.empty || rest == ".sluice" ? std::optional(out) : std::nullopt;
 }
-
-namespace {
-// "shard-00012.empty.json"
-std::string EmptyShardName(std::uint32_t shard) {
-  const std::string name = ShardFileName(shard);
-  return name.substr(0, name.rfind('.')) + std::string(kEmptySuffix);
-}
-}  // namespace
 
 bool IsEmptyShardName(const std::string& name) {
   return name.starts_with("shard-") && name.ends_with(kEmptySuffix);
@@ -413,7 +411,7 @@ bool IsOfPlan(const Manifest& manifest, const Plan& plan) {
                      [&](const ManifestShard& entry) {
                        // A planned shard has no part if all of its sources were left out.
                        for (; shard < plan.shards(); ++shard, part = 0) {
-                         if (entry.id == ShardId(Identity(plan), shard, part)) {
+                         if (entry.id == ShardIdOf(plan, shard, part)) {
                            ++part;
                            return true;
                          }

@@ -18,6 +18,7 @@
 #include "format/parallel.h"
 #include "writer/source/list/alike.h"
 #include "writer/source/list/store_files.h"
+#include "writer/source/read_source.h"
 #include "writer/text.h"
 
 namespace sluice {

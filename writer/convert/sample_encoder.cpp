@@ -24,6 +24,7 @@
 #include "writer/source/labels/annotations.h"
 #include "writer/source/labels/masks.h"
 #include "writer/source/list/store_files.h"
+#include "writer/source/read_source.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -76,7 +77,7 @@ Outcome SampleEncoder::Encode(std::size_t source, bool with_image) {
     if (IsShortage(error)) throw;
     // Most libraries report a broken picture and a failed allocation in the same way.
     if (memory.failed()) throw no_memory();
-    if (unreadable) sources_.RequirePlaces();
+    if (unreadable) RequirePlaces(sources_);
     outcome = LeftOutFor(error);
     outcome.unreadable = unreadable;
     return outcome;

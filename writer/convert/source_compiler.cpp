@@ -25,6 +25,7 @@
 #include "writer/convert/changed_sources.h"
 #include "writer/convert/conversion.h"
 #include "writer/edit/stored_dataset.h"
+#include "writer/source/check_source.h"
 
 namespace sluice {
 

@@ -28,6 +28,7 @@
 #include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/joining.h"
+#include "writer/edit/new_version.h"
 #include "writer/source/list/dataset_classes.h"
 #include "writer/source/list/source_list.h"
 
@@ -192,9 +193,9 @@ std::string SharedRefusal(const StoredDataset& before, const StoredDataset& adde
          "and let `sluice merge --duplicates` decide";
 }
 
-// Call it with the dataset's lock held.
-AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
+AppendSummary Append(const LockedDataset& dataset, const ConvertSource& source,
                      const ConvertOptions& options, const ConvertHooks& hooks, WorkFolder& work) {
+  const StoredDataset& before = dataset.stored;
   const std::filesystem::path& folder = before.folder;
   const std::filesystem::path staging = StagingIn(work);
   ConvertSource with_classes = source;
@@ -237,7 +238,7 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
       RemoveAddition(work);
       throw Error(ErrorCode::kInvalidArgument, folder.string(), refusal);
     }
-    NewManifest adding(folder, true, options.run.direct);
+    NewVersion adding(dataset, true, options.run.direct);
     adding.TakeAll(added);
     adding.ChangeMeta(options.shards.meta);
     summary.made = adding.Finish();
@@ -255,7 +256,7 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   const LockedDataset before(dataset);
   WorkFolder work(before.stored.folder.native() + ".append");
   try {
-    return Append(before.stored, source, options, hooks, work);
+    return Append(before, source, options, hooks, work);
   } catch (...) {
     // The next call resumes a conversion that has begun.
     if (std::filesystem::exists(StagingIn(work) / kPlanName)) work.Keep();

@@ -1,10 +1,7 @@
 // The order of writing decides what a crash leaves. Shards are written or linked first, then the
 // folder is synced, so that their names are durable, and the manifest comes last: without it, the
 // folder is not a dataset.
-// DatasetBuild removes its folder unless it is finished. NewManifest works in a folder that
-// programs may be reading: it gives new shards only names that no manifest there has, neither the
-// current one nor an older one, and keeps a copy of the old manifest before it replaces it. After a
-// failure it removes only what it has added itself.
+// Unless it is finished, the folder is removed.
 #include "writer/edit/dataset_build.h"
 
 #include <algorithm>
@@ -21,12 +18,6 @@
 
 namespace sluice {
 
-namespace {
-
-// Gives a file a second name; if that is impossible, copies it. The caller syncs the folder.
-// `direct` as for AtomicFile. If `from` is a symbolic link (caches of downloads keep shards so),
-// the file that it leads to gets the name: a second link would not lead there from another folder,
-// and would be empty once the cache is cleared.
 void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
                 DirectBuffer* direct) {
   constexpr std::size_t kPart = 1 << 20;
@@ -50,8 +41,6 @@ void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& 
   }
   copy.Commit(FolderSync::kByCaller);
 }
-
-}  // namespace
 
 DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::string& name,
                            const Schema& schema, std::uint64_t total, const EditHooks& hooks)
@@ -166,9 +155,7 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
   manifest_.made = made;
   ChangeMetadata(hooks_.meta, manifest_.meta);
   SyncFolder(folder_);  // the names of all shards
-  Id128 id;
-  const std::string text = ManifestToJson(manifest_, id);
-  WriteFile(folder_ / kManifestName, AsBytes(text));
+  WriteManifest(manifest_, folder_);
   made_in_.Finish();
   EditSummary summary = Summarize(manifest_);
   summary.shards_linked = linked_;
@@ -192,135 +179,6 @@ std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
     made["from"].push_back(ToHex(id));
   if (!options.is_null()) made["options"] = options;
   return made.dump();
-}
-
-namespace {
-
-// The names of shards in all manifests of the folder, old manifests included. A manifest that
-// cannot be read counts as empty: nobody can open a dataset by it.
-std::set<std::string> NamesInUse(const std::filesystem::path& folder) {
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name != kManifestName && !IsOldManifestName(name)) continue;
-    std::vector<std::byte> text;
-    try {
-      ReadFile(entry.path(), kMaxManifestBytes, text);
-      Id128 id;
-      const Manifest manifest = ManifestFromJson(AsText(text), entry.path().string(), id);
-      for (const ManifestShard& shard : manifest.shards)
-        names.insert(shard.file);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnsupported) throw;
-    }
-  }
-  return names;
-}
-
-}  // namespace
-
-NewManifest::NewManifest(const std::filesystem::path& folder, bool with_shards, bool direct)
-    : folder_(folder), manifest_(ReadManifest(folder, old_id_)), used_(NamesInUse(folder)) {
-  if (direct) direct_.emplace();
-  next_ = static_cast<std::uint32_t>(manifest_.shards.size());
-  if (with_shards) return;
-  Manifest empty = BeginManifest(manifest_.name, manifest_.schema);
-  empty.made = manifest_.made;
-  KeepMembers(manifest_, empty);
-  manifest_ = std::move(empty);
-}
-
-NewManifest::~NewManifest() {
-  if (finished_) return;
-  try {
-    Id128 now;
-    ReadManifest(folder_, now);
-    if (old_is_kept_ && now == old_id_) std::filesystem::remove(OldManifest());
-    const std::set<std::string> named = NamesInUse(folder_);
-    for (const std::string& name : taken_)
-      if (!named.contains(name)) std::filesystem::remove(folder_ / name);
-  } catch (const std::exception&) {
-    // Shards that cannot be removed stay. A repeated append finds them by their names (MayHave).
-  }
-}
-
-std::filesystem::path NewManifest::OldManifest() const {
-  return folder_ / OldManifestName(old_id_);
-}
-
-std::string NewManifest::FreeName() {
-  for (;;) {
-    if (next_ >= kMaxShards) {
-      throw Error(ErrorCode::kLimit, folder_.string(), "a dataset can have at most 1000000 shards");
-    }
-    std::string name = ShardFileName(next_++);
-    if (used_.insert(name).second) return name;
-  }
-}
-
-// Whether the shard may get the name `to`, which no manifest has. If there is a file of that name
-// and it is this very shard, an earlier call left it, and it is removed. Any other file may be the
-// user's, so it stays, and the shard needs another name.
-bool NewManifest::MayHave(const std::filesystem::path& to, const ManifestShard& shard) const {
-  std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(to, error))) return true;
-  try {
-    const ShardFile left(to, manifest_.schema, ShardExpectation::Of(shard));
-  } catch (const Error&) {
-    return false;
-  }
-  return std::filesystem::remove(to, error);
-}
-
-void NewManifest::TakeAll(const StoredDataset& from) {
-  for (std::size_t s = 0; s < from.manifest.shards.size(); ++s) {
-    const std::string& file = from.manifest.shards[s].file;
-    FinishedShard survey = SurveyShard(from.Open(s), file);
-    std::filesystem::path to;
-    do {
-      survey.shard.file = FreeName();
-      to = folder_ / survey.shard.file;
-    } while (!MayHave(to, survey.shard));
-    taken_.push_back(survey.shard.file);
-    LinkOrCopy(from.folder / file, to, direct_ ? &*direct_ : nullptr);
-    AddShard(survey, manifest_);
-  }
-}
-
-EditSummary NewManifest::Finish() {
-  SyncFolder(folder_);  // the new names are durable before a manifest has them
-  std::vector<std::byte> old;
-  ReadFile(folder_ / kManifestName, kMaxManifestBytes, old);
-  old_is_kept_ = !std::filesystem::exists(OldManifest());
-  WriteFile(OldManifest(), old);
-  Id128 id;
-  const std::string text = ManifestToJson(manifest_, id);
-  WriteFile(folder_ / kManifestName, AsBytes(text));
-  finished_ = true;
-  return Summarize(manifest_);
-}
-
-namespace {
-
-std::filesystem::path FolderOf(const std::filesystem::path& dataset) {
-  RequireFolder(dataset);
-  const ManifestPlace place = ManifestPlace::Of(dataset);
-  if (place.is_old()) {
-    throw Error(ErrorCode::kInvalidArgument, dataset.string(),
-                "is an older manifest, which is never changed; `sluice copy` or `sluice subset` "
-                "makes a dataset of it, which can be");
-  }
-  const std::filesystem::path folder = std::filesystem::absolute(place.folder).lexically_normal();
-  return folder.has_filename() ? folder : folder.parent_path();  // "data/" is "data"
-}
-
-}  // namespace
-
-LockedDataset::LockedDataset(const std::filesystem::path& dataset)
-    : stored(FolderOf(dataset)),  // comes first: throws if this is not a dataset
-      lock(LockFolder(stored.folder)) {
-  stored = StoredDataset(stored.folder);  // read again, now that nobody else can change it
-  RemoveLeftovers(stored.folder);
 }
 
 EditSummary Summarize(const Manifest& manifest) {

@@ -1,11 +1,10 @@
-// The results of edits: a new dataset of linked shards and new ones (DatasetBuild), or another
-// manifest in a dataset's folder (NewManifest).
+// A new dataset of linked shards and new ones: the result of most edits. (Another version of a
+// dataset in its own folder: new_version.h.)
 #pragma once
 
 #include <array>
 #include <map>
 #include <optional>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -88,54 +87,12 @@ class DatasetBuild {
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
                        const nlohmann::json& options);
 
-// Replaces a dataset's manifest by one with other shards in the same folder.
-//
-// Programs that have opened the old manifest are not disturbed: it stays as manifest-ID.json, and
-// every shard that it names stays.
-class NewManifest {
- public:
-  // Begins with the shards of `folder`'s manifest, or with none. `direct`: shards that cannot be
-  // linked are copied past the page cache.
-  NewManifest(const std::filesystem::path& folder, bool with_shards, bool direct);
-  // Without Finish(), removes the shards that were taken over but are in no manifest.
-  ~NewManifest();
-
-  const Manifest& manifest() const noexcept { return manifest_; }
-  void SetMade(std::string made) { manifest_.made = std::move(made); }
-  void ChangeMeta(const Metadata& changes) { ChangeMetadata(changes, manifest_.meta); }
-
-  // Adds the shards of a dataset in another folder, under names that no manifest and no file of
-  // this folder has.
-  void TakeAll(const StoredDataset& from);
-
-  // Replaces the old manifest.
-  EditSummary Finish();
-
- private:
-  std::string FreeName();
-  bool MayHave(const std::filesystem::path& to, const ManifestShard& shard) const;
-  std::filesystem::path OldManifest() const;
-
-  std::filesystem::path folder_;
-  Id128 old_id_;
-  Manifest manifest_;
-  std::set<std::string> used_;      // shard names in all manifests of the folder
-  std::uint32_t next_ = 0;          // the number of the next name that FreeName() tries
-  std::vector<std::string> taken_;  // names of the shards that TakeAll() has added
-  bool old_is_kept_ = false;        // this object has made a copy of the old manifest
-  bool finished_ = false;
-  std::optional<DirectBuffer> direct_;
-};
-
-// A dataset that this process alone changes. `stored.folder` has no slash at its end.
-struct LockedDataset {
-  // Removes what killed commands have left in the folder. Throws Error; kInvalidArgument for an
-  // older manifest.
-  explicit LockedDataset(const std::filesystem::path& dataset);
-
-  StoredDataset stored;
-  FileHandle lock;
-};
+// Gives a file a second name; if that is impossible, copies it. The caller syncs the folder.
+// `direct` as for AtomicFile. If `from` is a symbolic link (caches of downloads keep shards so),
+// the file that it leads to gets the name: a second link would not lead there from another folder,
+// and would be empty once the cache is cleared.
+void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
+                DirectBuffer* direct);
 
 EditSummary Summarize(const Manifest& manifest);
 

@@ -7,7 +7,6 @@
 // that have the dataset open are not disturbed: the old manifest and its shards stay.
 #include <algorithm>
 #include <deque>
-#include <numeric>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -17,9 +16,10 @@
 #include <sluice/work_folder.h>
 
 #include "format/disk/checksum.h"
-#include "format/random.h"
 #include "writer/convert/dataset_folder.h"
+#include "writer/convert/plan.h"
 #include "writer/edit/dataset_build.h"
+#include "writer/edit/new_version.h"
 #include "writer/source/list/source_list.h"
 
 namespace sluice {
@@ -110,17 +110,6 @@ class SampleReader {
   std::deque<std::size_t> open_;  // the shards that are open, the first opened at the front
 };
 
-// A Fisher-Yates shuffle, from the end. It has a random stream of its own, or it could repeat the
-// conversion's order.
-std::vector<std::uint64_t> Permutation(std::uint64_t size, std::uint64_t seed) {
-  std::vector<std::uint64_t> order(size);
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  RandomStream random(seed, Purpose::kConvertOrder, 1);
-  for (std::uint64_t left = size; left > 1; --left)
-    std::swap(order[left - 1], order[random.Below(left)]);
-  return order;
-}
-
 // Describes how the dataset was made, for later appends, and that it was permuted since.
 std::string MadeByRepack(const std::string& before, const Id128& from, std::uint64_t seed) {
   nlohmann::json made = nlohmann::json::parse(before, nullptr, false);
@@ -136,7 +125,8 @@ void WriteShards(const StoredDataset& stored, const KeyFile& keys, std::uint64_t
   const std::uint32_t block_samples = reader.Open(0).block_samples();
   const Id128 base = Hash128({std::as_bytes(std::span(stored.id.bytes)),
                               std::as_bytes(std::span<const std::uint64_t>(&seed, 1))});
-  for (const std::uint64_t sample : Permutation(stored.manifest.samples, seed))
+  // The conversion's order has another stream (0), or this one could repeat it.
+  for (const std::uint64_t sample : Permutation<std::uint64_t>(stored.manifest.samples, seed, 1))
     build.Fill(base, block_samples, reader.Read(sample));
 }
 
@@ -158,11 +148,11 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
     WriteShards(stored, KeyFile(stored, work.path() / "keys", hooks.stop), seed, build);
     const std::string made = MadeByRepack(stored.manifest.made, stored.id, seed);
     std::vector<std::string> warnings = build.Finish(made).warnings;
-    NewManifest manifest(folder, false, hooks.direct);
-    manifest.SetMade(made);
-    manifest.ChangeMeta(hooks.meta);
-    manifest.TakeAll(StoredDataset(staging));
-    summary = manifest.Finish();
+    NewVersion version(locked, false, hooks.direct);
+    version.SetMade(made);
+    version.ChangeMeta(hooks.meta);
+    version.TakeAll(StoredDataset(staging));
+    summary = version.Finish();
     summary.warnings = std::move(warnings);
   }
   work.Remove();

@@ -407,9 +407,7 @@ class Repair {
       AddShard(SurveyShard(shard, file), manifest);
     }
     manifest.made = MadeByEdit("repair", damaged_.ids, Options());
-    Id128 id;
-    const std::string text = ManifestToJson(manifest, id);
-    WriteFile(folder_ / kManifestName, AsBytes(text));
+    WriteManifest(manifest, folder_);
     report_.made.samples = manifest.samples;
     report_.made.shards = report_.made.shards_linked = manifest.shards.size();
     for (const ManifestShard& shard : manifest.shards)

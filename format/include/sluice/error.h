@@ -10,7 +10,7 @@
 //   tools/stats.cpp
 //   writer/dataset_writer.cpp
 //   writer/convert/place.cpp
-//   writer/edit/dataset_build.cpp
+//   writer/edit/new_version.cpp
 //   writer/edit/repair.cpp
 //   writer/source/list/store_files.cpp
 //   reader/decoding/sample_reader.h

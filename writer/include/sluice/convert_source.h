@@ -34,6 +34,9 @@ enum class ColumnType {
   kMask,        // the path of a mask, relative to the root: see ConvertSource::mask_folder
 };
 
+// Whether a column of this type holds classes.
+bool HasClasses(ColumnType type) noexcept;
+
 // The meaning of the four numbers of a box in the table. The dataset always stores left, top, right
 // and bottom, in pixels of the stored image ("xyxy-pixels").
 enum class BoxFormat {

@@ -2,7 +2,7 @@
 // with or without opacity. If a file has several pictures, the first is used.
 //
 // A picture is decoded line by line into 16-bit RGBA, whatever its kind: then one function
-// (StoreRgbaRow()) rounds to 8 bits and applies colour profile and background for all of them.
+// (StoreRgbaLine()) rounds to 8 bits and applies colour profile and background for all of them.
 // Values are scaled from the file's own largest value, which need not be a power of two less one.
 #include <algorithm>
 #include <optional>

@@ -19,8 +19,9 @@
 
 #include "format/disk/checksum.h"
 #include "format/parallel.h"
-#include "writer/source/labels/splits.h"
+#include "writer/source/labels/split_folders.h"
 #include "writer/source/list/folder_walk.h"
+#include "writer/source/list/list_checks.h"
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
 #include "writer/text.h"
@@ -34,9 +35,8 @@ constexpr std::size_t kMaxNarrowClasses = 255, kMaxMaskClasses = 65'535;
 
 class AnnotatedList {
  public:
-  AnnotatedList(const ConvertSource& source, Annotations annotations, const std::stop_token& stop)
-      : source_(source), read_(std::move(annotations)) {
-    list_.SetRoot(source.root, stop);
+  AnnotatedList(const ConvertSource& source, SourceList list, Annotations annotations)
+      : source_(source), read_(std::move(annotations)), list_(std::move(list)) {
     list_.broken = std::move(read_.broken);
     list_.passed_over = std::move(read_.passed_over);
     list_.warnings = std::move(read_.warnings);
@@ -47,7 +47,7 @@ class AnnotatedList {
   }
 
   SourceList Run(unsigned threads, const ConvertHooks& hooks) {
-    const RootPath root(list_.root);
+    const RootPath root(list_);
     std::vector<Look> looks(read_.images.size());
     LookIntoAll(list_, threads, looks.size(), hooks, [&](std::size_t i) {
       AnnotatedImage& image = read_.images[i];
@@ -315,7 +315,7 @@ namespace {
 // Refuses a tree with several splits, such as images/train, images/val, labels/train, labels/val.
 void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
   if (!source.label.store || source.label.folders != FolderLabels::kAuto ||
-      source.label_files.format == AnnotationFormat::kCoco || IsStoreUrl(source.root.native())) {
+      source.label_files.format == AnnotationFormat::kCoco) {
     return;
   }
   const auto is_there = [](const std::filesystem::path& folder) {
@@ -362,17 +362,22 @@ std::string DigestOfLabelFiles(const ConvertSource& source, const std::stop_toke
   return ToHex(digest);
 }
 
-SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
+SourceList ReadAnnotations(const ConvertSource& source, SourceList list, unsigned threads,
                            const ConvertHooks& hooks) {
-  RequireOneSplit(source, hooks.stop);
+  const bool in_store = list.store != nullptr;
+  if (in_store && source.label_files.format == AnnotationFormat::kYolo) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "YOLO's labels are for images in a folder; bring them to a local disk");
+  }
+  if (!in_store) RequireOneSplit(source, hooks.stop);
   Annotations read;
   const std::stop_token& stop = hooks.stop;
   switch (source.label_files.format) {
     case AnnotationFormat::kCoco: read = ReadCoco(source, stop); break;
-    case AnnotationFormat::kVoc: read = ReadVoc(source, stop); break;
+    case AnnotationFormat::kVoc: read = ReadVoc(source, in_store, stop); break;
     case AnnotationFormat::kYolo: read = ReadYolo(source, stop); break;
   }
-  return AnnotatedList(source, std::move(read), stop).Run(threads, hooks);
+  return AnnotatedList(source, std::move(list), std::move(read)).Run(threads, hooks);
 }
 
 }  // namespace sluice

@@ -10,7 +10,7 @@
 //   tools/convert_parts.cpp               its advice on splits
 //   tools/convert.cpp                     its name in --help
 //   writer/README.md
-//   writer/source/open_source.cpp
+//   writer/source/folder_layout.cpp       its advice on a tree that looks like it
 //   reader/python/README.md
 //   README.md
 //   samples/guides/detection.md
@@ -85,9 +85,10 @@ struct Annotations {
 // `of_what`, for the message: the kind of files that should lie in it.
 void RequireFolder(const ConvertSource& source, const char* of_what);
 
-// Reads the label files of `source`, without looking at an image.
+// Reads the label files of `source`, without looking at an image. `in_store`: the images lie in an
+// object store.
 Annotations ReadCoco(const ConvertSource& source, const std::stop_token& stop);
-Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop);
+Annotations ReadVoc(const ConvertSource& source, bool in_store, const std::stop_token& stop);
 Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop);
 
 // The settings next to YOLO's labels: the classes' names, and how many key points an object has.
@@ -112,10 +113,11 @@ std::vector<std::filesystem::path> YoloNameFiles(const std::filesystem::path& la
 // any folder below ConvertSource::label_files.path, which must be a folder. Throws Error.
 std::string DigestOfLabelFiles(const ConvertSource& source, const std::stop_token& stop);
 
-// Reads the label files and looks at the images, on `threads` threads. The list gets fields for
-// each part in AnnotationParts that is requested and that the label files have. Errors: those of
-// the files; kNotFound (no image).
-SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
+// Reads the label files and looks at the images, on `threads` threads. The images lie below the
+// root of `list`, which is open (SetRoot). The list gets fields for each part in AnnotationParts
+// that is requested and that the label files have. Errors: those of the files; kNotFound (no
+// image).
+SourceList ReadAnnotations(const ConvertSource& source, SourceList list, unsigned threads,
                            const ConvertHooks& hooks);
 
 }  // namespace sluice

@@ -15,6 +15,7 @@
 
 #include "format/parallel.h"
 #include "writer/source/list/alike.h"
+#include "writer/source/list/list_checks.h"
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
 
@@ -303,8 +304,7 @@ void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::sto
   field.folder = folder;
   list.fields.push_back(std::move(field));
   // Masks that are missing were appended; the list is in the order of paths.
-  std::sort(list.broken.begin(), list.broken.end(),
-            [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
+  std::ranges::sort(list.broken, {}, &LeftOut::path);
   RequireImages(folder, list);
 }
 

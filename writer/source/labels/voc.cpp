@@ -158,7 +158,7 @@ std::string ImagePathOf(const std::filesystem::path& root, const std::string& st
 
 }  // namespace
 
-Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
+Annotations ReadVoc(const ConvertSource& source, bool in_store, const std::stop_token& stop) {
   Annotations read;
   read.names = ClassNames(source.label.classes);
   read.flag = "difficult";
@@ -175,7 +175,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
   for (const WalkedFile& file : tree.files) {
     if (stop.stop_requested()) ThrowStopped();
     if (!file.key.ends_with(".xml")) {
-      if (one_tree || IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
+      if (one_tree || IsImageName(file.key))
         continue;  // an image next to its labels; in a tree such as VOC's, also lists of samples
       read.broken.push_back({file.key, "is among the label files, but is not an .xml"});
       continue;
@@ -195,8 +195,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
         const std::filesystem::path own = image.path;
         const std::filesystem::path beside = own.parent_path() / name->text;
         const std::filesystem::path renamed = own.native() + beside.extension().native();
-        const bool there = IsStoreUrl(source.root.native()) ||
-                           std::filesystem::exists(source.root / beside, ignored);
+        const bool there = in_store || std::filesystem::exists(source.root / beside, ignored);
         if (there && renamed != beside && std::filesystem::exists(source.root / renamed, ignored)) {
           Misread("names the image " + ToUtf8(beside.native()) + " in its element filename, but " +
                   ToUtf8(renamed.native()) + " by its own file name; correct one of the two");

@@ -251,8 +251,7 @@ namespace {
 // folder above it, else in the one above that.
 YoloNames FindYoloNames(const std::filesystem::path& labels) {
   std::vector<std::filesystem::path> read;
-  std::filesystem::path folder = std::filesystem::absolute(labels).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();
+  std::filesystem::path folder = NamedFolder(labels);
   std::vector<std::byte> content;
   for (int up = 0; up < 3; ++up, folder = folder.parent_path()) {
     std::vector<std::filesystem::path> files;
@@ -516,8 +515,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
     } catch (const Error& error) {
       // Files that are not images need no labels.
       if (LookInto(source.root / file.key).sniffed.kind == ImageKind::kNone) {
-        if (IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
-          read.broken.push_back({file.key, "is not an image"});
+        if (IsImageName(file.key)) read.broken.push_back({file.key, "is not an image"});
         continue;
       }
       if (error.code() != ErrorCode::kNotFound) {

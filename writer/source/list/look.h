@@ -34,16 +34,12 @@ void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
 
 // Whether files of images have this ending, such as "jpg" or "JPG".
 bool IsImageEnding(std::string_view ending);
+// Whether the path's file is called like an image.
+bool IsImageName(std::string_view path);
 
 // Whether a file with this look can be converted. If so, adds its kind to list.kinds. If not, adds
 // the file with the reason to list.passed_over if it can be read and neither its content nor its
 // name is an image's, otherwise to list.broken.
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
-
-// Throws Error(kNotFound) if there is nothing to convert; `place` is where images were looked for.
-void RequireImages(const std::filesystem::path& place, const SourceList& list);
-
-// Adds a warning if a list or a table names an image more than once.
-void WarnOfRepeats(SourceList& list, const std::string& advice = {});
 
 }  // namespace sluice

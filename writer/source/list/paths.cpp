@@ -13,24 +13,21 @@
 
 namespace sluice {
 
-namespace {
-
-bool HasImageEnding(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return IsImageEnding(name.substr(name.rfind('.') + 1));
+std::filesystem::path NamedFolder(const std::filesystem::path& folder) {
+  const std::filesystem::path path =
+      std::filesystem::absolute(folder.empty() ? "." : folder).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
 }
 
-}  // namespace
+std::string AbsolutePlace(const std::filesystem::path& path) {
+  if (path.empty() || IsStoreUrl(path.native())) return path.native();
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
 
-RootPath::RootPath(const std::filesystem::path& root) {
-  if (IsStoreUrl(root.native())) {
-    url_ = root.native();
-    if (!url_.ends_with('/')) url_ += '/';
-    root_ = "/";
-    return;
-  }
-  root_ = std::filesystem::absolute(root.empty() ? "." : root).lexically_normal();
-  if (!root_.has_filename()) root_ = root_.parent_path();  // "data/" is "data"
+RootPath::RootPath(const SourceList& list)
+    : root_(list.store != nullptr ? std::filesystem::path("/") : NamedFolder(list.root)) {
+  if (list.store != nullptr)
+    url_ = list.root.native() + (list.root.native().ends_with('/') ? "" : "/");
 }
 
 std::optional<std::string> RootPath::KeyOf(std::string_view path) const {
@@ -48,9 +45,7 @@ std::optional<std::string> RootPath::KeyOf(std::string_view path) const {
 SameNames::SameNames(std::filesystem::path root, std::function<Paths()> listed)
     : root_(std::move(root)), below_(root_), files_(root_), list_(std::move(listed)) {
   constexpr int kMaxAbove = 3;
-  std::filesystem::path folder =
-      std::filesystem::absolute(root_.empty() ? "." : root_).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
+  std::filesystem::path folder = NamedFolder(root_);
   for (int up = 0; up < kMaxAbove; ++up) {
     folder = folder.parent_path();
     above_.push_back(folder);
@@ -78,7 +73,7 @@ void SameNames::Resolve(std::string& key, Look& look) {
       if (TakeIfImage(*below, key, look) || TakeAlike(*below, key, look)) return;
     }
   }
-  if (!HasImageEnding(key))
+  if (!IsImageName(key))
     look.trouble = "does not exist, and neither does an image with an ending added";
 }
 
@@ -101,7 +96,7 @@ bool SameNames::TakeAlike(const std::string& wanted, std::string& key, Look& loo
   if (TakeOneOf(files_.Like(wanted), key, look)) return true;
   if (TakeOneOf(files_.WithEnding(wanted), key, look)) return true;
   const std::filesystem::path path(wanted);
-  return HasImageEnding(wanted) &&
+  return IsImageName(wanted) &&
          TakeOneOf(files_.WithEnding((path.parent_path() / path.stem()).native()), key, look);
 }
 

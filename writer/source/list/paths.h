@@ -14,11 +14,20 @@
 
 namespace sluice {
 
+// The folder as an absolute path that ends with its name: "data/" is "/home/me/data". Empty: the
+// working folder.
+std::filesystem::path NamedFolder(const std::filesystem::path& folder);
+
+// The same place wherever a process runs: an absolute path; a URL as it is.
+std::string AbsolutePlace(const std::filesystem::path& path);
+
 // Makes keys of paths below the root of a source.
 class RootPath {
  public:
-  // An empty root means the working folder. It may be a URL: paths may then begin with it.
-  explicit RootPath(const std::filesystem::path& root);
+  // An empty root means the working folder.
+  explicit RootPath(const std::filesystem::path& folder) : root_(NamedFolder(folder)) {}
+  // The list's root may be a URL: paths may then begin with it.
+  explicit RootPath(const SourceList& list);
 
   // "./a//b.jpg" and "/root/a/b.jpg" give "a/b.jpg"; nullopt if the path is not below the root, or
   // is the root itself. Symbolic links are not resolved.

@@ -1,19 +1,6 @@
-// The bytes of a source come from a file below the root, from an object in a store, from a run of
-// bytes of an archive (Extent), or from a page of an archive that is unpacked first.
-//
-// The list may be hours old when a source is read, and sources may have changed meanwhile. A file
-// must still have its listed size; an archive must still be the same file, with the same
-// modification time, because the list's offsets hold for it alone. What is different becomes an
-// Error, and never another picture under the old name. The list may have been read from a plan, so
-// the bounds of a run are compared with the archive before memory is taken for it.
-//
-// RequirePlaces() tells a folder or archive that is gone, which ends the conversion, from a single
-// source that is gone, which is left out.
 #include "writer/source/list/source_list.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstring>
 #include <map>
 
@@ -22,7 +9,6 @@
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
-#include "format/disk/system_error.h"
 #include "format/remote/object_store.h"
 #include "writer/source/list/store_files.h"
 
@@ -30,99 +16,9 @@ namespace sluice {
 
 namespace {
 
-[[noreturn]] void ThrowTooLarge(std::uint64_t bytes) {
-  throw Error(ErrorCode::kLimit, "has " + std::to_string(bytes) +
-                                     " bytes; Sluice reads images of " +
-                                     std::to_string(kMaxSourceBytes) + " bytes at most");
-}
-
-// Reads a file below the list's root, or below another folder.
-void ReadFileOf(const SourceList& list, const std::filesystem::path& folder, const std::string& key,
-                std::uint64_t expected, std::vector<std::byte>& content,
-                const std::atomic<bool>* give_up) {
-  if (list.store != nullptr && folder == list.root) {
-    if (expected > kMaxSourceBytes) ThrowTooLarge(expected);
-    return list.store->Read(key, expected, content, give_up);
-  }
-  ReadFile(folder / key, kMaxSourceBytes, content);
-  if (content.size() != expected) {
-    throw Error(ErrorCode::kIo, "changed its size from " + std::to_string(expected) + " to " +
-                                    std::to_string(content.size()) +
-                                    " bytes since the conversion was planned");
-  }
-}
-
-constexpr const char* kArchiveChanged =
-    "the archive was changed or replaced after it was listed; restore it, or start again (if there "
-    "is an index, remove it)";
-
 FileState StateIn(const struct stat& info) {
   return {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino),
           static_cast<std::uint64_t>(info.st_size), info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
-}
-
-// Reads a run of an archive. Takes memory only for bytes that are there: a plan may claim more.
-void ReadRun(const SourceList& list, std::size_t archive, std::uint64_t offset, std::uint64_t bytes,
-             std::vector<std::byte>& content) {
-  const std::filesystem::path& path = list.archives.at(archive);
-  const FileHandle file = OpenForReading(path);
-  const std::uint64_t there = FileBytes(file, path);
-  const bool whole = offset <= there && bytes <= there - offset;
-  content.resize(whole ? bytes : 0);
-  if (!whole || ReadAt(file, path, offset, content) < bytes)
-    throw Error(ErrorCode::kIo, "the archive became shorter after the sources were listed");
-  // The list's offsets hold for the archive that was listed: in another one, the same run may be
-  // another picture. This is checked after reading, so that the bytes were not changed before.
-  struct stat info {};
-  if (fstat(file.get(), &info) == 0 && StateIn(info) != list.archive_states.at(archive))
-    throw Error(ErrorCode::kIo, kArchiveChanged);
-}
-
-// Reads a run of bytes of an archive, and at most `most` of them.
-void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::byte>& content,
-                std::uint64_t most, UnpackedPage& kept) {
-  if (extent.bytes > kMaxSourceBytes) ThrowTooLarge(extent.bytes);
-  const std::uint64_t wanted = std::min(extent.bytes, most);
-  if ((extent.archive & kInPage) == 0)
-    return ReadRun(list, extent.archive, extent.offset, wanted, content);
-  const std::uint64_t number = extent.archive & ~kInPage;
-  const PackedPage& page = list.pages.at(number);
-  bool whole = kept.number == number;
-  if (!whole) {
-    std::vector<std::byte> stored;
-    ReadRun(list, page.archive, page.offset, page.stored, stored);
-    // Before the page is overwritten: if unpacking fails, `kept` must not count as this or the old
-    // page.
-    kept.number = UnpackedPage::kNone;
-    kept.content.resize(page.plain);
-    whole = UnpackPage(page, stored, kept.content);
-    if (whole) kept.number = number;
-  }
-  if (!whole || extent.offset > kept.content.size() ||
-      extent.bytes > kept.content.size() - extent.offset) {
-    throw Error(ErrorCode::kCorrupt, page.codec == PageCodec::kChecked
-                                         ? "the archive is damaged: a checksum is wrong"
-                                         : "the archive changed after the sources were listed");
-  }
-  const Bytes taken = Bytes(kept.content).subspan(extent.offset, wanted);
-  content.assign(taken.begin(), taken.end());
-}
-
-void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::byte>& content) {
-  UnpackedPage page;
-  ReadExtent(list, extent, content, UINT64_MAX, page);
-}
-
-// Why no byte of the file can be read; empty if one can, or the file is empty.
-std::string WhyUnreadable(const std::filesystem::path& path) {
-  try {
-    std::byte first{};
-    ReadAt(OpenForReading(path), path, 0, {&first, 1});
-    return {};
-  } catch (const Error& error) {
-    return error.code() == ErrorCode::kNotFound ? "was removed after the sources were listed"
-                                                : error.sentence();
-  }
 }
 
 }  // namespace
@@ -182,40 +78,6 @@ void SourceList::SetArchives(std::vector<std::filesystem::path> files) {
   }
 }
 
-void SourceList::RequirePlaces() const {
-  constexpr std::size_t kLookedFor = 16;  // files, spread over the list
-  const auto require = [](const std::string& trouble, const std::filesystem::path& place) {
-    if (!trouble.empty()) throw Error(ErrorCode::kIo, place.string(), trouble);
-  };
-  for (const std::filesystem::path& archive : archives)
-    require(WhyUnreadable(archive), archive);
-  for (std::size_t a = 0; a < archives.size(); ++a)
-    require(StateOf(archives[a]) == archive_states[a] ? "" : kArchiveChanged, archives[a]);
-  if (!archives.empty() || store != nullptr) return;  // a store's faults are a StoreFault
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    std::size_t readable = 0;
-    std::string trouble;  // of the last file tried
-    for (std::size_t i = 0; i < std::min(kLookedFor, sources.size()); ++i) {
-      // Spread over the list, because neighbours often lie in one folder.
-      const std::size_t source = i * sources.size() / std::min(kLookedFor, sources.size());
-      std::filesystem::path file;
-      if (fields[f].feed == Feed::kImage) file = root / sources[source].key;
-      if (fields[f].feed == Feed::kMask) {
-        const std::optional<Bytes> mask = Value(source, f);
-        if (mask) file = fields[f].folder / MaskFileOf(*mask).path;
-      }
-      if (file.empty()) continue;
-      const std::string why = WhyUnreadable(file);
-      if (why.empty()) {
-        ++readable;
-        break;
-      }
-      trouble = why;
-    }
-    if (readable == 0) require(trouble, fields[f].feed == Feed::kImage ? root : fields[f].folder);
-  }
-}
-
 void SourceList::SetRoot(const std::filesystem::path& place, const std::stop_token& stop) {
   root = place;
   if (!IsStoreUrl(place.native())) return;
@@ -260,6 +122,18 @@ FileState StateOf(const std::filesystem::path& file) {
   return stat(file.c_str(), &info) == 0 ? StateIn(info) : FileState{};
 }
 
+FileState StateOf(const FileHandle& file) {
+  struct stat info {};
+  return fstat(file.get(), &info) == 0 ? StateIn(info) : FileState{};
+}
+
+void ReadExactly(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,
+                 std::span<std::byte> to) {
+  if (ReadAt(file, path, offset, to) < to.size()) {
+    throw Error(ErrorCode::kCorrupt, path.string(), "ends before its content does");
+  }
+}
+
 bool SourceList::HasDrawn(std::size_t source) const {
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (!IsDrawn(fields[f].feed)) continue;
@@ -298,51 +172,6 @@ std::vector<std::byte> MaskValue(std::uint64_t bytes, std::string_view path) {
 
 MaskFile MaskFileOf(Bytes value) {
   return {LoadAt<std::uint64_t>(value, 0), std::string(AsText(value.subspan(8)))};
-}
-
-void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content,
-                   const std::atomic<bool>* give_up) {
-  if (!list.archives.empty()) return ReadExtent(list, list.ExtentOf(source, 0), content);
-  const Source& one = list.sources[source];
-  ReadFileOf(list, list.root, one.key, one.bytes, content, give_up);
-}
-
-void ReadImageStart(const SourceList& list, std::size_t source, std::uint64_t most,
-                    std::vector<std::byte>& content, UnpackedPage& page) {
-  if (!list.archives.empty())
-    return ReadExtent(list, list.ExtentOf(source, 0), content, most, page);
-  const Source& one = list.sources[source];
-  const std::uint64_t wanted = std::min(one.bytes, most);
-  if (list.store != nullptr) return list.store->ReadStart(one.key, wanted, content);
-  const std::filesystem::path path = list.root / one.key;
-  content.resize(wanted);
-  // The file may have become shorter; reading it whole will say so.
-  content.resize(ReadAt(OpenForReading(path), path, 0, content));
-}
-
-bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
-                  std::vector<std::byte>& content, const std::atomic<bool>* give_up) {
-  const std::optional<Bytes> value = list.Value(source, field);
-  if (!value) return false;
-  if (list.fields[field].located) {
-    ReadExtent(list, list.ExtentOf(source, field), content);
-    return true;
-  }
-  const MaskFile mask = MaskFileOf(*value);
-  ReadFileOf(list, list.fields[field].folder, mask.path, mask.bytes, content, give_up);
-  return true;
-}
-
-bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
-                std::vector<std::byte>& content) {
-  const std::optional<Bytes> value = list.Value(source, field);
-  if (!value) return false;
-  if (!list.fields[field].located) {
-    content.assign(value->begin(), value->end());
-  } else {
-    ReadExtent(list, list.ExtentOf(source, field), content);
-  }
-  return true;
 }
 
 Error StoppedError() {

@@ -1,7 +1,6 @@
 // The list of samples to convert: their images and values, and where these are.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -16,8 +15,8 @@
 #include <sluice/schema.h>
 
 #include "format/disk/bytes.h"
+#include "format/disk/file.h"
 #include "writer/source/images/sniff.h"
-#include "writer/source/list/packed_page.h"
 
 namespace sluice {
 
@@ -76,6 +75,28 @@ struct Extent {
 };
 inline constexpr std::uint64_t kInPage = std::uint64_t{1} << 63;  // a bit of Extent::archive
 
+enum class PageCodec : std::uint8_t {
+  kNone = 0,  // this and the next two have Parquet's numbers
+  kSnappy = 1,
+  kZstd = 6,
+  kChecked = 100,  // a TFRecord: the bytes, then their masked CRC-32C
+  kJoined = 101,   // the parts of a split RecordIO record, without the first part's head
+  kPixels = 102,   // RGB values of 8 bits; unpacked, they are a PPM
+};
+
+// A piece of an archive whose bytes are not the content itself: compressed, checked, split or
+// without a header. (records/packed_page.h unpacks it.) Most images lie in their archive byte for
+// byte, and an Extent says where. A page is read whole and unpacked. It may hold several sources;
+// their extents count from its unpacked beginning.
+struct PackedPage {
+  std::uint64_t archive = 0;  // of SourceList::archives
+  std::uint64_t offset = 0;
+  std::uint64_t stored = 0;  // bytes in the archive
+  std::uint64_t plain = 0;   // bytes once unpacked
+  PageCodec codec = PageCodec::kNone;
+  std::uint32_t width = 0;  // kPixels
+};
+
 // The values of all sources for all fields, in one piece of memory. Add the sources in order.
 class SourceValues {
  public:
@@ -107,6 +128,11 @@ struct FileState {
 };
 // All zeros if the file cannot be examined; opening it says why.
 FileState StateOf(const std::filesystem::path& file);
+FileState StateOf(const FileHandle& file);
+
+// Reads exactly `to.size()` bytes at `offset`. Throws Error(kIo) or, at the file's end, kCorrupt.
+void ReadExactly(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,
+                 std::span<std::byte> to);
 
 struct SourceList {
   std::filesystem::path root;                   // of the files: a folder, or a URL
@@ -139,6 +165,10 @@ struct SourceList {
     if (values.empty()) return std::nullopt;
     return values.Get(source, field, fields.size());
   }
+  // Calls visit(path) for each file that the source's sample is made of; archives and objects in a
+  // store are not such files.
+  template <class Visit>
+  void ForEachFile(std::size_t source, Visit visit) const;
   // Whether boxes, masks and key points were drawn on the upright images.
   bool DrawnUpright() const noexcept { return upright.value_or(true); }
   // Whether there are fields of boxes, masks or key points.
@@ -146,10 +176,6 @@ struct SourceList {
   // Whether the source has any boxes, masks or key points.
   bool HasDrawn(std::size_t source) const;
   Extent ExtentOf(std::size_t source, std::size_t field) const;
-  // Call it if a source cannot be read. Throws Error(kIo) if the place that holds the source is
-  // gone, unreadable or changed (an archive, or every one of a sample of files), so that a source
-  // is not left out for a fault that is not its own.
-  void RequirePlaces() const;
   // For messages: the file's path, or the archive and the key.
   std::string NameOf(std::size_t source) const;
   // For the list of sources left out: the key, with the archive's name if there are several.
@@ -166,25 +192,15 @@ struct MaskFile {
 };
 MaskFile MaskFileOf(Bytes value);
 
-// Reads a source's image. Throws an Error whose sentence() says what is wrong, without a name.
-// Waiting for a store ends with an Error soon after `give_up`, if it is not null, becomes true.
-void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content,
-                   const std::atomic<bool>* give_up = nullptr);
-// A page of an archive, unpacked: for reading many of its images one after another.
-struct UnpackedPage {
-  static constexpr std::uint64_t kNone = UINT64_MAX;
-  std::uint64_t number = kNone;  // of SourceList::pages
-  std::vector<std::byte> content;
-};
-// The first bytes of a source's image, `most` of them or all. Throws as ReadImageFile().
-void ReadImageStart(const SourceList& list, std::size_t source, std::uint64_t most,
-                    std::vector<std::byte>& content, UnpackedPage& page);
-// Reads a source's mask. False if the source has none.
-bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
-                  std::vector<std::byte>& content, const std::atomic<bool>* give_up = nullptr);
-// Reads a value of kElements or kText. False if the source has none.
-bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
-                std::vector<std::byte>& content);
+template <class Visit>
+void SourceList::ForEachFile(std::size_t source, Visit visit) const {
+  if (archives.empty() && store == nullptr) visit(root / sources[source].key);
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].feed != Feed::kMask || fields[f].located) continue;
+    if (const std::optional<Bytes> mask = Value(source, f))
+      visit(fields[f].folder / MaskFileOf(*mask).path);
+  }
+}
 
 // The error for a requested stop.
 Error StoppedError();

@@ -66,8 +66,7 @@ FolderTree StoreFiles::List(std::uint64_t max_bytes) const {
     }
     files = {};
   }
-  std::sort(tree.files.begin(), tree.files.end(),
-            [](const WalkedFile& a, const WalkedFile& b) { return a.key < b.key; });
+  std::ranges::sort(tree.files, {}, &WalkedFile::key);
   if (tree.files.empty() && tree.passed_over.empty()) {
     throw Error(ErrorCode::kNotFound, store_->url(),
                 "no object's name begins with this; look at the bucket's and the folder's name");

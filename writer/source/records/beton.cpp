@@ -19,8 +19,8 @@
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/record_layout.h"
-#include "writer/source/list/packed_page.h"
 #include "writer/source/records/image_records.h"
+#include "writer/source/records/packed_page.h"
 #include "writer/source/records/records.h"
 #include "writer/text.h"
 

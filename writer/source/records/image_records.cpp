@@ -9,6 +9,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
+#include "writer/source/list/list_checks.h"
 #include "writer/text.h"
 
 namespace sluice {

@@ -16,7 +16,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/zstd.h"
-#include "writer/source/list/packed_page.h"
+#include "writer/source/records/packed_page.h"
 #include "writer/source/records/parquet_file.h"
 
 namespace sluice {

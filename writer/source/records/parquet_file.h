@@ -11,7 +11,7 @@
 
 #include "format/disk/bytes.h"
 #include "format/disk/file.h"
-#include "writer/source/list/packed_page.h"
+#include "writer/source/records/packed_page.h"
 
 namespace sluice {
 

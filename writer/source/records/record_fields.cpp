@@ -42,6 +42,9 @@ bool HasHeading(const std::vector<std::string>& headings, const std::string& hea
   return std::find(headings.begin(), headings.end(), heading) != headings.end();
 }
 
+namespace {
+
+// `joined`: the four numbers of a box are in four columns.
 Field FieldOfColumn(const Column& column, bool joined) {
   std::string name = column.field.empty() ? column.column : column.field;
   if (joined && column.field.empty()) name = "boxes";
@@ -70,8 +73,6 @@ Field FieldOfColumn(const Column& column, bool joined) {
   }
   return field;
 }
-
-namespace {
 
 // The headings of a column of boxes. A box's numbers may be in four of them,
 // "left+top+width+height".
@@ -110,11 +111,6 @@ Feed FeedOf(const Column& column, bool labelled) {
 bool IsStoredAsIs(ColumnType type) noexcept {
   return type == ColumnType::kFloats || type == ColumnType::kText || type == ColumnType::kJson ||
          type == ColumnType::kBytes;
-}
-
-bool HasClasses(ColumnType type) noexcept {
-  return type == ColumnType::kClass || type == ColumnType::kClasses ||
-         type == ColumnType::kBoxClasses;
 }
 
 // Turns four lists (left edges, tops, rights, bottoms) into one list of boxes.
@@ -440,7 +436,7 @@ std::vector<std::byte> RecordFields::NumbersValue(UsedColumn& used, const Cell& 
 }
 
 std::vector<std::byte> RecordFields::MaskKey(const std::string& path) const {
-  const std::optional<std::string> key = RootPath(list_.root).KeyOf(path);
+  const std::optional<std::string> key = RootPath(list_).KeyOf(path);
   if (key) return MaskValue(0, *key);
   throw Error(ErrorCode::kCorrupt, "the path does not lie below " + list_.root.string());
 }

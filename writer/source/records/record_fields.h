@@ -1,12 +1,13 @@
 // The fields that a table's columns become, and their values record by record.
 //
 // To add a type of column, add a value to ColumnType. The compiler then warns of the switches in
-// record_fields.cpp. It does not warn of the functions in that file that compare types by ==, such
-// as IsStoredAsIs(), HasClasses(), IsNone() and Join(), nor of the parsing in table_values.cpp.
+// record_fields.cpp. It does not warn of functions that compare types by ==, such as HasClasses() and,
+// in record_fields.cpp, IsStoredAsIs(), IsNone() and Join(), nor of the parsing in table_values.cpp.
 // (SettleClasses() assumes that every field with the role label holds int32 class numbers.) The
 // type also goes into these files, where
 // "(?<!Feed::)kBoxClasses|box_classes|BOX_CLASSES" shows how:
 //   writer/include/sluice/convert_source.h
+//   writer/source/convert_source.cpp      HasClasses()
 //   writer/source/records/record_fields.cpp
 //   tools/convert_source.cpp              ParseColumn() and the help of --field
 //   writer/include/sluice/convert_option_list.h
@@ -60,9 +61,6 @@ std::string ListedHeadings(const std::vector<std::string>& headings);
 // Of a column that does not exist: "; did you mean "label"?", or "; it has: a, b, c".
 std::string HeadingsInstead(const std::string& heading, const std::vector<std::string>& headings);
 bool HasHeading(const std::vector<std::string>& headings, const std::string& heading);
-
-// `joined`: the four numbers of a box are in four columns.
-Field FieldOfColumn(const Column& column, bool joined);
 
 class RecordFields {
  public:

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "writer/source/list/packed_page.h"
 #include "writer/source/records/image_records.h"
+#include "writer/source/records/packed_page.h"
 #include "writer/source/records/records.h"
 #include "writer/text.h"
 

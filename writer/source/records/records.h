@@ -3,8 +3,10 @@
 //
 // To add a kind of archive, write a source file here (record_fields.h makes fields of its columns).
 // The new kind also goes into these files, where "beton" shows how:
-//   writer/source/open_source.cpp
-//   writer/source/list/look.cpp           the endings of its files
+//   writer/source/records/archives.cpp    how its content is recognised
+//   writer/source/list/list_checks.cpp    the endings of its files
+//   writer/source/check_source.cpp        its name in advice, as in the next
+//   writer/source/folder_layout.cpp
 //   writer/source/records/image_records.h    the base of its reader
 //   writer/source/records/image_records.cpp
 //   writer/include/sluice/convert_source.h
@@ -40,12 +42,14 @@ namespace sluice {
 
 // A table of samples: their images' paths, and a column for each further field.
 //
-// Reads the table of `source` (Kind::kTable) and looks at the files it names, on `threads` threads.
-// Rows that lack a value, or whose files cannot be used, are left out and listed with their line.
+// Reads the table of `source` (Kind::kTable) and looks at the files it names, on `threads` threads;
+// they lie below the root of `list`, which is open (SetRoot). Rows that lack a value, or whose
+// files cannot be used, are left out and listed with their line.
 //
 // Errors: kInvalidArgument (a column that is missing, given twice or unusable), kCorrupt (a damaged
 // table, with the line), kNotFound (no table; no row that can be converted), kIo, kState (stopped).
-SourceList ReadTable(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks);
+SourceList ReadTable(const ConvertSource& source, SourceList list, unsigned threads,
+                     const ConvertHooks& hooks);
 
 // Tar archives with WebDataset's names (tar.cpp).
 //
@@ -55,6 +59,10 @@ SourceList ReadTable(const ConvertSource& source, unsigned threads, const Conver
 //
 // Errors: kCorrupt (a damaged archive, with the place), kUnsupported (a compressed one), kNotFound
 // (no archive; no image), kIo, kState (stopped).
+SourceList ReadTars(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
+
+// Archives of any kind: calls one of the functions around this one, by the first file's content.
+// Errors: theirs; kInvalidArgument (the file is an image).
 SourceList ReadArchives(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
 
 // Parquet files that contain their images.

@@ -22,6 +22,7 @@
 #include "format/disk/limits.h"
 #include "format/parallel.h"
 #include "writer/source/list/folder_walk.h"
+#include "writer/source/list/list_checks.h"
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
 #include "writer/source/list/source_list.h"
@@ -319,13 +320,14 @@ struct NamedFiles {
 
 class TableScan {
  public:
-  TableScan(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks)
+  TableScan(const ConvertSource& source, SourceList list, unsigned threads,
+            const ConvertHooks& hooks)
       : source_(source),
         threads_(threads),
         hooks_(hooks),
         reader_(source.table, hooks.stop),
+        list_(std::move(list)),
         fields_(source, list_) {
-    list_.SetRoot(source.root.empty() ? source.table.parent_path() : source.root, hooks.stop);
     path_column_ = PathColumn(source, reader_.headings());
     key_column_ = KeyColumn(source, path_column_, reader_.headings());
     list_.fields.push_back({Field::Image(), Feed::kImage});
@@ -359,7 +361,7 @@ class TableScan {
 
  private:
   void ReadRows() {
-    const RootPath root(list_.root);
+    const RootPath root(list_);
     bool any = false;
     while (NextRow()) {
       any = true;
@@ -515,7 +517,7 @@ class TableScan {
       for (const WalkedFile& file :
            WalkFolder(list_.root / folder, {.enter = false}, hooks_.stop).files) {
         const std::string key = folder + file.key;
-        if (IsImageEnding(std::string_view(key).substr(key.rfind('.') + 1)) && !named.Has(key))
+        if (IsImageName(key) && !named.Has(key))
           list_.passed_over.push_back({key, "an image without a row in the table"});
       }
     }
@@ -583,8 +585,9 @@ class TableScan {
 
 }  // namespace
 
-SourceList ReadTable(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
-  return TableScan(source, threads, hooks).Run();
+SourceList ReadTable(const ConvertSource& source, SourceList list, unsigned threads,
+                     const ConvertHooks& hooks) {
+  return TableScan(source, std::move(list), threads, hooks).Run();
 }
 
 }  // namespace sluice

@@ -27,6 +27,7 @@
 #include "format/disk/file.h"
 #include "format/parallel.h"
 #include "writer/source/list/class_names.h"
+#include "writer/source/list/list_checks.h"
 #include "writer/source/list/look.h"
 #include "writer/source/records/records.h"
 #include "writer/text.h"
@@ -507,7 +508,7 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
                : list.KeyForPeople(static_cast<std::size_t>(first - list.sources.begin()));
   };
   names.Settle(
-      {source.archives.empty() ? "" : source.archives.front(), "the field .cls",
+      {source.archives.front(), "the field .cls",
        "such samples or their .cls, or name the classes in their order (--classes)", of_class},
       list.warnings);
   if (!list.labelled && !source.label.classes.empty()) {
@@ -565,8 +566,7 @@ void AddEndWarnings(const std::vector<Scanned>& archives, SourceList& list) {
 
 }  // namespace
 
-SourceList ReadArchives(const ConvertSource& source, unsigned threads,
-                        const std::stop_token& stop) {
+SourceList ReadTars(const ConvertSource& source, unsigned threads, const std::stop_token& stop) {
   SourceList list;
   list.SetArchives(source.archives);
   std::vector<Scanned> archives(source.archives.size());
@@ -574,7 +574,7 @@ SourceList ReadArchives(const ConvertSource& source, unsigned threads,
     archives[i] = ArchiveScan(source.archives[i], i, list.archive_names[i] + ": ", stop).Run();
   });
   if (stop.stop_requested()) ThrowStopped();
-  list.root = source.archives.empty() ? "" : source.archives.front().parent_path();
+  list.root = source.archives.front().parent_path();
   for (std::size_t a = 0; a < archives.size(); ++a) {
     Scanned& archive = archives[a];
     AddDotted(archive, list.archive_names[a] + ": ", list);
@@ -583,7 +583,7 @@ SourceList ReadArchives(const ConvertSource& source, unsigned threads,
   }
   AddEndWarnings(archives, list);
   AddSamples(archives, source, list);
-  RequireImages(source.archives.empty() ? "the list of archives" : source.archives.front(), list);
+  RequireImages(source.archives.front(), list);
   return list;
 }
 

@@ -9,8 +9,8 @@
 
 #include <sluice/error.h>
 
-#include "writer/source/list/packed_page.h"
 #include "writer/source/records/image_records.h"
+#include "writer/source/records/packed_page.h"
 #include "writer/source/records/records.h"
 #include "writer/source/records/table_values.h"
 #include "writer/text.h"

@@ -1,12 +1,11 @@
-// Splits: folders such as train/ and val/ that are not classes, and parts such as the 10% for
-// validation.
+// Folders such as train/ and val/ that are not classes: how they are recognised.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "writer/source/list/source_list.h"
+#include <sluice/convert.h>
 
 namespace sluice {
 
@@ -26,9 +25,5 @@ bool LookLikeSplit(const std::vector<TopFolder>& folders);
 
 // "train/, val/ and 3 more"
 std::string FolderNames(const std::vector<std::string>& names);
-
-// Keeps only the sources that ConvertSource::split selects, in their order. Throws Error(kNotFound)
-// if none is left.
-void TakeSplit(const ConvertSource& source, SourceList& list);
 
 }  // namespace sluice

@@ -4,14 +4,12 @@
 // CRC-32C is computed here, eight bytes at a time, with tables that the compiler makes. kPixels
 // decompresses nothing: it only puts a header before pixels that an archive stores without one, so
 // that they pass for a file.
-#include "writer/source/list/packed_page.h"
+#include "writer/source/records/packed_page.h"
 
 #include <algorithm>
 #include <array>
 
 #include <snappy-c.h>
-
-#include <sluice/error.h>
 
 #include "format/disk/zstd.h"
 
@@ -124,13 +122,6 @@ bool UnpackPage(const PackedPage& page, Bytes stored, std::span<std::byte> conte
     }
   }
   return false;
-}
-
-void ReadExactly(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,
-                 std::span<std::byte> to) {
-  if (ReadAt(file, path, offset, to) < to.size()) {
-    throw Error(ErrorCode::kCorrupt, path.string(), "ends before its content does");
-  }
 }
 
 }  // namespace sluice

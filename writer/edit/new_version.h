@@ -1,0 +1,66 @@
+// Another version of a dataset: a manifest with other shards replaces that of the folder.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <sluice/dataset_edit.h>
+
+#include "format/disk/file.h"
+#include "writer/edit/stored_dataset.h"
+
+namespace sluice {
+
+// A dataset that this process alone changes. `stored.folder` has no slash at its end.
+struct LockedDataset {
+  // Removes what killed commands have left in the folder. Throws Error; kInvalidArgument for an
+  // older manifest.
+  explicit LockedDataset(const std::filesystem::path& dataset);
+
+  StoredDataset stored;
+  FileHandle lock;
+};
+
+// Replaces a dataset's manifest by one with other shards in the same folder: a new version.
+//
+// Programs that have opened the old manifest are not disturbed: it stays as manifest-ID.json, and
+// every shard that it names stays.
+class NewVersion {
+ public:
+  // Begins with the shards of the dataset's manifest, or with none. `direct`: shards that cannot be
+  // linked are copied past the page cache.
+  NewVersion(const LockedDataset& dataset, bool with_shards, bool direct);
+  // Without Finish(), removes the shards that were taken over but are in no manifest.
+  ~NewVersion();
+
+  const Manifest& manifest() const noexcept { return manifest_; }
+  void SetMade(std::string made) { manifest_.made = std::move(made); }
+  void ChangeMeta(const Metadata& changes) { ChangeMetadata(changes, manifest_.meta); }
+
+  // Adds the shards of a dataset in another folder, under names that no manifest and no file of
+  // this folder has.
+  void TakeAll(const StoredDataset& from);
+
+  // Replaces the old manifest.
+  EditSummary Finish();
+
+ private:
+  std::string FreeName();
+  bool MayHave(const std::filesystem::path& to, const ManifestShard& shard) const;
+  std::filesystem::path OldManifest() const;
+
+  std::filesystem::path folder_;
+  Id128 old_id_;
+  Manifest manifest_;
+  std::set<std::string> used_;      // shard names in all manifests of the folder
+  std::uint32_t next_ = 0;          // the number of the next name that FreeName() tries
+  std::vector<std::string> taken_;  // names of the shards that TakeAll() has added
+  bool old_is_kept_ = false;        // this object has made a copy of the old manifest
+  bool finished_ = false;
+  std::optional<DirectBuffer> direct_;
+};
+
+}  // namespace sluice
