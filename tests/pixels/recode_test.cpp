@@ -11,6 +11,7 @@
 #include "tests/pictures.h"
 #include "tests/pixels/kernel_sets.h"
 #include "tests/recoding.h"
+#include "tests/sanitized.h"
 
 namespace sluice::test {
 
@@ -129,7 +130,7 @@ TEST_CASE("recoding at a file's own steps changes nothing") {
 }
 
 TEST_CASE("halved chroma becomes means, and luma gets the nearest coefficients") {
-  for (std::uint32_t i = 0; i < 40; ++i) {
+  for (std::uint32_t i = 0; i < 40; i += kSanitized ? 3 : 1) {
     const std::uint32_t width = i < 20 ? 1 + i : 10 * i + i % 3;
     const std::uint32_t height = i < 20 ? 1 + (i * 7) % 20 : 200 - i;
     for (const bool padded : {true, false}) {
