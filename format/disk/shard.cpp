@@ -207,6 +207,12 @@ Error ShardFile::Unreadable(const std::string& place) const {
                      " bytes are left; restore it and open the dataset again");
   }
   if (overwritten_.load(std::memory_order_relaxed)) return Overwritten(place);
+  if (fetched_ != nullptr) {
+    return Error(ErrorCode::kIo, name_, place,
+                 "cannot be read from the folder that keeps fetched blocks (a cache or a stage): a "
+                 "file there was cut short, or its disk reported an error; the dataset itself may "
+                 "be whole. Remove that folder and open the dataset again");
+  }
   return Error(ErrorCode::kIo, name_, place,
                "cannot be read: the disk or file system reported an error; see the system's log, "
                "restore the file and open the dataset again");

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMarkName = "sluice-work.txt";
 constexpr std::string_view kMarkText =
-    "Made by sluice for files on their way. Sluice removes this folder, with all that is in it.\n";
+    "Made by sluice for files on their way. Sluice removes what it made here, and this file.\n";
 
 [[noreturn]] void Refuse(const fs::path& folder) {
   throw Error(ErrorCode::kExists, folder.string(),
@@ -133,10 +133,11 @@ void RefuseForeign(const fs::path& folder, const WorkFolder::Gives& gives) {
   if (found.foreign.empty()) return;
   throw Error(
       ErrorCode::kExists, folder.string(),
-      "is not empty: a command that was stopped has left it, but that command did not make \"" +
+      "is not empty: a command that was stopped has left it, and it holds \"" +
           found.foreign.front() +
-          "\"; nothing was changed; move what you need elsewhere and empty it, or choose a "
-          "folder that does not exist yet");
+          "\", which is not known to be that command's; nothing was changed; repeat the stopped "
+          "command, or move what you need elsewhere and empty the folder, or choose a folder that "
+          "does not exist yet");
 }
 
 bool IsLinked(const FileHandle& file) {

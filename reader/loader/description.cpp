@@ -82,9 +82,20 @@ const std::string& FollowerName(const Followers::Numbers& numbers, const SlotLay
                           : layout.arrays[numbers.index].name;
 }
 
-std::string FollowersText(const LoaderOptions& options, const SlotLayout& layout,
-                          const Followers& follow) {
-  std::string text;
+std::string FollowersText(const LoaderOptions& options, const Schema& schema,
+                          const SlotLayout& layout, const Followers& follow) {
+  std::string text, lists;  // the label fields that keep their entries
+  for (const SlotLayout::VariableField& field : layout.variables) {
+    if (field.field == Schema::kNone) continue;
+    const Field& stored = schema.fields[field.field];
+    if (stored.role == Role::kLabel && stored.follows.empty())
+      lists += (lists.empty() ? "" : ", ") + field.name;
+  }
+  if (!follow.boxes.empty() && !lists.empty()) {
+    text += lists +
+            ": follows no image, so keeps all entries when boxes are dropped. If the "
+            "entries belong to boxes, store the field with follows = the boxes' image\n";
+  }
   for (const Followers::Boxes& boxes : follow.boxes) {
     text += FollowerName(boxes, layout) +
             ": boxes, moved and cut off with their image; dropped if a side is less than " +
@@ -179,7 +190,7 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
     text += array.name + ": " + std::to_string(*options.output.absent) +
             " for samples of a dataset without it\n";
   }
-  text += FollowersText(options, layout, recipe.followers);
+  text += FollowersText(options, recipe.dataset.facts->manifest.schema, layout, recipe.followers);
   if (KeepsFunctionRows(options)) {
     text += "Rows are kept as sample_function left them: you declared it deterministic.\n";
   } else if (options.keep) {

@@ -107,8 +107,11 @@ class Metrics::State {
 
   void Open(const std::string& where) {
     if (where.empty()) return;
+    // Only numbers and dots, such as 9464 and 127.0.0.1, are an address as well.
+    const bool in_folder = where.find('/') != std::string::npos;
     if (IsStoreUrl(where) ||
-        (where.find('/') == std::string::npos && where.find(':') != std::string::npos)) {
+        (!in_folder && (where.find(':') != std::string::npos || where == "localhost" ||
+                        where.find_first_not_of("0123456789.") == std::string::npos))) {
       Refuse(where,
              "is an address; give the path of a file, such as metrics/train.prom, or ./ before its "
              "name. A server of your own can answer with Text()");

@@ -371,6 +371,27 @@ TEST_CASE("Describe() names the fields that move with an image") {
                  ContainsSubstring("points: key points, moved with their image\n"));
 }
 
+TEST_CASE("Describe() says which labels stay when boxes are dropped") {
+  const TemporaryFolder folder;
+  Field loose = Field::Variable("tags", DType::kInt32, {});
+  loose.role = Role::kLabel;
+  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+  boxes.role = Role::kBoxes;
+  boxes.follows = "image";
+  boxes.coordinates = "xyxy-pixels";
+  DatasetWriter writer(folder / "d", {{Field::Image(), boxes, loose}});
+  SampleBuilder sample = writer.NewSample("a");
+  const std::vector<std::uint8_t> pixels(4 * 4 * 3);
+  sample.SetPixels("image", 4, 4, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+  writer.Add(sample);
+  writer.Finish();
+  LoaderOptions options = OptionsFor(1, 1);
+  options.transform = {CenterCrop(2)};
+  CHECK_THAT(Loader(Dataset::Open(folder / "d"), options).Describe(),
+             ContainsSubstring("tags: follows no image, so keeps all entries when boxes are "
+                               "dropped"));
+}
+
 TEST_CASE("An impossible rule for boxes is refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 4));

@@ -256,7 +256,8 @@ TEST_CASE("Metrics refuse addresses, URLs and impossible times") {
   const auto refused = [](const std::string& file, MetricsOptions options = {}) {
     return ErrorText([&] { Metrics metrics(file, options); }, ErrorCode::kInvalidArgument);
   };
-  for (const char* const file : {"localhost:9464", "unix:socket", "http://localhost:9464/x"})
+  for (const char* const file : {"localhost:9464", "unix:socket", "http://localhost:9464/x",
+                                 "localhost", "127.0.0.1", "9464"})
     CHECK_THAT(refused(file), ContainsSubstring(file) && ContainsSubstring("path of a file"));
   CHECK_THAT(refused("x.prom", {.every = std::chrono::milliseconds(9)}),
              ContainsSubstring("from 10 ms to a day"));

@@ -166,7 +166,7 @@ TEST_CASE("An image of more pixels than allowed is not decoded") {
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::kLimit);
     CHECK_THAT(error.what(), ContainsSubstring("max_pixels"));
-    CHECK_THAT(error.what(), ContainsSubstring("row 1"));
+    CHECK_THAT(error.what(), ContainsSubstring("record 1"));
   }
   LoaderOptions options = Skipping(3);
   options.transform = {Resize(8, 8)};

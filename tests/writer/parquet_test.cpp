@@ -259,6 +259,23 @@ TEST_CASE("a label of floats in a Parquet file numbers classes unless it has fra
   CHECK(ElementsOf<float>(FieldOf(data, 0, "class")) == std::vector<float>{0.25F});
 }
 
+TEST_CASE("files that do not agree whether a label is a class are refused, in either order") {
+  const ParquetFolder folder;
+  for (const auto& [first, second, said] :
+       {std::tuple{"floats", "fractions", "numbers that are not classes, and the first file has"},
+        std::tuple{"fractions", "floats", "classes, and the first file has other numbers"}}) {
+    CAPTURE(first);
+    ConvertSource source = ConvertSource::Archives({Golden(first), Golden(second)});
+    const auto error = ErrorOf([&] { folder.Convert(source); });
+    REQUIRE(error);
+    CHECK_THAT(error->what(), ContainsSubstring(std::string(second) + ".parquet") &&
+                                  ContainsSubstring("\"label\" " + std::string(said)));
+  }
+  ConvertSource source = ConvertSource::Archives({Golden("floats"), Golden("fractions")});
+  source.rows.columns = {{"label", ColumnType::kFloat}};
+  CHECK(folder.Convert(source).samples == 6);  // floats.parquet has a null and a NaN
+}
+
 TEST_CASE("floats of 16 bits in a Parquet file are read as those of 32 bits are") {
   const std::string file = GENERATE("halves", "halves_dictionary");
   const ParquetFolder folder;

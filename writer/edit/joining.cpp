@@ -45,7 +45,7 @@ struct FieldMap {
                     ", which is not one of its " + std::to_string(own.classes.size()) +
                     " classes and would become the merged class " + std::to_string(number) + " (" +
                     merged.classes[static_cast<std::size_t>(number)] +
-                    "); `sluice verify` names such samples: make a subset without them first");
+                    "); mend the dataset's labels, or leave such samples out with `sluice subset`");
   }
 };
 

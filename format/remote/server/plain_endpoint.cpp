@@ -51,9 +51,10 @@ Verdict PlainEndpoint::JudgeRedirect(const HttpReply& reply) const {
   const std::string says = "the server " + from + " sends requests on (HTTP " +
                            std::to_string(reply.status) + " to '" + ShownUrl(target) + "')";
   if (!target.starts_with("http://") && !target.starts_with("https://")) {
-    return FinalVerdict(
-        ErrorCode::kIo, EXDEV,
-        says + ", which is not a complete URL; use the complete URL of that target");
+    return FinalVerdict(ErrorCode::kIo, EXDEV,
+                        says +
+                            ", and Sluice follows redirects to complete http:// and https:// URLs "
+                            "only; use such a URL of that target");
   }
   if (from.starts_with("https") && !target.starts_with("https")) {
     return FinalVerdict(

@@ -220,7 +220,7 @@ void RequireFolder(const ConvertSource& source) {
     return;
   throw Error(ErrorCode::kInvalidArgument, source.root.string(),
               "is not a folder of images; a table is sluice.ConvertSource.table(file), an archive "
-              "(tar, zip, Parquet, FFCV's and others) sluice.ConvertSource.archives([file]), and a "
+              "(tar, Parquet, FFCV's and others) sluice.ConvertSource.archives([file]), and a "
               "list of pictures sluice.ConvertSource.paths(paths, root)");
 }
 

@@ -31,10 +31,16 @@ std::string LineOf(const nb::python_error& error) {
     const nb::object stripped = lines[nb::int_(-1)].attr("strip")();
     const auto line = Utf8Of(stripped);
     const nb::object frames = traceback.attr("extract_tb")(error.traceback());
-    if (nb::len(frames) == 0) return line;
-    const nb::object last = frames[nb::int_(-1)];
-    const nb::object file = last.attr("filename"), number = last.attr("lineno");
-    return line + " (" + Utf8Of(file) + ", line " + std::to_string(nb::cast<int>(number)) + ")";
+    // The last line of the user's own: a mistake is noticed in this package, but made there.
+    const std::string package =
+        Utf8Of(nb::module_::import_("sluice").attr("__path__")[nb::int_(0)]) + "/";
+    std::string place;
+    for (const nb::handle frame : frames) {
+      const std::string file = Utf8Of(frame.attr("filename"));
+      if (!place.empty() && file.starts_with(package)) break;
+      place = " (" + file + ", line " + std::to_string(nb::cast<int>(frame.attr("lineno"))) + ")";
+    }
+    return line + place;
   } catch (const std::exception&) {
     return error.what();
   }

@@ -105,6 +105,9 @@ floats = pa.table({
     "large": pa.array([16777217.0, 0.1, 1, 2], pa.float64()),
 })
 pq.write_table(floats, here / "floats.parquet", compression="none", store_schema=False)
+# The same columns, but the label has fractions.
+fractions = floats.set_column(1, "label", pa.array([2.5, 1, 0, 3], pa.float64()))
+pq.write_table(fractions, here / "fractions.parquet", compression="none", store_schema=False)
 
 # Floats of 16 bits, among them the smallest, the largest and the smallest normal one.
 halves = pa.table({

@@ -529,12 +529,12 @@ class CocoFile {
     for (const Waiting& one : waiting_) {
       if (one.has_object) used.insert(one.category);
     }
+    std::set<std::string> groups;  // the supercategories of other categories
     for (const auto& [id, category] : categories_) {
-      const auto groups = [&name = category.name](const auto& other) {
-        return other.second.super == name && other.second.name != name;
-      };
-      if (used.contains(id) || std::none_of(categories_.begin(), categories_.end(), groups))
-        continue;
+      if (category.super != category.name) groups.insert(category.super);
+    }
+    for (const auto& [id, category] : categories_) {
+      if (used.contains(id) || !groups.contains(category.name)) continue;
       const auto number = std::find(names.begin(), names.end(), category.name) - names.begin();
       read_.warnings.push_back("no annotation has the category \"" + category.name +
                                "\", the supercategory of others; it is class " +

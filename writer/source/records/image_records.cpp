@@ -35,7 +35,10 @@ class ImageRecordList {
                         "\", although the first file has one; convert files with different "
                         "columns separately");
       }
-      if (archive > 0) AddClasses(*records);
+      if (archive > 0) {
+        RequireSameLabels(*records, source_.archives[archive]);
+        AddClasses(*records);
+      }
       records->Use(used_);
       for (const std::string& heading : fields_.HeadingsReadAsNumbers())
         records->ReadNumbersOf(heading);
@@ -58,6 +61,7 @@ class ImageRecordList {
     list_.fields.push_back({Field::Image(), Feed::kImage});
     const std::vector<Column> columns =
         source_.rows.columns.empty() ? records.UsualColumns(source_) : source_.rows.columns;
+    if (source_.rows.columns.empty()) usual_ = columns;
     for (const Column& column : columns) {
       if (column.type == ColumnType::kMask) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
@@ -95,6 +99,25 @@ class ImageRecordList {
     all.insert(all.end(), unread.begin(), unread.end());
     fields_.WarnOfUnused(all, records.KeyHeadings(),
                          source_.rows.columns.empty() ? records.AdviceOnOthers() : "");
+  }
+
+  // A column may number classes in one file and have fractions in another: then the files mean
+  // different things by it.
+  void RequireSameLabels(const ImageRecords& records, const std::filesystem::path& file) const {
+    if (usual_.empty()) return;
+    for (const Column& column : records.UsualColumns(source_)) {
+      const auto first = std::ranges::find(usual_, column.column, &Column::column);
+      if (first == usual_.end()) continue;
+      const bool classes = first->type == ColumnType::kClass;
+      if (classes == (column.type == ColumnType::kClass)) continue;
+      const std::string name = ToUtf8(column.column);
+      throw Error(ErrorCode::kInvalidArgument, file.string(),
+                  "has in the column \"" + name + "\" " +
+                      (classes ? "numbers that are not classes" : "classes") +
+                      ", and the first file has " + (classes ? "classes" : "other numbers") +
+                      " there; say what the column is, with --field " + name + "=float or " + name +
+                      "=class, or convert the files separately");
+    }
   }
 
   // Files may number the same classes differently, so classes are matched by name.
@@ -135,6 +158,7 @@ class ImageRecordList {
   const std::stop_token& stop_;
   SourceList list_;
   RecordFields fields_;
+  std::vector<Column> usual_;      // the first file's columns, if the user named none
   std::vector<std::string> used_;  // headings of the columns that are read, in every file
 };
 
