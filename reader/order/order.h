@@ -12,7 +12,7 @@
 //   reader/order/order.cpp
 //   reader/order/mixture_order.cpp
 //   reader/dataset/rank_epoch.cpp
-//   reader/reading/block_source.cpp
+//   reader/reading/requested_blocks.h
 //   reader/reading/mapped_blocks.cpp
 //   reader/reading/next_uses.cpp
 //   reader/reading/remote_blocks.cpp

@@ -81,8 +81,7 @@ std::unique_ptr<BlockSource> MakeBlockSource(const BlockSource::Wanted& wanted,
   if (wanted.dataset.facts->supply != nullptr) return std::make_unique<SuppliedBlocks>(wanted);
   if (direct == nullptr)
     return std::make_unique<MappedBlocks>(wanted, BlocksBehind::For(wanted.dataset, options));
-  return std::make_unique<DirectBlocks>(wanted, *direct,
-                                        options.order.shuffle == Shuffle::kSequential);
+  return std::make_unique<DirectBlocks>(wanted, options, *direct);
 }
 
 BlockSourceBytes BlockSourceBytes::Of(const DatasetState& dataset, const LoaderOptions& options) {

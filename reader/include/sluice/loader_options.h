@@ -102,10 +102,9 @@ struct Mapped {
 struct Locked {};
 // Shards are read past the page cache (O_DIRECT), into the loader's own memory, which holds only
 // the blocks that are open. For data much larger than memory: its pages would push everything else
-// out of the page cache and still be gone before the next epoch. Uses io_uring if this build and
-// the kernel have it, else eight threads. If the file system refuses O_DIRECT, the same reads go
-// through the page cache and are dropped from it (LoaderStats::refused_shards). Not for
-// Shuffle::kRandom, which opens a block for each sample.
+// out of the page cache and still be gone before the next epoch. If the file system refuses
+// O_DIRECT, the same reads go through the page cache and are dropped from it
+// (LoaderStats::refused_shards). Not for Shuffle::kRandom, which opens a block for each sample.
 struct Direct {
   std::optional<std::uint64_t> read_ahead_bytes = {};  // as Mapped's
 };
