@@ -79,8 +79,7 @@ std::unique_ptr<BlockSource> MakeBlockSource(const BlockSource::Wanted& wanted,
   if (wanted.dataset.table.remote != nullptr)
     return std::make_unique<RemoteBlocks>(wanted, options);
   if (wanted.dataset.facts->supply != nullptr) return std::make_unique<SuppliedBlocks>(wanted);
-  if (direct == nullptr)
-    return std::make_unique<MappedBlocks>(wanted, BlocksBehind::For(wanted.dataset, options));
+  if (direct == nullptr) return std::make_unique<MappedBlocks>(wanted);
   return std::make_unique<DirectBlocks>(wanted, options, *direct);
 }
 
@@ -93,7 +92,7 @@ BlockSourceBytes BlockSourceBytes::Of(const DatasetState& dataset, const LoaderO
   if (const auto& supply = dataset.facts->supply)
     return {RowWorkersOf(options) * supply->MakingBytes(), 0, 0};
   if (ReadsDirectly(options)) return {DirectBlocks::MemoryBytes(dataset, options), 0, 0};
-  return {0, MappedBlocks::MappedBytes(dataset, options), 0};
+  return {0, dataset.facts->shape.bytes(), 0};
 }
 
 }  // namespace sluice

@@ -75,21 +75,10 @@ struct RankOptions {
   bool by_shards = false;
 };
 
-// How to treat a mapped block once all of its samples are decoded: a hint to the kernel. With
-// Shuffle::kRandom, which may need any block again at any time, blocks are always kept.
-enum class Behind {
-  kKeep,   // it stays mapped; the kernel takes its pages back when it needs them
-  kUnmap,  // it no longer counts as this process's memory, but stays in the page cache
-  // It leaves the page cache, too. For datasets larger than memory on a machine that does other
-  // work as well: their pages would push everything else out of the page cache.
-  kDrop,
-};
-
-// Shards are mapped, and read through the page cache. (A dataset at a URL is always Mapped: its
-// blocks are fetched into memory that is mapped like a file, and each is released once all of its
-// samples are decoded.)
+// Shards are mapped, and read through the page cache, which keeps what the kernel has room for. (A
+// dataset at a URL is always Mapped: its blocks are fetched into memory that is mapped like a file,
+// and each is released once all of its samples are decoded.)
 struct Mapped {
-  Behind behind = Behind::kKeep;  // the fate of a block once its samples are decoded
   // How many bytes of blocks are being read at any time, 1 MiB to 1 GiB. Empty: 16 MiB, which the
   // loader raises up to 64 MiB if the training waits for storage. For a dataset at a URL, the value
   // is an upper limit. If it is empty, the loader measures the link's rate and its delay (from a
