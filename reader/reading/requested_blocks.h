@@ -96,7 +96,8 @@ class OpenBlocks {
 struct BlockRequest {
   std::uint64_t number = 0;
   std::shared_ptr<HeldBlock> held = std::make_shared<HeldBlock>();
-  std::uint64_t bytes = 0;  // until Start(): as OpenBlocks::Block; then those on their way
+  // Until Start() the block's size, for OpenBlocks; from then on the bytes that are on their way.
+  std::uint64_t bytes = 0;
 };
 
 template <class Request>

@@ -102,7 +102,8 @@ struct DirectRequest : BlockRequest {
 // is dropped, and read again if a row needs it.
 class DirectBlocks : public RequestedBlocks<DirectRequest> {
  public:
-  static constexpr std::size_t kThreads = 16;
+  // As many as it takes to read blocks of 512 KiB, the usual size, to the usual depth of 16 MiB.
+  static constexpr std::size_t kThreads = 32;
 
   // `files` must outlive this object. `options` must have been checked.
   DirectBlocks(const Wanted& wanted, const LoaderOptions& options, DirectFiles& files,
