@@ -42,15 +42,15 @@ other_system() {  # other_system [LINE]: fails, and says what to install; LINE i
 Install these by its own means, then run again with SLUICE_SKIP_SETUP=1:
   a C++20 compiler (g++ 12 or later), CMake 3.25 or later, Ninja, pkg-config;
   with their headers: libjpeg-turbo 2.1 (libjpeg and libturbojpeg), zstd, xxHash 0.8, libspng,
-  libexif, utf8proc, Snappy, expat, CLI11 2.1, nlohmann_json 3.10; as you like liburing 2, libwebp, giflib, libtiff 4.5,
-  libavif 0.11, libheif 1.15, libjxl 0.7, openjpeg 2.5 (direct reading, images of these kinds),
+  libexif, utf8proc, Snappy, expat, CLI11 2.1, nlohmann_json 3.10; as you like libwebp, giflib, libtiff 4.5,
+  libavif 0.11, libheif 1.15, libjxl 0.7, openjpeg 2.5 (images of these kinds),
   lcms2, and libcurl 7.85 with OpenSSL (colour profiles, datasets at URLs) and help2man (manual pages); for the tests Catch2 (2.13 or 3), libpng and Python 3.${1:+
 On this system that should be (not tried):
   $1}"
 }
 # Fedora's and Alpine's installers take the names of pkg-config's modules, by which the build looks for libraries, too.
 modules() {  # modules BEFORE AFTER: prints each name between BEFORE and AFTER
-  for module in libjpeg libturbojpeg libzstd libxxhash spng libexif libutf8proc expat CLI11 nlohmann_json liburing libwebp \
+  for module in libjpeg libturbojpeg libzstd libxxhash spng libexif libutf8proc expat CLI11 nlohmann_json libwebp \
     libwebpdemux libtiff-4 libavif libheif libjxl libopenjp2 lcms2 libcurl libcrypto libpng; do
     printf ' %s' "$1$module$2"
   done
@@ -63,7 +63,7 @@ case $id in
   *) other_system ;;
 esac
 libraries="$jpeg libturbojpeg0-dev libzstd-dev libxxhash-dev libspng-dev libexif-dev libutf8proc-dev
-  libsnappy-dev libexpat1-dev libcli11-dev nlohmann-json3-dev liburing-dev"
+  libsnappy-dev libexpat1-dev libcli11-dev nlohmann-json3-dev"
 # A build can do without these; it then lacks some kinds of images, colour profiles or datasets at URLs.
 libraries="$libraries libwebp-dev libgif-dev libtiff-dev libavif-dev libheif-dev libjxl-dev
   libopenjp2-7-dev liblcms2-dev libcurl4-openssl-dev libssl-dev"

@@ -329,7 +329,7 @@ std::string MemorySentence(const Advice& advice, const FormConstants& constants,
                      " that are free, so every epoch reads it: ";
   if (reads <= advice.resources.disk_bytes_per_second) {
     return text +
-           "the disk is fast enough for that (behind = kDrop leaves memory to other programs).";
+           "the disk is fast enough for that (storage = Direct leaves memory to other programs).";
   }
   return text +
          Format(

@@ -1,9 +1,9 @@
 // The flags are collected in StorageArguments, and ApplyStorage() turns them into the loader's
 // options once the dataset is open: the default budget of a stage is the dataset's size, and
 // contradictions show only when all flags are known. --cache and --stage pack a choice and a budget
-// into one word, so they are parsed here; --behind and --read-ahead-bytes are declared options of
-// the loader. AddStorage() leaves out options with their defaults: `sluice-bench gate` takes a
-// setting that neither result has as equal.
+// into one word, so they are parsed here; --read-ahead-bytes is a declared option of the loader.
+// AddStorage() leaves out options with their defaults: `sluice-bench gate` takes a setting that
+// neither result has as equal.
 #include "bench/epoch/storage_options.h"
 
 #include <nlohmann/json.hpp>
@@ -56,7 +56,6 @@ void SetStage(const std::string& text, StorageArguments& arguments) {
 }  // namespace
 
 void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
-  cli::AddDeclared(app, arguments.mapped, &Mapped::behind);
   cli::AddDeclared(app, arguments.mapped, &Mapped::read_ahead_bytes);
   app.add_flag("--direct", arguments.direct, "read past the page cache (O_DIRECT)");
   AddOption(app, "--cache", "WHAT",
@@ -85,9 +84,6 @@ void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset,
         "one");
   }
   const Mapped& mapped = arguments.mapped;
-  if (mapped.behind != Behind::kKeep && (arguments.direct || arguments.locked)) {
-    throw cli::UsageError("--behind is for mapped shards: not with --direct or --cache locked");
-  }
   if (mapped.read_ahead_bytes && arguments.locked) {
     throw cli::UsageError(
         "--cache locked reads the whole dataset at once: not with --read-ahead-bytes");
@@ -152,9 +148,6 @@ std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
 
 void AddStorage(nlohmann::ordered_json& json, const LoaderOptions& loader) {
   if (const auto ahead = ReadAheadBytesOf(loader)) json["read_ahead_depth_bytes"] = *ahead;
-  if (BehindOf(loader) != Behind::kKeep) {
-    json["behind"] = option_list::WordOf(BehindOf(loader));
-  }
   if (ReadsDirectly(loader)) json["direct"] = true;
   if (LocksInMemory(loader)) json["cache"] = "locked";
   if (loader.keep) {

@@ -21,8 +21,8 @@ struct StorageArguments {
   std::optional<SharedRows> share;
 };
 
-// Adds --behind, --read-ahead-bytes, --direct, --cache, --stage and --share. `arguments` must live
-// until the command line is parsed.
+// Adds --read-ahead-bytes, --direct, --cache, --stage and --share. `arguments` must live until the
+// command line is parsed.
 void AddStorageOptions(CLI::App& app, StorageArguments& arguments);
 
 // Sets the loader's options, and the budgets that were not given: half of the free memory for

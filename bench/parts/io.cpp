@@ -53,7 +53,6 @@ struct ReadRates {
   std::vector<double> cold_blocks;        // blocks in random order, from an empty cache
   std::vector<double> warm_blocks;        // the same, from the page cache
   std::uint64_t left_in_cache_bytes = 0;  // bytes that could not be dropped before a cold round
-  bool uring = false;                     // direct_blocks are read by io_uring; false: by threads
   bool direct = true;                     // the file system lets reads go past the page cache
 };
 
@@ -143,7 +142,7 @@ double ReadBlocks(const std::vector<std::filesystem::path>& files,
 
 // Reads the blocks by DirectBlocks, with which the loader reads ahead.
 double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<BlockPlace>& blocks,
-                        bool& uring, const std::stop_token& stop) {
+                        const std::stop_token& stop) {
   const Dataset dataset = Dataset::Open(folder);
   const std::shared_ptr<DatasetState> own =
       dataset.state()->WithOwnShards({.advice = MapAdvice::kPageByPage});
@@ -156,9 +155,7 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
   DirectFiles files(std::make_shared<BlockMemory>(all));
   const FieldChoice choice = FieldChoice::Of(state, {});
   const std::atomic<bool> give_up{false};
-  std::unique_ptr<BlockIo> io = MakeUringIo();
-  uring = io != nullptr;
-  DirectBlocks reading({state, choice, nullptr, give_up}, files, false, std::move(io));
+  DirectBlocks reading({state, choice, nullptr, give_up}, {}, files);
   std::deque<std::shared_ptr<const HeldBlock>> held;  // requested, not yet known to be complete
   std::uint64_t finished = 0;
   const auto finish_one = [&] {
@@ -203,7 +200,7 @@ ReadRates MeasureReading(const std::filesystem::path& folder, unsigned threads,
     DropFromPageCache(files);
     rates.disk.push_back(ReadInOrder(files, rates.direct, stop));
     DropFromPageCache(files);
-    rates.direct_blocks.push_back(ReadBlocksDirect(folder, blocks, rates.uring, stop));
+    rates.direct_blocks.push_back(ReadBlocksDirect(folder, blocks, stop));
     DropFromPageCache(files);
     rates.left_in_cache_bytes =
         std::max(rates.left_in_cache_bytes, InPageCache(files).resident_bytes);
@@ -413,10 +410,8 @@ void MeasureLocal(const IoArguments& arguments, PartResult& part, const std::sto
   TextTable table({"reading", "MB/s", "<least to most"});
   part.Add(table, rates.direct ? "the disk, in order" : "in order, through the page cache",
            {"disk_bytes_per_second", "B/s", true, rates.disk}, kMegabytes);
-  part.Add(
-      table,
-      rates.uring ? "blocks in random order, by io_uring" : "blocks in random order, by threads",
-      {"direct_blocks_bytes_per_second", "B/s", true, rates.direct_blocks}, kMegabytes);
+  part.Add(table, "blocks in random order, Direct",
+           {"direct_blocks_bytes_per_second", "B/s", true, rates.direct_blocks}, kMegabytes);
   part.Add(table, "blocks in random order, cold",
            {"cold_blocks_bytes_per_second", "B/s", true, rates.cold_blocks}, kMegabytes);
   part.Add(table, "blocks in random order, from memory",
@@ -434,7 +429,6 @@ void MeasureLocal(const IoArguments& arguments, PartResult& part, const std::sto
                   {"threads", arguments.threads},
                   {"rounds", arguments.rounds},
                   {"direct", rates.direct},
-                  {"direct_by", rates.uring ? "io_uring" : "threads"},
                   {"left_in_cache_bytes", rates.left_in_cache_bytes}};
 }
 

@@ -101,6 +101,12 @@ FieldChoice FieldChoice::Of(const DatasetFacts& dataset, const LoaderOptions& op
   return choice;
 }
 
+bool FieldChoice::NeedsPayloads(const Schema& schema) const {
+  for (std::size_t f = 0; f < schema.fields.size(); ++f)
+    if (chosen[f] && schema.fields[f].kind != FieldKind::kArray) return true;
+  return false;
+}
+
 FieldChoice FieldChoice::WithoutImage() const {
   FieldChoice rest = *this;
   if (image != Schema::kNone) rest.chosen[image] = false;

@@ -34,6 +34,8 @@ struct FieldChoice {
 
   // Whether every payload of the dataset is wanted.
   bool all_payloads = true;
+  // Whether a chosen field has payloads.
+  bool NeedsPayloads(const Schema& schema) const;
 
   // The choice without the decoded image, for rows whose picture is already decoded.
   FieldChoice WithoutImage() const;

@@ -38,10 +38,6 @@ inline bool ReadsDirectly(const LoaderOptions& options) noexcept {
 inline bool LocksInMemory(const LoaderOptions& options) noexcept {
   return std::holds_alternative<Locked>(options.storage);
 }
-inline Behind BehindOf(const LoaderOptions& options) noexcept {
-  const auto* const mapped = std::get_if<Mapped>(&options.storage);
-  return mapped != nullptr ? mapped->behind : Behind::kKeep;
-}
 // How many bytes of blocks to read ahead; empty if the loader chooses.
 inline std::optional<std::uint64_t> ReadAheadBytesOf(const LoaderOptions& options) noexcept {
   if (const auto* const mapped = std::get_if<Mapped>(&options.storage)) {

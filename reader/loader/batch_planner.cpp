@@ -13,7 +13,6 @@ BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSou
       dataset_(recipe.dataset),
       options_(recipe.options),
       source_(source),
-      uses_rows_(source.UsesRows()),
       deal_(deal),
       watch_(dataset_),
       give_up_(give_up),
@@ -126,13 +125,11 @@ std::uint64_t BatchPlanner::OpenBlocks(Slot& slot, std::size_t rows) {
   if (holds) slot.blocks.resize(options_.batch_size);
   for (const std::uint64_t block : to_open_)
     still_to_open_[block] = true;
-  for (std::size_t row = 0; row < rows && (uses_rows_ || !to_open_.empty()); ++row) {
+  for (std::size_t row = 0; row < rows && (holds || !to_open_.empty()); ++row) {
     const SampleRef& ref = slot.refs[row];
     const std::uint64_t block = dataset_.facts->shape.first_block(ref.shard) + ref.block;
     if (still_to_open_[block]) Open(block);
-    if (!uses_rows_) continue;
-    std::shared_ptr<const HeldBlock> held = source_.Use(block);
-    if (holds) slot.blocks[row] = std::move(held);
+    if (holds) slot.blocks[row] = source_.Use(block);
   }
   const std::uint64_t needed = source_.opened();
   for (const std::uint64_t block : to_open_)

@@ -45,7 +45,6 @@ class BatchPlanner {
   DatasetState& dataset_;
   const LoaderOptions& options_;
   BlockSource& source_;
-  const bool uses_rows_;  // whether source_.Use() does anything
   const Deal& deal_;
   std::optional<RankEpoch> epoch_;  // the epoch of the batch planned last
   std::uint64_t next_batch_ = 0;    // planning any other batch restarts the epoch's order

@@ -7,13 +7,12 @@
 // others:
 //   reader/include/sluice/order.h         the enumeration
 //   reader/include/sluice/loader_option_list.h
-//   reader/include/sluice/loader_options.h  what Behind, Direct and lanes say of it
+//   reader/include/sluice/loader_options.h  what Direct and lanes say of it
 //   reader/include/sluice/loader_memory.h
 //   reader/order/order.cpp
 //   reader/order/mixture_order.cpp
 //   reader/dataset/rank_epoch.cpp
-//   reader/reading/block_source.cpp
-//   reader/reading/mapped_blocks.cpp
+//   reader/reading/requested_blocks.h
 //   reader/reading/next_uses.cpp
 //   reader/reading/remote_blocks.cpp
 //   reader/decoding/faults.cpp

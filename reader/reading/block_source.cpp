@@ -79,10 +79,8 @@ std::unique_ptr<BlockSource> MakeBlockSource(const BlockSource::Wanted& wanted,
   if (wanted.dataset.table.remote != nullptr)
     return std::make_unique<RemoteBlocks>(wanted, options);
   if (wanted.dataset.facts->supply != nullptr) return std::make_unique<SuppliedBlocks>(wanted);
-  if (direct == nullptr)
-    return std::make_unique<MappedBlocks>(wanted, BlocksBehind::For(wanted.dataset, options));
-  return std::make_unique<DirectBlocks>(wanted, *direct,
-                                        options.order.shuffle == Shuffle::kSequential);
+  if (direct == nullptr) return std::make_unique<MappedBlocks>(wanted);
+  return std::make_unique<DirectBlocks>(wanted, options, *direct);
 }
 
 BlockSourceBytes BlockSourceBytes::Of(const DatasetState& dataset, const LoaderOptions& options) {
@@ -94,7 +92,7 @@ BlockSourceBytes BlockSourceBytes::Of(const DatasetState& dataset, const LoaderO
   if (const auto& supply = dataset.facts->supply)
     return {SlotFillersOf(options) * supply->MakingBytes(), 0, 0};
   if (ReadsDirectly(options)) return {DirectBlocks::MemoryBytes(dataset, options), 0, 0};
-  return {0, MappedBlocks::MappedBytes(dataset, options), 0};
+  return {0, dataset.facts->shape.bytes(), 0};
 }
 
 }  // namespace sluice

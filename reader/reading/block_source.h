@@ -47,8 +47,6 @@ class BlockSource {
   // The next row of the batch is in that block. Returns the block's memory, which is filled once
   // Await(opened()) returns; null from MappedBlocks and SuppliedBlocks.
   virtual std::shared_ptr<const HeldBlock> Use(std::uint64_t block) = 0;
-  // Whether Use() does anything.
-  virtual bool UsesRows() const noexcept { return true; }
   // All rows of the batch are planned: begins to read the blocks opened for it, and releases blocks
   // that no batch in the ring needs.
   virtual void EndBatch() = 0;
@@ -60,7 +58,8 @@ class BlockSource {
   // Forgets blocks that were opened and are not read yet.
   virtual void Cancel() = 0;
 
-  // Whether rows keep their block's memory until they are decoded.
+  // Whether rows keep their block's memory until they are decoded. If not, Use() need not be
+  // called.
   virtual bool holds_blocks() const noexcept = 0;
 
   // Suggest(): the source may begin to read a block that a later batch will open; no thread waits

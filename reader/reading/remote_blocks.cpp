@@ -1,7 +1,5 @@
-// A block's request waits in pending_, in the order in which the blocks were opened, until the
-// block has been read; next_ is the first request that has not begun. The counts begun_ and
-// finished_ must keep step with pending_. Start() may wait for a shard's frame and, with a full
-// cache, for the next uses; both waits end when the give-up flag is set.
+// Start() may wait for a shard's frame and, with a full cache, for the next uses; both waits end
+// when the give-up flag is set.
 //
 // A block that cannot be fetched keeps its error (HeldBlock::Fail()); a block whose shard cannot be
 // opened stays unread. Each row of the block then reports the fault.
@@ -20,12 +18,6 @@ namespace {
 // Less urgent than every block that is needed now.
 constexpr std::uint64_t kSuggestedUrgency = std::uint64_t{1} << 62;
 
-bool NeedsPayloads(const Schema& schema, const FieldChoice& choice) {
-  for (std::size_t f = 0; f < schema.fields.size(); ++f)
-    if (choice.chosen[f] && schema.fields[f].kind != FieldKind::kArray) return true;
-  return false;
-}
-
 Bytes BytesOf(const ShardFile& shard, std::uint32_t block) {
   const BlockEntry& entry = shard.block_entry(block);
   return shard.bytes().subspan(entry.offset, entry.bytes);
@@ -34,13 +26,12 @@ Bytes BytesOf(const ShardFile& shard, std::uint32_t block) {
 }  // namespace
 
 RemoteBlocks::RemoteBlocks(const Wanted& wanted, const LoaderOptions& options)
-    : BlockSource(wanted),
+    : RequestedBlocks(wanted, options),
       remote_(*dataset_.table.remote),
-      needs_payloads_(NeedsPayloads(dataset_.facts->manifest.schema, choice_)),
-      needs_others_(NeedsPayloads(dataset_.facts->manifest.schema, others_)),
+      needs_payloads_(choice_.NeedsPayloads(dataset_.facts->manifest.schema)),
+      needs_others_(others_.NeedsPayloads(dataset_.facts->manifest.schema)),
       most_open_(MaxOpenBytes(dataset_, options)),
-      most_ahead_(ReadAheadBytesOf(options).value_or(kMaxRemoteAhead)),
-      open_(options.order.shuffle == Shuffle::kSequential) {
+      most_ahead_(ReadAheadBytesOf(options).value_or(kMaxRemoteAhead)) {
   if (remote_.has_cache()) next_uses_.emplace(dataset_.facts->shape, options);
 }
 
@@ -71,8 +62,8 @@ bool RemoteBlocks::KnowsNextUses() {
 
 // To evict pieces, the cache must know when each is needed next. The first batch does not wait for
 // that.
-void RemoteBlocks::AwaitNextUses(const Pending& pending) {
-  if (KnowsNextUses() || pending.urgency <= first_batch_ || !remote_.cache_is_full()) return;
+void RemoteBlocks::AwaitNextUses(const RemoteRequest& request) {
+  if (KnowsNextUses() || request.urgency <= first_batch_ || !remote_.cache_is_full()) return;
   next_uses_->Await(&give_up_);
   KnowsNextUses();
 }
@@ -102,27 +93,20 @@ std::vector<ShardParts::Held> RemoteBlocks::FrameOf(std::uint32_t shard) {
   return dataset_.table.BeginOpening(shard);
 }
 
-void RemoteBlocks::Open(std::uint64_t block, std::uint64_t rows) {
-  open_.Open(block, rows, [&] {
-    const SampleRef first = dataset_.facts->shape.Record(block, 0);
-    const ShardSummary& shard = dataset_.facts->shards[first.shard];
-    Pending pending;
-    pending.number = block;
-    pending.held = std::make_shared<HeldBlock>();
-    pending.frame = FrameOf(first.shard);
-    pending.urgency = opened_ + 1;
-    OpenBlocks::Block open{pending.held, shard.bytes / std::max<std::uint64_t>(shard.blocks, 1)};
-    pending_.push_back(std::move(pending));
-    ++opened_;
-    return open;
-  });
-  MakeRoom();
+RemoteRequest RemoteBlocks::RequestFor(std::uint64_t block) {
+  const SampleRef first = dataset_.facts->shape.Record(block, 0);
+  const ShardSummary& shard = dataset_.facts->shards[first.shard];
+  RemoteRequest request;
+  request.number = block;
+  request.bytes = shard.bytes / std::max<std::uint64_t>(shard.blocks, 1);
+  request.urgency = opened_ + 1;
+  request.frame = FrameOf(first.shard);
+  return request;
 }
 
-std::shared_ptr<const HeldBlock> RemoteBlocks::Use(std::uint64_t block) {
-  if (std::shared_ptr<const HeldBlock> held = open_.Use(block)) return held;
-  Open(block, 0);
-  return open_.Use(block);
+void RemoteBlocks::Open(std::uint64_t block, std::uint64_t rows) {
+  RequestedBlocks::Open(block, rows);
+  MakeRoom();
 }
 
 void RemoteBlocks::EndBatch() {
@@ -139,78 +123,60 @@ void RemoteBlocks::MakeRoom() {
 }
 
 void RemoteBlocks::Begin() {
-  while (next_ < pending_.size() && bytes_in_flight_ < depth_bytes()) {
-    if (GivesUp() || !Start(pending_[next_])) return;
-    ++next_;
-    ++begun_;
-  }
-  remote_.Flush();
+  RequestedBlocks::Begin();
+  if (!GivesUp()) remote_.Flush();
 }
 
-// Returns false if the give-up flag is set.
-bool RemoteBlocks::Start(Pending& pending) {
-  const SampleRef first = dataset_.facts->shape.Record(pending.number, 0);
+bool RemoteBlocks::Start(RemoteRequest& request) {
+  const SampleRef first = dataset_.facts->shape.Record(request.number, 0);
+  request.bytes = 0;
   try {
     // All frames that the batch needs have already been requested together.
-    for (const ShardParts::Held& part : pending.frame)
+    for (const ShardParts::Held& part : request.frame)
       if (!remote_.Await(part, &give_up_)) return false;
   } catch (const Error&) {
     // Opening the shard will report the same fault.
   }
   std::shared_ptr<const Error> fault;  // each of the shard's samples will report it
-  pending.shard = dataset_.table.Shard(first.shard, fault);
-  pending.frame.clear();
-  if (pending.shard == nullptr) return true;
+  request.shard = dataset_.table.Shard(first.shard, fault);
+  request.frame.clear();
+  if (request.shard == nullptr) return true;
   try {
-    AwaitNextUses(pending);
-    const ShardParts::Block parts = pending.shard->BlockParts(first.block);
+    AwaitNextUses(request);
+    const ShardParts::Block parts = request.shard->BlockParts(first.block);
     bool without_image = false;
-    const bool whole = TakesWhole(pending.number, without_image);
-    if (without_image) pending.held->LeaveOutImage();
-    pending.piece = BeginPiece(pending.number, first, parts, whole, pending.urgency);
-    pending.bytes = whole ? parts.bytes() : parts.table_bytes();
-    bytes_in_flight_ += pending.bytes;
+    const bool whole = TakesWhole(request.number, without_image);
+    if (without_image) request.held->LeaveOutImage();
+    request.piece = BeginPiece(request.number, first, parts, whole, request.urgency);
+    request.bytes = whole ? parts.bytes() : parts.table_bytes();
   } catch (const Error& error) {
-    pending.held->Fail(error, std::exchange(pending.shard, nullptr));
+    request.held->Fail(error, std::exchange(request.shard, nullptr));
   }
-  if (const auto found = suggested_.find(pending.number); found != suggested_.end()) {
+  if (const auto found = suggested_.find(request.number); found != suggested_.end()) {
     suggested_bytes_ -= found->second.bytes;
     suggested_.erase(found);
   }
   return true;
 }
 
-void RemoteBlocks::AwaitSome() {
-  Begin();
-  if (next_ > 0) FinishFront();
-}
-
-void RemoteBlocks::FinishFront() {
-  Pending& front = pending_.front();
-  const std::uint32_t block = dataset_.facts->shape.Record(front.number, 0).block;
+bool RemoteBlocks::Finish(RemoteRequest& request) {
+  const std::uint32_t block = dataset_.facts->shape.Record(request.number, 0).block;
   try {
-    if (!remote_.Await(front.piece, &give_up_)) return;
-    if (front.shard != nullptr) {
-      front.held->Give(BytesOf(*front.shard, block), std::move(front.piece), front.shard);
-      bytes_read_ += front.bytes;
+    if (!remote_.Await(request.piece, &give_up_)) return false;
+    if (request.shard != nullptr) {
+      request.held->Give(BytesOf(*request.shard, block), std::move(request.piece), request.shard);
+      bytes_read_ += request.bytes;
     }
   } catch (const Error& error) {
-    front.held->Fail(error, front.shard);
+    request.held->Fail(error, request.shard);
   }
-  bytes_in_flight_ -= front.bytes;
-  pending_.pop_front();
-  --next_;
-  ++finished_;
+  return true;
 }
 
 void RemoteBlocks::Cancel() {
-  pending_.clear();
-  next_ = 0;
-  CloseAll();
+  RequestedBlocks::Cancel();
   suggested_.clear();
   suggested_bytes_ = 0;
-  bytes_in_flight_ = 0;
-  begun_ = finished_ = opened_;
 }
 
 bool RemoteBlocks::TakesSuggestions() const noexcept {

@@ -1,12 +1,10 @@
 // Blocks of a dataset that is read from a store, fetched ahead
 // (format/remote/cache/remote_shards.h).
 //
-// A block is held from when the order announces it until all its rows of the epoch are planned; the
-// rows hold it until they are decoded. Requests begin in the order in which blocks are needed; the
-// frame of a shard (its header, directory and tail) comes before the shard's blocks. Enough bytes
-// are requested at once to keep the link busy, as the store has measured it. The order announces
-// all blocks of a lane's window at once, and to fetch them only then would stop the trainer. So
-// blocks of the next windows are fetched while the trainer plays.
+// The frame of a shard (its header, directory and tail) comes before the shard's blocks. Enough
+// bytes are requested at once to keep the link busy, as the store has measured it. The order
+// announces all blocks of a lane's window at once, and to fetch them only then would stop the
+// trainer. So blocks of the next windows are fetched while the trainer plays.
 //
 // A block is fetched whole, or without its payloads if no chosen field has any, or if all of its
 // pictures are kept decoded. (A field's payloads lie together, so ranges of some fields could be
@@ -15,7 +13,6 @@
 // Used by the planner thread only, except Fetch().
 #pragma once
 
-#include <deque>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -24,10 +21,9 @@
 
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
-#include "reader/reading/block_source.h"
 #include "reader/reading/decoded_picture_cache.h"
 #include "reader/reading/next_uses.h"
-#include "reader/reading/open_blocks.h"
+#include "reader/reading/requested_blocks.h"
 
 namespace sluice {
 
@@ -35,7 +31,14 @@ namespace sluice {
 // windows, unless Mapped::read_ahead_bytes says otherwise.
 inline constexpr std::uint64_t kMaxRemoteAhead = std::uint64_t{128} << 20;
 
-class RemoteBlocks : public BlockSource {
+struct RemoteRequest : BlockRequest {
+  std::uint64_t urgency = 0;            // the smaller, the more urgent
+  std::vector<ShardParts::Held> frame;  // of the block's shard, if the shard is not open
+  ShardUse shard;
+  ShardParts::Held piece;
+};
+
+class RemoteBlocks : public RequestedBlocks<RemoteRequest> {
  public:
   // `options` must have been checked.
   RemoteBlocks(const Wanted& wanted, const LoaderOptions& options);
@@ -51,12 +54,9 @@ class RemoteBlocks : public BlockSource {
 
   void BeginEpoch(std::uint64_t epoch) override;
   void Open(std::uint64_t block, std::uint64_t rows) override;
-  std::shared_ptr<const HeldBlock> Use(std::uint64_t block) override;
   void EndBatch() override;
-  void CloseAll() override { open_.Clear(); }
   void Cancel() override;
   void SetDepth(std::uint64_t bytes) noexcept override;
-  bool holds_blocks() const noexcept override { return true; }
   bool MayTakeSuggestions() const noexcept override { return true; }
   bool TakesSuggestions() const noexcept override;
   void Suggest(std::uint64_t block) override;
@@ -66,17 +66,10 @@ class RemoteBlocks : public BlockSource {
                                                 const ShardUse& shard, std::uint32_t block);
 
  private:
-  void AwaitSome() override;
-  // A block that was opened, and has not been read yet.
-  struct Pending {
-    std::uint64_t number = 0;
-    std::uint64_t urgency = 0;  // the smaller, the more urgent
-    std::shared_ptr<HeldBlock> held;
-    std::vector<ShardParts::Held> frame;  // of the block's shard, if the shard is not open
-    ShardUse shard;
-    ShardParts::Held piece;
-    std::uint64_t bytes = 0;
-  };
+  RemoteRequest RequestFor(std::uint64_t block) override;
+  bool Start(RemoteRequest& request) override;
+  bool Finish(RemoteRequest& request) override;
+  void Begin() override;
   // A block whose request has begun before its next use was known.
   struct Unscheduled {
     std::uint64_t block = 0;
@@ -86,15 +79,12 @@ class RemoteBlocks : public BlockSource {
   // Returns whether the next uses are known, or not needed. When they become known, tells the cache
   // those of unscheduled_.
   bool KnowsNextUses();
-  void AwaitNextUses(const Pending& pending);
+  void AwaitNextUses(const RemoteRequest& request);
   // Whether to fetch the whole block, not only its table. Sets `without_image` to whether the
   // block's pictures need not be fetched.
   bool TakesWhole(std::uint64_t block, bool& without_image) const noexcept;
   ShardParts::Held BeginPiece(std::uint64_t block, const SampleRef& first,
                               const ShardParts::Block& parts, bool whole, std::uint64_t urgency);
-  void Begin();
-  bool Start(Pending& pending);
-  void FinishFront();
   void MakeRoom();
   std::vector<ShardParts::Held> FrameOf(std::uint32_t shard);
   std::uint64_t NextUseOf(std::uint64_t block) const;
@@ -104,9 +94,6 @@ class RemoteBlocks : public BlockSource {
   const bool needs_others_;    // the same for a block whose pictures are all kept decoded
   const std::uint64_t most_open_;
   const std::uint64_t most_ahead_;
-  OpenBlocks open_;
-  std::deque<Pending> pending_;  // in the order of the requests
-  std::size_t next_ = 0;         // the index of the first request that has not begun
   // A block of the next windows, requested early.
   struct Suggested {
     ShardParts::Held piece;

@@ -20,7 +20,6 @@ class SuppliedBlocks : public BlockSource {
 
   void Open(std::uint64_t block, std::uint64_t rows) override;
   std::shared_ptr<const HeldBlock> Use(std::uint64_t /*block*/) override { return nullptr; }
-  bool UsesRows() const noexcept override { return false; }
   void EndBatch() override {}
   void CloseAll() override {}
   void Cancel() override;

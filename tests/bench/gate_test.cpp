@@ -80,7 +80,7 @@ TEST_CASE("two results that differ in any setting of a command cannot be compare
   CHECK(differ("epoch", "gpus", {"A"}, {"B"}));
   CHECK(differ("epoch", "views", Json::array(), {"rrc:96"}));
   CHECK(differ("epoch", "sizes", "", "160,192@16"));
-  CHECK(differ("epoch", "behind", Json(), "drop"));
+  CHECK(differ("epoch", "direct", Json(), true));
   CHECK(differ("epoch", "threads", 1, 2));
   CHECK(differ("upload", "gpus", {"A"}, {"B"}));
   CHECK(differ("upload", "device", 0, 1));

@@ -23,7 +23,6 @@ NAMES = {
     "libutf8proc": ("libutf8proc-dev", "utf8proc", "utf8proc", "libutf8proc"),
     "expat": ("libexpat1-dev", "expat", "expat", "expat"),
     "Snappy": ("libsnappy-dev", "snappy", "snappy", "snappy"),
-    "liburing": ("liburing-dev", "liburing", "liburing", "liburing"),
     "libwebp": ("libwebp-dev", "libwebp", "libwebp", "libwebp"),
     "libwebpdemux": ("libwebp-dev", "libwebp", "libwebp", "libwebp"),
     "GIF": ("libgif-dev", "giflib", "giflib", "giflib"),

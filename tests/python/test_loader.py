@@ -98,9 +98,7 @@ def test_views_are_fields_of_the_batch(jpeg):
     assert [batch[name].shape[1] for name in ("image", "small", "grey")] == [32, 16, 24]
 
 
-@pytest.mark.parametrize(
-    "storage", [sluice.Mapped(behind=sluice.Behind.DROP), sluice.Direct(), sluice.Locked()]
-)
+@pytest.mark.parametrize("storage", [sluice.Direct(), sluice.Locked()])
 def test_batches_do_not_depend_on_the_storage(raw, storage):
     plain, other = sluice.Loader(raw, 8), sluice.Loader(raw, 8, storage=storage)
     for a, b in zip(plain, other):

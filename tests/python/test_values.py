@@ -31,7 +31,7 @@ WRITTEN = [
     "sluice.DecodedPictures(1000000, folder='/tmp')",
     "sluice.Stage('/nvme', 1000)",
     "sluice.SharedRows(1000, folder='/tmp')",
-    "sluice.Mapped(behind=sluice.Behind.DROP)",
+    "sluice.Mapped(read_ahead_bytes=2097152)",
     "sluice.Locked()",
     "sluice.Direct(read_ahead_bytes=1048576)",
     "sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)",
@@ -116,7 +116,6 @@ def test_objects_that_cannot_be_pickled_say_why(raw):
 def test_strings_stand_for_enumerators(raw, tmp_path):
     assert sluice.OrderOptions(shuffle="random").shuffle is sluice.Shuffle.RANDOM
     assert sluice.RandomResizedCrop(32, filter="area").filter is sluice.Filter.AREA
-    assert sluice.Mapped("drop").behind is sluice.Behind.DROP
     ranks = sluice.RankOptions()
     ranks.last_batch = "pad"
     assert ranks.last_batch is sluice.LastBatch.PAD

@@ -20,24 +20,6 @@ std::uint64_t BlockBytes(const Dataset& dataset) {
   return dataset.state()->table.Shard(0)->block_entry(0).bytes;
 }
 
-enum class By { kKernel, kThreads };
-std::unique_ptr<BlockIo> MakeIo(By by) {
-  return by == By::kKernel ? MakeUringIo() : MakeThreadIo(3);
-}
-
-// For classes whose Submit() finishes a read at once. Wait() returns the newest read first.
-class ReadyIo : public BlockIo {
- public:
-  BlockRead& Wait() override {
-    BlockRead& read = *finished_.back();
-    finished_.pop_back();
-    return read;
-  }
-
- protected:
-  std::vector<BlockRead*> finished_;
-};
-
 }  // namespace
 
 TEST_CASE("Where a file system refuses O_DIRECT, reads use the page cache and drop its pages") {
@@ -49,7 +31,7 @@ TEST_CASE("Where a file system refuses O_DIRECT, reads use the page cache and dr
   DirectFiles files(memory, true);
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectBlocks reading({state, choice, nullptr, give_up}, files, false);
+  DirectBlocks reading({state, choice, nullptr, give_up}, {}, files);
   for (std::uint64_t block = 0; block < 20; ++block)
     reading.Open(block, 16);
   reading.EndBatch();
@@ -66,22 +48,6 @@ TEST_CASE("Where a file system refuses O_DIRECT, reads use the page cache and dr
 }
 
 TEST_CASE("If reads with O_DIRECT fail, the shard's later reads do without it") {
-  class StubbornIo : public ReadyIo {
-   public:
-    explicit StubbornIo(int& refusals) : refusals_(refusals) {}
-    void Submit(BlockRead& read) override {
-      if ((fcntl(read.file, F_GETFL) & O_DIRECT) != 0) {
-        read.error = EINVAL;
-        ++refusals_;
-      } else {
-        ReadNow(read);
-      }
-      finished_.push_back(&read);
-    }
-
-   private:
-    int& refusals_;
-  };
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
   DatasetState& state = *dataset.state();
@@ -91,16 +57,20 @@ TEST_CASE("If reads with O_DIRECT fail, the shard's later reads do without it") 
     if (labels) options.output.fields = {"label"};
     const FieldChoice choice = FieldChoice::Of(state, options);
     for (const std::uint64_t depth : {std::uint64_t{1}, std::uint64_t{50'000'000}}) {
-      DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
-      int refusals = 0;
-      DirectBlocks reading({state, choice, nullptr, give_up}, files, false,
-                           std::make_unique<StubbornIo>(refusals));
+      std::atomic<int> refusals{0};
+      const auto refuse = [&refusals](FileRead& read) {
+        if ((fcntl(read.file, F_GETFL) & O_DIRECT) == 0) return ReadNow(read);
+        read.error = EINVAL;
+        ++refusals;
+      };
+      DirectFiles files(std::make_shared<BlockMemory>(50'000'000), false, refuse);
+      DirectBlocks reading({state, choice, nullptr, give_up}, options, files);
       reading.SetDepth(depth);
       for (std::uint64_t block = 0; block < 20; ++block)
         reading.Open(block, 16);
       reading.EndBatch();
       reading.Await(20);
-      CHECK(refusals <= (depth == 1 ? 1 : 20));  // one for each read in flight
+      CHECK(refusals <= (depth == 1 ? 1 : 20));  // one for each block being read
       CHECK(files.refused() == 1);
       for (std::uint32_t block = 0; block < 20; ++block) {
         const auto held = reading.Use(block);
@@ -116,38 +86,31 @@ TEST_CASE("If reads with O_DIRECT fail, the shard's later reads do without it") 
   }
 }
 
-TEST_CASE("The kernel's queue and threads give the same blocks, and memory is reused") {
+TEST_CASE("The memory of blocks is reused for further blocks") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));
   DatasetState& state = *dataset.state();
-  for (const By by : {By::kKernel, By::kThreads}) {
-    std::unique_ptr<BlockIo> io = MakeIo(by);
-    if (io == nullptr) {
-      WARN("no io_uring here");
-      continue;
+  const std::uint64_t bytes = BlockBytes(dataset);
+  const std::uint64_t budget = 6 * (bytes + bytes / 8);
+  DirectFiles files(std::make_shared<BlockMemory>(budget));
+  const std::atomic<bool> give_up{false};
+  const FieldChoice choice = FieldChoice::Of(state, {});
+  DirectBlocks reading({state, choice, nullptr, give_up}, {}, files);
+  for (std::uint64_t block = 0; block < 40; block += 4) {
+    for (std::uint64_t b = block; b < block + 4; ++b)
+      reading.Open(b, 1);
+    reading.EndBatch();
+    reading.Await(reading.opened());
+    for (std::uint64_t b = block; b < block + 4; ++b) {
+      const auto held = reading.Use(b);
+      REQUIRE(held->read());
+      const BlockView view = held->View(*state.table.Shard(0), static_cast<std::uint32_t>(b));
+      REQUIRE(view.count() == 16);
     }
-    const std::uint64_t bytes = BlockBytes(dataset);
-    const std::uint64_t budget = 6 * (bytes + bytes / 8);
-    DirectFiles files(std::make_shared<BlockMemory>(budget));
-    const std::atomic<bool> give_up{false};
-    const FieldChoice choice = FieldChoice::Of(state, {});
-    DirectBlocks reading({state, choice, nullptr, give_up}, files, false, std::move(io));
-    for (std::uint64_t block = 0; block < 40; block += 4) {
-      for (std::uint64_t b = block; b < block + 4; ++b)
-        reading.Open(b, 1);
-      reading.EndBatch();
-      reading.Await(reading.opened());
-      for (std::uint64_t b = block; b < block + 4; ++b) {
-        const auto held = reading.Use(b);
-        REQUIRE(held->read());
-        const BlockView view = held->View(*state.table.Shard(0), static_cast<std::uint32_t>(b));
-        REQUIRE(view.count() == 16);
-      }
-      CHECK(files.memory().allocated() <= budget);
-    }
-    CHECK(reading.bytes_read() == 40 * bytes);
-    CHECK(reading.opened() == 40);
+    CHECK(files.memory().allocated() <= budget);
   }
+  CHECK(reading.bytes_read() == 40 * bytes);
+  CHECK(reading.opened() == 40);
 }
 
 TEST_CASE(
@@ -160,7 +123,7 @@ TEST_CASE(
   DirectFiles files(std::make_shared<BlockMemory>(budget));
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectBlocks reading({state, choice, nullptr, give_up}, files, false);
+  DirectBlocks reading({state, choice, nullptr, give_up}, {}, files);
   for (int round = 0; round < 3; ++round) {
     for (std::uint64_t block = 0; block < 10; ++block) {
       if (round == 0) reading.Open(block, 3);
@@ -176,17 +139,6 @@ TEST_CASE(
 }
 
 TEST_CASE("Blocks without memory to read ahead into are not waited for, and the others are read") {
-  class ShortIo : public ReadyIo {  // short of memory for every third read
-   public:
-    void Submit(BlockRead& read) override {
-      if (++asked_ % 3 == 0) throw std::bad_alloc();
-      ReadNow(read);
-      finished_.push_back(&read);
-    }
-
-   private:
-    int asked_ = 0;
-  };
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
   DatasetState& state = *dataset.state();
@@ -195,9 +147,13 @@ TEST_CASE("Blocks without memory to read ahead into are not waited for, and the 
     LoaderOptions options;
     if (labels) options.output.fields = {"label"};
     const FieldChoice choice = FieldChoice::Of(state, options);
-    DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
-    DirectBlocks reading({state, choice, nullptr, give_up}, files, false,
-                         std::make_unique<ShortIo>());
+    std::atomic<int> asked{0};
+    const auto run_short = [&asked](FileRead& read) {
+      if (++asked % 3 == 0) throw std::bad_alloc();
+      ReadNow(read);
+    };
+    DirectFiles files(std::make_shared<BlockMemory>(50'000'000), false, run_short);
+    DirectBlocks reading({state, choice, nullptr, give_up}, options, files);
     std::vector<std::shared_ptr<const HeldBlock>> blocks;
     for (std::uint64_t block = 0; block < 10; ++block) {
       reading.Open(block, 1);
@@ -220,7 +176,7 @@ TEST_CASE("Blocks that are not yet in flight are not read once no batch needs th
   DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
   std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectBlocks reading({state, choice, nullptr, give_up}, files, false);
+  DirectBlocks reading({state, choice, nullptr, give_up}, {}, files);
   reading.SetDepth(1);  // one block at a time
   for (std::uint64_t block = 0; block < 40; ++block)
     reading.Open(block, 16);
@@ -233,14 +189,14 @@ TEST_CASE("Blocks that are not yet in flight are not read once no batch needs th
   CHECK(reading.bytes_read() <= 3 * BlockBytes(dataset));
 }
 
-TEST_CASE("If no thread can be started, the submitting thread does the reads") {
+TEST_CASE("If no thread can be started to read blocks, the calling thread reads them") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
   DatasetState& state = *dataset.state();
   DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectBlocks reading({state, choice, nullptr, give_up}, files, false, MakeThreadIo(0));
+  DirectBlocks reading({state, choice, nullptr, give_up}, {}, files, 0);
   for (std::uint64_t block = 0; block < 10; ++block)
     reading.Open(block, 1);
   reading.EndBatch();

@@ -205,14 +205,13 @@ class DrawnPlaying {
     options.ring.hold = Below(3);
     std::optional<std::uint64_t> ahead;
     if (Chance(4)) ahead = 1 << 20;
-    const Behind behind = Chance(2) ? Behind::kKeep : Chance(2) ? Behind::kDrop : Behind::kUnmap;
-    options.storage = Mapped{behind, ahead};
+    options.storage = Mapped{ahead};
     options.integrity.verify = Chance(2)   ? Verify::kAlways
                                : Chance(2) ? Verify::kAuto
                                            : Verify::kNever;
     if (options.order.shuffle != Shuffle::kRandom && Chance(2)) options.storage = Direct{ahead};
     if (Chance(3)) {
-      options.storage = Mapped{behind, ahead};
+      options.storage = Mapped{ahead};
       options.stage = Stage{(folder_ / "stage").string(), 1 + Below(4'000'000)};
     }
     if (data_[of_].jpeg && rows_are_fixed_ && Chance(2)) {

@@ -22,29 +22,12 @@ using namespace sluice::test;
 
 namespace {
 
-// Mapped in addition to blocks: for the header and the directory, the 64 KiB that the kernel maps
-// around a page that is read, for up to four pages; and the two folios of up to 2 MiB in which a
-// block begins and ends that was just read and is not yet released.
-constexpr std::uint64_t kMappedAlong = 4 * 65536 + 2 * (std::uint64_t{2} << 20);
-
-// Rewrites each shard in one large write, so that the page cache holds it in folios as large as
-// possible.
-void RewriteShards(const Dataset& dataset) {
-  for (const ShardSummary& shard : dataset.shards()) {
-    const std::filesystem::path file = dataset.path() / shard.file;
-    std::vector<std::byte> content;
-    ReadFile(file, shard.bytes, content);
-    WriteFile(file, content);
-  }
-}
-
 // Four lanes of two blocks.
-LoaderOptions SmallWindow(Behind behind) {
+LoaderOptions SmallWindow() {
   LoaderOptions options = OptionsFor(16, 2);
   options.ring.prefetch = 2;
   options.order.lanes = 4;
   options.order.window_bytes = 4 * 40 * kPictureBytes;  // two blocks a lane, of 16 samples each
-  options.storage = Mapped{.behind = behind};
   return options;
 }
 
@@ -53,7 +36,7 @@ LoaderOptions SmallWindow(Behind behind) {
 TEST_CASE("The memory bound is the sum for the slots, the threads and the window") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 1600));
-  LoaderOptions options = SmallWindow(Behind::kUnmap);
+  LoaderOptions options = SmallWindow();
   options.ring.prefetch = 3;
   options.ring.hold = 2;
   Loader loader(dataset, options);
@@ -67,9 +50,7 @@ TEST_CASE("The memory bound is the sum for the slots, the threads and the window
   CHECK(memory.own() == memory.slots + memory.scratch + memory.bookkeeping);
   // 100 blocks, of which 8 are open.
   CHECK(memory.window == 8 * ((dataset.shards()[0].bytes + 99) / 100));
-  CHECK(memory.mapped == 2 * memory.window);
-  options.storage = Mapped{.behind = Behind::kKeep};
-  CHECK(Loader(dataset, options).Memory().mapped == dataset.shards()[0].bytes);
+  CHECK(memory.mapped == dataset.shards()[0].bytes);
   options.order.shuffle = Shuffle::kRandom;
   CHECK(Loader(dataset, options).Memory().window >= dataset.shards()[0].bytes);
 }
@@ -77,76 +58,16 @@ TEST_CASE("The memory bound is the sum for the slots, the threads and the window
 TEST_CASE("A rank of two has half of the window") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 800));
-  LoaderOptions options = SmallWindow(Behind::kUnmap);
+  LoaderOptions options = SmallWindow();
   const std::uint64_t alone = Loader(dataset, options).Memory().window;
   options.ranks.world_size = 2;
+  options.storage = Direct{};
   const LoaderMemory shared = Loader(dataset, options).Memory();
   CHECK(shared.window == alone / 2);
-  // Three windows rather than two, because of the number of samples that the ring holds, and in the
-  // tail one block of each of the four lanes.
+  // Three windows rather than two, because of the number of samples that the ring holds; a block
+  // for each of two threads; and an eighth.
   const std::uint64_t block = alone / 8;
-  CHECK(shared.mapped == 3 * shared.window + 4 * block);
-}
-
-TEST_CASE("Mapped memory stays under two windows if used blocks are released", "[no-tsan]") {
-  const TemporaryFolder folder;
-  const std::filesystem::path path = WriteLargerDataset(folder, 1600);
-  if (GENERATE(false, true)) RewriteShards(Dataset::Open(path));
-  const std::uint64_t often = kSanitized ? 20 : 4;  // adding up a sanitizer's mappings takes long
-  for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kSequential}) {
-    for (const Behind behind : {Behind::kUnmap, Behind::kDrop}) {
-      const Dataset dataset = Dataset::Open(path);
-      LoaderOptions options = SmallWindow(behind);
-      options.order.shuffle = shuffle;
-      Loader loader(dataset, options);
-      std::uint64_t most = 0;
-      for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
-        std::set<std::uint64_t> samples;
-        for (const Batch& batch : loader.Epoch(epoch)) {
-          samples.insert(batch.samples().begin(), batch.samples().end());
-          for (std::size_t row = 0; row < batch.size(); ++row)
-            REQUIRE(batch.image().data[row * kPictureBytes] ==
-                    static_cast<std::uint8_t>(batch.samples()[row]));
-          if (batch.index() % often == 0) most = std::max(most, MappedBytes(path.string()));
-        }
-        REQUIRE(samples.size() == 1600);
-      }
-      CHECK(most > 0);
-      CHECK(most <= loader.Memory().mapped + kMappedAlong);
-    }
-  }
-}
-
-TEST_CASE("Used blocks are released when epochs are left early and on several ranks", "[no-tsan]") {
-  const TemporaryFolder folder;
-  const std::filesystem::path path = WriteLargerDataset(folder, 1600);
-  LoaderOptions options = SmallWindow(Behind::kUnmap);
-  options.ranks.world_size = 2;
-  options.ranks.rank = 1;
-  Loader loader(Dataset::Open(path), options);
-  std::uint64_t most = 0;
-  for (std::uint64_t round = 0; round < 12; ++round) {
-    std::uint64_t batches = 0;
-    for (const Batch& batch : loader.Epoch(round / 3)) {
-      REQUIRE(batch.size() > 0);
-      most = std::max(most, MappedBytes(path.string()));
-      if (++batches == 5 + round) break;
-    }
-  }
-  // An epoch that was left keeps its window open until the ring has gone round once more.
-  CHECK(most <= 2 * loader.Memory().mapped + kMappedAlong);
-}
-
-TEST_CASE("Released blocks leave the page cache") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 1600));
-  if (!DropFromCache(dataset)) {
-    WARN("skipped: this file system drops nothing");
-    return;
-  }
-  Loader loader(dataset, SmallWindow(Behind::kDrop));
-  PlayBatches(loader, 0, 90);
-  CHECK(CachedBytes(dataset) <= dataset.shards()[0].bytes / 2);
+  CHECK(shared.blocks == ((3 * shared.window + 2 * block) * 9 + 7) / 8);
 }
 
 TEST_CASE("The loader's own memory stays under the bound, for every kind of file", "[no-tsan]") {
@@ -312,12 +233,12 @@ TEST_CASE("A dataset four times as large as a memory group allows is played for 
   const TemporaryFolder folder;
   constexpr int kSamples = 4 * kLimit / kPictureBytes;
   const std::filesystem::path path = WriteLargerDataset(folder, kSamples);
-  for (const std::string behind : {"keep", "drop"}) {
+  for (const std::string storage : {"mapped", "direct"}) {
     // Pages that are already in memory count for another group.
     if (!DropFromCache(Dataset::Open(path))) WARN("this file system drops nothing");
     const std::string out = (folder / "out").string();
     const int result = group.Run(std::string(SLUICE_PLAY_BOUNDED) + " '" + path.string() + "' " +
-                                 behind + " 3 > '" + out + "'");
+                                 storage + " 3 > '" + out + "'");
     if (result == MemoryGroup::kNoEntry) {
       WARN("skipped: this process may not put another into a group");
       return;

@@ -1,4 +1,4 @@
-// play_bounded DATASET keep|drop EPOCHS: plays whole epochs, with a small ring and window, and
+// play_bounded DATASET mapped|direct EPOCHS: plays whole epochs, with a small ring and window, and
 // prints the number of samples. A test starts it with limited memory.
 #include <cstdio>
 #include <cstdlib>
@@ -14,9 +14,7 @@ int main(int argc, char** argv) try {
   options.threads = 2;
   options.order.lanes = 4;
   options.order.window_bytes = 1'000'000;
-  if (std::string_view(argv[2]) == "drop") {
-    options.storage = sluice::Mapped{.behind = sluice::Behind::kDrop};
-  }
+  if (std::string_view(argv[2]) == "direct") options.storage = sluice::Direct{};
   sluice::Loader loader(sluice::Dataset::Open(argv[1]), options);
   std::size_t samples = 0;
   for (int epoch = 0; epoch < std::atoi(argv[3]); ++epoch) {

@@ -108,50 +108,6 @@ TEST_CASE("Suggestions are accepted if blocks are not in memory, and only for wh
   CHECK_FALSE(read(reading));
 }
 
-TEST_CASE("Releasing blocks keeps the blocks that were read for the next windows") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 256));
-  if (!DropFromCache(dataset)) {
-    WARN("skipped: this file system drops nothing");
-    return;
-  }
-  DatasetState& state = *dataset.state();
-  const ShardFile& shard = *state.table.Shard(0);
-  const Bytes all = shard.bytes();
-  LoaderOptions options = OptionsFor(1, 1);
-  options.storage = Mapped{.behind = Behind::kDrop};
-  options.ring.prefetch = 1;
-  options.ring.hold = 0;
-  const auto cached = [&](std::uint64_t number) {
-    const BlockEntry& entry = shard.block_entry(static_cast<std::uint32_t>(number));
-    std::vector<unsigned char> there(entry.bytes / 4096);
-    REQUIRE(mincore(const_cast<std::byte*>(all.data() + entry.offset), entry.bytes, there.data()) ==
-            0);
-    return std::all_of(there.begin(), there.end(), [](unsigned char page) { return page & 1; });
-  };
-  bool kept = false;
-  // A machine that is short of memory may drop pages at once.
-  for (int attempt = 0; attempt < 5 && !kept; ++attempt) {
-    std::size_t sum = 0;
-    for (std::size_t at = 0; at < all.size(); at += 4096)
-      sum += static_cast<std::size_t>(all[at]);
-    CHECK(sum > 0);
-    BlocksBehind behind = *BlocksBehind::For(state, options);
-    behind.Expect(4);
-    behind.Expect(6);
-    behind.Open(5, 1);
-    behind.Use(5);
-    for (int batch = 0; batch < 3; ++batch)
-      behind.EndBatch();
-    if (cached(5)) {
-      WARN("skipped: this file system's cache keeps small blocks together");
-      return;
-    }
-    kept = cached(4) && cached(6);
-  }
-  CHECK(kept);
-}
-
 TEST_CASE("No more blocks are in flight than the depth allows, and they begin in order") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));

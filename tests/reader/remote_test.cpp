@@ -223,7 +223,7 @@ TEST_CASE("a loader holds no more of a remote dataset than Memory() says", "[rem
   LoaderOptions options = OptionsFor(32, 2);
   options.order.lanes = 4;
   options.order.window_bytes = 4'000'000;
-  options.storage = Mapped{Behind::kKeep, std::uint64_t{4} << 20};
+  options.storage = Mapped{std::uint64_t{4} << 20};
   Loader loader(DatasetOf(state), options);
   const std::uint64_t bound = loader.Memory().blocks;
   REQUIRE(bound < 100'000'000);

@@ -82,9 +82,6 @@ class Soak {
     options.order.shuffle = Chance(3)   ? Shuffle::kRandom
                             : Chance(3) ? Shuffle::kSequential
                                         : Shuffle::kQuasiRandom;
-    options.storage = Mapped{.behind = Chance(2)   ? Behind::kKeep
-                                       : Chance(4) ? Behind::kDrop
-                                                   : Behind::kUnmap};
     options.integrity.verify = Chance(2) ? Verify::kAlways : Verify::kAuto;
     if (options.order.shuffle != Shuffle::kRandom && Chance(3)) options.storage = Direct{};
     if (Chance(4)) options.ring.prefetch.reset();

@@ -109,14 +109,6 @@ TEST_CASE("option --stops times loaders that are dropped in the middle of an epo
   CHECK_THAT(animals.Epoch({"--stops", "3"}).out, ContainsSubstring("dropped in the middle"));
 }
 
-TEST_CASE("option --behind reaches the loader and the result") {
-  const Animals animals;
-  CHECK_FALSE(animals.EpochJson({"--epochs", "1"}).contains("behind"));
-  CHECK(animals.EpochJson({"--epochs", "1", "--behind", "unmap"})["behind"] == "unmap");
-  CHECK(animals.EpochJson({"--epochs", "1", "--behind", "drop"})["behind"] == "drop");
-  CHECK(animals.Epoch({"--behind", "burn"}).exit_code == 2);
-}
-
 TEST_CASE("sluice-bench io fetches a simulated store by blocks, and as large ranges in order") {
   const Animals animals;
   const nlohmann::json answer =

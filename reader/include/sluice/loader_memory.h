@@ -75,13 +75,8 @@ struct LoaderMemory {
   // The blocks that are open for shuffling at once on this rank. For Shuffle::kSequential this is
   // one block, for Shuffle::kRandom the whole dataset.
   std::uint64_t window = 0;
-  // Pages that are mapped at once; 0 with LoaderOptions::storage = Direct.
-  //
-  // With Behind::kKeep or Shuffle::kRandom: the whole dataset.
-  // Otherwise: the window, and the blocks of the batches in the ring. Together these are at most
-  // two windows, if the window holds at least as many samples as the ring and one more batch. If
-  // several ranks share the end of an epoch, also the blocks of that end: one for each lane of all
-  // ranks, if all blocks have one size.
+  // The bytes of the dataset if its shards are mapped, otherwise 0. Their pages belong to the page
+  // cache.
   std::uint64_t mapped = 0;
 };
 

@@ -22,12 +22,6 @@ inline constexpr auto WordsOf<LastBatch> = Words(
     Word("pad", LastBatch::kPad, "filled up; Batch.valid says how many rows are not repeats"));
 
 template <>
-inline constexpr auto WordsOf<Behind> =
-    Words("Behind", "What happens to a mapped block once it is decoded",
-          Word("keep", Behind::kKeep, "it stays mapped"), Word("unmap", Behind::kUnmap),
-          Word("drop", Behind::kDrop, "it leaves the page cache, too"));
-
-template <>
 inline constexpr auto WordsOf<Layout> = Words("Layout", "The order of an image batch's dimensions",
                                               Word("nhwc", Layout::kNHWC),
                                               Word("nchw", Layout::kNCHW));
@@ -114,8 +108,6 @@ inline constexpr const char* kReadAheadHelp =
 template <>
 inline constexpr auto OptionsOf<Mapped> = Options<Mapped>(
     "Mapped", "Shards are read through the page cache",
-    Option("behind", &Mapped::behind, "what happens to blocks whose samples are all decoded",
-           {.value = "HOW"}),
     Option("read_ahead_bytes", &Mapped::read_ahead_bytes, kReadAheadHelp, kReadAheadFacts));
 
 template <>

@@ -81,21 +81,10 @@ struct RankOptions {
   bool by_shards = false;
 };
 
-// How to treat a mapped block once all of its samples are decoded: a hint to the kernel. With
-// Shuffle::kRandom, blocks are always kept, because any block may be needed again at any time.
-enum class Behind {
-  kKeep,   // it stays mapped; the kernel takes its pages back when memory is short
-  kUnmap,  // it no longer counts as this process's memory, but stays in the page cache
-  // It leaves the page cache, too. For datasets larger than memory, on a machine that also does
-  // other work: the dataset's pages would push everything else out of the page cache.
-  kDrop,
-};
-
-// Shards are mapped, and read through the page cache. (A dataset at a URL is always Mapped: its
-// blocks are fetched into memory that is mapped like a file. Each block is released once all of its
-// samples are decoded.)
+// Shards are mapped, and read through the page cache, which keeps what the kernel has room for. (A
+// dataset at a URL is always Mapped: its blocks are fetched into memory that is mapped like a file.
+// Each block is released once all of its samples are decoded.)
 struct Mapped {
-  Behind behind = Behind::kKeep;  // the fate of a block once its samples are decoded
   // How many bytes of blocks are being read at any time, 1 MiB to 1 GiB. For a dataset at a URL,
   // this is an upper limit.
   //
@@ -112,10 +101,9 @@ struct Locked {};
 // the blocks that are open. This is for data much larger than memory: in the page cache, the data
 // would push out everything else, and would still be gone before the next epoch.
 //
-// The loader uses io_uring if this build and the kernel have it, else eight threads. If the file
-// system refuses O_DIRECT, the loader reads through the page cache, and drops what it has read from
-// there (LoaderStats::refused_shards). Cannot be combined with Shuffle::kRandom, which opens a
-// block for each sample.
+// If the file system refuses O_DIRECT, the loader reads through the page cache, and drops what it
+// has read from there (LoaderStats::refused_shards). Cannot be combined with Shuffle::kRandom,
+// which opens a block for each sample.
 struct Direct {
   std::optional<std::uint64_t> read_ahead_bytes = {};  // as Mapped's
 };

@@ -73,7 +73,6 @@ Device DeviceOf(nb::handle device) {
 void BindLoaderOptions(nb::module_& module) {
   BindWords<Shuffle>(module);
   BindWords<LastBatch>(module);
-  BindWords<Behind>(module);
   BindWords<Layout>(module);
   BindWords<ImageSizes>(module);
   BindWords<Verify>(module);

@@ -2,27 +2,30 @@
 // that: when the file is opened, or at its first read. Either way, the same reads then go through
 // the page cache, and the pages are dropped again.
 //
-// If only some fields are wanted, a block takes two rounds of reads: first its table, which says
-// where the fields' payloads lie, then the payloads. A block that cannot be read completely does
-// not stop other blocks; each of its samples reports the fault when its row is made.
+// The planner thread takes the memory for a block, and one of DirectBlocks::Threads reads the block
+// from beginning to end. If only some fields are wanted, it first reads the block's table, which
+// says where the fields' payloads lie. A block that cannot be read completely does not stop other
+// blocks; each of its samples reports the fault when its row is made.
 #include "reader/reading/direct/direct_blocks.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <sluice/error.h>
 
 #include "format/disk/bytes.h"
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
-#include "reader/reading/direct/block_io.h"
-#include "reader/reading/direct/held_block.h"
 
 namespace sluice {
 
@@ -51,10 +54,28 @@ FileHandle OpenDirect(const ShardFile& shard) noexcept {
   return direct && shard.Maps(direct) ? std::move(direct) : FileHandle();
 }
 
+ByteRange WholePages(ByteRange range) noexcept {
+  const std::size_t begin = range.offset / kPageBytes * kPageBytes;
+  const std::size_t end = AlignUp(range.offset + range.bytes, kPageBytes);
+  return {begin, end - begin};
+}
+
 }  // namespace
 
-DirectFiles::DirectFiles(std::shared_ptr<BlockMemory> memory, bool refuse)
-    : memory_(std::move(memory)), refuse_(refuse), most_open_(MostOpen()) {}
+void ReadNow(FileRead& read) noexcept {
+  while (read.done < read.bytes) {
+    const ssize_t got = pread(read.file, read.to + read.done, read.bytes - read.done,
+                              static_cast<off_t>(read.offset + read.done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) read.error = errno;
+    if (got <= 0) return;
+    read.done += static_cast<std::size_t>(got);
+  }
+}
+
+DirectFiles::DirectFiles(std::shared_ptr<BlockMemory> memory, bool refuse,
+                         std::function<void(FileRead&)> read)
+    : memory_(std::move(memory)), refuse_(refuse), read_(std::move(read)), most_open_(MostOpen()) {}
 
 std::shared_ptr<const DirectFiles::File> DirectFiles::Open(std::uint32_t number,
                                                            const ShardUse& shard) {
@@ -99,31 +120,37 @@ std::shared_ptr<const DirectFiles::File> DirectFiles::Keep(std::uint32_t number,
 
 std::shared_ptr<const HeldBlock> DirectFiles::Read(std::uint32_t number, const ShardUse& shard,
                                                    std::uint32_t block) {
-  std::shared_ptr<const File> file = Open(number, shard);
-  const BlockEntry& entry = shard->block_entry(block);
+  const std::uint64_t bytes = shard->block_entry(block).bytes;
   auto held = std::make_shared<HeldBlock>();
-  held->Give(memory_->Take(entry.bytes), entry.bytes, shard);
-  if (!file->handle) {
-    ReadMapped(*shard, entry.offset, {0, entry.bytes}, *held);
-    return held;
-  }
-  BlockRead read;
-  read.file = file->handle.get();
-  read.to = held->data();
-  read.bytes = entry.bytes;
-  read.offset = entry.offset;
-  ReadNow(read);
-  if (read.error == EINVAL && file->direct) {
-    if (const std::shared_ptr<const File> plain = Refuse(number, shard); plain->handle) {
-      file = plain;
-      read.file = file->handle.get();
-      read.error = 0;
-      ReadNow(read);
-    }
-  }
-  if (read.done < read.bytes) Salvage(*file, entry.offset, {0, entry.bytes}, *held);
-  DropCached(*file, entry.offset, entry.bytes);
+  held->Give(memory_->Take(bytes), bytes, shard);
+  Read(number, shard, block, {0, bytes}, *held);
   return held;
+}
+
+std::uint64_t DirectFiles::Read(std::uint32_t number, const ShardUse& shard, std::uint32_t block,
+                                ByteRange range, HeldBlock& held) {
+  range = WholePages(range);
+  const std::uint64_t block_offset = shard->block_entry(block).offset;
+  std::shared_ptr<const File> file = Open(number, shard);
+  FileRead read{file->handle.get(), held.data() + range.offset, range.bytes,
+                block_offset + range.offset};
+  if (file->handle) read_(read);
+  if (read.error == EINVAL && file->direct) {
+    file = Refuse(number, shard);
+    read.file = file->handle.get();
+    read.error = 0;
+    if (file->handle) read_(read);
+  }
+  if (!file->handle) {
+    ReadMapped(*shard, block_offset, range, held);
+    return range.bytes;
+  }
+  if (read.done < read.bytes) Salvage(*shard, block_offset, range, held);
+  if (!file->direct) {
+    posix_fadvise(read.file, static_cast<off_t>(read.offset), static_cast<off_t>(read.bytes),
+                  POSIX_FADV_DONTNEED);
+  }
+  return read.done;
 }
 
 void DirectFiles::ReadMapped(const ShardFile& shard, std::uint64_t block_offset, ByteRange range,
@@ -144,12 +171,12 @@ void DirectFiles::ReadMapped(const ShardFile& shard, std::uint64_t block_offset,
   madvise(pages, from.size(), MADV_DONTNEED);
 }
 
-void DirectFiles::Salvage(const File& file, std::uint64_t block_offset, ByteRange range,
+void DirectFiles::Salvage(const ShardFile& shard, std::uint64_t block_offset, ByteRange range,
                           HeldBlock& held) {
-  const FileHandle plain = OpenPlain(*file.shard);
-  if (!plain) return ReadMapped(*file.shard, block_offset, range, held);
+  const FileHandle plain = OpenPlain(shard);
+  if (!plain) return ReadMapped(shard, block_offset, range, held);
   for (std::size_t at = range.offset; at < range.offset + range.bytes; at += kPageBytes) {
-    BlockRead page;
+    FileRead page;
     page.file = plain.get();
     page.to = held.data() + at;
     page.bytes = std::min<std::size_t>(kPageBytes, range.offset + range.bytes - at);
@@ -159,212 +186,155 @@ void DirectFiles::Salvage(const File& file, std::uint64_t block_offset, ByteRang
   }
 }
 
-void DirectFiles::DropCached(const File& file, std::uint64_t offset, std::uint64_t bytes) noexcept {
-  if (file.direct) return;
-  posix_fadvise(file.handle.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
-                POSIX_FADV_DONTNEED);
-}
-
 std::uint64_t DirectFiles::refused() const {
   const MutexLock lock(mutex_);
   return refused_.size();
 }
 
-namespace {
+// Threads that read blocks, one block each at a time, in the order of Add(). One is started at
+// once, and each further one when all others are at work.
+class DirectBlocks::Threads {
+ public:
+  using Read = std::packaged_task<std::uint64_t()>;
 
-constexpr unsigned kDirectThreads = 8;
-// Fewer than the entries of the io_uring (kRingEntries in uring_io.cpp).
-constexpr std::size_t kMaxReads = 96;
-
-std::unique_ptr<BlockIo> MakeIo() {
-  std::unique_ptr<BlockIo> io = MakeUringIo();
-  return io != nullptr ? std::move(io) : MakeThreadIo(kDirectThreads);
-}
-
-ByteRange WholePages(ByteRange range) noexcept {
-  const std::size_t begin = range.offset / kPageBytes * kPageBytes;
-  const std::size_t end = (range.offset + range.bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-  return {begin, end - begin};
-}
-
-}  // namespace
-
-DirectBlocks::DirectBlocks(const Wanted& wanted, DirectFiles& files, bool one_at_a_time,
-                           std::unique_ptr<BlockIo> io)
-    : BlockSource(wanted),
-      files_(files),
-      io_(io != nullptr ? std::move(io) : MakeIo()),
-      open_(one_at_a_time) {}
-
-DirectBlocks::~DirectBlocks() {
-  Cancel();
-}
-
-void DirectBlocks::Open(std::uint64_t block, std::uint64_t rows) {
-  open_.Open(block, rows, [&] { return OpenBlocks::Block{AskFor(block)}; });
-}
-
-std::shared_ptr<const HeldBlock> DirectBlocks::Use(std::uint64_t block) {
-  if (std::shared_ptr<const HeldBlock> held = open_.Use(block)) return held;
-  Open(block, 0);
-  return open_.Use(block);
-}
-
-std::shared_ptr<HeldBlock> DirectBlocks::AskFor(std::uint64_t block) {
-  // Made first: if this throws, no entry is left that is never read.
-  auto held = std::make_shared<HeldBlock>();
-  Pending& pending = pending_.emplace_back();
-  pending.number = block;
-  pending.held = std::move(held);
-  if (next_ == pending_.end()) next_ = std::prev(pending_.end());
-  ++opened_;
-  return pending.held;
-}
-
-void DirectBlocks::Begin() {
-  while (next_ != pending_.end() && bytes_in_flight_ < depth_bytes() &&
-         reads_in_flight_ < kMaxReads && !GivesUp()) {
-    Pending& pending = *next_++;
-    ++begun_;
-    Start(pending);
+  explicit Threads(std::size_t most) : most_(most) {}
+  ~Threads() {
+    Cancel();
+    {
+      const MutexLock lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.NotifyAll();
+    for (std::thread& thread : threads_)
+      thread.join();
   }
+
+  // If no thread can be started, the calling thread reads.
+  std::future<std::uint64_t> Add(Read read) {
+    std::future<std::uint64_t> result = read.get_future();
+    {
+      const MutexLock lock(mutex_);
+      if (waiting_.size() + at_work_ >= threads_.size() && threads_.size() < most_) {
+        try {
+          threads_.emplace_back([this] { Run(); });
+        } catch (const std::system_error&) {
+          // The system has no further thread: the block waits longer.
+        }
+      }
+      if (!threads_.empty()) waiting_.push_back(std::move(read));
+    }
+    if (read.valid()) read();
+    changed_.NotifyOne();
+    return result;
+  }
+
+  // Forgets the blocks that no thread has begun to read, and waits for the others.
+  void Cancel() {
+    const MutexLock lock(mutex_);
+    waiting_.clear();
+    while (at_work_ > 0)
+      idle_.Wait(mutex_);
+  }
+
+ private:
+  void Run() {
+    const MutexLock lock(mutex_);
+    for (;;) {
+      while (!stopping_ && waiting_.empty())
+        changed_.Wait(mutex_);
+      if (waiting_.empty()) return;
+      Read read = std::move(waiting_.front());
+      waiting_.pop_front();
+      ++at_work_;
+      {
+        const MutexUnlock unlocked(mutex_);
+        read();
+      }
+      if (--at_work_ == 0) idle_.NotifyAll();
+    }
+  }
+
+  const std::size_t most_;
+  Mutex mutex_;
+  Condition changed_;
+  Condition idle_;
+  std::deque<Read> waiting_ GUARDED_BY(mutex_);
+  std::size_t at_work_ GUARDED_BY(mutex_) = 0;  // threads that are reading
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;  // only the planner thread uses the list
+};
+
+DirectBlocks::DirectBlocks(const Wanted& wanted, const LoaderOptions& options, DirectFiles& files,
+                           std::size_t threads)
+    : RequestedBlocks(wanted, options),
+      files_(files),
+      threads_(std::make_unique<Threads>(threads)) {}
+
+DirectBlocks::~DirectBlocks() = default;
+
+DirectRequest DirectBlocks::RequestFor(std::uint64_t block) {
+  DirectRequest request;
+  request.number = block;
+  return request;
 }
 
-void DirectBlocks::Start(Pending& pending) {
-  const SampleRef first = dataset_.facts->shape.Record(pending.number, 0);
-  pending.block = first.block;
+bool DirectBlocks::Start(DirectRequest& request) {
+  const SampleRef first = dataset_.facts->shape.Record(request.number, 0);
+  HeldBlock& held = *request.held;
   try {
     std::shared_ptr<const Error> fault;  // each of the shard's samples will report it
-    pending.shard = dataset_.table.Shard(first.shard, fault);
-    if (pending.shard == nullptr) {
-      pending.failed = true;
-      return Continue(pending);
-    }
-    pending.file = files_.Open(first.shard, pending.shard);
-    const std::uint64_t bytes = pending.shard->block_entry(first.block).bytes;
+    const ShardUse shard = dataset_.table.Shard(first.shard, fault);
+    if (shard == nullptr) return true;
+    const std::uint64_t bytes = shard->block_entry(first.block).bytes;
     MakeRoom(bytes);
-    pending.held->Give(files_.memory().Take(bytes), bytes, pending.shard);
-    const bool kept = AllKept(pending.number);
-    pending.choice = kept ? &others_ : &choice_;
-    if (kept) pending.held->LeaveOutImage();
-    pending.table_first = !pending.choice->all_payloads;
-    StartRange(pending,
-               {0, pending.table_first ? HeldBlock::TableBytes(*pending.shard, pending.block)
-                                       : pending.held->bytes().size()});
-  } catch (const std::exception&) {
-    pending.failed = true;  // each of the block's samples will report it
+    held.Give(files_.memory().Take(bytes), bytes, shard);
+    const bool kept = AllKept(request.number);
+    if (kept) held.LeaveOutImage();
+    const FieldChoice& choice = kept ? others_ : choice_;
+    // The request holds the block until the block has been read, or the thread has been waited for.
+    request.read = threads_->Add(
+        Threads::Read([this, first, &choice, &held] { return Read(first, choice, held); }));
+    request.bytes = choice.NeedsPayloads(dataset_.facts->manifest.schema)
+                        ? bytes
+                        : HeldBlock::TableBytes(*shard, first.block);
+  } catch (const std::bad_alloc&) {
+    held.Forget();  // a thread that needs the block will read it again
   }
-  Continue(pending);
+  return true;
 }
 
-void DirectBlocks::StartRange(Pending& pending, ByteRange range) {
-  range = WholePages(range);
-  const std::uint64_t block_offset = pending.shard->block_entry(pending.block).offset;
-  if (!pending.file->handle) {
-    DirectFiles::ReadMapped(*pending.shard, block_offset, range, *pending.held);
-    bytes_read_ += range.bytes;
-    return;
-  }
-  BlockRead& read = pending.reads.emplace_back();
-  read.file = pending.file->handle.get();
-  read.to = pending.held->data() + range.offset;
-  read.bytes = range.bytes;
-  read.offset = block_offset + range.offset;
-  read.owner = &pending;
+// Reads the wanted parts of a block; on one of threads_.
+std::uint64_t DirectBlocks::Read(const SampleRef& first, const FieldChoice& choice,
+                                 HeldBlock& held) const {
+  const ShardUse& shard = held.shard();
+  const auto read = [&](const ByteRange& range) {
+    return files_.Read(first.shard, shard, first.block, range, held);
+  };
+  if (choice.all_payloads) return read({0, held.bytes().size()});
+  std::uint64_t bytes = read({0, HeldBlock::TableBytes(*shard, first.block)});
   try {
-    io_->Submit(read);
-  } catch (...) {
-    pending.reads.pop_back();
-    throw;
-  }
-  bytes_in_flight_ += range.bytes;
-  ++reads_in_flight_;
-}
-
-// Starts reading the wanted parts. Call it once the table has been read.
-void DirectBlocks::StartParts(Pending& pending) {
-  pending.table_first = false;
-  try {
-    const DatasetFacts& facts = *dataset_.facts;
-    const RecordLayout& layout = facts.LayoutOf(facts.shape.Record(pending.number, 0).shard);
-    const BlockView view = pending.held->View(*pending.shard, pending.block);
-    for (const ByteRange& range : RangesOf(view, layout, facts.manifest.schema, *pending.choice))
-      StartRange(pending, range);
+    const BlockView view = held.View(*shard, first.block);
+    const RecordLayout& layout = dataset_.facts->LayoutOf(first.shard);
+    for (const ByteRange& range : RangesOf(view, layout, dataset_.facts->manifest.schema, choice))
+      bytes += read(range);
   } catch (const Error&) {
-    return;  // each of the block's samples will report it
-  } catch (const std::bad_alloc&) {
-    pending.failed = true;
+    // Each of the block's samples will report it.
   }
+  return bytes;
 }
 
-// A file system may open a shard with O_DIRECT and then refuse to read it. If so, begins this read
-// again through the page cache; the shard's later reads go that way, too.
-bool DirectBlocks::ReadsAgain(Pending& pending, BlockRead& read) {
-  if (read.error != EINVAL) return false;
+bool DirectBlocks::Finish(DirectRequest& request) {
   try {
-    if (pending.file->direct) {
-      const std::uint32_t number = dataset_.facts->shape.Record(pending.number, 0).shard;
-      pending.refused = std::exchange(pending.file, files_.Refuse(number, pending.shard));
-    }
-    if (!pending.file->handle || read.file == pending.file->handle.get()) return false;
-    read.file = pending.file->handle.get();
-    read.error = 0;
-    io_->Submit(read);
-    return true;
+    if (request.read.valid()) bytes_read_ += request.read.get();
   } catch (const std::bad_alloc&) {
-    return false;
+    request.held->Forget();
   }
-}
-
-void DirectBlocks::FinishRead() {
-  BlockRead& read = io_->Wait();
-  Pending& pending = *static_cast<Pending*>(read.owner);
-  if (ReadsAgain(pending, read)) return;
-  --reads_in_flight_;
-  bytes_in_flight_ -= read.bytes;
-  bytes_read_ += read.done;
-  const std::uint64_t block_offset = pending.shard->block_entry(pending.block).offset;
-  const ByteRange range{static_cast<std::size_t>(read.offset - block_offset), read.bytes};
-  try {
-    if (read.done < read.bytes)
-      DirectFiles::Salvage(*pending.file, block_offset, range, *pending.held);
-  } catch (const std::bad_alloc&) {
-    pending.failed = true;
-  }
-  DirectFiles::DropCached(*pending.file, read.offset, read.bytes);
-  pending.reads.remove_if([&read](const BlockRead& one) { return &one == &read; });
-  Continue(pending);
-}
-
-void DirectBlocks::Continue(Pending& pending) {
-  if (!pending.reads.empty()) return;
-  const bool go_on = pending.table_first && !pending.failed;
-  if (go_on && !GivesUp()) StartParts(pending);
-  pending.done = pending.reads.empty();
-  // The block is incomplete. A thread that needs it will read it again.
-  if (pending.done && pending.failed) pending.held->Forget();
-}
-
-void DirectBlocks::AwaitSome() {
-  Begin();
-  if (reads_in_flight_ > 0 && !pending_.front().done) FinishRead();
-  Pop();
-}
-
-void DirectBlocks::Pop() {
-  while (!pending_.empty() && pending_.front().done) {
-    pending_.pop_front();
-    ++finished_;
-  }
+  return true;
 }
 
 void DirectBlocks::Cancel() {
-  while (reads_in_flight_ > 0)
-    FinishRead();
-  pending_.clear();
-  next_ = pending_.end();
-  open_.Clear();
-  begun_ = finished_ = opened_;
+  threads_->Cancel();
+  RequestedBlocks::Cancel();
 }
 
 void DirectBlocks::MakeRoom(std::uint64_t bytes) {

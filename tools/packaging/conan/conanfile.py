@@ -25,7 +25,6 @@ LIBRARIES = {
     "expat/[*]": ("expat", "format"),
     "libcurl/[>=7.85]": ("curl", "remote"),
     "openssl/[>=1.1.1]": ("crypto", "remote"),
-    "liburing/[>=2.0]": ("uring", "reader"),
     "libspng/[*]": ("spng", "writer"),
     "libexif/[*]": ("exif", "writer"),
     "utf8proc/[*]": ("utf8proc", "writer"),
@@ -39,7 +38,7 @@ LIBRARIES = {
     "openjpeg/[>=2.5]": ("openjp2", "writer"),
     "lcms/[*]": ("lcms2", "writer"),
 }
-KINDS = "URING WEBP GIF TIFF AVIF HEIF JXL JP2 LCMS REMOTE"
+KINDS = "WEBP GIF TIFF AVIF HEIF JXL JP2 LCMS REMOTE"
 LAYERS = {"format": [], "remote": ["format"], "reader": ["remote"], "writer": ["remote"]}
 
 
