@@ -18,16 +18,20 @@ faults = []
 
 def options_of(struct, text, prefix=""):
     """{name: its default, or None} of a struct of a header's text. The members of a group, a struct of the same
-    header, are named group.member; the members of a variant's alternatives, Alternative::member."""
+    header, are named group.member; the members of an optional group, or of a variant's alternatives,
+    Alternative::member."""
     body = re.search(rf"^struct {struct} \{{(?:\}};|(.*?)^\}};)", text, flags=re.M | re.S)[1] or ""
     found = {}
     for kind, member, default in re.findall(r"^  ([\w:<>, ]+?) (\w+)(?: = ([^;]*))?;", body, flags=re.M):
-        kind = re.sub(r"^std::optional<(.*)>$", r"\1", kind)
+        optional = re.search(r"^std::optional<(\w+)>$", kind)
         variant = re.search(rf"^using {kind} = std::variant<([^>]*)>;", text, flags=re.M)
         if variant is not None:
             found[prefix + member] = None
             for alternative in re.findall(r"\w+", variant[1]):
                 found |= options_of(alternative, text, alternative + "::")
+        elif optional and re.search(rf"^struct {optional[1]} \{{", text, flags=re.M):
+            found[prefix + member] = None
+            found |= options_of(optional[1], text, optional[1] + "::")
         elif re.search(rf"^struct {kind} \{{", text, flags=re.M):
             found |= options_of(kind, text, prefix + member + ".")
         else:

@@ -11,8 +11,10 @@ A page's blocks are one program, in their order. Words after the fence, which re
 A line `EPOCHS = 8` becomes `EPOCHS = 1`.
 """
 
+import ast
 import http.server
 import importlib.util
+import inspect
 import io
 import os
 import pathlib
@@ -150,6 +152,36 @@ def test_the_python_code_of_a_page_runs(folder, tmp_path, page):
         if done.returncode != 0 and kind == "url" and "libcurl" in done.stdout:
             pytest.skip("this build has no remote datasets")
         assert done.returncode == 0, f"{page}, program {number}:\n{done.stdout}"
+
+
+def calls_in(code):
+    """(name, its keywords) of each call in a page's inline code, such as `order=sluice.OrderOptions(lanes=8)`."""
+    try:
+        tree = ast.parse(code.strip())
+    except SyntaxError:  # C++, a command, or not a whole expression
+        return []
+    return [(ast.unparse(one.func), [word.arg for word in one.keywords if word.arg])
+            for one in ast.walk(tree) if isinstance(one, ast.Call)]
+
+
+def test_options_that_pages_name_in_their_text_exist():
+    faults = []
+    for page in [ROOT / "README.md", *ROOT.glob("*/**/*.md")]:
+        name = page.relative_to(ROOT).as_posix()
+        if name.startswith(("build", "bench/MEASURED")):
+            continue
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+        for code in re.findall(r"`([^`\n]+)`", text):
+            for attribute in re.findall(r"\bsluice\.([A-Za-z]\w*)\b(?![-/.])", code):
+                if attribute not in ("h", "prom", "torch") and not hasattr(sluice, attribute):
+                    faults.append(f"{name}: there is no sluice.{attribute}: `{code}`")
+            for called, words in calls_in(code):
+                ours = getattr(sluice, called.removeprefix("sluice."), None)
+                if ours is None or not words:
+                    continue
+                known = inspect.signature(ours).parameters
+                faults += [f"{name}: {called}() has no {word}: `{code}`" for word in words if word not in known]
+    assert not faults, "\n".join(faults)
 
 
 def test_the_page_of_transforms_names_all_of_torchvision():

@@ -48,8 +48,8 @@ struct PlayOptions {
   // more thread for every eight CPUs encodes, and each shard is played as soon as it is finished.
   // The batches stay the same. An unfinished dataset is resumed by the next call with the same
   // source, options and folder, or by Convert(); a finished one is played. Several processes may
-  // have the same folder: one of them compiles. See "Compile while you train" in reader/README.md.
-  // Empty: none.
+  // have the same folder: one of them compiles. See "Compile while you train" in
+  // samples/guides/without-conversion.md. Empty: none.
   std::filesystem::path compile_to = {};
 
   // Called with what a user should know: sources that are left out, and the warnings of Convert();
