@@ -163,6 +163,7 @@ LIMITS = {
     },
     "trouble.md": {"The verdict": is_too_early, "A thread that hangs": OTHERS},
     "validation.md": {"With `on_fault": ELSEWHERE, "Predictions": OTHERS},
+    "worked-case.md": {"The pictures are drawn": TRIED},
     "without-conversion.md": {"A plain web server": ELSEWHERE, "The list takes": ELSEWHERE},
 }
 
