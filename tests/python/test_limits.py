@@ -116,8 +116,15 @@ LIMITS = {
     "errors.md": {"A lack of memory": ELSEWHERE, "`loader.faults()` keeps": ELSEWHERE},
     "first-training.md": {"The C++ block": TRIED, "`seed=0`": draws_by_the_loaders_seed},
     "frameworks.md": {"Tried with": TRIED, "A `sluice.Loader` in a worker": OTHERS, "Lightning:": OTHERS},
-    "from-ffcv.md": {"The block": TRIED, "Steps of FFCV": OTHERS},
+    "from-dali.md": {"Video": OTHERS, "The first block": TRIED},
+    "from-ffcv.md": {"The blocks": TRIED, "Steps of FFCV": OTHERS},
+    "from-huggingface.md": {
+        "Datasets that are made": ELSEWHERE,
+        "`hf://`": refused("is not a URL that Sluice reads", lambda _: sluice.Dataset("hf://owner/name")),
+        "The first block": TRIED,
+    },
     "from-imagefolder.md": {"Resizing is": lacks("bicubic"), "From C++": OTHERS},
+    "from-tfdata.md": {"`SequenceExample`": ELSEWHERE, "The first block": TRIED},
     "from-webdataset.md": {
         "Tar files in an object store": refused(
             "cannot be opened", lambda _: sluice.Source(sluice.ConvertSource.archives([f"{URL}/a.tar"]))),
