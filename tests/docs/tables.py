@@ -1,8 +1,7 @@
 """tables.py ROOT SLUICE: the pages' tables name everything that the headers and the help have, and nothing else.
 
-reader/README.md: each member of LoaderOptions, with its default (as code, `x`, if the header gives a value, otherwise
-in words). reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice convert, the commands of sluice.
-samples/guides/errors.md: each code of errors.
+reader/README.md: each member of LoaderOptions. reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice
+convert, the commands of sluice. samples/guides/errors.md: each code of errors.
 """
 import re
 import subprocess
@@ -14,29 +13,6 @@ import pages
 root, sluice = Path(sys.argv[1]), sys.argv[2]
 headers = root / "reader" / "include" / "sluice"
 faults = []
-
-
-def options_of(struct, text, prefix=""):
-    """{name: its default, or None} of a struct of a header's text. The members of a group, a struct of the same
-    header, are named group.member; the members of an optional group, or of a variant's alternatives,
-    Alternative::member."""
-    body = re.search(rf"^struct {struct} \{{(?:\}};|(.*?)^\}};)", text, flags=re.M | re.S)[1] or ""
-    found = {}
-    for kind, member, default in re.findall(r"^  ([\w:<>, ]+?) (\w+)(?: = ([^;]*))?;", body, flags=re.M):
-        optional = re.search(r"^std::optional<(\w+)>$", kind)
-        variant = re.search(rf"^using {kind} = std::variant<([^>]*)>;", text, flags=re.M)
-        if variant is not None:
-            found[prefix + member] = None
-            for alternative in re.findall(r"\w+", variant[1]):
-                found |= options_of(alternative, text, alternative + "::")
-        elif optional and re.search(rf"^struct {optional[1]} \{{", text, flags=re.M):
-            found[prefix + member] = None
-            found |= options_of(optional[1], text, optional[1] + "::")
-        elif re.search(rf"^struct {kind} \{{", text, flags=re.M):
-            found |= options_of(kind, text, prefix + member + ".")
-        else:
-            found[prefix + member] = default if default not in ("", "{}") else None
-    return found
 
 
 def rows(page, *, under=None):
@@ -56,33 +32,12 @@ def compare(page, what, named, there):
     faults.extend(f"{page}: there is no {what} {name}" for name in sorted(named - there))
 
 
-# The loader's options.
+# The loader's options; the declarations have their defaults and ranges.
 page = "reader/README.md"
-header = next(text for text in (re.sub(r" *//.*", "", file.read_text(encoding="utf-8")) for file in headers.glob("*.h"))
-              if "\nstruct LoaderOptions {\n" in text)
-members = options_of("LoaderOptions", header)
-documented = {}
-for cells in rows(page, under="Options"):
-    for name in re.findall(r"`([\w.:]+)`", cells[0]):
-        documented[name] = cells[1]
-compare(page, "option", set(documented), set(members))
-for name, default in members.items():
-    said = documented.get(name, "")
-    if default is not None:
-        value = default.split("::")[-1]
-        if said != f"`{value}`":
-            faults.append(f"{page}: the default of {name} is `{value}`, not {said}")
-    elif said.startswith("`"):
-        faults.append(f"{page}: the header gives no default of {name}, the page {said}")
-
-# A range of bytes on the page, such as "1 MiB to 1 GiB", must be that of some option's declaration.
-ranges = {(eval(least), eval(most)) for least, most in re.findall(  # each is a number or a shift, such as 1 << 20
-    r"\.least = ([\d< ]+),\s*\.most = ([\d< ]+)", (headers / "loader_option_list.h").read_text(encoding="utf-8"))}
-sizes = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-for cells in rows(page, under="Options"):
-    for least, low, most, high in re.findall(r"(\d+) ([KMG]iB) to (\d+) ([KMG]iB)", cells[-1]):
-        if (int(least) * sizes[low], int(most) * sizes[high]) not in ranges:
-            faults.append(f"{page}: no option takes {least} {low} to {most} {high}: {cells[0]}")
+body = re.search(r"^struct LoaderOptions \{(.*?)^\};", re.sub(r" *//.*", "", (headers / "loader_options.h").read_text(
+    encoding="utf-8")), flags=re.M | re.S)[1]
+named = {name for cells in rows(page, under="Options") for name in re.findall(r"`(\w+)`", cells[0])}
+compare(page, "option", named, set(re.findall(r" (\w+)(?: = [^;]*)?;", body)))
 
 # Steps of a transform.
 page = "reader/TRANSFORMS.md"

@@ -14,7 +14,7 @@
 //   format/remote/README.md
 //   reader/include/sluice/dataset.h
 //   writer/include/sluice/copy.h
-//   reader/README.md
+//   reader/MEMORY.md
 //   writer/README.md
 //   samples/guides/object-stores.md
 //   samples/guides/README.md
