@@ -46,33 +46,12 @@ variant = re.search(r"using Transform =\s*std::variant<([^>]*)>",
 named = {name for cells in rows(page) for name in re.findall(r"`([A-Z]\w+)[({]", cells[0])}
 compare(page, "step", named, set(re.findall(r"\w+", variant)))
 
-# Options of sluice convert: those of images and datasets are in the table, the others in the sections above it.
+# Options of sluice convert; page_names.py finds those that do not exist.
 page = "writer/README.md"
 help_text = subprocess.run([sluice, "convert", "--help"], capture_output=True, text=True, check=True).stdout
 options = set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", help_text, flags=re.M)) - {"--help"}
-named = {option for cells in rows(page, under="Options") for option in re.findall(r"--[a-z-]+", cells[0])}
-faults.extend(f"{page}: sluice convert has no {option}" for option in sorted(named - options))
 text = (root / page).read_text(encoding="utf-8")
 faults.extend(f"{page} does not name {option}" for option in sorted(options) if f"{option}" not in text)
-for cells in rows(page, under="Options"):
-    # The first cell names options, and the second one their defaults in the same order: "`--seed N`, `--keep-order` | 0".
-    # An option without a default in the second cell has none, or one in words.
-    flags = [(*flag, default) for flag, default in
-             zip(re.findall(r"`(--[a-z-]+)([^`]*)`", cells[0]), cells[1].split(", ") + [""] * 9)]
-    for flag, value, default in flags:
-        found = re.search(rf"^  {flag} .*?(?=^  --|^\S|\Z)", help_text, flags=re.M | re.S)
-        if found is None:
-            continue  # reported above
-        said = re.sub(r"\s+", " ", found[0])
-        defaults = [a or b for a, b in re.findall(r"\(default:? ([^\s)]+)\)|([\w-]+) \(default\)", said)]
-        if defaults and default not in defaults:
-            faults.append(f"{page}: the default of {flag} is {defaults}, not {default}")
-        faults.extend(f"{page}: {flag} does not take {word}" for word in re.findall(r"\b[a-z0-9]{2,}\b", value)
-                      if word not in said)
-        for least, most in re.findall(r"([0-9]\w*)\.\.([0-9]\w*)", value) + (
-                re.findall(r"([0-9]\w*) to ([0-9]\w*)", cells[2]) if len(flags) == 1 or flag == flags[0][0] else []):
-            if f"{least} to {most}" not in said:
-                faults.append(f"{page}: the range of {flag} is not {least} to {most}")
 
 # The codes of errors.
 codes = re.findall(r'case ErrorCode::(k\w+): return "([^"]+)"', (root / "format/error.cpp").read_text(encoding="utf-8"))
