@@ -124,7 +124,7 @@ LIMITS = {
         "The first block": TRIED,
     },
     "from-imagefolder.md": {"Resizing is": lacks("bicubic"), "From C++": OTHERS},
-    "from-tfdata.md": {"`SequenceExample`": ELSEWHERE, "The first block": TRIED},
+    "from-tfdata.md": {"`SequenceExample`": ELSEWHERE, "The first block, and": TRIED},
     "from-webdataset.md": {
         "Tar files in an object store": refused(
             "cannot be opened", lambda _: sluice.Source(sluice.ConvertSource.archives([f"{URL}/a.tar"]))),
