@@ -214,7 +214,7 @@ def test_a_limit_of_a_guide_is_still_there(place, page, limit):
 # Features, and the words by which a page would deny them.
 DENIALS = {
     "Source": r"no loader over a plain folder|have to be converted first|must be converted first",
-    "SharedRows": r"[Pp]rocesses do not share",
+    "SharedRows": r"[Pp]rocesses do not share|puts nothing into `/dev/shm`\.",
     "DecodedPictures": r"[Nn]othing is kept between epochs",
     "Preprocess": r"no way to serve",
 }
