@@ -27,8 +27,9 @@
 //   tools/docs/options.py
 //   tests/python/test_options.py
 //   not bench/                            calls it
-//   not reader/loader/memory_bound.cpp    advises it, as do the next four
+//   not reader/loader/memory_bound.cpp    advises it, as do the next five
 //   not writer/source/list/list_checks.cpp  likewise
+//   not samples/guides/settings.md        likewise
 //   not samples/guides/trouble.md         likewise
 //   not tests/bench/advise_test.cpp       likewise
 //   not tests/tools/bench_advise_test.cpp  likewise

@@ -5,7 +5,6 @@
 // shows how, among others:
 //   reader/include/sluice/loader_options.h
 //   reader/include/sluice/loader_option_list.h
-//   reader/README.md                      the table "Options", which a test compares
 //   tests/reader/drawn_options_test.cpp
 //   tests/python/test_values.py
 //   bench/epoch/run.h                     ForEachSetting(): its flag of `sluice-bench epoch`

@@ -18,6 +18,7 @@
 //   bench/epoch/json.cpp
 //   bench/report/SCHEMA.md
 //   not reader/loader/loader_measures.cpp   counts it
+//   not samples/guides/settings.md        names the figure of one setting
 //   not reader/loader/self_tuning.cpp     uses it
 #pragma once
 

@@ -13,7 +13,7 @@
 // All ranks have the same number of batches, and the same number of rows in each.
 //
 // If positions or deals change, raise kOrderVersion (sluice/version.h). What users may rely on is
-// stated at RankOptions (sluice/loader_options.h) and in reader/README.md, "Several ranks".
+// stated at RankOptions (sluice/loader_options.h) and in reader/SAMPLES.md, "Several ranks".
 #pragma once
 
 #include <cstddef>

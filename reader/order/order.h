@@ -23,7 +23,7 @@
 //   reader/CONCEPTS.md
 //   reader/python/sluice/_arguments.py
 //   reader/ORDER.md
-//   reader/README.md
+//   reader/SAMPLES.md
 //   tests/reader/order_test.cpp
 //   tests/reader/order_by_document.py     from ORDER.md alone; makes order_by_document.inc
 //   tests/reader/order_by_document_test.cpp

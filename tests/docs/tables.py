@@ -1,8 +1,7 @@
 """tables.py ROOT SLUICE: the pages' tables name everything that the headers and the help have, and nothing else.
 
-reader/README.md: each member of LoaderOptions, with its default (as code, `x`, if the header gives a value, otherwise
-in words). reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice convert, the commands of sluice.
-samples/guides/errors.md: each code of errors.
+reader/README.md: each member of LoaderOptions. reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice
+convert, the commands of sluice. samples/guides/errors.md: each code of errors.
 """
 import re
 import subprocess
@@ -14,25 +13,6 @@ import pages
 root, sluice = Path(sys.argv[1]), sys.argv[2]
 headers = root / "reader" / "include" / "sluice"
 faults = []
-
-
-def options_of(struct, text, prefix=""):
-    """{name: its default, or None} of a struct of a header's text. The members of a group, a struct of the same
-    header, are named group.member; the members of a variant's alternatives, Alternative::member."""
-    body = re.search(rf"^struct {struct} \{{(?:\}};|(.*?)^\}};)", text, flags=re.M | re.S)[1] or ""
-    found = {}
-    for kind, member, default in re.findall(r"^  ([\w:<>, ]+?) (\w+)(?: = ([^;]*))?;", body, flags=re.M):
-        kind = re.sub(r"^std::optional<(.*)>$", r"\1", kind)
-        variant = re.search(rf"^using {kind} = std::variant<([^>]*)>;", text, flags=re.M)
-        if variant is not None:
-            found[prefix + member] = None
-            for alternative in re.findall(r"\w+", variant[1]):
-                found |= options_of(alternative, text, alternative + "::")
-        elif re.search(rf"^struct {kind} \{{", text, flags=re.M):
-            found |= options_of(kind, text, prefix + member + ".")
-        else:
-            found[prefix + member] = default if default not in ("", "{}") else None
-    return found
 
 
 def rows(page, *, under=None):
@@ -52,33 +32,12 @@ def compare(page, what, named, there):
     faults.extend(f"{page}: there is no {what} {name}" for name in sorted(named - there))
 
 
-# The loader's options.
+# The loader's options; the declarations have their defaults and ranges.
 page = "reader/README.md"
-header = next(text for text in (re.sub(r" *//.*", "", file.read_text(encoding="utf-8")) for file in headers.glob("*.h"))
-              if "\nstruct LoaderOptions {\n" in text)
-members = options_of("LoaderOptions", header)
-documented = {}
-for cells in rows(page, under="Options"):
-    for name in re.findall(r"`([\w.:]+)`", cells[0]):
-        documented[name] = cells[1]
-compare(page, "option", set(documented), set(members))
-for name, default in members.items():
-    said = documented.get(name, "")
-    if default is not None:
-        value = default.split("::")[-1]
-        if said != f"`{value}`":
-            faults.append(f"{page}: the default of {name} is `{value}`, not {said}")
-    elif said.startswith("`"):
-        faults.append(f"{page}: the header gives no default of {name}, the page {said}")
-
-# A range of bytes on the page, such as "1 MiB to 1 GiB", must be that of some option's declaration.
-ranges = {(eval(least), eval(most)) for least, most in re.findall(  # each is a number or a shift, such as 1 << 20
-    r"\.least = ([\d< ]+),\s*\.most = ([\d< ]+)", (headers / "loader_option_list.h").read_text(encoding="utf-8"))}
-sizes = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-for cells in rows(page, under="Options"):
-    for least, low, most, high in re.findall(r"(\d+) ([KMG]iB) to (\d+) ([KMG]iB)", cells[-1]):
-        if (int(least) * sizes[low], int(most) * sizes[high]) not in ranges:
-            faults.append(f"{page}: no option takes {least} {low} to {most} {high}: {cells[0]}")
+body = re.search(r"^struct LoaderOptions \{(.*?)^\};", re.sub(r" *//.*", "", (headers / "loader_options.h").read_text(
+    encoding="utf-8")), flags=re.M | re.S)[1]
+named = {name for cells in rows(page, under="Options") for name in re.findall(r"`(\w+)`", cells[0])}
+compare(page, "option", named, set(re.findall(r" (\w+)(?: = [^;]*)?;", body)))
 
 # Steps of a transform.
 page = "reader/TRANSFORMS.md"
@@ -87,33 +46,12 @@ variant = re.search(r"using Transform =\s*std::variant<([^>]*)>",
 named = {name for cells in rows(page) for name in re.findall(r"`([A-Z]\w+)[({]", cells[0])}
 compare(page, "step", named, set(re.findall(r"\w+", variant)))
 
-# Options of sluice convert: those of images and datasets are in the table, the others in the sections above it.
+# Options of sluice convert; page_names.py finds those that do not exist.
 page = "writer/README.md"
 help_text = subprocess.run([sluice, "convert", "--help"], capture_output=True, text=True, check=True).stdout
 options = set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", help_text, flags=re.M)) - {"--help"}
-named = {option for cells in rows(page, under="Options") for option in re.findall(r"--[a-z-]+", cells[0])}
-faults.extend(f"{page}: sluice convert has no {option}" for option in sorted(named - options))
 text = (root / page).read_text(encoding="utf-8")
 faults.extend(f"{page} does not name {option}" for option in sorted(options) if f"{option}" not in text)
-for cells in rows(page, under="Options"):
-    # The first cell names options, and the second one their defaults in the same order: "`--seed N`, `--keep-order` | 0".
-    # An option without a default in the second cell has none, or one in words.
-    flags = [(*flag, default) for flag, default in
-             zip(re.findall(r"`(--[a-z-]+)([^`]*)`", cells[0]), cells[1].split(", ") + [""] * 9)]
-    for flag, value, default in flags:
-        found = re.search(rf"^  {flag} .*?(?=^  --|^\S|\Z)", help_text, flags=re.M | re.S)
-        if found is None:
-            continue  # reported above
-        said = re.sub(r"\s+", " ", found[0])
-        defaults = [a or b for a, b in re.findall(r"\(default:? ([^\s)]+)\)|([\w-]+) \(default\)", said)]
-        if defaults and default not in defaults:
-            faults.append(f"{page}: the default of {flag} is {defaults}, not {default}")
-        faults.extend(f"{page}: {flag} does not take {word}" for word in re.findall(r"\b[a-z0-9]{2,}\b", value)
-                      if word not in said)
-        for least, most in re.findall(r"([0-9]\w*)\.\.([0-9]\w*)", value) + (
-                re.findall(r"([0-9]\w*) to ([0-9]\w*)", cells[2]) if len(flags) == 1 or flag == flags[0][0] else []):
-            if f"{least} to {most}" not in said:
-                faults.append(f"{page}: the range of {flag} is not {least} to {most}")
 
 # The codes of errors.
 codes = re.findall(r'case ErrorCode::(k\w+): return "([^"]+)"', (root / "format/error.cpp").read_text(encoding="utf-8"))

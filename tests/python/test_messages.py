@@ -25,6 +25,7 @@ from sluice import _command
     ({"output": "nchw"}, r"; write output=sluice.OutputOptions\(layout='nchw'\)$"),
     ({"world_size": 2}, r"no option 'world_size'; use ranks=sluice.RankOptions\(world_size=\.\.\.\)$"),
     ({"on_fault": "skip"}, r"use integrity=sluice.IntegrityOptions\(on_fault="),
+    ({"custom_fields": {}}, r"'custom_fields'; leave it out: a dataset names"),
     ({"batches_ahead": 3}, r"use ring=sluice.RingOptions\(prefetch="),
     ({"pipelines": {}}, r"use transform="),
     ({"os_cache": True}, r"use storage=sluice.Direct\(\) for os_cache=False"),
@@ -335,6 +336,18 @@ def test_preprocess_says_how_to_give_an_image_of_pillow():
 def test_a_transform_that_is_nearly_right_is_answered_with_what_to_write(raw, steps, words):
     with pytest.raises(sluice.Error, match=words):
         sluice.Loader(raw, 8, transform=steps)
+
+
+@pytest.mark.parametrize("option, words", [
+    ({"write_mode": "smart"}, "use image='raw'"),
+    ({"max_resolution": 500}, "use max_side="),
+    ({"jpeg_quality": 90}, "use quality="),
+    ({"num_workers": 8}, "use threads="),
+    ({"chunksize": 100}, "'chunksize'; leave it out"),
+])
+def test_options_of_ffcvs_writer_are_answered_with_those_of_convert(tmp_path, option, words):
+    with pytest.raises(TypeError, match=f"convert\\(\\) has no option .*{words}"):
+        sluice.convert(tmp_path, tmp_path / "made", **option)
 
 
 ROOT = pathlib.Path(__file__).parents[2]

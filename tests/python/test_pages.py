@@ -11,8 +11,10 @@ A page's blocks are one program, in their order. Words after the fence, which re
 A line `EPOCHS = 8` becomes `EPOCHS = 1`.
 """
 
+import ast
 import http.server
 import importlib.util
+import inspect
 import io
 import os
 import pathlib
@@ -64,7 +66,7 @@ def make_tars(folder, pictures):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The folder in which the pages' programs run: photos/ and val/ of ten classes and their datasets, images/ with
-    masks/ and labels.csv, tar files."""
+    masks/ and labels.csv, tar files, a .beton file."""
     place = tmp_path_factory.mktemp("pages")
     make_pictures(place / "photos")
     make_pictures(place / "images", place / "masks")
@@ -73,11 +75,19 @@ def folder(tmp_path_factory):
     rows = [f'{name},"12 20 80 60; 40 8 60 90",cat|hat\n' for name in names]
     (place / "labels.csv").write_text("path,bbox,category\n" + "".join(rows))
     make_tars(place, place / "photos")
+    shutil.copy(ROOT / "tests/writer/goldens/small.beton", place)
     sluice.convert(place / "photos", place / "data/photos")
     source = sluice.ConvertSource(place / "val")
     source.label.classes_of = place / "data/photos"
     sluice.convert(source, place / "data/val")
     return place
+
+
+def is_there(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of a package that is not there
+        return False
 
 
 def programs(page):
@@ -86,7 +96,7 @@ def programs(page):
     together, alone, whole = [], [], True
     for words, code in re.findall(r"^```python(.*?)\n(.*?)^```", (ROOT / page).read_text(), flags=re.M | re.S):
         kinds = {"program", "ranks", "url", "gpu"} & set(words.split())
-        there = all(importlib.util.find_spec(module) for module in set(words.split()) - kinds)
+        there = all(map(is_there, set(words.split()) - kinds))
         whole = whole and (there or bool(kinds))
         if there:
             code = re.sub(r"^EPOCHS = \d+", "EPOCHS = 1", code, flags=re.M)
@@ -150,6 +160,36 @@ def test_the_python_code_of_a_page_runs(folder, tmp_path, page):
         if done.returncode != 0 and kind == "url" and "libcurl" in done.stdout:
             pytest.skip("this build has no remote datasets")
         assert done.returncode == 0, f"{page}, program {number}:\n{done.stdout}"
+
+
+def calls_in(code):
+    """(name, its keywords) of each call in a page's inline code, such as `order=sluice.OrderOptions(lanes=8)`."""
+    try:
+        tree = ast.parse(code.strip())
+    except SyntaxError:  # C++, a command, or not a whole expression
+        return []
+    return [(ast.unparse(one.func), [word.arg for word in one.keywords if word.arg])
+            for one in ast.walk(tree) if isinstance(one, ast.Call)]
+
+
+def test_options_that_pages_name_in_their_text_exist():
+    faults = []
+    for page in [ROOT / "README.md", *ROOT.glob("*/**/*.md")]:
+        name = page.relative_to(ROOT).as_posix()
+        if name.startswith(("build", "bench/MEASURED")):
+            continue
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+        for code in re.findall(r"`([^`\n]+)`", text):
+            for attribute in re.findall(r"\bsluice\.([A-Za-z]\w*)\b(?![-/.])", code):
+                if attribute not in ("h", "prom", "torch") and not hasattr(sluice, attribute):
+                    faults.append(f"{name}: there is no sluice.{attribute}: `{code}`")
+            for called, words in calls_in(code):
+                ours = getattr(sluice, called.removeprefix("sluice."), None)
+                if ours is None or not words:
+                    continue
+                known = inspect.signature(ours).parameters
+                faults += [f"{name}: {called}() has no {word}: `{code}`" for word in words if word not in known]
+    assert not faults, "\n".join(faults)
 
 
 def test_the_page_of_transforms_names_all_of_torchvision():

@@ -1,4 +1,4 @@
-// How well the quasi-random order mixes; reader/README.md has the table.
+// How well the quasi-random order mixes; reader/SAMPLES.md has the table.
 #include <cmath>
 #include <set>
 #include <vector>

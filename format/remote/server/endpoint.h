@@ -14,7 +14,7 @@
 //   format/remote/README.md
 //   reader/include/sluice/dataset.h
 //   writer/include/sluice/copy.h
-//   reader/README.md
+//   reader/MEMORY.md
 //   writer/README.md
 //   samples/guides/object-stores.md
 //   samples/guides/README.md
@@ -23,6 +23,7 @@
 //   tests/remote/url_test.cpp
 //   tests/remote/endpoint_test.cpp
 //   tests/remote/convert_test.cpp
+//   not tests/python/test_limits.py       only repeats how a limit of a guide begins
 //   not format/remote/server/s3_endpoint.*  needs no change: Google's protocol is S3's
 //
 // Its sources go into format/remote/CMakeLists.txt. Its credentials are tested in

@@ -156,7 +156,7 @@ class Dataset {
   // Opens the dataset at `path`, which is one of:
   //
   //   the dataset's folder;
-  //   its URL: s3://bucket/prefix, gs://, https://, http:// (reader/README.md, "Remote datasets");
+  //   its URL: s3://bucket/prefix, gs://, https://, http:// (reader/MEMORY.md, "Remote datasets");
   //   a manifest in one of these: manifest.json, or an older one (manifest-ID.json), which is a
   //   dataset of its own.
   //

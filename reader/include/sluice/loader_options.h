@@ -8,7 +8,7 @@
 //   options.ranks = {.rank = 1, .world_size = 4};
 //
 // If an option changes which samples come, their order, or the content of batches, its comment says
-// so. All other options change only speed and memory. reader/README.md advises on each.
+// so. All other options change only speed and memory. reader/README.md names the page of each.
 #pragma once
 
 #include <chrono>

@@ -18,8 +18,9 @@ from typing import Any, NoReturn
 import sluice
 from sluice._sluice import _refused  # type: ignore[attr-defined]
 
-# Options of PyTorch's DataLoader, of FFCV's Loader and of others, and how they are written for a Loader.
-_ELSEWHERE = {
+# Options of PyTorch's DataLoader, of FFCV's Loader and of others, and how they are written for a Loader; then those of
+# FFCV's fields and DatasetWriter, and how they are written for convert().
+_ELSEWHERE: dict[str, dict[str, str]] = {"Loader": {
     "shuffle": "order=sluice.OrderOptions(shuffle=sluice.Shuffle.RANDOM); QUASI_RANDOM is the default",
     "drop_last": "ranks=sluice.RankOptions(last_batch=sluice.LastBatch.DROP)",
     "num_workers": "threads=..., the number of decoding threads",
@@ -35,12 +36,24 @@ _ELSEWHERE = {
                    "launcher",
     "batches_ahead": "ring=sluice.RingOptions(prefetch=...)",
     "indices": "order=sluice.OrderOptions(samples=sluice.SampleList.of(...))",
+    "custom_fields": "leave it out: a dataset names the types of its fields",
     "recompile": "sizes=..., if images change their size by epoch; nothing is compiled",
     "augment": "transform=...",
     "dtype": "sluice.Normalize(type=...) as the last step of transform",
     "cache": "keep=sluice.DecodedPictures(bytes)",
     "epochs": "a loop over epochs; each `for batch in loader` plays the next one",
-}
+}, "convert": {
+    "write_mode": "image='raw' for pixels, or quality=... for JPEGs; one form for all pictures, which sluice-bench advise "
+                  "helps to choose",
+    "smart_threshold": "image='raw' or quality=...; one form for all pictures",
+    "compress_probability": "image='raw' or quality=...; one form for all pictures",
+    "max_resolution": "max_side=..., 500 by default, or None to keep the sizes",
+    "jpeg_quality": "quality=..., 90 by default, or keep=True for a JPEG's own coefficients",
+    "page_size": "shard_bytes=...",
+    "num_workers": "threads=..., by default one for each CPU",
+    "chunksize": "leave it out: threads take one picture after another",
+    "shuffle_indices": "keep_order=True to store samples in the order of their paths; they are stored shuffled by default",
+}}
 
 # What messages call the types that finish_stub.py defines for type checkers.
 _STATED = {"_Transform": "a list of steps, or their text form", "_TorchDevice": "a torch.device"}
@@ -199,10 +212,10 @@ def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, 
     for word in named:
         if word in kinds:
             continue
-        instead = _ELSEWHERE.get(word, "") if name == "Loader" else ""
+        instead = _ELSEWHERE.get(name, {}).get(word, "")
         instead = instead or _in_a_group(word, kinds) or (_of_the_source(word) if "source" in kinds else "")
         if instead:
-            return f"{name}() has no option {word!r}; use {instead}"
+            return f"{name}() has no option {word!r}; {'' if instead.startswith('leave') else 'use '}{instead}"
         close = difflib.get_close_matches(word, kinds, 1)
         return f"{name}() has no option {word!r}; " + (
             f"did you mean {close[0]!r}?" if close else f"it has {', '.join(kinds)}")

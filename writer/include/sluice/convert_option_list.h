@@ -7,7 +7,7 @@
 // "restart_markers|--no-restart-markers" shows how:
 //   writer/include/sluice/convert.h
 //   writer/convert/options.cpp            combinations; plans omit a new option at its default
-//   writer/README.md                      the table "Options", which a test compares
+//   writer/README.md                      "Options", where a test looks for each
 //   writer/encode/jpeg.cpp                where it acts; or sample_encoder.cpp, fit/
 //   writer/encode/jpeg.h
 //   writer/include/sluice/dataset_edit.h  this and the next two if `transcode` is to have it

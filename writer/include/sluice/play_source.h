@@ -52,8 +52,8 @@ struct PlayOptions {
   //
   // If the dataset is unfinished, the next call with the same source, options and folder resumes
   // it, or Convert() does. If it is finished, it is played. Several processes may name the same
-  // folder: one of them compiles. See "Compile while you train" in reader/README.md. Empty: do not
-  // compile.
+  // folder: one of them compiles. See "Compile while you train" in
+  // samples/guides/without-conversion.md. Empty: do not compile.
   std::filesystem::path compile_to = {};
 
   // Gets what a user should know: sources that are left out, and the warnings of Convert(). Later,

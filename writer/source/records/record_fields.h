@@ -17,6 +17,7 @@
 //   tests/writer/table_test.cpp
 //   tests/fuzz/table_target.cpp
 //   tests/python/test_sources.py
+//   not samples/guides/from-huggingface.md  needs no change: an example of one form
 //   not tests/                            need no change: they only have such columns
 //   not writer/source/list/source_list.h  needs no change: a Feed of that name
 //   not writer/source/records/recordio.cpp  needs no change: its columns have that type

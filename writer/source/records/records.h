@@ -27,6 +27,7 @@
 //   tests/fuzz/fuzz_test.cpp
 //   tests/fuzz/CMakeLists.txt
 //   not bench/parts/convert.cpp           needs no change: it only measures FFCV
+//   not tests/python/test_pages.py        needs no change: it plays one such file
 //   not samples/guides/from-ffcv.md       needs no change: a guide for users of FFCV
 //
 // Also name the library that writes such files in tests/importers/CMakeLists.txt and
