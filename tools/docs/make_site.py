@@ -49,9 +49,7 @@ def write_commands():
         names = [command for command, _ in commands.commands_of(program)]
         # The search finds an option that several commands have at the one whose users ask for it most.
         for command in sorted(names, key=lambda command: command not in ("convert", "epoch")):
-            page, before = f"reference/{name}/{command}.md", set(found)
-            site.write(page, commands.page(program, name, command, found))
-            search_words.add_options(page, found - before)
+            site.write(f"reference/{name}/{command}.md", commands.page(program, name, command, found))
         nav.append({name: [{"All commands": index},
                            *({command: f"reference/{name}/{command}.md"} for command in names)]})
     return nav

@@ -48,11 +48,6 @@ WORDS = {
 }
 
 
-def add_options(page, flags):
-    """Adds the words that iframe-worker.js makes of searches for these options."""
-    WORDS[page] = sorted("option" + flag.replace("-", "") for flag in flags)
-
-
 def mark(folder, faults):
     """Writes ranks and words into the heads of the pages in `folder`; adds a page that is not there to `faults`."""
     for path in sorted(folder.rglob("*.md")):

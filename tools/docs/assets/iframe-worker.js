@@ -1,8 +1,8 @@
 // Changes how the theme's search is asked. (The theme loads this file by its name, before the search.)
 {
   const kQuery = 2  // the type of a message that asks
-  // A word that begins with a hyphen would exclude pages, and people search for --options. Pages
-  // have their options as hidden words: "optionmaxside" for --max-side.
+  // A word that begins with a hyphen would exclude pages, and people search for --options, whose
+  // sections have a hidden word: "optionmaxside" for --max-side (see hooks.py).
   const withoutDashes = text =>
     text.replace(/(^|\s)(-+|\+)([\w-]+)/g, (_, space, dashes, word) =>
       space + (dashes === "--" ? `option${word.replace(/-/g, "")}^20 ` : "") + word)
