@@ -191,7 +191,7 @@ nav[2]["Reference"][0]["Subjects"] += take("reader/", "writer/")
 nav[-1]["Developers"] += take(*list(rest))
 site.copy_sources()
 
-search_words.mark(folder, faults)
+search_words.mark(folder)
 words = subprocess.run([given.sluice, "--version"], check=True, capture_output=True, text=True).stdout.split()
 version = words[1].rstrip(",")
 

@@ -8,7 +8,8 @@ RANKS = (
     (r"source/|bench/(MEASURED|notebook/|peers/)|tests/|CHANGELOG", 0),
     (rf"reference/cpp/({'|'.join(name.removesuffix('.h') for name in INTERNAL)})\.md", 0),
     (r"samples/guides/README", 1.5),
-    (r"samples/guides/|README|reader/(README|python/README|TRANSFORMS|CONCEPTS|GPU)|writer/README|bench/README", 3),
+    (r"reader/(ORDER|DRAWS)", 0.7),
+    (r"samples/guides/|README|reader/([A-Z]+|python/README)\.md|(writer|bench)/README", 3),
     (r"reference/sluice(-bench)?/|reference/(options|exit-codes)|tools/ENVIRONMENT|format/remote/README|bench/", 1.5),
     (r"", 0.7),
 )
@@ -19,8 +20,10 @@ WORDS = {
     "README.md": ("reproducible", "tensorflow", "windows", "macos", "license", "licence", "pip install", "setup",
                   "getting started"),
     "reader/GPU.md": ("pin memory", "nvjpeg", "decode on gpu", "cuda", "torch tensor"),
+    "reader/MEMORY.md": ("memory", "cache", "prefetch", "ring", "storage"),
     "reader/ORDER.md": ("reproducible", "determinism"),
     "reader/README.md": ("shuffle", "seed", "prefetch", "memory"),
+    "reader/SAMPLES.md": ("shuffle", "seed", "ranks", "last batch", "subset"),
     "reader/TRANSFORMS.md": ("normalize", "cutout", "random crop", "mixup", "cutmix", "augmentation", "rotation",
                              "mean and std", "resize", "fp16", "half precision", "one hot"),
     "reader/python/README.md": ("jupyter", "notebook", "colab", "pip install", "wheel", "num_workers", "pandas",
@@ -34,22 +37,29 @@ WORDS = {
                                  "broken image"),
     "samples/guides/first-training.md": ("batch size", "getting started", "tutorial"),
     "samples/guides/from-imagefolder.md": ("num_workers", "drop_last", "shuffle", "ToTensor", "DataLoader"),
+    "samples/guides/from-dali.md": ("dali", "nvidia dali"),
+    "samples/guides/from-huggingface.md": ("hugging face datasets", "parquet", "arrow"),
+    "samples/guides/from-tfdata.md": ("tensorflow", "tfrecord", "tf.data"),
+    "samples/guides/from-webdataset.md": ("tar", "webdataset"),
     "samples/guides/imagenet.md": ("ilsvrc", "timm"),
     "samples/guides/inference.md": ("serve", "deploy", "production"),
     "samples/guides/labels.md": ("filename", "path of a sample", "class names", "class_to_idx", "csv"),
-    "samples/guides/mixing.md": ("class imbalance", "sampler", "weighted"),
+    "samples/guides/mixing.md": ("class imbalance", "sampler", "weighted", "epoch length"),
     "samples/guides/object-stores.md": ("aws", "credentials", "gcs", "bucket", "minio"),
     "samples/guides/own-functions.md": ("albumentations", "opencv", "custom"),
     "samples/guides/resuming.md": ("mid epoch", "preemption"),
+    "samples/guides/settings.md": ("settings", "tuning", "recommended options", "several gpus", "little memory"),
     "samples/guides/trouble.md": ("docker", "container", "kubernetes", "out of memory", "OOM", "MemoryError", "killed",
                                   "gpu utilization", "gpu waits", "slow", "keep original pictures",
                                   "bus error", "corrupt image", "OSError"),
     "samples/guides/validation.md": ("drop_last", "test set", "accuracy"),
+    "samples/guides/without-conversion.md": ("must I convert", "without converting", "play a folder"),
+    "samples/guides/worked-case.md": ("case study", "gpu waits", "profile", "bottleneck"),
 }
 
 
-def mark(folder, faults):
-    """Writes ranks and words into the heads of the pages in `folder`; adds a page that is not there to `faults`."""
+def mark(folder):
+    """Writes ranks and words into the heads of the pages in `folder`."""
     for path in sorted(folder.rglob("*.md")):
         name = path.relative_to(folder).as_posix()
         text = path.read_text(encoding="utf-8")
@@ -59,4 +69,3 @@ def mark(folder, faults):
         head = f"search: {{boost: {rank}}}" if rank else "search: {exclude: true}"
         words = WORDS.get(name, ())
         path.write_text(f"---\n{head}\ntags: {list(words)}\n---\n{text}", encoding="utf-8")
-    faults.extend(f"search_words.py: there is no {name}" for name in WORDS if not (folder / name).exists())
