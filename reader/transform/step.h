@@ -10,6 +10,7 @@
 //   reader/python/binding/steps.cpp
 //   reader/python/sluice/_names.py        if another library calls it by another name
 //   reader/TRANSFORMS.md                  its table, its probability, torchvision's name
+//   tools/docs/pictures.py                a picture of it for that page
 //   reader/DRAWS.md                       the number of its kind, and its draws
 //   tests/reader/draws_by_document.py     its draws; makes draws_by_document.inc
 //   tests/reader/step_declarations_test.cpp

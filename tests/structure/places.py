@@ -24,10 +24,11 @@ import sys
 
 NOTE = re.compile(r'where "([^\n]+?)" shows how(, among others)?:\n((?://   \S.*\n)+)'.replace(" ", r"\s+(?://\s*)?", 5))
 TOPS = (".ci", "bench", "format", "reader", "samples", "tests", "tools", "writer")
-# Logs of changes and measurements, programs that measured, files that tests read, and the tests of these lists.
+# Logs of changes and measurements, programs that measured, files that tests read, the tests of these lists, and the
+# words that people search the site for.
 # (check() also ignores .inc files, which scripts make.)
 NEVER = ("CHANGELOG.md", "bench/MEASURED.md", "bench/PERFORMANCE.md", "bench/notebook/", "bench/peers/",
-         "tests/fuzz/cases/", "tests/structure/")
+         "tests/fuzz/cases/", "tests/structure/", "tests/docs/searches.txt", "tools/docs/search_words.py")
 
 
 def notes(root):

@@ -47,8 +47,9 @@ def entries(lines):
     return found
 
 
-def page(program, name, command):
-    """The page of a command. `name`: the program's, "sluice"."""
+def page(program, name, command, found):
+    """The page of a command. `name`: the program's, "sluice". The search finds an option on one page only: not on this
+    one if it is in `found`, to which the page's options are added."""
     text = help_of(program, command).rstrip("\n")
     usage = text.index("\nUsage: ")
     intro, rest = text[:usage].strip(), text[usage + 1:]
@@ -68,7 +69,14 @@ def page(program, name, command):
         else:
             out += [f"## {'Arguments' if title == 'Positionals:' else title.rstrip(':')}", ""]
             for head, words in entries(lines[1:]):
-                out += [f"`{head}`", f":   {linked(begun(words))}", ""]
+                flag = re.search(r"--[a-z][a-z-]*", head)
+                if not flag:
+                    out += [f"`{head}`", f":   {linked(begun(words))}", ""]
+                    continue
+                # Options are headings, with anchors such as #--quality, which the search finds one by one.
+                hidden = ' data-search-exclude="yes"' if flag[0] in found else ""
+                out += [f"#### `{head}` {{: #{flag[0]}{hidden} }}", "", linked(begun(words)), ""]
+                found.add(flag[0])
     return "\n".join(out) + "\n"
 
 

@@ -10,6 +10,9 @@ import xml.etree.ElementTree as ElementTree
 from commands import begun
 from header_filter import BEGIN, STAR_SLASH
 
+# Headers that only other headers and the programs include.
+INTERNAL = ("cpu.h", "nearest_name.h", "option_list.h", "shown_path.h", "shown_text.h", "unmapped_note.h",
+            "work_folder.h")
 ITERATOR_TYPES = ("iterator_category", "value_type", "difference_type", "pointer", "reference")
 
 
@@ -137,7 +140,10 @@ class Reference:
     def take(self, compound):
         kind, name = compound.get("kind"), plain(compound.find("compoundname"))
         if kind == "file":
-            self.headers[compound.find("location").get("file")] = text_of(compound)
+            # Without the paragraphs for those who add a thing, with the lists of tests/structure/places.py.
+            self.headers[compound.find("location").get("file")] = "\n\n".join(
+                part for part in re.split(r"\n\s*\n", text_of(compound))
+                if not re.match(r"\s*A new ", part) and "files, where" not in re.sub(r"\s+", " ", part))
         elif kind == "namespace":
             if name == "std" or "detail" in name:
                 return
@@ -225,10 +231,10 @@ def escaped(text):
 
 class Pages:
     """Writes the reference as pages. `source_link(file)` gives the link to a source; `pages` are the paths of the
-    repository's pages, to which comments that name them are linked."""
+    repository's pages, to which comments that name them are linked; `examples` is what examples() returns."""
 
-    def __init__(self, reference, source_link, pages):
-        self.reference, self.source_link = reference, source_link
+    def __init__(self, reference, source_link, pages, examples):
+        self.reference, self.source_link, self.examples = reference, source_link, examples
         self.pages = {name: name for name in pages}
         self.pages |= {name.rpartition("/")[2]: name for name in pages if not name.endswith("README.md")}
 
@@ -290,10 +296,10 @@ class Pages:
         indented = "\n".join("    " + line if line else "" for line in text.splitlines())
         return f"`{name.declared}`{{: #{name.anchor} }}\n:   {indented.lstrip()}\n"
 
-    def name(self, name):
+    def name(self, name, example=()):
         """A type with its members."""
         out = [f"## {escaped(name.full)} {{: #{name.anchor} }}", "", f"`{name.declared}`", "",
-               self.prose(name.text, name.full), ""]
+               self.prose(name.text, name.full), "", *example]
         seen = {}
         for member in name.members:
             # Overloads have anchors of their own.
@@ -302,38 +308,61 @@ class Pages:
             out.append(text if count == 1 else text.replace(f"#{member.anchor} }}", f"#{member.anchor}-{count} }}", 1))
         return "\n".join(out)
 
+    def example(self, file, names):
+        """A block of code that uses the first of these names that a page uses, with a link to that page. Of several
+        blocks, the best includes the header and has about twelve lines."""
+        for name in names:
+            if found := [(f"sluice/{file.split('/')[-1]}" not in code, abs(code.count("\n") - 12), page, code)
+                         for page, code in self.examples if re.search(rf"sluice::{name.full}\b", code)]:
+                _, _, page, code = min(found)
+                return ["```cpp", code, "```", "", f"(From [{page}](../../{page}).)", ""]
+        return []
+
     def header(self, file):
+        """The page of a header: the name that the header is called after comes first, iterators come last."""
         include = file[file.index("include/") + len("include/"):]
+        title = include.split("/")[-1]
         names = self.reference.names.get(file, [])
-        out = [f"# {include.split('/')[-1]}", "",
-               f"`#include <{include}>` · [source]({self.source_link(file)})", "",
+        out = [f"# {title}", "", f"`#include <{include}>` · [source]({self.source_link(file)})", "",
                self.prose(self.reference.headers.get(file, "")), ""]
+        main = "".join(word.capitalize() for word in title[:-2].split("_"))
         types = [name for name in names if name.kind in ("class", "struct", "concept", "enum")]
         others = [name for name in names if name not in types]
-        out += [self.name(name) for name in types]
+        types.sort(key=lambda name: (name.name != main, "Iterator" in name.name))
+        others.sort(key=lambda name: name.name != main)
+        example = self.example(file, [name for name in types + others if name.name == main] +
+                               [name for name in types + others if name.kind != "concept"])
+        entries = []
         if others:
-            out += ["## Functions and constants" if types else "", ""]
             seen = {}
             for name in others:
                 count = seen[name.anchor] = seen.get(name.anchor, 0) + 1
                 text = self.member(name, "")
-                out.append(text if count == 1 else text.replace(f"#{name.anchor} }}", f"#{name.anchor}-{count} }}", 1))
-        return "\n".join(out) + "\n"
+                entries.append(text if count == 1 else
+                               text.replace(f"#{name.anchor} }}", f"#{name.anchor}-{count} }}", 1))
+            entries = ["## Functions and constants" if types else "", "", *entries]
+        if types and (not others or others[0].name != main):
+            first = self.name(types[0], example)
+            return "\n".join(out + [first] + [self.name(name) for name in types[1:]] + entries) + "\n"
+        return "\n".join(out + example + entries + [self.name(name) for name in types]) + "\n"
 
     def index(self):
         """All headers with their first sentence, and all names."""
         out = ["# C++", "", "Everything is in the namespace `sluice`, in headers named `sluice/...`. "
                "`<sluice/sluice.h>` includes what a training needs.", ""]
-        for top, title in (("reader", "Loading"), ("writer", "Converting and writing"), ("format", "Shared by both")):
+        for title, files in self.parts():
+            if not title:
+                continue
             out += [f"## {title}", "", "| header | |", "| --- | --- |"]
-            for file in sorted(self.files()):
-                if file.startswith(top + "/"):
-                    text = re.sub(r"\s+", " ", self.reference.headers.get(file, "").strip())
-                    first = re.match(r".*?[.:](?= |$)", text)
-                    first = first[0].rstrip(":") if first else text
-                    first = first if first.endswith(".") else first + "."
-                    out.append(f"| [`{file.split('/')[-1]}`]({self.page_of(file)}) | {self.inline(first, '')} |")
+            for file in files:
+                text = re.sub(r"\s+", " ", self.reference.headers.get(file, "").strip())
+                first = re.match(r".*?[.:](?= |$)", text)
+                first = first[0].rstrip(":") if first else text
+                first = first if first.endswith(".") else first + "."
+                out.append(f"| [`{file.split('/')[-1]}`]({self.page_of(file)}) | {self.inline(first, '')} |")
             out.append("")
+        out += ["Other headers include these, and a program does not need them: " +
+                ", ".join(f"[`{file.split('/')[-1]}`]({self.page_of(file)})" for file in self.internal()) + ".", ""]
         out += ["## All names", ""]
         names = sorted((name for names in self.reference.names.values() for name in names),
                        key=lambda name: name.full.lower())
@@ -341,5 +370,21 @@ class Pages:
                                             for name in names)))
         return "\n".join(out) + "\n"
 
-    def files(self):
-        return [file for file in self.reference.headers if "/include/" in file]
+    def parts(self):
+        """(title, headers) of each part of the library; the last part, without a title, has the internal headers."""
+        files = sorted(file for file in self.reference.headers if "/include/" in file)
+        for top, title in (("reader", "Loading"), ("writer", "Converting and writing"), ("format", "Shared by both")):
+            yield title, [file for file in files if file.startswith(top + "/") and file not in self.internal()]
+        yield "", self.internal()
+
+    def internal(self):
+        return sorted(file for file in self.reference.headers if file.split("/")[-1] in INTERNAL)
+
+
+def examples(root):
+    """(page, code) of each block of C++ on the pages that tests/docs compiles."""
+    listed = (root / "tests/docs/CMakeLists.txt").read_text(encoding="utf-8")
+    names = re.search(r"set\(reference ([^)]*)\)", listed)[1].split()
+    names += sorted(str(path.relative_to(root)) for path in (root / "samples/guides").glob("*.md"))
+    return [(name, code) for name in names
+            for code in re.findall(r"(?ms)^```cpp(?: torch)?\n(.*?)\n```$", (root / name).read_text(encoding="utf-8"))]

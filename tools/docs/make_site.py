@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import json_examples
 import options
 import pages
 import python_reference
+import search_words
 
 parser = argparse.ArgumentParser()
 parser.add_argument("root", type=Path)
@@ -40,28 +42,30 @@ site.gather()
 
 def write_commands():
     """Writes a page for each command of both programs; returns their entries for the navigation."""
-    nav = []
+    nav, found = [], set()
     for name, program in (("sluice", given.sluice), ("sluice-bench", given.bench)):
         index = f"reference/{name}/index.md"
         site.write(index, commands.summary(program, name))
-        part = [{"All commands": index}]
-        for command, _ in commands.commands_of(program):
-            page = f"reference/{name}/{command}.md"
-            site.write(page, commands.page(program, name, command))
-            part.append({command: page})
-        nav.append({name: part})
+        names = [command for command, _ in commands.commands_of(program)]
+        # The search finds an option that several commands have at the one whose users ask for it most.
+        for command in sorted(names, key=lambda command: command not in ("convert", "epoch")):
+            site.write(f"reference/{name}/{command}.md", commands.page(program, name, command, found))
+        nav.append({name: [{"All commands": index},
+                           *({command: f"reference/{name}/{command}.md"} for command in names)]})
     return nav
 
 
 def write_cpp(reference):
     """Writes a page for each public header."""
-    made = cpp_reference.Pages(reference, lambda file: site.target("reference/cpp/index.md", f"../../{file}"), rest)
+    made = cpp_reference.Pages(reference, lambda file: site.target("reference/cpp/index.md", f"../../{file}"), rest,
+                               cpp_reference.examples(root))
     site.write("reference/cpp/index.md", made.index())
     nav = [{"All names": "reference/cpp/index.md"}]
-    for file in sorted(made.files(), key=made.page_of):
-        name = f"reference/cpp/{made.page_of(file)}"
-        site.write(name, made.header(file))
-        nav.append({file.split("/")[-1]: name})
+    for title, files in made.parts():
+        for file in files:
+            site.write(f"reference/cpp/{made.page_of(file)}", made.header(file))
+        if title:
+            nav.append({title: [{file.split("/")[-1]: f"reference/cpp/{made.page_of(file)}"} for file in files]})
     return made, {"C++": nav}
 
 
@@ -137,26 +141,28 @@ def titled(name, title=None):
     return {title or pages.title_of((folder / name).read_text(encoding="utf-8")) or name: name}
 
 
-def in_folder(folder_name):
-    """The folder's pages that are not in the navigation yet, in the order in which its README.md names them."""
-    those = [page for page in rest if page.startswith(folder_name)]
-    start = root / folder_name / "README.md"
-    if start.exists():
-        links = re.findall(r"\]\(([\w./-]+\.md)", start.read_text(encoding="utf-8"))
-        those.sort(key=lambda page: links.index(page[len(folder_name):]) if page[len(folder_name):] in links
-                   else len(links))
-    return those
+def guides():
+    """Entries of the guides, in the groups and the order of the tables below "All guides" on their page."""
+    folder_name, groups = "samples/guides/", []
+    text = (root / folder_name / "README.md").read_text(encoding="utf-8").partition("\n## All guides\n")[2]
+    for table in re.findall(r"(?m)(?:^\|.*\n)+", text):
+        title = table.split("|")[1].strip()
+        groups.append({title[:1].upper() + title[1:]:
+                       take(*(folder_name + link for link in re.findall(r"\]\(([\w-]+\.md)\)", table)))})
+    left = [page for page in rest if page.startswith(folder_name)]
+    faults.extend(f"samples/guides/README.md: no table lists {page}" for page in left)
+    return groups
 
 
 def take(*names):
-    """Navigation entries of these pages, as far as they exist; a name such as "samples/guides/" stands for all pages
-    in the folder. Each page gets one entry only."""
+    """Navigation entries of these pages, as far as they exist; a name such as "bench/" stands for all pages in the
+    folder. Each page gets one entry only."""
     found = []
     for name in names:
         title = None
         if isinstance(name, tuple):
             name, title = name
-        those = in_folder(name) if name.endswith("/") else [name]
+        those = [page for page in rest if page.startswith(name)] if name.endswith("/") else [name]
         for page in those:
             if page in rest:
                 rest.remove(page)
@@ -165,28 +171,39 @@ def take(*names):
 
 
 nav = [
-    {"Start": take(("README.md", "What Sluice is"), ("reader/python/README.md", "Python"))},
-    {"Guides": take(("samples/guides/README.md", "All guides"), "samples/guides/",
-                    ("samples/cluster/README.md", "Scripts for clusters"))},
-    {"Concepts": take("reader/CONCEPTS.md", ("reader/README.md", "The loader"), ("writer/README.md", "Converting"),
-                      "reader/TRANSFORMS.md", "reader/GPU.md", ("format/remote/README.md", "Datasets at URLs"),
-                      "format/remote/")},
-    {"Reference": reference + take("tools/ENVIRONMENT.md", "format/FORMAT.md", "reader/ORDER.md", "reader/DRAWS.md",
-                                   ("bench/report/SCHEMA.md", "JSON of sluice-bench"))},
+    {"Start": take(("README.md", "What Sluice is"), "reader/CONCEPTS.md", ("reader/python/README.md", "Python"))},
+    {"Guides": [*take(("samples/guides/README.md", "All guides")), *guides(),
+                *take(("samples/cluster/README.md", "Scripts for clusters"))]},
+    {"Reference": [
+        {"Subjects": take(("writer/README.md", "Converting"), ("reader/README.md", "The loader"),
+                          "reader/TRANSFORMS.md", "reader/GPU.md", ("format/remote/README.md", "Datasets at URLs"),
+                          "format/remote/")},
+        {"Programs": reference[:3]},
+        *reference[3:5],
+        {"Rules and formats": reference[5:] + take(
+            "tools/ENVIRONMENT.md", "format/FORMAT.md", "reader/ORDER.md", "reader/DRAWS.md",
+            ("bench/report/SCHEMA.md", "JSON of sluice-bench"))}]},
     {"Performance": take("bench/PERFORMANCE.md", ("bench/README.md", "How to measure"), "bench/MEASURED.md",
                          "bench/")},
     {"Developers": take("CONTRIBUTING.md", ("tests/README.md", "Tests"), "SECURITY.md", "CHANGELOG.md")},
 ]
+nav[2]["Reference"][0]["Subjects"] += take("reader/", "writer/")
 nav[-1]["Developers"] += take(*list(rest))
 site.copy_sources()
+
+search_words.mark(folder)
+words = subprocess.run([given.sluice, "--version"], check=True, capture_output=True, text=True).stdout.split()
+version = words[1].rstrip(",")
 
 config = {
     "INHERIT": os.path.relpath(here / "mkdocs.yml", given.work),
     "docs_dir": str(folder.resolve()),
     "site_dir": str(given.out.resolve()),
     "hooks": [str(here / "hooks.py")],
+    "site_name": f"Sluice {version}",
     "nav": [part for part in nav if next(iter(part.values()))],
-    "not_in_nav": "/source/\n",
+    "not_in_nav": "\n".join(["/source/", *(f"/reference/cpp/{cpp_pages.page_of(file)}"
+                                          for file in cpp_pages.internal())]),
 }
 (given.work / "mkdocs.yml").write_text(json.dumps(config, indent=1), encoding="utf-8")
 

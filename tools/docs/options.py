@@ -39,7 +39,8 @@ def option(group, one, flags, cpp):
         facts.append(effect)
     where = flags.get(one["flag"], [])
     if where:
-        facts.append(f"`{one['flag']}` of " + ", ".join(f"[`{name}`]({page})" for name, page in where) + ".")
+        links = ", ".join(f"[`{name}`]({page}#{one['flag']})" for name, page in where)
+        facts.append(f"`{one['flag']}` of {links}.")
     return f"{head}{{: #{group}.{one['name']} }}\n:   {' '.join(facts)}\n"
 
 

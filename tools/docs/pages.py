@@ -4,6 +4,7 @@ Every page keeps its path, so links between pages stay as they are. A link to a 
 the repository's address if one is given; otherwise, to a copy of that source in the site.
 """
 import re
+import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
 
@@ -12,6 +13,7 @@ FENCE = re.compile(r"^( *)(`{3,}|~{3,})(.*)$")
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]|^[^\[\]]*\])\(([^)\s]+)\)")
 LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".cu": "cuda", ".py": "python", ".sh": "sh", ".cmake": "cmake",
              ".json": "json", ".toml": "toml", ".yml": "yaml", ".yaml": "yaml", ".txt": "text"}
+PICTURES = (".jpg", ".png", ".svg")
 
 
 def files_of(root):
@@ -103,6 +105,10 @@ class Pages:
             return f"{up}{where}/README.md{mark}{anchor}"
         if where not in self.known and where not in self.folders:
             return target  # MkDocs reports that the target does not exist
+        if where.endswith(PICTURES):
+            (self.folder / where).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.root / where, self.folder / where)
+            return target
         if self.sources_url:
             return f"{self.sources_url}/{where}"
         self.copied.add(where)

@@ -182,9 +182,6 @@ class Reference:
                 text += f" = {parameter.default}" if parameter.annotation is not None else f"={parameter.default}"
             parts.append(text)
         gives = f" -> {function.returns}" if function.returns is not None and str(function.returns) != "None" else ""
-        parts = [re.sub(r"Literal\[([^\]]*)\]",
-                        lambda words: "Literal[" + ", ".join(repr(word) for word in words[1].split(", ")) + "]", part)
-                 for part in parts]
         line = f"{name}({', '.join(parts)}){gives}"
         if len(line) <= 88:
             return line

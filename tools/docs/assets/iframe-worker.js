@@ -1,7 +1,15 @@
-// Lets the search run on pages that are opened from a disk (file://), which may not start a worker:
-// the worker's script runs in a hidden frame instead. (The theme finds this file by its name.)
-if (location.protocol === "file:") {
-  window.Worker = class extends EventTarget {
+// Changes how the theme's search is asked. (The theme loads this file by its name, before the search.)
+{
+  const kQuery = 2  // the type of a message that asks
+  // A word that begins with a hyphen would exclude pages, and people search for --options, whose
+  // sections have a hidden word: "optionmaxside" for --max-side (see hooks.py).
+  const withoutDashes = text =>
+    text.replace(/(^|\s)(-+|\+)([\w-]+)/g, (_, space, dashes, word) =>
+      space + (dashes === "--" ? `option${word.replace(/-/g, "")}^20 ` : "") + word)
+
+  // Pages that are opened from a disk (file://) may not start a worker: the worker's script runs in
+  // a hidden frame instead.
+  class FrameWorker extends EventTarget {
     constructor(url) {
       super()
       const frame = document.createElement("iframe")
@@ -20,5 +28,12 @@ if (location.protocol === "file:") {
       this.loaded.then(() => this.inside.dispatchEvent(new MessageEvent("message", {data})))
     }
     terminate() {}
+  }
+
+  window.Worker = class extends (location.protocol === "file:" ? FrameWorker : window.Worker) {
+    postMessage(message, ...rest) {
+      if (message.type === kQuery) message = {...message, data: withoutDashes(message.data)}
+      super.postMessage(message, ...rest)
+    }
   }
 }
