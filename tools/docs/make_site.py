@@ -176,8 +176,8 @@ nav = [
                 *take(("samples/cluster/README.md", "Scripts for clusters"))]},
     {"Reference": [
         {"Subjects": take(("writer/README.md", "Converting"), ("reader/README.md", "The loader"),
-                          "reader/TRANSFORMS.md", "reader/GPU.md", ("format/remote/README.md", "Datasets at URLs"),
-                          "format/remote/")},
+                          "reader/SAMPLES.md", "reader/MEMORY.md", "reader/TRANSFORMS.md", "reader/GPU.md",
+                          ("format/remote/README.md", "Datasets at URLs"), "format/remote/")},
         {"Programs": reference[:3]},
         *reference[3:5],
         {"Rules and formats": reference[5:] + take(
