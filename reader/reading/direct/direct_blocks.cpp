@@ -326,8 +326,8 @@ std::uint64_t DirectBlocks::Read(const SampleRef& first, const FieldChoice& choi
 bool DirectBlocks::Finish(DirectRequest& request) {
   try {
     if (request.read.valid()) bytes_read_ += request.read.get();
-  } catch (const std::bad_alloc&) {
-    request.held->Forget();
+  } catch (const std::exception&) {
+    request.held->Forget();  // a thread that needs the block will read it again
   }
   return true;
 }
