@@ -10,6 +10,8 @@ import xml.etree.ElementTree as ElementTree
 from commands import begun
 from header_filter import BEGIN, STAR_SLASH
 
+# Headers that come first in their part; the others follow by name.
+FIRST = ("loader.h", "loader_options.h", "dataset.h", "batch.h", "transform.h")
 # Headers that only other headers and the programs include.
 INTERNAL = ("cpu.h", "nearest_name.h", "option_list.h", "shown_path.h", "shown_text.h", "unmapped_note.h",
             "work_folder.h")
@@ -356,7 +358,7 @@ class Pages:
             out += [f"## {title}", "", "| header | |", "| --- | --- |"]
             for file in files:
                 text = re.sub(r"\s+", " ", self.reference.headers.get(file, "").strip())
-                first = re.match(r".*?[.:](?= |$)", text)
+                first = re.match(r"(\w+: )?.*?[.:](?= |$)", text)  # "Name: text" is one sentence
                 first = first[0].rstrip(":") if first else text
                 first = first if first.endswith(".") else first + "."
                 out.append(f"| [`{file.split('/')[-1]}`]({self.page_of(file)}) | {self.inline(first, '')} |")
@@ -372,7 +374,8 @@ class Pages:
 
     def parts(self):
         """(title, headers) of each part of the library; the last part, without a title, has the internal headers."""
-        files = sorted(file for file in self.reference.headers if "/include/" in file)
+        files = sorted(sorted(file for file in self.reference.headers if "/include/" in file),
+                       key=lambda file: (FIRST + (file.split("/")[-1],)).index(file.split("/")[-1]))
         for top, title in (("reader", "Loading"), ("writer", "Converting and writing"), ("format", "Shared by both")):
             yield title, [file for file in files if file.startswith(top + "/") and file not in self.internal()]
         yield "", self.internal()
