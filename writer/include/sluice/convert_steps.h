@@ -1,9 +1,9 @@
 // A conversion in three steps, for several processes or machines that share a folder. The functions
 // do what `sluice plan`, `sluice convert --part`, `sluice finish` and `sluice status` do.
 //
-//   sluice::PlanConversion("photos/", "data/photos");               // once
-//   sluice::ConvertPlanned("data/photos", {.number = 3, .of = 10}); // each part, anywhere
-//   sluice::FinishConversion("data/photos");                        // once
+//   sluice::PlanConversion(sluice::ConvertSource("photos/"), "data/photos");  // once
+//   sluice::ConvertPlanned("data/photos", {.number = 3, .of = 10});           // each part, anywhere
+//   sluice::FinishConversion("data/photos");                                  // once
 //
 // The dataset has the same bytes as from Convert(), whatever the number of parts. A planned shard
 // that exists is not made again. A part may therefore be repeated, several processes may make the
