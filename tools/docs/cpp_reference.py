@@ -311,17 +311,17 @@ class Pages:
         return "\n".join(out)
 
     def example(self, file, names):
-        """A block of code that uses the first of these names that a page uses, with a link to that page. Of several
-        blocks, the best includes the header and has about twelve lines."""
+        """The first of these names that a page uses, and a block of code that uses it, with a link to that page. Of
+        several blocks, the best includes the header and has about twelve lines."""
         for name in names:
             if found := [(f"sluice/{file.split('/')[-1]}" not in code, abs(code.count("\n") - 12), page, code)
                          for page, code in self.examples if re.search(rf"sluice::{name.full}\b", code)]:
                 _, _, page, code = min(found)
-                return ["```cpp", code, "```", "", f"(From [{page}](../../{page}).)", ""]
-        return []
+                return name, ["```cpp", code, "```", "", f"(From [{page}](../../{page}).)", ""]
+        return None, []
 
     def header(self, file):
-        """The page of a header: the name that the header is called after comes first, iterators come last."""
+        """The page of a header: the name that the header is called after comes first, enumerations and iterators last."""
         include = file[file.index("include/") + len("include/"):]
         title = include.split("/")[-1]
         names = self.reference.names.get(file, [])
@@ -330,10 +330,10 @@ class Pages:
         main = "".join(word.capitalize() for word in title[:-2].split("_"))
         types = [name for name in names if name.kind in ("class", "struct", "concept", "enum")]
         others = [name for name in names if name not in types]
-        types.sort(key=lambda name: (name.name != main, "Iterator" in name.name))
+        types.sort(key=lambda name: (name.name != main, name.kind == "enum", "Iterator" in name.name))
         others.sort(key=lambda name: name.name != main)
-        example = self.example(file, [name for name in types + others if name.name == main] +
-                               [name for name in types + others if name.kind != "concept"])
+        of, example = self.example(file, [name for name in types + others if name.name == main] +
+                                   [name for name in types + others if name.kind != "concept"])
         entries = []
         if others:
             seen = {}
@@ -343,10 +343,10 @@ class Pages:
                 entries.append(text if count == 1 else
                                text.replace(f"#{name.anchor} }}", f"#{name.anchor}-{count} }}", 1))
             entries = ["## Functions and constants" if types else "", "", *entries]
-        if types and (not others or others[0].name != main):
-            first = self.name(types[0], example)
-            return "\n".join(out + [first] + [self.name(name) for name in types[1:]] + entries) + "\n"
-        return "\n".join(out + example + entries + [self.name(name) for name in types]) + "\n"
+        listed = [self.name(name, example if name is of else ()) for name in types]
+        if of not in types:
+            out += example
+        return "\n".join(out + (entries + listed if others and others[0].name == main else listed + entries)) + "\n"
 
     def index(self):
         """All headers with their first sentence, and all names."""
