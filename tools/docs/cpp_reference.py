@@ -321,7 +321,7 @@ class Pages:
         return None, []
 
     def header(self, file):
-        """The page of a header: the name that the header is called after comes first, enumerations and iterators last."""
+        """The page of a header: the name that the header is called after comes first, enumerations come last."""
         include = file[file.index("include/") + len("include/"):]
         title = include.split("/")[-1]
         names = self.reference.names.get(file, [])
