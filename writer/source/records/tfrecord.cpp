@@ -176,8 +176,8 @@ class TfRecords final : public ImageRecords {
         const std::uint64_t size = list.at() - begin;
         // The record is read whole, since its checksum covers all of it.
         list_.pages.push_back(
-            {archive_, record_, record_bytes_ + 4, record_bytes_, PageCodec::kChecked});
-        image_ = Extent{begin - record_, size, kInPage | (list_.pages.size() - 1)};
+            {archive_, content_at_, record_bytes_ + 4, record_bytes_, PageCodec::kChecked});
+        image_ = Extent{begin - content_at_, size, kInPage | (list_.pages.size() - 1)};
         sniffed_ = Sniff(window_.Get(begin, std::min<std::uint64_t>(size, kSniffBytes), bytes_));
       });
     } catch (const Error& error) {
@@ -225,17 +225,17 @@ class TfRecords final : public ImageRecords {
     }
     record_bytes_ = LoadAt<std::uint64_t>(head, 0);
     if (record_bytes_ > bytes_ - at_ - 16) Fail("the file ends within a record");
-    record_ = at_ + 12;
+    content_at_ = at_ + 12;
     features_.clear();
     try {
-      Message example(window_, record_, record_ + record_bytes_, bytes_);
+      Message example(window_, content_at_, content_at_ + record_bytes_, bytes_);
       example.ForEach(1, [this](Message features) {
         features.ForEach(1, [this](Message entry) { ReadEntry(entry); });
       });
     } catch (const Error& error) {
       throw Error(error.code(), path_.string(), error.sentence());
     }
-    at_ = record_ + record_bytes_ + 4;
+    at_ = content_at_ + record_bytes_ + 4;
   }
 
   void ReadEntry(Message entry) {
@@ -341,8 +341,9 @@ class TfRecords final : public ImageRecords {
   FileHandle file_;
   mutable Window window_;
   std::uint64_t bytes_;
-  std::uint64_t at_ = 0;                         // where the next record begins in the file
-  std::uint64_t record_ = 0, record_bytes_ = 0;  // the current record's content: offset and size
+  std::uint64_t at_ = 0;  // where the next record begins in the file
+  std::uint64_t content_at_ = 0,
+                record_bytes_ = 0;  // the current record's content: offset and size
   std::map<std::string, Feature> features_;
   std::string image_feature_;
 };
