@@ -26,6 +26,7 @@ LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std:
       window_blocks_(std::clamp<std::uint64_t>(options.window_blocks, 1, kMaxWindowBlocks)),
       window_key_(RandomStream(options.seed, Purpose::kWindowOrder, epoch).Word64()),
       blocks_(shape.blocks(), RandomStream(options.seed, Purpose::kBlockOrder, epoch).Word64()),
+      tail_key_(RandomStream(options.seed, Purpose::kTailOrder, epoch).Word64()),
       lanes_(options.lanes) {
   if (shape.even()) {
     DealInTurn(options.give_up);
@@ -40,7 +41,11 @@ LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std:
     tail_start_.push_back(tail);
     tail += lane.samples - body_per_lane_;
   }
-  tail_.Reset(tail, RandomStream(options.seed, Purpose::kTailOrder, epoch).Word64());
+}
+
+Permutation& LaneOrder::Tail() {
+  if (tail_.size() == 0) tail_.Reset(shape_.samples() - body(), tail_key_);
+  return tail_;
 }
 
 void LaneOrder::DealInTurn(StopFlag give_up) {
@@ -262,7 +267,7 @@ SampleRef LaneOrder::InBody(std::uint64_t l, std::uint64_t sample,
 }
 
 SampleRef LaneOrder::InTail(std::uint64_t position, std::vector<std::uint64_t>& opened) {
-  const std::uint64_t left = tail_(position - body());
+  const std::uint64_t left = Tail()(position - body());
   const auto after = std::upper_bound(tail_start_.begin(), tail_start_.end(), left);
   const auto l = static_cast<std::uint64_t>(after - tail_start_.begin() - 1);
   const std::uint64_t sample = body_per_lane_ + (left - tail_start_[l]);
@@ -303,7 +308,7 @@ std::uint64_t LaneOrder::PositionOf(std::uint64_t sample) {
   EnterWindow(l, at);
   if (lane.first < body_per_lane_) at = lane.first + lane.mix.Inverse(at - lane.first);
   if (at < body_per_lane_) return at * lanes_.size() + l;
-  return body() + tail_.Inverse(tail_start_[l] + at - body_per_lane_);
+  return body() + Tail().Inverse(tail_start_[l] + at - body_per_lane_);
 }
 
 }  // namespace sluice

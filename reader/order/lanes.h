@@ -124,6 +124,7 @@ class LaneOrder {
   };
 
   LanePlace PlaceOfBlock(std::uint64_t block);
+  Permutation& Tail();
   void DealInTurn(StopFlag give_up);
   void DealShortBlocks(StopFlag give_up);
   void DealByLength(StopFlag give_up);
@@ -160,9 +161,10 @@ class LaneOrder {
   std::uint64_t window_blocks_;
   std::uint64_t window_key_;
   Permutation blocks_;
+  std::uint64_t tail_key_;
   std::vector<Lane> lanes_;
   std::uint64_t body_per_lane_ = 0;
-  Permutation tail_;
+  Permutation tail_;  // empty until Tail() is called
   std::vector<std::uint64_t> tail_start_;          // where each lane's share of the tail begins
   std::unordered_set<std::uint64_t> tail_opened_;  // the blocks that OpenOne() has added
   // PlaceOfBlock(), by block, if blocks have several sizes; empty until it is called.
