@@ -48,12 +48,12 @@ using AddCommand = cli::Command(CLI::App& program);
 AddCommand AddConvertCommand, AddAppendCommand, AddInspectCommand, AddStatsCommand,
     AddPreviewCommand, AddVerifyCommand, AddRepairCommand, AddSubsetCommand, AddMergeCommand,
     AddExportCommand, AddTranscodeCommand, AddCopyCommand, AddCacheCommand, AddPlanCommand,
-    AddFinishCommand, AddStatusCommand;
+    AddFinishCommand, AddStatusCommand, AddWhenCommand;
 
 inline constexpr AddCommand* kCommands[] = {
-    AddConvertCommand, AddAppendCommand, AddInspectCommand,   AddStatsCommand,
-    AddPreviewCommand, AddVerifyCommand, AddRepairCommand,    AddSubsetCommand,
-    AddMergeCommand,   AddExportCommand, AddTranscodeCommand, AddCopyCommand,
-    AddCacheCommand,   AddPlanCommand,   AddFinishCommand,    AddStatusCommand};
+    AddConvertCommand,   AddAppendCommand, AddInspectCommand, AddStatsCommand, AddPreviewCommand,
+    AddVerifyCommand,    AddRepairCommand, AddSubsetCommand,  AddMergeCommand, AddExportCommand,
+    AddTranscodeCommand, AddCopyCommand,   AddCacheCommand,   AddPlanCommand,  AddFinishCommand,
+    AddStatusCommand,    AddWhenCommand};
 
 }  // namespace sluice

@@ -303,14 +303,6 @@ struct InspectArguments {
   ReadLimits limits;
 };
 
-// Passes over shards that are missing or damaged, as long as another has the key.
-std::uint64_t FindKey(const Dataset& dataset, const std::string& key) {
-  if (const std::optional<std::uint64_t> found = dataset.Find(key)) return *found;
-  throw Error(ErrorCode::kNotFound, dataset.path().string(),
-              "has no sample with the key \"" + key +
-                  "\"; a sample's key is its file's path, relative to the folder converted");
-}
-
 int RunInspect(const InspectArguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
   std::optional<std::uint64_t> sample = arguments.sample;

@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
 
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
@@ -58,6 +61,13 @@ std::string ReadableSamples::Text(const std::string& what) const {
     text += what + ": " + cli::Printable(reason) + "\n";
   if (not_kept_ > 0) text += what + ": and " + std::to_string(not_kept_) + " more\n";
   return text;
+}
+
+std::uint64_t FindKey(const Dataset& dataset, const std::string& key) {
+  if (const std::optional<std::uint64_t> found = dataset.Find(key)) return *found;
+  throw Error(ErrorCode::kNotFound, dataset.path().string(),
+              "has no sample with the key \"" + key +
+                  "\"; a sample's key is its file's path, relative to the folder converted");
 }
 
 namespace {

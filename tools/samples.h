@@ -1,5 +1,5 @@
-// Reading a dataset's samples in commands: all samples that can be read, one sample as JSON, and a
-// field's numbers whatever their type.
+// Reading a dataset's samples in commands: all samples that can be read, one sample by its key or
+// as JSON, and a field's numbers whatever their type.
 #pragma once
 
 #include <cstdint>
@@ -82,6 +82,10 @@ class ReadableSamples {
   std::uint64_t not_kept_ = 0;  // the number of reasons not in reasons_
   std::vector<std::string> reasons_;
 };
+
+// The number of the sample with that key. Passes over shards that are missing or damaged, as long
+// as another has the key. Throws Error(kNotFound).
+std::uint64_t FindKey(const Dataset& dataset, const std::string& key);
 
 // One sample as {"index", "key", "place", "fields": [{"name", "kind", and its content}, ...]}. A
 // field without a value has "absent": true.

@@ -35,6 +35,7 @@ DealOptions DealOptionsOf(const LoaderOptions& options) {
   deal.seed = options.seed;
   deal.lists = options.order.batches.lists();
   if (!options.order.samples.all()) deal.listed = options.order.samples.size();
+  deal.skip = options.order.skip;
   return deal;
 }
 

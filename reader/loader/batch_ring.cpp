@@ -159,9 +159,11 @@ std::uint64_t BatchRing::payload_bytes_at_stop() {
 
 // --- The consumer's side.
 
-std::uint64_t BatchRing::BeginRange(std::uint64_t epoch, const EpochSize& size) {
+std::uint64_t BatchRing::BeginRange(std::uint64_t epoch, const EpochSize& size,
+                                    std::optional<EpochPart> part) {
   const MutexLock lock(mutex_);
-  if (cursor_.BeginRange(epoch, size)) Abandon();
+  if (cursor_.BeginRange(epoch, size, part)) Abandon();
+  empty_batches_ = 0;
   measures_.Start(Clock::now());
   to_plan_.NotifyOne();
   ready_.NotifyAll();  // a thread may be waiting for a batch of an earlier range
@@ -322,9 +324,9 @@ void BatchRing::Fail(Slot& slot, const Error& error) {
 }
 
 bool BatchRing::EndsEmptyEpoch(const Slot& slot) {
-  if (slot.index == 0) empty_batches_ = 0;
   empty_batches_ = slot.size == 0 ? empty_batches_ + 1 : 0;
-  return empty_batches_ > 0 && empty_batches_ == cursor_.BatchesOf(slot.epoch);
+  return empty_batches_ > 0 &&
+         empty_batches_ == setup_.deal.PlayedIn(slot.epoch, 0, cursor_.BatchesOf(slot.epoch));
 }
 
 void BatchRing::Release(Slot& slot) {
@@ -372,7 +374,7 @@ BatchRing::Turn BatchRing::NextTurn(std::optional<std::uint64_t> in_hand, bool h
     // ended.
     const auto next = uploads_ ? free_.begin() : std::prev(free_.end());
     turn.planned = {*next, cursor_.TakeToPlan(), cursor_.stream()};
-    turn.ends_epoch = cursor_.EndsEpoch(turn.planned.number);
+    turn.next_epoch = cursor_.to_plan().epoch;
     free_.erase(next);
     give_up_.store(false, std::memory_order_relaxed);
   } else {

@@ -57,7 +57,8 @@ class BatchRing {
   // --- The consumer's side. Throws Error as Loader documents.
 
   // Returns the range's number.
-  std::uint64_t BeginRange(std::uint64_t epoch, const EpochSize& size);
+  std::uint64_t BeginRange(std::uint64_t epoch, const EpochSize& size,
+                           std::optional<EpochPart> part = {});
   // The range's next batch, or null at its end. The batch keeps `owner` alive. Throws if a later
   // range began before this one had delivered all its batches.
   std::shared_ptr<const Slot> Next(std::uint64_t range, const OneConsumer::Walk& walk,
@@ -86,12 +87,12 @@ class BatchRing {
       kStop,      // end
       kLengthen,  // call Lengthen() for one more slot
       kForget,    // another stream has begun: GiveBack() the slots in hand
-      kPlan,      // plan `planned`; `ends_epoch`: it is the last batch of its epoch
+      kPlan,      // plan `planned`; `next_epoch`: that of the batch after it
       kAwait,     // wait for the blocks of the first batch in hand, then Publish() it
     };
     Task task = Task::kStop;
     Planned planned;
-    bool ends_epoch = false;
+    std::uint64_t next_epoch = 0;
     std::uint64_t read_ahead_bytes = 0;  // the most that may be in flight
   };
   // Says what to do next; waits while there is nothing. `in_hand` is the stream of the batches

@@ -19,6 +19,7 @@
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/sample_list_state.h"
+#include "reader/loader/loader_setup.h"
 #include "reader/loader/self_tuning.h"
 #include "reader/order/sample_draw.h"
 #include "reader/reading/memory.h"
@@ -239,6 +240,52 @@ void SetMixture(const DatasetFacts& dataset, LoaderOptions& options) {
       MixtureList(std::make_shared<const MixturePlan>(std::move(shapes), parameters), windows);
 }
 
+// Puts the ranges into order, and counts them in batches of this loader. A range up to the epoch's
+// end gets the largest count, so that nobody has to ask again where the epoch ends.
+void SetSkip(const DatasetFacts& dataset, LoaderOptions& options) {
+  std::vector<SkippedBatches> ranges = std::exchange(options.order.skip, {});
+  const Deal deal(dataset.shape, DealOptionsOf(options));
+  const std::uint64_t own = GlobalBatchOf(options);
+  const SkippedBatches* before = nullptr;
+  std::ranges::sort(ranges, {},
+                    [](const auto& range) { return std::pair(range.epoch, range.first); });
+  for (SkippedBatches& range : ranges) {
+    const auto refuse = [&](const std::string& what) {
+      Refuse("LoaderOptions::order.skip has " + std::to_string(range.count) +
+             " batches from batch " + std::to_string(range.first) + " of epoch " +
+             std::to_string(range.epoch) + " on, " + what);
+    };
+    const std::uint64_t batches = deal.SizeOf(range.epoch).batches;
+    const std::uint64_t unit = range.global_batch == 0 ? own : range.global_batch;
+    if (options.order.batches && unit != own)
+      refuse("but order.batches composes the batches; leave global_batch 0");
+    std::uint64_t counted = batches;
+    if (unit != own) {
+      const std::uint64_t samples = deal.PositionsOf(range.epoch);
+      counted =
+          options.ranks.last_batch == LastBatch::kDrop ? samples / unit : CeilDiv(samples, unit);
+    }
+    if (range.count == 0 || range.first > counted || range.count > counted - range.first)
+      refuse("and the epoch has " + std::to_string(counted) +
+             " batches, numbered from 0; name one or more that it has");
+    const std::uint64_t begin = range.first * unit, end = begin + range.count * unit;
+    const bool to_end = end >= batches * own;
+    if (begin % own != 0 || (end % own != 0 && !to_end)) {
+      refuse("which are the samples from " + std::to_string(begin) + " to " + std::to_string(end) +
+             " of the epoch, and not whole batches of this loader, which have batch_size x "
+             "world_size = " +
+             std::to_string(own) + " samples; choose batch_size and world_size so that they are");
+    }
+    if (before != nullptr && before->epoch == range.epoch &&
+        before->first + before->count > begin / own)
+      refuse("and another range of it that overlaps with them; join the two");
+    range = {range.epoch, begin / own, 0, 0};
+    range.count = to_end ? UINT64_MAX - range.first : end / own - range.first;
+    before = &range;
+  }
+  options.order.skip = std::move(ranges);
+}
+
 void CheckDecoding(const LoaderOptions& options) {
   if (options.on_device.images != ImagesIn::kStorage) {
     if (options.on_device.decode != DecodeOn::kDevice) {
@@ -301,6 +348,7 @@ LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options)
   CheckRank(dataset, options);
   SetMixture(dataset, options);
   SetBatches(dataset, options);
+  SetSkip(dataset, options);
   CheckStorage(dataset, options);
   CheckDecoding(options);
   CheckSharing(dataset, options);

@@ -11,6 +11,8 @@
 
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/options_of.h"
+#include "reader/dataset/rank_epoch.h"
+#include "reader/loader/checked_options.h"
 #include "reader/loader/loader_state.h"
 
 namespace sluice {
@@ -72,6 +74,25 @@ EpochRange Loader::Epoch(std::uint64_t epoch) {
   return {state_, state_->StartEpoch(epoch)};
 }
 
+EpochRange Loader::Epoch(std::uint64_t epoch, EpochPart part) {
+  return {state_, state_->StartEpoch(epoch, part)};
+}
+
+std::vector<PlayedRow> Loader::When(std::span<const std::uint64_t> samples,
+                                    std::span<const std::uint64_t> epochs) const {
+  return state_->When(samples, epochs);
+}
+
+std::vector<PlayedRow> Loader::When(const Dataset& dataset, LoaderOptions options,
+                                    std::span<const std::uint64_t> samples,
+                                    std::span<const std::uint64_t> epochs) {
+  const DatasetFacts& facts = *dataset.state()->facts;
+  options = CheckedOptions(facts, std::move(options));
+  CheckStart(facts, options, Deal(facts.shape, DealOptionsOf(options)));
+  RequireRoomForOrder(facts, options);
+  return RowsOf(facts, options, samples, epochs);
+}
+
 Batch Loader::Row(std::uint64_t sample, std::uint64_t epoch) const {
   return state_->Row(sample, epoch);
 }
@@ -83,8 +104,8 @@ std::string Loader::PipelineText(std::uint64_t epoch) const {
 ResumePoint Loader::State() const {
   return state_->State();
 }
-std::uint64_t Loader::batches_per_epoch(std::uint64_t epoch) const {
-  return state_->SizeOf(epoch).batches;
+std::uint64_t Loader::batches_per_epoch(std::uint64_t epoch, EpochPart part) const {
+  return state_->BatchesIn(epoch, part);
 }
 std::uint64_t Loader::samples_per_epoch(std::uint64_t epoch) const {
   return state_->SizeOf(epoch).samples;

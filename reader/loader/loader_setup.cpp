@@ -85,10 +85,7 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes 
   // If threads take whole batches, a thread makes a batch in less time than it takes to wake a
   // thread that waits for a slot. So the ring is long from the beginning.
   if (whole_batches) tuning.BeginLong();
-  const std::optional<ResumePoint>& resume_from = recipe.options.resume_from;
-  const std::uint64_t epoch = resume_from ? resume_from->epoch : 0;
-  CheckEpoch(*dataset.state(), recipe.options, epoch, deal.SizeOf(epoch));
-  if (resume_from) CheckResume(*resume_from, start, global_batch(), deal.PositionsOf(epoch));
+  CheckStart(*dataset.state()->facts, recipe.options, deal);
 }
 
 std::string LoaderSetup::Describe() const {

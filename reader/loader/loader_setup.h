@@ -1,12 +1,16 @@
 // Everything about a loader that is worked out before any thread runs (LoaderSetup), and what is
-// derived from that: the check of a point to resume from (resume.cpp), the text of Describe()
-// (description.cpp), and the bound on memory (memory_bound.cpp).
+// derived from that: the check of a point to resume from (resume.cpp), the rows that have a sample
+// (played_rows.cpp), the text of Describe() (description.cpp), and the bound on memory
+// (memory_bound.cpp).
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sluice/dataset.h>
+#include <sluice/loader.h>
 #include <sluice/loader_memory.h>
 #include <sluice/loader_options.h>
 #include <sluice/rank.h>
@@ -22,6 +26,10 @@ namespace sluice {
 
 // --- Resuming.
 
+inline std::uint64_t GlobalBatchOf(const LoaderOptions& options) noexcept {
+  return options.order.batches ? 1 : options.batch_size * options.ranks.world_size;
+}
+
 // The resume point that describes the order, at the beginning of epoch 0.
 ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options);
 
@@ -31,6 +39,17 @@ ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options);
 // all ranks.
 void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch,
                  std::uint64_t positions);
+
+// CheckEpoch() for the epoch in which the loader begins, and CheckResume() for
+// LoaderOptions::resume_from. `options` must have been checked.
+void CheckStart(const DatasetFacts& dataset, const LoaderOptions& options, const Deal& deal);
+
+// --- Loader::When().
+
+// `options` must have been checked.
+std::vector<PlayedRow> RowsOf(const DatasetFacts& dataset, LoaderOptions options,
+                              std::span<const std::uint64_t> samples,
+                              std::span<const std::uint64_t> epochs);
 
 // --- Loader::Describe().
 
@@ -55,6 +74,8 @@ LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe);
 // order. The loader calls it before it allocates, because a system that overcommits grants the
 // memory and kills the program later.
 void RequireRoom(const BatchRecipe& recipe, std::size_t slots);
+// The part of RequireRoom() about the order.
+void RequireRoomForOrder(const DatasetFacts& dataset, const LoaderOptions& options);
 
 // The part of a loader that never changes: the checked options, the recipe of its batches, the deal
 // of samples to ranks. Made before any thread runs; then all threads only read it.
@@ -66,10 +87,7 @@ class LoaderSetup {
 
   // By how much ResumePoint::position grows with each batch: position counts samples, or, with
   // order.batches, batches.
-  std::uint64_t global_batch() const noexcept {
-    if (recipe.options.order.batches) return 1;
-    return recipe.options.batch_size * recipe.options.ranks.world_size;
-  }
+  std::uint64_t global_batch() const noexcept { return GlobalBatchOf(recipe.options); }
   Rank rank() const noexcept {
     return {recipe.options.ranks.rank, recipe.options.ranks.world_size, rank_variables};
   }

@@ -203,13 +203,26 @@ void LoaderState::Stop() {
   if (filler_ != nullptr) filler_->Stop();
 }
 
-std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
+std::uint64_t LoaderState::BatchesIn(std::uint64_t epoch, EpochPart part) const {
+  const std::uint64_t batches = SizeOf(epoch).batches;
+  const bool to_end = part.count == UINT64_MAX;
+  if (part.first <= batches && (to_end || part.count <= batches - part.first))
+    return setup_.deal.PlayedIn(epoch, part.first, to_end ? batches : part.first + part.count);
+  throw Error(ErrorCode::kInvalidArgument, setup_.dataset.path().string(),
+              "epoch " + std::to_string(epoch) + " has " + std::to_string(batches) +
+                  " batches, numbered from 0, and " +
+                  (to_end ? "all" : std::to_string(part.count)) + " from batch " +
+                  std::to_string(part.first) + " on were asked for; ask for batches that it has");
+}
+
+std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch, std::optional<EpochPart> part) {
   RequireOwnProcess();
   const EpochSize size = SizeOf(epoch);
   // Each epoch deals shards again, so an epoch may have no batches although others have some.
   CheckEpoch(setup_.recipe.dataset, setup_.recipe.options, epoch, size);
+  if (part) BatchesIn(epoch, *part);
   faults_.Begin(epoch);
-  return ring_->BeginRange(epoch, size);
+  return ring_->BeginRange(epoch, size, part);
 }
 
 Batch LoaderState::Next(std::uint64_t range, const OneConsumer::Walk& walk) {

@@ -33,10 +33,11 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   // Nothing but this function may be called then, and the object must not be destroyed.
   bool InOwnProcess() const noexcept { return process_.IsThis(); }
 
-  // The consumer's side. StartEpoch() returns the number of a range; Next() returns the range's
-  // next batch, or, at the range's end, a Batch without a slot. `walk`: the iterator's mark, if an
-  // iterator calls. Both throw Error.
-  std::uint64_t StartEpoch(std::uint64_t epoch);
+  // The consumer's side. Without a part, StartEpoch() begins where a loop over the epoch begins: at
+  // the epoch's start, or at the point to resume from. StartEpoch() returns the number of a range;
+  // Next() returns the range's next batch, or, at the range's end, a Batch without a slot. `walk`:
+  // the iterator's mark, if an iterator calls. Both throw Error.
+  std::uint64_t StartEpoch(std::uint64_t epoch, std::optional<EpochPart> part = {});
   Batch Next(std::uint64_t range, const OneConsumer::Walk& walk = nullptr);
 
   bool WaitFor(std::uint64_t range, std::chrono::milliseconds most) {
@@ -60,6 +61,13 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
     return ring_->Resume();
   }
   EpochSize SizeOf(std::uint64_t epoch) const { return setup_.deal.SizeOf(epoch); }
+  // The batches that are played in a part of an epoch. Throws Error if the epoch ends before.
+  std::uint64_t BatchesIn(std::uint64_t epoch, EpochPart part) const;
+  std::vector<PlayedRow> When(std::span<const std::uint64_t> samples,
+                              std::span<const std::uint64_t> epochs) const {
+    RequireOwnProcess();
+    return RowsOf(*setup_.recipe.dataset.facts, setup_.recipe.options, samples, epochs);
+  }
   Rank rank() const noexcept { return setup_.rank(); }
   unsigned threads() const noexcept {
     return setup_.decodes_in_consumer ? 0 : *setup_.recipe.options.threads;

@@ -98,7 +98,7 @@ void PlannerThread::Plan(const BatchRing::Turn& turn) {
   batch.planned = turn.planned;
   if (setup_.recipe.options.diagnostics.trace) batch.since = Clock::now();
   try {
-    if (turn.ends_epoch) ring_.NoteBatches(epoch + 1, BatchesOf(epoch + 1));
+    if (turn.next_epoch != epoch) ring_.NoteBatches(turn.next_epoch, BatchesOf(turn.next_epoch));
     batch.blocks = planner_.Plan(epoch, number, slot);
   } catch (const Error& error) {  // from a function that composes batches, or a store
     slot.error = error;

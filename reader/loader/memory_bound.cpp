@@ -47,7 +47,7 @@ void RequireRoom(const BatchRecipe& recipe, std::size_t slots) {
   const std::uint64_t bytes = slots * (recipe.layout.bytes + recipe.UsualVariableBytes());
   // Memory for decoded pictures is reserved already, but not taken yet.
   const std::uint64_t kept = options.keep && options.keep->folder.empty() ? options.keep->bytes : 0;
-  std::uint64_t available = AvailableMemory();
+  const std::uint64_t available = AvailableMemory();
   if (bytes > available || kept > available - bytes) {
     throw Error(ErrorCode::kLimit,
                 (kept == 0 ? ""
@@ -65,10 +65,14 @@ void RequireRoom(const BatchRecipe& recipe, std::size_t slots) {
                            "the largest): by a step of the transform, or by "
                            "ReadLimits::max_pixels with ImageSizes::kOwn"));
   }
+  RequireRoomForOrder(dataset, options);
+}
+
+void RequireRoomForOrder(const DatasetFacts& dataset, const LoaderOptions& options) {
   // An order takes more than a few MB only with a list, or if blocks have several sizes.
   if (options.order.shuffle != Shuffle::kQuasiRandom && options.order.samples.all()) return;
   const std::uint64_t order = OrderBytes(dataset.shape, options, 0);
-  available = AvailableMemory();
+  const std::uint64_t available = AvailableMemory();
   if (order > available) {
     throw Error(
         ErrorCode::kLimit, dataset.folder.string(),

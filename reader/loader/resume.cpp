@@ -206,4 +206,12 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
   }
 }
 
+void CheckStart(const DatasetFacts& dataset, const LoaderOptions& options, const Deal& deal) {
+  const std::optional<ResumePoint>& point = options.resume_from;
+  const std::uint64_t epoch = point ? point->epoch : 0;
+  CheckEpoch(dataset, options, epoch, deal.SizeOf(epoch));
+  if (!point) return;
+  CheckResume(*point, StartOf(dataset, options), GlobalBatchOf(options), deal.PositionsOf(epoch));
+}
+
 }  // namespace sluice

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <sluice/error.h>
+#include <sluice/loader.h>
 #include <sluice/loader_options.h>
 
 #include "reader/order/deal.h"
@@ -76,22 +77,25 @@ class StreamCursor {
 
   // The consumer asks for an epoch, whose size is `size`. The first time that it asks for the epoch
   // of Options::resume_from, the range is the rest of that epoch. Returns whether a new stream
-  // begins: false if the epoch comes next in the present stream anyway.
-  bool BeginRange(std::uint64_t epoch, const EpochSize& size);
+  // begins: false if the epoch comes next in the present stream anyway. With `part`, which the
+  // epoch must have, the range is that part, whatever resume_from says.
+  bool BeginRange(std::uint64_t epoch, const EpochSize& size, std::optional<EpochPart> part = {});
 
   bool begun() const noexcept { return range_ > 0; }
   std::uint64_t range() const noexcept { return range_; }         // how many ranges have begun
   std::uint64_t stream() const noexcept { return stream_; }       // how many streams have begun
   const EpochSize& range_size() const noexcept { return size_; }  // of the range's epoch
 
-  // The planner's side. HasMore() says whether the next epoch to plan has batches.
-  bool HasMore() { return BatchesOf(to_plan_.epoch) > 0; }
+  // The planner's side. HasMore() says whether there is a next batch to plan: not if it comes after
+  // a range that is a part of an epoch, or if its epoch has no batches or has not been noted.
+  bool HasMore() const;
+  // Returns the batch to plan; to_plan() is then the one that comes after it.
   BatchNumber TakeToPlan();
-  bool EndsEpoch(const BatchNumber& number) { return number.batch + 1 == BatchesOf(number.epoch); }
+  const BatchNumber& to_plan() const noexcept { return to_plan_; }
 
   // The consumer's side. RangeIsOver() says whether the next batch to deliver belongs to another
   // epoch.
-  bool RangeIsOver() const noexcept { return next_.epoch != range_epoch_; }
+  bool RangeIsOver() const noexcept { return !InRange(next_); }
   // Whether an earlier range had delivered all its batches when a later one began. Only the last
   // kMaxComplete complete ranges are remembered.
   bool WasComplete(std::uint64_t range) const noexcept {
@@ -111,12 +115,19 @@ class StreamCursor {
 
  private:
   BatchNumber After(BatchNumber number);
+  // The batch, or if it is skipped, the first one after it that is not.
+  BatchNumber NotSkipped(BatchNumber number) const;
+  const std::uint64_t* NotedBatches(std::uint64_t epoch) const;
+  bool InRange(const BatchNumber& number) const noexcept {
+    return number.epoch == range_epoch_ && number.batch < range_end_;
+  }
 
   const Deal& deal_;
   Options options_;
   bool resume_due_;  // the consumer has not asked for the epoch of resume_from yet
   std::uint64_t range_ = 0;
   std::uint64_t range_epoch_ = 0;
+  std::uint64_t range_end_ = UINT64_MAX;  // the batch after a range that is a part of its epoch
   std::uint64_t stream_ = 0;
   EpochSize size_;
   static constexpr std::size_t kMaxComplete = 64;

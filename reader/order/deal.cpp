@@ -55,6 +55,27 @@ std::vector<std::uint32_t> Deal::ShardsOf(std::uint64_t epoch) const {
 }
 
 EpochSize Deal::SizeOf(std::uint64_t epoch) const {
+  EpochSize size = WholeSizeOf(epoch);
+  for (const SkippedBatches& range : options_.skip) {
+    for (std::uint64_t b = range.first;
+         range.epoch == epoch && b < size.batches && b - range.first < range.count; ++b)
+      size.samples -= RowsOf(size, b);
+  }
+  return size;
+}
+
+std::uint64_t Deal::PlayedIn(std::uint64_t epoch, std::uint64_t begin,
+                             std::uint64_t end) const noexcept {
+  std::uint64_t played = end - begin;
+  for (const SkippedBatches& range : options_.skip) {
+    const std::uint64_t from = std::max(begin, range.first);
+    const std::uint64_t to = std::min(end, range.first + range.count);
+    if (range.epoch == epoch && from < to) played -= to - from;
+  }
+  return played;
+}
+
+EpochSize Deal::WholeSizeOf(std::uint64_t epoch) const {
   const std::uint64_t rows = options_.batch_size;
   EpochSize size;
   if (options_.lists) {
@@ -119,9 +140,32 @@ Deal::Row Deal::RowOf(const EpochSize& size, std::uint64_t batch, std::size_t ro
   if (result.fills_up) result.position %= size.domain;
   // Random draws of a row depend on this number. By shards, positions are counted for each rank, so
   // the rank is added to them: otherwise, all ranks would draw the same augmentations.
-  result.draw_position =
-      options_.by_shards ? result.position * options_.world_size + options_.rank : result.position;
+  result.draw_position = DrawPosition(result.position);
   return result;
+}
+
+void Deal::AddRowsOf(const EpochSize& size, std::uint64_t position,
+                     std::vector<DealtRow>& rows) const {
+  if (size.lists) {
+    const std::vector<std::uint64_t>& begins = size.lists->begins;
+    const auto after = std::ranges::upper_bound(begins, position);
+    const auto batch = static_cast<std::uint64_t>(after - begins.begin()) - 1;
+    const std::uint64_t of_rank = RowsOf(size, batch);
+    for (std::uint64_t nth = position - begins[batch]; nth < of_rank * options_.world_size;
+         nth += size.lists->size(batch))
+      rows.push_back({batch, static_cast<unsigned>(nth / of_rank), nth % of_rank});
+    return;
+  }
+  const std::uint64_t ranks = options_.by_shards ? 1 : options_.world_size;
+  for (;; position += size.domain) {
+    const std::uint64_t nth = position / ranks;  // counted on the rank
+    const std::uint64_t batch = nth / options_.batch_size;
+    if (batch >= size.batches) return;
+    const std::uint64_t row = nth % options_.batch_size;
+    const auto rank = static_cast<unsigned>(position % ranks);
+    if (row < RowsOf(size, batch))
+      rows.push_back({batch, options_.by_shards ? options_.rank : rank, row});
+  }
 }
 
 Deal::OwnRows Deal::OwnRowsOf(const EpochSize& size, std::uint64_t batch,

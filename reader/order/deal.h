@@ -40,12 +40,15 @@ struct DealOptions {
   std::uint64_t seed = 0;
   std::optional<std::uint64_t> listed;     // samples in an epoch of a SampleList, dealt by lanes
   std::shared_ptr<BatchLists> lists = {};  // the user's batches, instead of lanes or shards
+  // Apart, in ascending order and in batches of this deal; see CheckedOptions().
+  std::vector<SkippedBatches> skip = {};
 };
 
 // The size of an epoch for one rank.
 struct EpochSize {
-  std::uint64_t batches = 0;
-  std::uint64_t samples = 0;  // rows in all batches, including those that only fill up
+  std::uint64_t batches = 0;  // including those that are skipped
+  // Rows in all batches, including those that only fill up, but not those that are skipped.
+  std::uint64_t samples = 0;
   // The number of positions that batches are cut from: all positions of the epoch; if shards are
   // dealt, the samples of this rank's shards.
   std::uint64_t domain = 0;
@@ -93,7 +96,27 @@ class Deal {
   // Looks at the first `rows` rows of the batch.
   OwnRows OwnRowsOf(const EpochSize& size, std::uint64_t batch, std::size_t rows) const noexcept;
 
+  // Adds all rows that have a position of the order to `rows`: none with LastBatch::kDrop, and
+  // further ones that only fill up. If shards are dealt, the order is this rank's. Batches that are
+  // skipped are included.
+  struct DealtRow {
+    std::uint64_t batch = 0;
+    unsigned rank = 0;
+    std::uint64_t row = 0;
+  };
+  void AddRowsOf(const EpochSize& size, std::uint64_t position, std::vector<DealtRow>& rows) const;
+  // Row::draw_position, from Row::position.
+  std::uint64_t DrawPosition(std::uint64_t position) const noexcept {
+    return options_.by_shards ? position * options_.world_size + options_.rank : position;
+  }
+
+  const std::vector<SkippedBatches>& skip() const noexcept { return options_.skip; }
+  // How many of the epoch's batches `begin` to `end` - 1 are not skipped.
+  std::uint64_t PlayedIn(std::uint64_t epoch, std::uint64_t begin,
+                         std::uint64_t end) const noexcept;
+
  private:
+  EpochSize WholeSizeOf(std::uint64_t epoch) const;  // as if nothing were skipped
   std::vector<unsigned> DealShards(std::uint64_t epoch, std::vector<std::uint64_t>& samples) const;
 
   const DatasetShape& shape_;

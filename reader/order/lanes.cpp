@@ -26,6 +26,7 @@ LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std:
       window_blocks_(std::clamp<std::uint64_t>(options.window_blocks, 1, kMaxWindowBlocks)),
       window_key_(RandomStream(options.seed, Purpose::kWindowOrder, epoch).Word64()),
       blocks_(shape.blocks(), RandomStream(options.seed, Purpose::kBlockOrder, epoch).Word64()),
+      tail_key_(RandomStream(options.seed, Purpose::kTailOrder, epoch).Word64()),
       lanes_(options.lanes) {
   if (shape.even()) {
     DealInTurn(options.give_up);
@@ -41,7 +42,11 @@ LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std:
     tail_start_.push_back(tail);
     tail += lane.samples - body_per_lane_;
   }
-  tail_.Reset(tail, RandomStream(options.seed, Purpose::kTailOrder, epoch).Word64());
+}
+
+Permutation& LaneOrder::Tail() {
+  if (tail_.size() == 0) tail_.Reset(shape_.samples() - body(), tail_key_);
+  return tail_;
 }
 
 void LaneOrder::DealInTurn(StopFlag give_up) {
@@ -79,25 +84,13 @@ void LaneOrder::DealShortBlocks(StopFlag give_up) {
     std::uint64_t missing;   // samples that this block alone lacks, unlike ShortBlock::missing
   };
   std::vector<Dealt> short_blocks;
-  // The place of each block in the permuted sequence. Permutation::Inverse() takes O(n) for a
-  // table, so the table is inverted once.
-  std::vector<std::uint32_t> inverse;
-  const auto place_of = [&](std::uint64_t block) -> std::uint64_t {
-    if (blocks_.size() > 65536) return blocks_.Inverse(block);
-    if (inverse.empty()) {
-      inverse.resize(blocks_.size());
-      for (std::uint32_t i = 0; i < inverse.size(); ++i)
-        inverse[blocks_(i)] = i;
-    }
-    return inverse[block];
-  };
   for (std::size_t s = 0; s < shape_.shards().size(); ++s) {
     ThrowIfGivenUp(give_up);
     const DatasetShape::Shard& shard = shape_.shards()[s];
     const std::uint64_t first = shape_.first_block(s);
     const std::uint64_t last_count = shard.samples - (shard.blocks - 1) * shard.block_samples;
     if (last_count != full) {
-      short_blocks.push_back({place_of(first + shard.blocks - 1), full - last_count});
+      short_blocks.push_back({blocks_.Inverse(first + shard.blocks - 1), full - last_count});
     }
   }
   std::ranges::sort(short_blocks, {}, &Dealt::permuted);
@@ -282,7 +275,7 @@ SampleRef LaneOrder::InBody(std::uint64_t l, std::uint64_t sample,
 SampleRef LaneOrder::InTail(std::uint64_t position, std::vector<std::uint64_t>& opened) {
   // The tail is the lanes' rests one after another, and then permuted as a whole: undone here, then
   // the lane is found by where its rest begins.
-  const std::uint64_t left = tail_(position - body());
+  const std::uint64_t left = Tail()(position - body());
   const auto after = std::upper_bound(tail_start_.begin(), tail_start_.end(), left);
   const auto l = static_cast<std::uint64_t>(after - tail_start_.begin() - 1);
   const std::uint64_t sample = body_per_lane_ + (left - tail_start_[l]);
@@ -297,6 +290,33 @@ SampleRef LaneOrder::InTail(std::uint64_t position, std::vector<std::uint64_t>& 
   }
   if (lane.announced != lane.window) OpenOne(result, opened);
   return result;
+}
+
+LaneOrder::LanePlace LaneOrder::PlaceOfBlock(std::uint64_t block) {
+  if (shape_.even()) {
+    const std::uint64_t dealt = blocks_.Inverse(block);
+    return {dealt % lanes_.size(), dealt / lanes_.size()};
+  }
+  if (places_.empty()) {
+    places_.resize(shape_.blocks());
+    for (std::uint64_t l = 0; l < lanes_.size(); ++l)
+      for (std::uint64_t place = 0; place < lanes_[l].dealt.size(); ++place)
+        places_[lanes_[l].dealt[place].block] = {l, place};
+  }
+  return places_[block];
+}
+
+// InBody() and InTail() backwards. A window holds the same samples before and after its
+// permutation, so the sample's place before it already tells the window.
+std::uint64_t LaneOrder::PositionOf(std::uint64_t sample) {
+  const SampleRef ref = shape_.Sample(sample);
+  const auto [l, place] = PlaceOfBlock(shape_.first_block(ref.shard) + ref.block);
+  Lane& lane = lanes_[l];
+  std::uint64_t at = SamplesBefore(lane, place) + ref.record;  // in the lane
+  EnterWindow(l, at);
+  if (lane.first < body_per_lane_) at = lane.first + lane.mix.Inverse(at - lane.first);
+  if (at < body_per_lane_) return at * lanes_.size() + l;
+  return body() + Tail().Inverse(tail_start_[l] + at - body_per_lane_);
 }
 
 }  // namespace sluice

@@ -60,6 +60,11 @@ class LaneOrder {
   void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
            std::vector<std::uint64_t>& opened);
 
+  // The position of a sample (by its number), at which At() gives it. Cheap if the sample's window
+  // is the one that its lane entered last. Do not mix the calls with those of At(): they enter
+  // windows.
+  std::uint64_t PositionOf(std::uint64_t sample);
+
   // From now on, for each window that At() enters, TakeFollowing() returns the blocks of the lane's
   // next window, one by one, in the order in which the windows will open. It leaves out windows
   // that have opened in the meantime.
@@ -112,6 +117,14 @@ class LaneOrder {
     std::uint64_t end = 0;
   };
 
+  // Where a block was dealt to: its lane, and its place in the lane.
+  struct LanePlace {
+    std::uint64_t lane = 0;
+    std::uint64_t place = 0;
+  };
+
+  LanePlace PlaceOfBlock(std::uint64_t block);
+  Permutation& Tail();
   void DealInTurn(StopFlag give_up);
   void DealShortBlocks(StopFlag give_up);
   void DealByLength(StopFlag give_up);
@@ -148,11 +161,14 @@ class LaneOrder {
   std::uint64_t window_blocks_;
   std::uint64_t window_key_;
   Permutation blocks_;
+  std::uint64_t tail_key_;
   std::vector<Lane> lanes_;
   std::uint64_t body_per_lane_ = 0;
-  Permutation tail_;
+  Permutation tail_;  // empty until Tail() is called
   std::vector<std::uint64_t> tail_start_;          // where each lane's share of the tail begins
   std::unordered_set<std::uint64_t> tail_opened_;  // the blocks that OpenOne() has added
+  // PlaceOfBlock(), by block, if blocks have several sizes; empty until it is called.
+  std::vector<LanePlace> places_;
   bool notes_following_ = false;
   std::map<std::uint64_t, Following> following_;  // by the position at which they open
   std::unordered_map<std::uint64_t, std::uint64_t>

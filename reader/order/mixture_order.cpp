@@ -208,6 +208,18 @@ std::size_t MixturePlan::PartOfBlock(std::uint64_t block) const noexcept {
   return static_cast<std::size_t>(after - parts_.begin()) - 1;
 }
 
+// Counts the turns of all parts that are due earlier, or at the same time and of an earlier part.
+std::uint64_t MixturePlan::PlaceOf(std::size_t part, std::uint64_t before) const noexcept {
+  const Wide of = parts_[part].in_column;
+  std::uint64_t place = 0;
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    // Turn j of part k is earlier if (2j + 1) x of is less than `due`.
+    const Wide due = (2 * Wide{before} + 1) * parts_[k].in_column + (k < part ? 1 : 0);
+    if (due > 0) place += static_cast<std::uint64_t>(((due - 1) / of + 1) / 2);
+  }
+  return place;
+}
+
 MixtureOrder::MixtureOrder(std::shared_ptr<const MixturePlan> plan, const OrderParameters& options,
                            std::uint64_t epoch)
     : plan_(std::move(plan)),
@@ -263,17 +275,45 @@ MixtureOrder::Draw MixtureOrder::DrawInBatch(std::uint64_t position) {
   const std::uint64_t rank = position % parameters.world_size;
   const std::uint64_t nth = position / parameters.world_size;  // counted on that rank
   const std::uint64_t batch = nth / parameters.batch_size;
-  if (batch_ != batch) {
-    rows_.Reset(parameters.batch_size, RandomStream(key_, Purpose::kMixtureTail, batch).Word64());
-    // Positions come in order, so one batch's permutation is kept.
-    batch_ = batch;
-  }
+  PermuteBatch(batch);
   std::uint64_t place = rows_(nth % parameters.batch_size);
   std::size_t part = 0;
   for (; place >= plan_->parts()[part].of_batch; ++part)
     place -= plan_->parts()[part].of_batch;
   const std::uint64_t of_rank = batch * plan_->parts()[part].of_batch + place;
   return {part, of_rank * parameters.world_size + rank};
+}
+
+void MixtureOrder::PermuteBatch(std::uint64_t batch) {
+  if (batch_ == batch) return;
+  rows_.Reset(plan_->parameters().batch_size,
+              RandomStream(key_, Purpose::kMixtureTail, batch).Word64());
+  batch_ = batch;
+}
+
+std::uint64_t MixtureOrder::PositionOf(const Draw& draw) {
+  const MixturePlan::Part& part = plan_->parts()[draw.part];
+  if (part.of_batch > 0) {
+    const MixtureParameters& parameters = plan_->parameters();
+    const std::uint64_t of_rank = draw.number / parameters.world_size;
+    const std::uint64_t batch = of_rank / part.of_batch;
+    std::uint64_t place = of_rank % part.of_batch;
+    for (std::size_t k = 0; k < draw.part; ++k)
+      place += plan_->parts()[k].of_batch;
+    PermuteBatch(batch);
+    return (batch * parameters.batch_size + rows_.Inverse(place)) * parameters.world_size +
+           draw.number % parameters.world_size;
+  }
+  const std::uint64_t rows = plan_->rows();
+  const std::uint64_t column = draw.number % lanes_;
+  const std::uint64_t before = draw.number / lanes_;  // draws of the part in the column
+  if (before >= part.in_column) {
+    const std::uint64_t left = draw.number - part.in_column * lanes_;
+    return rows * lanes_ + tail_.Inverse(tail_start_[draw.part] + left);
+  }
+  const std::uint64_t shift = shifts_(column) % rows;
+  const std::uint64_t turn = (before + plan_->TurnsIn(shift, draw.part)) % part.in_column;
+  return (plan_->PlaceOf(draw.part, turn) + rows - shift) % rows * lanes_ + column;
 }
 
 // At any time, some columns are a few draws from a part ahead of others (this assumes at most
@@ -315,6 +355,25 @@ SampleRef MixtureOrder::Take(const Draw& draw, std::vector<std::uint64_t>& opene
   ref.shard += part.first_shard;
   ref.index += part.first_sample;
   return ref;
+}
+
+// Each pass through the dataset has the sample once; the epoch has a part of the first and of the
+// last one.
+void MixtureOrder::AddPositionsOf(std::uint64_t sample, std::vector<std::uint64_t>& positions) {
+  std::size_t k = parts_.size() - 1;
+  while (plan_->parts()[k].first_sample > sample)
+    --k;
+  const MixturePlan::Part& part = plan_->parts()[k];
+  const std::uint64_t samples = part.shape.samples();
+  const PartState& state = parts_[k];
+  std::vector<std::uint64_t> places;
+  for (std::uint64_t pass = 0; pass * samples < state.place + part.draws; ++pass) {
+    places.clear();
+    OrderOf(k, state.cycle + pass).AddPositionsOf(sample - part.first_sample, places);
+    const std::uint64_t number = pass * samples + places[0];  // from the first pass's beginning
+    if (number >= state.place && number - state.place < part.draws)
+      positions.push_back(PositionOf({k, number - state.place}));
+  }
 }
 
 SampleRef MixtureOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened,

@@ -82,6 +82,9 @@ class MixturePlan {
     return turns_in_[places * parts_.size() + part];
   }
 
+  // The place of the word at which the part has its turn number `before` (TurnAt() backwards).
+  std::uint64_t PlaceOf(std::size_t part, std::uint64_t before) const noexcept;
+
   std::uint64_t memory_bytes() const noexcept {
     return 6 * rows() + 2 * turns_in_.size() + 512 * parts_.size();
   }
@@ -119,6 +122,7 @@ class MixtureOrder {
 
   // These functions mean the same as those of EpochOrder (order.h); Later() serves Substitute().
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
+  void AddPositionsOf(std::uint64_t sample, std::vector<std::uint64_t>& positions);
   // The sample that comes `draws` draws after that of `position`, among the draws of the same
   // dataset.
   SampleRef Later(std::uint64_t position, std::uint64_t draws, std::vector<std::uint64_t>& opened);
@@ -142,6 +146,8 @@ class MixtureOrder {
   };
   Draw DrawAt(std::uint64_t position);
   Draw DrawInBatch(std::uint64_t position);
+  std::uint64_t PositionOf(const Draw& draw);  // DrawAt() backwards
+  void PermuteBatch(std::uint64_t batch);
   SampleRef Take(const Draw& draw, std::vector<std::uint64_t>& opened, bool fills_up);
   EpochOrder& OrderOf(std::size_t part, std::uint64_t cycle);
 

@@ -9,6 +9,7 @@
 #include "reader/order/order.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "format/random.h"
 #include "reader/order/mixture_order.h"
@@ -236,6 +237,41 @@ SampleRef EpochOrder::InShape(std::uint64_t position, std::vector<std::uint64_t>
     opened.push_back(block);
   }
   return sample;
+}
+
+std::uint64_t EpochOrder::PositionInShape(std::uint64_t sample) {
+  switch (shuffle_) {
+    case Shuffle::kQuasiRandom: return lanes_->PositionOf(sample);
+    case Shuffle::kRandom: return samples_.Inverse(sample);
+    case Shuffle::kSequential: break;
+  }
+  return sample;
+}
+
+void EpochOrder::AddPositionsOf(std::uint64_t sample, std::vector<std::uint64_t>& positions) {
+  const auto before = static_cast<std::ptrdiff_t>(positions.size());
+  if (mixture_) {
+    mixture_->AddPositionsOf(sample, positions);
+  } else if (const auto* const part = std::get_if<ShardPart>(&part_)) {
+    const std::uint32_t shard = whole_.Sample(sample).shard;
+    const auto at = std::ranges::lower_bound(part->shards, shard);
+    if (at == part->shards.end() || *at != shard) return;
+    const auto index = static_cast<std::size_t>(at - part->shards.begin());
+    positions.push_back(
+        PositionInShape(shape_.first_sample(index) + (sample - whole_.first_sample(shard))));
+  } else if (const auto* const list = std::get_if<ListPart>(&part_)) {
+    const auto sample_of = [list](std::uint64_t entry) { return list->samples[entry]; };
+    if (by_sample_.empty()) {
+      by_sample_.resize(list->samples.size());
+      std::iota(by_sample_.begin(), by_sample_.end(), std::uint64_t{0});
+      if (!std::ranges::is_sorted(list->samples)) std::ranges::sort(by_sample_, {}, sample_of);
+    }
+    for (const std::uint64_t entry : std::ranges::equal_range(by_sample_, sample, {}, sample_of))
+      positions.push_back(PositionInShape(entry));
+  } else {
+    positions.push_back(PositionInShape(sample));
+  }
+  std::ranges::sort(positions.begin() + before, positions.end());
 }
 
 }  // namespace sluice

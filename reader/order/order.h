@@ -95,6 +95,11 @@ class EpochOrder {
   void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
            std::vector<std::uint64_t>& opened);
 
+  // Adds the positions that have the sample to `positions`, in ascending order: several if a list
+  // or a mixture repeats it, none if the epoch does not have it. Do not mix the calls with those of
+  // At(). The cost: a permutation of the sample's window, and the first call takes some more.
+  void AddPositionsOf(std::uint64_t sample, std::vector<std::uint64_t>& positions);
+
   // The sample to try if the one at `position` cannot be read: the sample `away` positions further
   // on, modulo `positions` (the number of positions); in a mixture, the sample `away` draws later
   // from the same dataset.
@@ -114,6 +119,8 @@ class EpochOrder {
   std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
  private:
+  // The position in the order of shape_ (or of the list's entries) of a sample (an entry).
+  std::uint64_t PositionInShape(std::uint64_t sample);
   SampleRef InShape(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   SampleRef InShards(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   SampleRef InList(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
@@ -130,6 +137,7 @@ class EpochOrder {
   std::optional<LaneOrder> lanes_;
   std::unique_ptr<MixtureOrder> mixture_;  // MixturePart
   Permutation samples_;
+  std::vector<std::uint64_t> by_sample_;  // the list's entries by sample, for AddPositionsOf()
   std::uint64_t last_block_ = ~std::uint64_t{0};  // kSequential: the block entered last
 };
 

@@ -36,6 +36,7 @@ Permutation::Permutation(std::uint64_t n, std::uint64_t key) {
 
 void Permutation::Reset(std::uint64_t n, std::uint64_t key) {
   n_ = n;
+  inverse_.clear();
   RandomStream random(key, Purpose::kPermutation, n);
   if (n <= kTableLimit) {
     table_.resize(n);
@@ -80,10 +81,14 @@ std::uint64_t Permutation::Walk(std::uint64_t i) const noexcept {
   return i;
 }
 
-std::uint64_t Permutation::Inverse(std::uint64_t value) const noexcept {
+std::uint64_t Permutation::Inverse(std::uint64_t value) {
   if (!table_.empty()) {
-    const auto found = std::ranges::find(table_, value);
-    return static_cast<std::uint64_t>(found - table_.begin());
+    if (inverse_.empty()) {
+      inverse_.resize(n_);
+      for (std::uint64_t i = 0; i < n_; ++i)
+        inverse_[table_[i]] = static_cast<std::uint16_t>(i);
+    }
+    return inverse_[value];
   }
   do {
     value = Backward(value);

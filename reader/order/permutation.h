@@ -23,8 +23,8 @@ class Permutation {
   std::uint64_t operator()(std::uint64_t i) const noexcept {  // i < size()
     return table_.empty() ? Walk(i) : table_[i];
   }
-  // The i whose image is `value`; takes O(n) for a table.
-  std::uint64_t Inverse(std::uint64_t value) const noexcept;
+  // The i whose image is `value`. For a table, the first call takes O(n) and as much memory again.
+  std::uint64_t Inverse(std::uint64_t value);
 
  private:
   static constexpr int kRounds = 8;
@@ -34,6 +34,7 @@ class Permutation {
 
   std::uint64_t n_ = 0;
   std::vector<std::uint16_t> table_;
+  std::vector<std::uint16_t> inverse_;  // of table_; empty until Inverse() is called
   int low_bits_ = 0;
   std::uint64_t low_mask_ = 0;
   std::uint64_t high_mask_ = 0;

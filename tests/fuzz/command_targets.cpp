@@ -56,6 +56,15 @@ void UseStats(const ForgedFolder& folder) {
   RunCommand(AddStatsCommand, words);
 }
 
+void UseWhen(const ForgedFolder& folder) {
+  std::vector<std::string> words = {"when", folder.dataset, "--batch-size", "2"};
+  words.insert(words.end(), {folder.use % 2 == 0 ? "--key" : "--sample",
+                             folder.use % 2 == 0 ? "some/5.jpg" : "2"});
+  if (folder.use / 2 % 2 == 0) words.emplace_back("--json");
+  if (folder.use / 4 % 2 == 0) words.insert(words.end(), {"--world-size", "2", "--by-shards"});
+  RunCommand(AddWhenCommand, words);
+}
+
 void UsePreview(const ForgedFolder& folder) {
   RunCommand(AddPreviewCommand,
              {"preview", folder.dataset,
@@ -70,7 +79,7 @@ void UseExport(const ForgedFolder& folder) {
 
 std::span<const Target> CommandTargets() {
   static constexpr Target kTargets[] = {
-      OverForged<UseInspect>("inspect"), OverForged<UseStats>("stats"),
+      OverForged<UseInspect>("inspect"), OverForged<UseStats>("stats"), OverForged<UseWhen>("when"),
       OverForged<UsePreview>("preview"), OverForged<UseExport>("export")};
   return kTargets;
 }

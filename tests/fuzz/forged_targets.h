@@ -13,8 +13,8 @@ namespace sluice::fuzz {
 // transcode, append, repack.
 std::span<const Target> ForgedTargets();
 
-// The commands that only read the dataset, run as from a command line: inspect, stats, preview,
-// export.
+// The commands that only read the dataset, run as from a command line: inspect, stats, when,
+// preview, export.
 std::span<const Target> CommandTargets();
 
 }  // namespace sluice::fuzz

@@ -159,6 +159,9 @@ TEST_CASE("forged datasets are inspected or refused") {
 TEST_CASE("forged datasets have statistics or are refused") {
   RunAll(TargetNamed("stats"));
 }
+TEST_CASE("forged datasets say when they are played or are refused") {
+  RunAll(TargetNamed("when"));
+}
 TEST_CASE("forged datasets have a preview or are refused") {
   RunAll(TargetNamed("preview"));
 }

@@ -66,7 +66,7 @@ OPTIONS = {
     **{name: name for name in ("OrderOptions", "RankOptions", "View", "Mapped", "Locked", "Direct", "DecodedPictures",
                                "Stage", "SharedRows", "RingOptions", "OutputOptions", "BoxRule", "IntegrityOptions",
                                "OnDevice", "DiagnosticsOptions", "Column", "RowOptions", "LabelFiles", "LabelOptions", "SplitPart",
-                               "AnnotationParts", "OutputSize")},
+                               "AnnotationParts", "OutputSize", "SkippedBatches")},
     "MetricsOptions": "Metrics",
 }
 

@@ -125,3 +125,82 @@ def test_the_state_of_a_mixture_has_a_digest_of_its_datasets_and_draws(sparse):
             sluice.Mixture(parts), 10, order=order, seed=7, output=sluice.OutputOptions(fields=["label"])
         )
         assert playing.state() == state_of(ids, whole, listed, 0, 0)
+
+
+@pytest.mark.parametrize("last_batch", ["keep", "pad", "drop"])
+def test_when_says_what_the_document_plays(sparse, last_batch):
+    """The expected rows are those of the page: its order, and its deal to ranks."""
+    world, size, shape = 3, 4, shape_of(sparse)
+    order = sluice.OrderOptions(lanes=6, window_bytes=1)
+    ranks = sluice.RankOptions(1, world, last_batch=last_batch)
+    asked = sluice.Loader(sparse, size, seed=5, order=order, ranks=ranks, output=sluice.OutputOptions(fields=["label"]))
+    samples = numpy.array([0, 17, 89])
+    found = asked.when(samples, range(2, 4))
+    expected = []
+    for epoch in 2, 3:
+        played = document.quasi_random(shape, 5, epoch, 6, document.window_blocks(shape, 6, 1))
+        n = len(played)
+        batches = n // world // size if last_batch == "drop" else -(-n // (world * size))
+        rows = lambda batch: -(-n // world) - batch * size if last_batch == "keep" and batch + 1 == batches else size
+        expected += [(played[p % n], epoch, batch, rank, row, p % n) for batch in range(batches) for rank in range(world)
+                     for row in range(rows(batch)) for p in [(batch * size + row) * world + rank] if played[p % n] in samples]
+    assert list(found) == ["sample", "epoch", "batch", "rank", "row", "position"]
+    assert list(zip(*(column.tolist() for column in found.values()))) == expected
+
+
+def test_when_takes_a_number_or_several(sparse):
+    asked = loader(sparse)
+    one = asked.when(7, 3)
+    assert one["sample"].tolist() == [7] and one["sample"].dtype == numpy.int64
+    for samples in [7], (7,), numpy.array([7]), numpy.int64(7), range(7, 8), slice(7, 8):
+        assert all((asked.when(samples, [3])[name] == one[name]).all() for name in one)
+    assert all(len(column) == 0 for column in loader(sparse, sluice.SampleList.of([1, 2])).when(7, 3).values())
+
+
+def test_a_wrong_question_when_says_what_is_wrong(sparse):
+    asked = loader(sparse)
+    with pytest.raises(sluice.Error, match="there is no sample 90: the dataset has 90"):
+        asked.when([5, 90], 0)
+    for samples, epochs, words in ((True, 0, "when.. takes sample numbers, and these are truth values"),
+                                   (-1, 0, "when.. takes sample numbers, from 0 on, not -1"),
+                                   ("key", 0, "when.. takes sample numbers, from 0 on, not 'key'"),
+                                   (1, 0.5, "when.. takes epoch numbers, from 0 on, not 0.5")):
+        with pytest.raises(TypeError, match=words):
+            asked.when(samples, epochs)
+
+
+def test_when_calls_the_function_that_composes_batches(sparse):
+    order = sluice.OrderOptions(batches=lambda seed, epoch: [[1, 2, 3], [3], [5 + epoch, 6]])
+    asked = sluice.Loader(sparse, 3, order=order, output=sluice.OutputOptions(fields=["label"]))
+    assert asked.when(3, 0)["batch"].tolist() == [0, 1] and asked.when([8], [0, 3])["epoch"].tolist() == [3]
+
+
+def test_a_part_of_an_epoch_is_played_alone(raw):
+    training = sluice.Loader(raw, 8, seed=3)
+    seen = [(batch.index, batch["image"].numpy().copy()) for batch in training.epoch(2)]
+    again = sluice.Loader(raw, 8, seed=3)
+    part = again.epoch(2, first=3, count=2)
+    assert len(part) == 2
+    for batch, (index, pixels) in zip(part, seen[3:5], strict=True):
+        assert batch.index == index and (batch["image"].numpy() == pixels).all()
+    assert len(again.epoch(2, first=5)) == len(seen) - 5 and len(again.epoch(2, count=2)) == 2
+    assert next(iter(again)).epoch == 0  # the next `for` plays the epoch that it would play anyway
+    with pytest.raises(sluice.Error, match="epoch 2 has 7 batches, numbered from 0, and 3 from batch 5 on"):
+        next(again.epoch(2, first=5, count=3))
+
+
+def test_batches_that_are_skipped_are_left_out_and_the_others_stay(raw):
+    plain = [(batch.epoch, batch.index, batch.samples.tolist()) for epoch in range(3)
+             for batch in sluice.Loader(raw, 8).epoch(epoch)]
+    skip = [sluice.SkippedBatches(0, 2, 3), sluice.SkippedBatches(1, 0, 7)]
+    order = sluice.OrderOptions(skip=skip)
+    loader = sluice.Loader(raw, 8, order=order)
+    assert len(loader) == 4 and len(loader.epoch(1)) == 0 and loader.samples_per_epoch(0) == 26
+    loader.set_epoch(0)
+    played = [(batch.epoch, batch.index, batch.samples.tolist()) for _ in range(3) for batch in loader]
+    assert played == [one for one in plain if one[0] == 2 or one[0] == 0 and one[1] not in (2, 3, 4)]
+    assert set(loader.when(range(50), range(3))["epoch"].tolist()) == {0, 2}
+    for ranges, words in (([(0, 5, 3)], r"skip=...\) has 3 batches from batch 5 of epoch 0 on, and the epoch has 7"),
+                          ([(0, 1, 2), (0, 2, 1)], "overlap")):
+        with pytest.raises(sluice.Error, match=words):
+            sluice.Loader(raw, 8, order=sluice.OrderOptions(skip=[sluice.SkippedBatches(*one) for one in ranges]))

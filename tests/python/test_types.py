@@ -20,6 +20,9 @@ for batch in loader:
     count: int = len(batch)
     tensors: dict[str, object] = batch.torch()
 state: str = loader.state()
+rows: list[int] = loader.when([3, 5], range(4))["row"].tolist()
+first = next(loader.epoch(3, first=2, count=1))
+skip = sluice.OrderOptions(skip=[sluice.SkippedBatches(0, 4, 2)])
 summary = sluice.convert("photos", "data", image="packed")
 samples: int = summary.samples
 line: str = repr(sluice.Dataset("data")) + sluice.Dataset("data").path

@@ -66,15 +66,34 @@ DatasetShape DocumentedShape(const std::string& name) {
   return DatasetShape(shards);
 }
 
+// Asks an order backwards: each of the dataset's samples has exactly the positions at which it was
+// played.
+void RequireBackwards(EpochOrder& order, std::uint64_t samples,
+                      const std::vector<std::uint64_t>& played) {
+  std::vector<std::vector<std::uint64_t>> positions(samples);
+  for (std::uint64_t p = 0; p < played.size(); ++p)
+    positions[played[p]].push_back(p);
+  std::uint64_t wrong = 0;
+  std::vector<std::uint64_t> asked;
+  for (std::uint64_t sample = 0; sample < samples; ++sample) {
+    asked.clear();
+    order.AddPositionsOf(sample, asked);
+    if (asked != positions[sample]) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
+
 std::vector<std::uint64_t> EpochOf(const DatasetShape& shape, const OrderParameters& options,
                                    std::uint64_t epoch, OrderPart part = {}) {
   const auto* const list = std::get_if<ListPart>(&part);
   const std::uint64_t count = list != nullptr ? list->samples.size() : shape.samples();
+  EpochOrder backwards(shape, options, epoch, part);
   EpochOrder order(shape, options, epoch, std::move(part));
   std::vector<std::uint64_t> opened;
   std::vector<std::uint64_t> samples;
   for (std::uint64_t p = 0; p < count; ++p)
     samples.push_back(order.At(p, opened).index);
+  RequireBackwards(backwards, shape.samples(), samples);
   return samples;
 }
 
@@ -104,6 +123,9 @@ TEST_CASE("Random epochs, and those of lists, are those of ORDER.md") {
   for (std::uint64_t i = 0; i < 900; ++i)
     list.samples.push_back(i * i * 7 % even.samples());
   RequireDocumented("list", EpochOf(even, {Shuffle::kQuasiRandom, 5, 12, 200'000}, 1, list));
+  // The script has no lists in these two ways; EpochOf() asks them backwards.
+  EpochOf(even, {Shuffle::kRandom, 5}, 1, list);
+  EpochOf(even, {Shuffle::kSequential}, 1, list);
 }
 
 TEST_CASE("Draws by weight and by class, and the deal of shards to ranks, are those of ORDER.md") {
@@ -111,6 +133,8 @@ TEST_CASE("Draws by weight and by class, and the deal of shards to ranks, are th
   for (std::uint64_t i = 0; i < 500; ++i)
     weighted.weights.push_back((i * 37 % 11) << 20);
   RequireDocumented("weighted with", Draw(weighted, 3, 6));
+  const DatasetShape even = DocumentedShape("even");
+  EpochOf(even, {Shuffle::kQuasiRandom, 3, 12}, 6, ListPart{Draw(weighted, 3, 6)});
   weighted.count = 300;
   weighted.replacement = false;
   RequireDocumented("weighted without", Draw(weighted, 3, 6));
@@ -118,6 +142,7 @@ TEST_CASE("Draws by weight and by class, and the deal of shards to ranks, are th
   for (std::uint64_t i = 7; i < 107; ++i)
     balanced.classes[2].push_back(i);
   RequireDocumented("balanced", Draw(balanced, 3, 6));
+  EpochOf(even, {Shuffle::kQuasiRandom, 3, 12}, 6, ListPart{Draw(balanced, 3, 6)});
   const DatasetShape merged = DocumentedShape("merged");
   std::vector<std::uint64_t> rank_of(merged.shards().size());
   DealOptions options;
@@ -125,8 +150,18 @@ TEST_CASE("Draws by weight and by class, and the deal of shards to ranks, are th
   options.by_shards = true;
   options.seed = 3;
   for (options.rank = 0; options.rank < 7; ++options.rank) {
-    for (const std::uint32_t shard : Deal(merged, options).ShardsOf(6))
+    const ShardPart part{Deal(merged, options).ShardsOf(6)};
+    std::uint64_t count = 0;
+    for (const std::uint32_t shard : part.shards) {
       rank_of[shard] = options.rank;
+      count += merged.shards()[shard].samples;
+    }
+    const OrderParameters lanes{Shuffle::kQuasiRandom, 3, 12, 200'000};
+    EpochOrder order(merged, lanes, 6, part), backwards(merged, lanes, 6, part);
+    std::vector<std::uint64_t> opened, samples;
+    for (std::uint64_t p = 0; p < count; ++p)
+      samples.push_back(order.At(p, opened).index);
+    RequireBackwards(backwards, merged.samples(), samples);
   }
   RequireDocumented("dealt", rank_of);
 }
@@ -143,13 +178,16 @@ void RequireDocumentedMixture(const std::string& name, const std::vector<std::st
     shards.insert(shards.end(), parts.back().shards().begin(), parts.back().shards().end());
   }
   const auto plan = std::make_shared<MixturePlan>(std::move(parts), parameters);
-  EpochOrder order(DatasetShape(shards), {Shuffle::kQuasiRandom, 8, parameters.lanes, window_bytes},
-                   epoch, MixturePart{plan});
+  const DatasetShape shape(shards);
+  const OrderParameters options{Shuffle::kQuasiRandom, 8, parameters.lanes, window_bytes};
+  EpochOrder order(shape, options, epoch, MixturePart{plan});
   std::vector<std::uint64_t> opened;
   std::vector<std::uint64_t> samples;
   for (std::uint64_t p = 0; p < plan->positions(); ++p)
     samples.push_back(order.At(p, opened).index);
   RequireDocumented(name, samples);
+  EpochOrder backwards(shape, options, epoch, MixturePart{plan});
+  RequireBackwards(backwards, shape.samples(), samples);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using sluice::Permutation;
 TEST_CASE("A permutation takes every value exactly once, and its inverse undoes it") {
   for (const std::uint64_t n :
        {0, 1, 2, 3, 7, 64, 1000, 65535, 65536, 65537, 100'000, 131'072, 200'001}) {
-    const Permutation permutation(n, 42);
+    Permutation permutation(n, 42);
     std::vector<bool> seen(n, false);
     for (std::uint64_t i = 0; i < n; ++i) {
       const std::uint64_t value = permutation(i);

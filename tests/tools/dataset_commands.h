@@ -40,6 +40,7 @@ inline const std::vector<DatasetCommand>& DatasetCommands() {
         {SLUICE_COMMAND, {"inspect", "DATA", "--sample", "1", "--json"}},
         {SLUICE_COMMAND, {"inspect", "DATA", "--key", "dog/3.jpg"}},
         {SLUICE_COMMAND, {"stats", "DATA", "--threads", "1"}},
+        {SLUICE_COMMAND, {"when", "DATA", "--key", "dog/3.jpg", "--world-size", "2"}},
         {SLUICE_COMMAND, {"preview", "DATA", "OUT.html"}},
         {SLUICE_COMMAND, {"verify", "DATA", "--decode", "--threads", "1"}},
         {SLUICE_COMMAND, {"verify", "DATA", "--json", "--threads", "1"}},

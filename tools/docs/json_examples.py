@@ -11,6 +11,7 @@ RUNS = [
     ("convert", "convert photos data"),
     ("inspect", "inspect data"),
     ("stats", "stats data"),
+    ("when", "when data --sample 3 --batch-size 4"),
     ("preview", "preview data page.html"),
     ("verify", "verify data"),
     ("subset", "subset data few --count 4"),

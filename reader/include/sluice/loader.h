@@ -104,6 +104,23 @@ class EpochRange {
   std::uint64_t range_;
 };
 
+// A row of a training's plan: Loader::When().
+struct PlayedRow {
+  std::uint64_t sample = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t batch = 0;  // its number in the epoch: Batch::index()
+  unsigned rank = 0;
+  std::uint64_t row = 0;       // in the batch of that rank
+  std::uint64_t position = 0;  // in the epoch, by which random steps draw (reader/DRAWS.md)
+  friend bool operator==(const PlayedRow&, const PlayedRow&) = default;
+};
+
+// Consecutive batches of an epoch: Loader::Epoch().
+struct EpochPart {
+  std::uint64_t first = 0;           // the number of the first batch (Batch::index())
+  std::uint64_t count = UINT64_MAX;  // UINT64_MAX: all that follow
+};
+
 // A loader: it plays epochs of batches from a dataset. Worker threads decode the batches ahead.
 //
 //   sluice::LoaderOptions options;
@@ -148,14 +165,37 @@ class Loader {
   // decoded while the last batches of epoch n are in use. With LoaderOptions::resume_from, the
   // first call for the epoch of that point plays the rest of the epoch.
   EpochRange Epoch(std::uint64_t epoch);
+  // Plays only these batches of the epoch, to look at them again: with the options and the rank of
+  // a training, they have the same bytes. No batch after them is decoded ahead. resume_from has no
+  // effect on them. Throws Error(kInvalidArgument) if the epoch does not have the batches.
+  EpochRange Epoch(std::uint64_t epoch, EpochPart part);
+
+  // When a training with these options plays the samples: all rows that have one of `samples` in
+  // one of `epochs`, on all ranks, in the order of epochs, batches, ranks and rows. Repeats are
+  // included (lists, mixtures), and so are rows that only fill up the last batch. Batches that
+  // OrderOptions::skip leaves out are not included, but those before resume_from are.
+  //
+  // This is the plan. Samples that cannot be read change it (IntegrityOptions::on_fault); Faults()
+  // lists them. The first sample of an epoch costs as much as making the epoch's order, about 1 ms
+  // for a million samples; with order.batches, the function is called. Memory() does not include
+  // the memory of a call: an epoch's order, and the rows.
+  //
+  // Throws Error(kInvalidArgument) for a sample beyond the dataset's end. Any thread may call this.
+  std::vector<PlayedRow> When(std::span<const std::uint64_t> samples,
+                              std::span<const std::uint64_t> epochs) const;
+  // The same without a loader: nothing is read or decoded, and images may differ in size. Also
+  // throws Error(kInvalidArgument) for options that Loader() refuses because of the order.
+  static std::vector<PlayedRow> When(const Dataset& dataset, LoaderOptions options,
+                                     std::span<const std::uint64_t> samples,
+                                     std::span<const std::uint64_t> epochs);
 
   // Makes one row, to look at augmentations: the row that Epoch(epoch) has for that sample, but
   // without MixUp, CutMix and batch_function, which need a whole batch. If the sample comes several
   // times (in a list), this is its first row. The returned batch is on the host.
   //
   // The calling thread decodes the row. Row() has memory of its own, and if thread_setup is set,
-  // also an object of its own; so only one caller at a time makes a row, and others wait. To find
-  // the sample's position, Row() walks the epoch's order: about 20 ms for a million samples.
+  // also an object of its own; so only one caller at a time makes a row, and others wait. When()
+  // says what it costs to find the sample's position.
   //
   // Throws Error(kInvalidArgument) if the epoch does not have the sample. If the sample cannot be
   // read, Row() throws the sample's Error, whatever on_fault says. Any thread may call this, also
@@ -182,8 +222,9 @@ class Loader {
   ResumePoint State() const;
 
   // The number of batches that this rank gets in an epoch; this depends on RankOptions::last_batch.
-  // It is the same in every epoch, except with LoaderOptions::ranks.by_shards and order.batches.
-  std::uint64_t batches_per_epoch(std::uint64_t epoch = 0) const;
+  // It is the same in every epoch, except with LoaderOptions::ranks.by_shards, order.batches and
+  // order.skip. With `part`, the number of batches in that part.
+  std::uint64_t batches_per_epoch(std::uint64_t epoch = 0, EpochPart part = {}) const;
   // The number of samples in those batches.
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
   Rank rank() const noexcept;         // this process, as set or found

@@ -86,7 +86,9 @@ inline constexpr auto OptionsOf<OrderOptions> = Options<OrderOptions>(
     Option("window_bytes", &OrderOptions::window_bytes,
            "size of the blocks open for shuffling at once; 0: the larger of 64 MiB and two blocks "
            "a lane",
-           {.form = NumberForm::kBytes, .changes = Changes::kOrder}));
+           {.form = NumberForm::kBytes, .changes = Changes::kOrder}),
+    Option("skip", &OrderOptions::skip, "batches that are left out, as after a loss spike",
+           Changes::kOrder));
 
 template <>
 inline constexpr auto OptionsOf<RankOptions> = Options<RankOptions>(

@@ -56,6 +56,13 @@ struct OrderOptions {
   // at once, over all lanes. At least one block a lane is always open. 0: the larger of 64 MiB and
   // two blocks a lane. The smaller the window, the less is read before the first batch.
   std::uint64_t window_bytes = 0;
+  // Batches that are left out, for instance those before a loss spike. All other batches stay as
+  // they are, with their numbers, positions and random draws. A state does not contain `skip`, so
+  // one that was saved without it can be resumed with it. Ranges that overlap are refused, and so
+  // are ranges beyond the epoch's end. If the training has changed its batch_size or world size
+  // since a range was counted, set the range's global_batch: the range is refused if it is then not
+  // a whole number of this loader's batches.
+  std::vector<SkippedBatches> skip = {};
 };
 
 // LoaderOptions::ranks: the processes that train together. For every world size, the sequence of

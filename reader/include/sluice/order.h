@@ -20,4 +20,14 @@ enum class LastBatch {
           // are not repeats
 };
 
+// Batches of an epoch that are left out: OrderOptions::skip.
+struct SkippedBatches {
+  std::uint64_t epoch = 0;
+  std::uint64_t first = 0;  // the number of the first one in the epoch (Batch::index())
+  std::uint64_t count = 1;
+  // The samples in each of these batches, over all ranks: batch_size x world_size of the training
+  // that counted them. 0: those of this loader. (With OrderOptions::batches, leave it 0.)
+  std::uint64_t global_batch = 0;
+};
+
 }  // namespace sluice

@@ -203,6 +203,14 @@ inline std::string Utf8Of(nb::handle text) {
 nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
                      bool writable);
 nb::object ArrayOver(const ImageBatch& image, nb::handle owner, bool writable);
+// A numpy array that owns its values.
+template <class T>
+nb::object OwnArray(std::vector<T> values, DType type, std::vector<std::size_t> shape) {
+  auto* const kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(
+      kept, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
+  return ArrayOver(kept->data(), type, std::move(shape), owner, true);
+}
 // Calls f with a value of the C++ type for `type`.
 template <class F>
 decltype(auto) WithType(DType type, F&& f) {
@@ -220,7 +228,7 @@ decltype(auto) WithType(DType type, F&& f) {
 }
 
 // The numbers of samples that a list, a range, an array or a tensor holds, or a slice with an end.
-// `what`: the function or option, for messages. Raises TypeError.
+// `what`: for messages, such as "SampleList.of() takes sample numbers". Raises TypeError.
 std::vector<std::uint64_t> SampleNumbersOf(nb::handle given, const std::string& what);
 // Raises TypeError that says why `given` is not an index into a dataset.
 [[noreturn]] void RefuseIndex(nb::handle given);

@@ -29,15 +29,6 @@ const Field& FieldNamed(const Schema& schema, const std::string& name) {
   throw nb::key_error(("no field \"" + name + "\"; the fields are " + names).c_str());
 }
 
-// A numpy array that owns its values.
-template <class T>
-nb::object OwnArray(std::vector<T> values, DType type, std::vector<std::size_t> shape) {
-  auto* const kept = new std::vector<T>(std::move(values));
-  const nb::capsule owner(
-      kept, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
-  return ArrayOver(kept->data(), type, std::move(shape), owner, true);
-}
-
 // Decoded pixels: height x width x channels, or height x width.
 nb::object PixelsOf(Image image) {
   std::vector<std::size_t> shape = {image.height, image.width, image.channels};
@@ -133,7 +124,7 @@ std::string ShownAs(PyObject* (*how)(PyObject*), const nb::object& object) {
 std::uint64_t SampleNumberOf(nb::handle given, const std::string& what) {
   if (HoldsTruthValues(given)) {
     RefuseNumbers(what +
-                  " takes sample numbers, and these are truth values; for a mask, "
+                  ", and these are truth values; for a mask, "
                   "give numpy.flatnonzero(mask)");
   }
   std::uint64_t number = 0;
@@ -141,8 +132,7 @@ std::uint64_t SampleNumberOf(nb::handle given, const std::string& what) {
       PyIndex_Check(given.ptr()) != 0 ? nb::steal(PyNumber_Index(given.ptr())) : nb::object();
   if (index.is_valid() && nb::try_cast(index, number)) return number;
   PyErr_Clear();
-  RefuseNumbers(what + " takes sample numbers, from 0 on, not " +
-                ShownAs(&PyObject_Repr, nb::borrow(given)));
+  RefuseNumbers(what + ", from 0 on, not " + ShownAs(&PyObject_Repr, nb::borrow(given)));
 }
 
 std::vector<std::uint64_t> NumbersInArray(nb::handle given, const std::string& what) {
@@ -151,14 +141,13 @@ std::vector<std::uint64_t> NumbersInArray(nb::handle given, const std::string& w
   const nb::object type = array.attr("dtype");
   const std::string kind = ShownAs(&PyObject_Str, type.attr("kind"));
   if (kind != "i" && kind != "u") {
-    RefuseNumbers(what + " takes sample numbers, and this is an array of " +
-                  ShownAs(&PyObject_Str, type));
+    RefuseNumbers(what + ", and this is an array of " + ShownAs(&PyObject_Str, type));
   }
   const auto numbers = nb::cast<nb::ndarray<const std::int64_t, nb::c_contig>>(
       numpy.attr("ascontiguousarray")(array, "int64"));
   if (numbers.ndim() != 1) {
-    RefuseNumbers(what + " takes sample numbers in one row, and this array has " +
-                  std::to_string(numbers.ndim()) + " dimensions");
+    RefuseNumbers(what + ", in one row, and this array has " + std::to_string(numbers.ndim()) +
+                  " dimensions");
   }
   const std::int64_t* const first = numbers.data();
   const std::int64_t* const end = first + numbers.size();
@@ -171,7 +160,7 @@ std::vector<std::uint64_t> NumbersInArray(nb::handle given, const std::string& w
 nb::object RangeOf(nb::handle slice, const std::string& what) {
   const nb::object start = slice.attr("start"), stop = slice.attr("stop"),
                    step = slice.attr("step");
-  if (stop.is_none()) RefuseNumbers(what + " needs a slice with an end, or range(len(dataset))");
+  if (stop.is_none()) RefuseNumbers(what + "; give a slice with an end, or range(len(dataset))");
   return nb::module_::import_("builtins")
       .attr("range")(start.is_none() ? nb::object(nb::int_(0)) : start, stop,
                      step.is_none() ? nb::object(nb::int_(1)) : step);
@@ -185,7 +174,7 @@ std::vector<std::uint64_t> SampleNumbersOf(nb::handle given, const std::string& 
   nb::object numbers = nb::borrow(given);
   if (PySlice_Check(given.ptr())) numbers = RangeOf(given, what);
   if (array || nb::isinstance<nb::str>(given) || !nb::hasattr(numbers, "__iter__"))
-    RefuseNumbers(what + " takes several sample numbers, such as [" +
+    RefuseNumbers(what + ", several of them, such as [" +
                   std::to_string(SampleNumberOf(given, what)) + "]");
   std::vector<std::uint64_t> made;
   for (const nb::handle number : nb::iter(numbers))
@@ -227,7 +216,7 @@ void BindSampleList(nb::module_& module) {
       .def_static(
           "of",
           [](nb::handle samples) {
-            return SampleList::Of(SampleNumbersOf(samples, "SampleList.of()"));
+            return SampleList::Of(SampleNumbersOf(samples, "SampleList.of() takes sample numbers"));
           },
           "samples"_a.none(),
           nb::sig("def of(samples: collections.abc.Iterable[typing.SupportsIndex] | slice) -> "

@@ -34,7 +34,7 @@ consteval bool IsOneOf(std::type_identity<std::variant<Each...>>) {
 template <class T>
 concept Settable = option_list::HasOptions<T> ||
     IsOneOf<T>(std::type_identity<Transform>()) || IsOneOf<T>(
-        std::type_identity<std::variant<Mixture, View, OutputSize>>()) ||
+        std::type_identity<std::variant<Mixture, View, OutputSize, SkippedBatches>>()) ||
     std::is_base_of_v<OrderOptions, T>;
 
 // While the object lives, no other thread reads or writes an object of these classes. All objects

@@ -253,16 +253,47 @@ struct PyLoader {
   }
 };
 
+using NamedArrays = nb::typed<nb::dict, nb::str, nb::ndarray<nb::numpy, std::int64_t>>;
+using StatedNumbers =
+    Stated<"typing.SupportsIndex | collections.abc.Iterable[typing.SupportsIndex] | slice">;
+
+// One number or several.
+std::vector<std::uint64_t> NumbersOf(const nb::object& given, const std::string& what) {
+  if (nb::hasattr(given, "__iter__") || PySlice_Check(given.ptr()))
+    return SampleNumbersOf(given, what);
+  return SampleNumbersOf(nb::make_tuple(given), what);
+}
+
+// The rows as arrays, by name; pandas.DataFrame() makes a table of them.
+NamedArrays ArraysOf(const std::vector<PlayedRow>& rows) {
+  nb::dict arrays;
+  const auto add = [&](const char* name, auto member) {
+    std::vector<std::int64_t> values;
+    for (const PlayedRow& row : rows)
+      values.push_back(static_cast<std::int64_t>(row.*member));
+    arrays[name] = OwnArray(std::move(values), DType::kInt64, {rows.size()});
+  };
+  add("sample", &PlayedRow::sample);
+  add("epoch", &PlayedRow::epoch);
+  add("batch", &PlayedRow::batch);
+  add("rank", &PlayedRow::rank);
+  add("row", &PlayedRow::row);
+  add("position", &PlayedRow::position);
+  return nb::borrow<NamedArrays>(arrays);
+}
+
 // One walk through an epoch, as Python's iterator.
 struct Walk {
   nb::object owner;  // the PyLoader
   std::uint64_t epoch;
+  std::optional<EpochPart> part;
   std::optional<EpochRange> range = {};
   std::thread::id ended_in = {};     // the thread that was given the end, before `is_over`
   std::atomic<bool> is_over{false};  // the walk has ended
   std::atomic_flag stepping{};       // a thread is in Next()
 
-  Walk(nb::object loader, std::uint64_t of_epoch) : owner(std::move(loader)), epoch(of_epoch) {}
+  Walk(nb::object loader, std::uint64_t of_epoch, std::optional<EpochPart> of_part = {})
+      : owner(std::move(loader)), epoch(of_epoch), part(of_part) {}
 
   nb::object Next() {
     if (is_over) throw nb::stop_iteration();
@@ -272,8 +303,10 @@ struct Walk {
       // Only now: the process group may have been made after the loader.
       loader.RequireRank();
       loader.RequireOneShare();
-      loader.NoteEpoch(epoch);
-      range = loader.Play([&](Loader& playing) { return playing.Epoch(epoch); });
+      if (!part) loader.NoteEpoch(epoch);
+      range = loader.Play([&](Loader& playing) {
+        return part ? playing.Epoch(epoch, *part) : playing.Epoch(epoch);
+      });
     }
     loader.RequireOpen();
     std::optional<Batch> batch = {};
@@ -308,8 +341,9 @@ struct Walk {
                                        std::to_string(epoch) + ") again to play it once more");
   }
   std::uint64_t Size() const {
-    return nb::cast<PyLoader&>(owner).Play(
-        [this](Loader& loader) { return loader.batches_per_epoch(epoch); });
+    return nb::cast<PyLoader&>(owner).Play([this](Loader& loader) {
+      return loader.batches_per_epoch(epoch, part.value_or(EpochPart()));
+    });
   }
   int Traverse(visitproc visit, void* arg) const {
     Py_VISIT(owner.ptr());
@@ -547,12 +581,33 @@ void BindLoader(nb::module_& module) {
   bound
       .def(
           "epoch",
-          [](nb::handle self, std::uint64_t epoch) {
+          [](nb::handle self, std::uint64_t epoch, std::optional<std::uint64_t> first,
+             std::optional<std::uint64_t> count) {
+            if (first || count)
+              return new Walk(nb::borrow(self), epoch,
+                              EpochPart{first.value_or(0), count.value_or(UINT64_MAX)});
             nb::cast<PyLoader&>(self).next_epoch = epoch + 1;
             return new Walk(nb::borrow(self), epoch);
           },
-          "epoch"_a,
-          "Plays this epoch from its beginning, or from the place that resume_from gives")
+          "epoch"_a, nb::kw_only(), "first"_a.none() = nb::none(), "count"_a.none() = nb::none(),
+          "Plays this epoch from its beginning, or from the place that resume_from gives. With "
+          "`first` or `count`: only `count` batches from number `first` on, whatever resume_from "
+          "says, and the next `for` plays the epoch that it would play anyway")
+      .def(
+          "when",
+          [](PyLoader& loader, const StatedNumbers& samples, const StatedNumbers& epochs) {
+            const std::vector<std::uint64_t> numbers =
+                NumbersOf(samples, "when() takes sample numbers");
+            const std::vector<std::uint64_t> of_epochs =
+                NumbersOf(epochs, "when() takes epoch numbers");
+            return ArraysOf(
+                loader.Play([&](Loader& playing) { return playing.When(numbers, of_epochs); }));
+          },
+          "samples"_a, "epochs"_a,
+          "When a training with these options plays the samples, by the plan: arrays of all rows "
+          "that have one of the samples in one of the epochs, on all ranks, in the order of "
+          "epochs, batches, ranks and rows. \"batch\" is the batch's number in the epoch, "
+          "\"position\" the sample's position in it. Each argument is a number, or several")
       .def(
           "row",
           [](PyLoader& loader, std::uint64_t sample, std::uint64_t epoch) {

@@ -25,6 +25,15 @@ StatedSchedule StepsOf(const std::vector<ScheduledTransform>& schedule) {
 }
 
 void BindOrder(nb::module_& module) {
+  ByKeywords(nb::class_<SkippedBatches>(
+                 module, "SkippedBatches",
+                 "Batches of an epoch that are left out: `count` of them from number `first` on. "
+                 "global_batch: the samples in each of them, over all ranks; 0: those of this "
+                 "loader"),
+             SkippedBatches(), Required(Member("epoch", &SkippedBatches::epoch)),
+             Required(Member("first", &SkippedBatches::first)),
+             Member("count", &SkippedBatches::count),
+             Member("global_batch", &SkippedBatches::global_batch));
   const auto keyword = []<class V>(const option_list::Option<OrderOptions, V>& option) {
     if constexpr (std::is_same_v<V, BatchSampler>) {
       return Member(option.name, &PyOrder::batches_function, option.help);
