@@ -303,17 +303,17 @@ struct ConvertHooks {
 // Errors:
 //
 //   kInvalidArgument   an option; the folder's layout; a column that does not exist; `dataset`
-//                     inside `source`
+//                      inside `source`
 //   kNotFound          the source does not exist, or has no image; or `paths` is empty, and no
-//                     earlier run left a list in `dataset`
+//                      earlier run left a list in `dataset`
 //   kExists            see above
 //   kState             stopped, or another conversion is at work in `dataset`
 //   kCorrupt           no image could be converted; a table or an archive cannot be read; with
-//                     OnError::kFail, the first image that could not be converted
+//                      OnError::kFail, the first image that could not be converted
 //   kUnsupported       IccProfiles::kConvert in a build without lcms2; with OnError::kFail, an
-//                     image of another kind; a `dataset` at a URL in a build without object
-//                     stores, with SourceCheck::kContent, or from a source whose URL has a
-//                     password or a query
+//                      image of another kind; a `dataset` at a URL in a build without object
+//                      stores, with SourceCheck::kContent, or from a source whose URL has a
+//                      password or a query
 //   kLimit, kIo
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
