@@ -27,10 +27,11 @@ class WorkFolder {
   // `gives`, everything in the folder belongs to the work.
   //
   // Errors:
-  // kExists: the folder holds files but no mark; with `gives`, it holds a file that the work did
-  // not make; or the name belongs to something that is not a folder.
-  // kState: another process is using the folder.
-  // kIo.
+  //
+  //   kExists   the folder holds files but no mark; with `gives`, it holds a file that the work did
+  //             not make; or the name belongs to something that is not a folder
+  //   kState    another process is using the folder
+  //   kIo
   explicit WorkFolder(const std::filesystem::path& path, Gives gives = {});
   // Removes the folder, as Remove() does, unless Keep() was called.
   ~WorkFolder();
