@@ -92,8 +92,8 @@ class EpochRange {
   // way, without an iterator. Waits and throws like EpochIterator's ++; call it again to resume.
   std::optional<Batch> Next() const;
   // Waits until Next() or ++ would return or throw at once: a batch is ready, or the range is over.
-  // Returns false if `most` passes first. This is for callers that must look at
-  // something else meanwhile, such as a request to stop.
+  // Returns false if `most` passes first. This is for callers that must look at something else
+  // meanwhile, such as a request to stop.
   bool WaitFor(std::chrono::milliseconds most) const;
 
  private:

@@ -58,9 +58,10 @@ enum class MixtureShares {
 // How long an epoch with weights is.
 enum class MixtureLength {
   kFirst,  // until each sample of the first dataset has come once
-  // Until one of the datasets is used up: the dataset with the fewest samples for its weight. With
-  // kOfEachBatch, the epoch has only whole batches, and at least one. If an earlier epoch ended in
-  // the middle of a dataset, the epoch may have a sample of that dataset twice.
+  // Until one of the datasets is used up: the dataset with the fewest samples for its weight. No
+  // other dataset then gives more samples than it has. With kOfEachBatch, the epoch has only whole
+  // batches, and at least one. If an earlier epoch ended in the middle of a dataset, the epoch may
+  // have a sample of that dataset twice.
   kShortest,
   kSamples,  // Mixture::samples
 };

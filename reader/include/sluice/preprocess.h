@@ -62,8 +62,8 @@ struct RowFault {
 // A pipeline that makes the rows of single images. Any number of threads may call a Preprocess at
 // once.
 //
-// A Preprocess keeps the memory that its calls work in. So a call allocates nothing if
-// all of these hold:
+// A Preprocess keeps the memory that its calls work in. So a call allocates nothing if all of these
+// hold:
 //
 //   earlier calls had images as large;
 //   as many calls have run at the same time before;

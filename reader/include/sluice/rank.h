@@ -12,8 +12,8 @@ struct Rank {
   // The environment variables that gave the rank, such as "RANK, WORLD_SIZE"; empty if none did.
   std::string_view variables = {};
 
-  // Reads the environment variables that launchers set. The first of
-  // these pairs with both variables set gives the rank:
+  // Reads the environment variables that launchers set. The first of these pairs with both
+  // variables set gives the rank:
   //
   //   RANK, WORLD_SIZE                    torchrun and others
   //   OMPI_COMM_WORLD_RANK and _SIZE      Open MPI

@@ -61,8 +61,8 @@ class SampleList {
   // sample. From a class of n samples, this draws:
   //
   //   n >= per_class    `per_class` different samples
-  //   n < per_class     each sample per_class / n times, rounded down; the rest, which is
-  //                     per_class % n samples, are different samples
+  //   n < per_class     each sample per_class / n times (rounded down), and per_class % n
+  //                     different samples once more
   //
   // Left out are classes without samples, and samples whose label is not a class of the field. (A
   // damaged dataset may have such labels.) This call reads no blocks: the directory at the end of

@@ -1,10 +1,10 @@
 // Datasets made from datasets: merging, selecting samples, changing the form of the images,
 // repairing, appending, and repacking.
 //
-// Stored payloads are copied as they are; only TranscodeDataset() decodes images. Each
-// copied payload, and each byte of a linked shard, is compared with its checksum. The new dataset
-// has the metadata of its inputs, and the members of their manifests that this version does not
-// know. Where inputs differ, the first input that has a value counts.
+// Stored payloads are copied as they are; only TranscodeDataset() decodes images. Each copied
+// payload, and each byte of a linked shard, is compared with its checksum. The new dataset has the
+// metadata of its inputs, and the members of their manifests that this version does not know. Where
+// inputs differ, the first input that has a value counts.
 //
 // MergeDatasets(), SubsetDataset(), TranscodeDataset() and RepairDataset() write a new folder and
 // leave their inputs as they are. The folder may exist if it is empty. AppendToDataset(),

@@ -6,9 +6,10 @@
 //   sluice::Loader loader(sluice::Dataset::Open(sluice::PlaySource("photos/")), options);
 //
 // The loader plays the samples that Convert() with the same options would store, with the same keys
-// and in the same order: see PlayOptions. Images that Convert() would leave out are faults: see
-// PlaySource(). The loader takes the same options as for a dataset, except those about shards
-// (LoaderOptions::storage = Direct or Locked, stage, on_device.images).
+// and in the same order: see PlayOptions. But images that Convert() would leave out while it
+// converts are played as faults: see PlaySource(). The loader takes the same options as for a
+// dataset, except those about shards (LoaderOptions::storage = Direct or Locked, stage,
+// on_device.images).
 //
 // Each epoch repeats work that a conversion does once:
 //
@@ -73,7 +74,8 @@ struct PlayOptions {
 // for its size, and makes the first 64 samples to learn how large samples are. Memory: about 100
 // bytes and the key for each sample, and the samples' values.
 //
-// An image that cannot be read, or that Convert() would leave out, still has a number, because
+// Files that cannot be opened, and images of unsupported kinds, are left out, with a warning. Any
+// other image that cannot be read, or that Convert() would leave out, still has a number, because
 // numbers are given before images are read. Such an image is a fault of its sample
 // (LoaderOptions::integrity.on_fault). A file that has changed since it was listed is a fault, too:
 // its size or modification time differs (in an object store: its size).
