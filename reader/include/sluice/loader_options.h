@@ -44,9 +44,8 @@ struct OrderOptions {
   SampleList samples = {};
   // A function of yours that composes the batches, for instance into buckets, pairs or hard
   // examples: see batch_sampler.h. `shuffle`, `lanes` and `window_bytes` then have no effect.
-  // Cannot be combined with `samples`, with ranks.by_shards, with a ranks.last_batch other than
-  // kKeep, or with storage = Direct. Loader::Memory() includes the lists of the longest epoch so
-  // far.
+  // Cannot be combined with `samples`, ranks.by_shards, storage = Direct, or a ranks.last_batch
+  // other than kKeep. Loader::Memory() includes the lists of the longest epoch so far.
   BatchSampler batches = {};
   // kQuasiRandom: the number of lanes, 1 to 65536. An epoch takes its samples from these streams in
   // turn. A rank reads whole lanes, so `lanes` must be a multiple of the world size (except with

@@ -77,11 +77,11 @@ struct LoaderStats {
   std::uint64_t stored_pictures = 0;
   std::uint64_t stored_bytes = 0;  // size of those pictures in that memory
   // The time of copies to the device, by the device's clock. A copy is counted when the loader
-  // reuses its slot.
+  // reuses the batch's slot.
   double upload_seconds = 0;
   double upload_wait_seconds = 0;    // the planning thread waited for a slot's copy to finish
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
-  double first_wait_seconds = 0;     // the part of this wait for the very first batch
+  double first_wait_seconds = 0;     // the part of consumer_wait_seconds for the very first batch
   double consumer_seconds = 0;       // the consumer had its batch, and trained
   double ready_batches = 0;          // mean number ready when the consumer asked for a batch
   // How long the consumer waited for each batch: 0 if the batch was ready. This and the next two

@@ -58,11 +58,12 @@ enum class Truncated {
   kAccept,  // the part that is there is taken, without warning and line
 };
 
-// How a conversion that resumes, or is repeated, finds sources that changed after an earlier run
-// converted them. Changed names, sizes, labels, other values and options are always found.
+// Which sources a conversion that resumes, or is repeated, converts again, to find those that
+// changed after an earlier run. Changed names, sizes, labels, other values and options are always
+// found.
 enum class SourceCheck {
-  kTimes,    // converts again those written, copied or moved after the conversion began
-  kContent,  // converts all sources again, and compares the samples
+  kTimes,    // sources written, copied or moved after the conversion began
+  kContent,  // all sources
 };
 
 // The size of an image.
