@@ -48,7 +48,7 @@ struct PreprocessOptions {
   // one for each CPU that this process may use.
   unsigned threads = 0;
   // Images of more pixels are refused before memory is taken for them. A pipeline is refused if its
-  // rows have more pixels than this, or than 178 million if that is larger.
+  // rows have more pixels than the larger of this limit and 178 million.
   std::uint64_t max_pixels = 178'000'000;
 };
 
