@@ -61,7 +61,8 @@ class Metrics {
   //
   // Errors:
   //
-  //   kInvalidArgument   `file` is an address or a URL; or MetricsOptions::every is out of range
+  //   kInvalidArgument   `file` is a URL or a network address ("localhost:9464", "9464"), not a
+  //                      path; or MetricsOptions::every is out of range
   //   kIo                the file cannot be written
   //   kNotFound          its folder is missing
   //   kLimit             there can be no more threads

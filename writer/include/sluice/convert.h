@@ -200,8 +200,8 @@ struct ConvertSummary {
   std::uint64_t shrunk = 0;         // images that this call stored with fewer pixels than they had
   std::uint64_t reencoded = 0;      // JPEGs that this call stored with other coefficients
   std::uint64_t boxes_dropped = 0;  // boxes of which nothing is left in the stored image
-  // Images whose embedded colour profile was not used, either because of the options, or because
-  // the profile is broken or made for another kind of colours.
+  // Images whose embedded colour profile was not used: IccProfiles::kDrop is set, or the profile is
+  // broken or made for another kind of colours.
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;  // images whose colours were converted to sRGB
   // JPEG 2000 images with channels that the file declares neither as colours nor as opacity.

@@ -202,8 +202,8 @@ struct ConvertSource {
   // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png or seg.png (mask).
   //
   // Or files of another kind that hold images: Parquet (as Hugging Face's), TFRecord with
-  // tf.train.Example, MXNet's RecordIO, FFCV's .beton. The content of the first file shows the
-  // kind. Their values are columns, from which `rows` chooses.
+  // tf.train.Example, MXNet's RecordIO, FFCV's .beton. The first file's content decides the kind of
+  // all files. The values in such files are columns, from which `rows` chooses.
   static ConvertSource Archives(std::vector<std::filesystem::path> files);
   // Images below `root`, with the boxes, outlines, key points and captions of `annotations`, which
   // is a file or a folder, as the format requires. COCO's and VOC's files name the images; with
