@@ -9,10 +9,13 @@
 namespace sluice {
 
 // Counts durations in buckets (fixed ranges). A bucket includes its end. The buckets end at
-// 1 us (the first bucket),
-// 1.25, 1.5, 1.75 and 2 us,
-// 2.5, 3, 3.5 and 4 us, and so on: four buckets up to each doubling, the last of them at 134 s,
-// infinity (the last bucket, for all longer durations).
+//
+//   1 us                          the first bucket
+//   1.25, 1.5, 1.75 and 2 us
+//   2.5, 3, 3.5 and 4 us
+//   ...                           four buckets up to each doubling, the last of them at 134 s
+//   infinity                      the last bucket, for all longer durations
+//
 // Histograms of several loaders or intervals can be added. A quantile is wrong by at most a
 // quarter.
 struct DurationHistogram {
@@ -27,9 +30,9 @@ struct DurationHistogram {
 
   // The end of a bucket, in seconds; infinite for the last.
   static double EndSeconds(std::size_t bucket) noexcept;
-  // The duration, in seconds, that a share `q` (0 to 1) of all durations do not exceed,
-  // interpolated within its bucket. 0 if nothing was counted; 134 s if the quantile lies in the
-  // last bucket.
+  // The quantile `q` (0 to 1), in seconds: a share `q` of all durations is at most this long. The
+  // result is interpolated within its bucket. 0 if nothing was counted; 134 s if the quantile lies
+  // in the last bucket.
   double QuantileSeconds(double q) const noexcept;
   double p50_seconds() const noexcept { return QuantileSeconds(0.5); }   // the median
   double p95_seconds() const noexcept { return QuantileSeconds(0.95); }  // 1 in 20 took longer

@@ -82,7 +82,7 @@ enum class Filter : std::uint8_t {
 };
 
 // One stored image. `bytes` points into the mapped shard, or to wherever else the payload lies. The
-// payload stays valid as long as the shard or sample that the image was taken from.
+// payload stays valid as long as its shard or sample lives.
 struct ImagePayload {
   Codec codec = Codec::kAbsent;
   PixelType pixel_type = PixelType::kUint8;

@@ -196,10 +196,11 @@ void ForEachOption(T& options, F&& f, const std::string& group = {}) {
 }
 
 // Returns an option's value as a number:
-// the value, if it is a number (bool does not count as one);
-// the number inside of a std::optional;
-// the count of a duration;
-// nullopt for anything else, and for an empty std::optional.
+//
+//   a number (not bool)          the value
+//   a std::optional              the number inside; nullopt if it is empty
+//   a duration                   its count
+//   anything else                nullopt
 template <class V>
 std::optional<double> NumberIn(const V& value) {
   if constexpr (requires { value.has_value(); }) {

@@ -167,14 +167,15 @@ struct Schema {
   // Index of the first field for which numbers_classes() is true, or kNone. A dataset counts the
   // samples of this field's classes (Dataset::class_counts()).
   std::size_t ClassField() const noexcept;
-  // Index of the label to use if the caller names none: ClassField(); if that is kNone, the first
-  // field that is one integer and has the role kLabel; otherwise kNone.
+  // Index of the label to use if the caller names none. This is ClassField(). If there is no such
+  // field, it is the first field that is one integer and has the role kLabel; otherwise kNone.
   std::size_t LabelField() const noexcept;
-  // Throws Error(kInvalidArgument or kLimit) if one of these is wrong:
-  // the schema has no field, or two fields have the same name;
-  // a field's kind does not fit its role or its shape;
-  // a field follows a field that is not an image, or that itself follows one;
-  // a limit of FORMAT.md is exceeded.
+  // Throws Error(kInvalidArgument or kLimit) if one of these is true:
+  //
+  //   the schema has no field, or two fields have the same name;
+  //   a field's kind does not fit its role or its shape;
+  //   a field follows a field that is not an image, or that itself follows one;
+  //   a limit of FORMAT.md is exceeded.
   void Validate() const;
 
   // Compares the fields.

@@ -7,15 +7,15 @@
 
 namespace sluice {
 
-// A user may have a folder of the same name ("data.repack" next to "data"). A file in the folder,
-// the mark, therefore shows that Sluice made the folder; from a folder without a mark, nothing is
-// removed. A user's file may even have the mark's name, so the mark counts only if it begins with
-// Sluice's own text. A process that is killed leaves its mark, and the next process takes the
-// folder over. A WorkFolder holds a lock on the mark as long as it exists.
+// A folder that Sluice made has a file, the mark. A user may have a folder of the same name
+// ("data.repack" next to "data"), so nothing is removed from a folder without a mark. A user's file
+// may even have the mark's name, so a mark counts only if it begins with Sluice's own text. A
+// process that is killed leaves its mark, and the next process takes the folder over. A WorkFolder
+// holds a lock on the mark as long as it exists.
 //
 // A user may also put files into a folder that a killed process left. If the user chose the folder,
-// the work must therefore say which files are its own: `gives` recognises the names that it gives,
-// and Record() adds further names. Files of any other name are never removed.
+// the work must therefore say which files are its own: `gives` recognises the names that the work
+// gives, and Record() adds further names. Files of any other name are never removed.
 class WorkFolder {
  public:
   // Whether the work gives this name to a file in the folder. Names are relative, such as "a" or
@@ -27,10 +27,11 @@ class WorkFolder {
   // `gives`, everything in the folder belongs to the work.
   //
   // Errors:
-  // kExists: the folder holds files but no mark; with `gives`, it holds a file that the work did
-  // not make; or the name belongs to something that is not a folder.
-  // kState: another process is using the folder.
-  // kIo.
+  //
+  //   kExists   the folder holds files but no mark; with `gives`, it holds a file that the work did
+  //             not make; or the name belongs to something that is not a folder
+  //   kState    another process is using the folder
+  //   kIo
   explicit WorkFolder(const std::filesystem::path& path, Gives gives = {});
   // Removes the folder, as Remove() does, unless Keep() was called.
   ~WorkFolder();

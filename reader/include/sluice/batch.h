@@ -3,11 +3,12 @@
 // A batch has every field that LoaderOptions::output.fields chooses. Images lie in the batch's
 // slot, one sample after another, all of one size (unless ImageSizes says otherwise). Fixed-shape
 // arrays lie there in the same way. A field whose length varies (boxes, text, other bytes) has the
-// values of all samples, one sample after another, and an offset for each sample, at which its
-// values begin. Everything stays valid as long as a handle to the batch lives.
+// entries of all samples, one sample after another. Its offsets say which entries are a sample's:
+// see VariableValues. Everything stays valid as long as a handle to the batch lives.
 //
-// With LoaderOptions::device, images are in that device's memory, and fixed-shape arrays are both
-// there and in host memory: see Batch::WaitOn(). All other fields are in host memory.
+// With LoaderOptions::device, images are in that device's memory: see Batch::WaitOn(). Fixed-shape
+// arrays are in both memories: Batch::DeviceField() gives them on the device, Batch::Field() on the
+// host. All other fields are in host memory.
 #pragma once
 
 #include <cstddef>
@@ -104,8 +105,7 @@ constexpr bool IsReadAs(ElementType type) noexcept {
 [[noreturn]] void RefuseValuesOf(ElementType type, std::string_view field = {});
 
 // The decoded images of a batch, one sample after another, in the memory of the batch's device.
-// With ImageSizes::kOwn, height and width are 0, and Batch::offsets() says how far from `data` each
-// image begins.
+// With ImageSizes::kOwn, height and width are 0, and Batch::offsets() says where each image begins.
 struct ImageBatch {
   const std::uint8_t* data = nullptr;                            // the first element's first byte
   std::size_t samples = 0, height = 0, width = 0, channels = 0;  // the four extents
@@ -132,13 +132,13 @@ struct ArrayBatch {
   std::size_t bytes = 0;                 // size of all samples together
 };
 
-// A field with a different number of values in each sample. Sample i has the entries offsets[i] ..
-// offsets[i + 1] - 1, each of `entry` elements (4 for boxes, 1 for bytes).
+// A field with a different number of entries in each sample. An entry is one box or one byte, for
+// example. Sample i has the entries offsets[i] to offsets[i + 1] - 1.
 template <class T>
 struct VariableValues {
-  std::span<const T> values;               // of all samples, one after another
+  std::span<const T> values;               // the elements of all samples, one sample after another
   std::span<const std::uint64_t> offsets;  // in entries; one more than the batch has samples
-  std::size_t entry = 1;                   // elements of an entry
+  std::size_t entry = 1;                   // elements of an entry: 4 for boxes, 1 for bytes
 // Without this, GCC 13 and later warn that the span below refers to a temporary object.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 13
 #pragma GCC diagnostic push
@@ -187,14 +187,13 @@ class Batch {
   ImageSizes image_sizes() const noexcept;                 // LoaderOptions::output.image_sizes
   // One sample of an image field ({}: of image()), as a batch of one image.
   ImageBatch image(std::string_view field, std::size_t sample) const;
-  // By sample, the size of its image in that field ({}: in image()), without padding. Padding is
-  // added to the right and below. A sample without an image in the field has the size of the image
-  // that the field follows (Field::follows), or 0 x 0 if the field follows none. Throws
+  // The size of each sample's image in that field ({}: in image()), without padding. Padding is
+  // added to the right and below. If a sample lacks the image, this is the size of the image that
+  // the field follows (Field::follows), or 0 x 0 if the field follows none. Throws
   // Error(kInvalidArgument) with ImageSizes::kEqual.
   std::span<const ImageSize> sizes(std::string_view field = {}) const;
-  // By sample, where its image begins: the number of values between the field's `data` and the
-  // image. With ImageSizes::kOwn, there may be gaps between images. Throws the same errors as
-  // sizes().
+  // Where each sample's image begins: the number of values after the field's `data`. With
+  // ImageSizes::kOwn, there may be gaps between images. Throws as sizes() does.
   std::span<const std::uint64_t> offsets(std::string_view field = {}) const;
   // A fixed-shape array field, in host memory: the elements of all samples, one sample after
   // another. T must be the field's element type.
@@ -213,20 +212,20 @@ class Batch {
   VariableValues<std::byte> Bytes(std::string_view name) const;
   // Bytes() of one sample, as text.
   std::string_view Text(std::string_view name, std::size_t sample) const;
-  // Whether the sample has a value in that field. (A sample without a value in the field of image()
-  // is a fault.) If not, the batch has in its place:
+  // Whether the sample has a value in that field. If not, the batch has in its place:
   //
   //   variable-length and bytes fields    no entries
   //   further images                      zeros; in masks LoaderOptions::output.mask_fill
   //   fixed-shape arrays                  LoaderOptions::output.absent (only in mixtures)
+  //
+  // A sample without a value in the field of image() is a fault.
   bool Has(std::string_view field, std::size_t sample) const;
 
-  // By row, where its sample comes from. Rows that OnFault::kSkip leaves out are not in the batch
-  // at all.
+  // For each row, where its sample comes from. Rows that OnFault::kSkip leaves out are not in the
+  // batch at all.
   std::span<const SampleFlag> flags() const noexcept;
-  // By row, the sample's number in the dataset. If the row has a substitute, this is the
-  // substitute's number. dataset[number].key() is the key of a number; Dataset::Find() finds the
-  // number of a key.
+  // For each row, its sample's number in the dataset; of a substitute, the substitute's number.
+  // dataset[number].key() is that sample's key; Dataset::Find() gives the number for a key.
   std::span<const std::uint64_t> samples() const noexcept;
 
   // The device that has image(), DeviceArray() and DeviceField() in its memory. For batches on the
@@ -239,10 +238,11 @@ class Batch {
   // submitted so far to these streams has finished. The streams must live until then.
   //
   // Throws Error(kInvalidArgument) for a stream of another device, and Error(kState) for a stream
-  // that is being captured into a graph. A default stream counts as being captured if any thread is
-  // capturing a stream that the default stream waits for. A batch dropped during a capture keeps
-  // its slot until the capture ends. If the capturing thread asks for a batch meanwhile, and no
-  // other slot is free, it gets Error(kState).
+  // that is being captured into a graph. (A default stream counts as being captured while any
+  // thread captures a stream that the default stream waits for.)
+  //
+  // A batch dropped during a capture keeps its slot until the capture ends. If no other slot is
+  // free then, the capturing thread gets Error(kState) when it asks for a batch.
   void WaitOn(DeviceStream stream) const;
   // Blocks the calling thread until the batch is on the device. This does not tell the loader which
   // streams read the batch. So also call WaitOn() for each of them, or keep the batch until their

@@ -34,7 +34,7 @@ class BatchSampler {
   // The function that the user writes.
   using Function = std::function<Lists(std::uint64_t seed, std::uint64_t epoch)>;
 
-  BatchSampler() = default;  // none: batches are cut from the order
+  BatchSampler() = default;  // no function: batches are cut from the order
   template <class F>
   requires(!std::same_as<F, BatchSampler> &&
            std::is_invocable_r_v<Lists, F&, std::uint64_t, std::uint64_t>) BatchSampler(F lists_of)

@@ -1,5 +1,5 @@
-// Lists and clears the folder of a stage (LoaderOptions::stage), in which loaders keep blocks that
-// they have read or fetched.
+// Lists and clears a stage (LoaderOptions::stage): the folder in which loaders keep blocks that
+// they have read or fetched. "Cache" in these names is that folder.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct CachedDataset {
   bool in_use = false;         // whether some process uses the dataset
 };
 
-// The datasets that have blocks in the folder, the one unused for longest first. Throws
-// Error(kNotFound) if there is no such folder.
+// The datasets that have blocks in the folder, in the order of their last use, the latest last.
+// Throws Error(kNotFound) if there is no such folder.
 std::vector<CachedDataset> DatasetsInCache(const std::filesystem::path& folder);
 
 // Removes the blocks of all datasets that no process uses. Returns the number of bytes freed.

@@ -7,9 +7,9 @@
 //   null, cudaStreamLegacy    the default stream of the batch's GPU, whichever GPU is current
 //   cudaStreamPerThread       the stream of the thread that calls WaitOn()
 //
-// If another thread drops a batch that cudaStreamPerThread waited for, the default stream waits for
-// that stream, and so do the streams that wait for the default stream. So the thread that called
-// WaitOn() must live until the batch is dropped.
+// The thread that calls WaitOn() for cudaStreamPerThread must live until the batch is dropped. If
+// another thread drops the batch, the default stream waits for the stream of the thread that called
+// WaitOn(). All streams that wait for the default stream then wait, too.
 #pragma once
 
 #include <sluice/device.h>

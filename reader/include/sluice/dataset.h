@@ -34,10 +34,10 @@ class SampleSupply;   // what PlaySource() returns (<sluice/play_source.h>)
 struct ReadLimits {
   // The most pixels of a decoded image. The default is the default of `sluice convert`.
   std::uint64_t max_pixels = 178'000'000;
-  // The most bytes, decompressed, of a value in a bytes or variable-length field. Above 1 GiB: the
-  // limit is 1 GiB.
-  // 0: the limit is the manifest's figure for the field's largest value, but at most 1 GiB. If the
-  // manifest has no figure, the limit is 64 MiB.
+  // The most bytes, decompressed, of a value in a bytes or variable-length field:
+  //
+  //   above 0   this many, but at most 1 GiB
+  //   0         1 GiB; or 64 MiB, if the manifest has no figure for the field
   std::uint64_t max_value_bytes = 0;
   friend bool operator==(const ReadLimits&, const ReadLimits&) = default;
 };
@@ -49,14 +49,15 @@ struct ReadLimits {
 // the mapped shard. (If the dataset is at a URL, they point into the sample's block, which the
 // Sample keeps.)
 //
-// Throws Error(kInvalidArgument) if the schema lacks the field, or if the field has another type
-// than the one asked for. Throws Error(kCorrupt) if a payload does not match its checksum.
+// Functions for images take the first image field if `field` is empty. All functions that take a
+// field throw Error(kInvalidArgument) if the schema lacks the field, or if the field has another
+// type than the one asked for. They throw Error(kCorrupt) if a payload does not match its checksum.
 class Sample {
  public:
   // The sample's number in the dataset, from 0.
   std::uint64_t index() const noexcept { return index_; }
-  // The sample's key: the path of its source, relative to the source's folder, or another key that
-  // the writer gave.
+  // The sample's key: the path of its source, relative to the source's folder, or the key that its
+  // writer gave.
   std::string key() const;
   // Where the sample lies, for messages: "shard-00003.sluice, block 5, record 2".
   std::string place() const;
@@ -70,13 +71,13 @@ class Sample {
   // of the Sample.
   std::span<const std::byte> Bytes(std::string_view field) const;
   std::string_view Text(std::string_view field) const;  // Bytes(), as text
-  // A copy of the bytes that Array(), Bytes() or Payload() points to ({}: of the first image
-  // field). If the file has lost these bytes, for instance because the file was cut short while it
-  // was open, Copy() throws Error(kIo). Reading the bytes in place would raise SIGBUS.
+  // A copy of the bytes that Array(), Bytes() or Payload() points to. An empty `field` is the first
+  // image field. Throws Error(kIo) if the file has lost these bytes, for instance because it was
+  // cut short while it was open. (Reading lost bytes in place raises SIGBUS.)
   std::vector<std::byte> Copy(std::string_view field) const;
 
   bool Has(std::string_view field) const;  // false if the sample has no value in that field
-  // The stored image: its bytes, not decoded, with its size and codec ({}: the first image field).
+  // The stored image: its bytes, not decoded, with its size and codec.
   ImagePayload Payload(std::string_view field = {}) const;
   // Payload() without the bytes. Reads no byte of the image itself.
   ImagePayload Shape(std::string_view field = {}) const;
@@ -86,8 +87,8 @@ class Sample {
   friend class Dataset;
   Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index);
   std::span<const std::byte> Elements(std::string_view field, DType type) const;
-  // Calls `read` with the sample's block, under a guard. In its second argument, `read` notes the
-  // part of the payload that it has looked at.
+  // Calls `read(block, touched)` with the sample's block, under a guard. `read` sets `touched` to
+  // the part of the payload that it reads.
   template <class Read>
   auto Guarded(const Read& read) const;
   std::span<const std::byte> BytesIn(const BlockView& block, std::size_t field,
@@ -104,7 +105,7 @@ class Sample {
   std::uint32_t row_ = 0;                                       // within the block
   mutable std::shared_ptr<const ShardFile> file_;               // null if all shards stay mapped
   mutable std::shared_ptr<const void> block_held_;              // of a dataset in an object store
-  mutable std::shared_ptr<const std::vector<std::byte>> made_;  // of a source that is played
+  mutable std::shared_ptr<const std::vector<std::byte>> made_;  // a played source's sample
   struct Inflated {
     std::size_t field;
     std::vector<std::byte> content;
@@ -132,7 +133,7 @@ struct ShardFaults {
   std::vector<bool> faulty;          // by shard: whether it is faulty
   std::uint64_t shards = 0;          // number of faulty shards
   std::uint64_t samples = 0;         // samples in faulty shards, as the manifest says
-  std::vector<std::string> reasons;  // of the first hundred: the file, and a sentence
+  std::vector<std::string> reasons;  // of up to 100 faulty shards: the file, and a sentence
 };
 
 // A dataset, opened for reading, with random access to its samples. A Dataset is a cheap handle:
@@ -147,21 +148,23 @@ struct ShardFaults {
 // mapped when one of its samples is first asked for. The shard stays mapped as long as the Dataset,
 // a copy of it, or a Sample or Loader made from it lives.
 //
-// A process may have only a limited number of mappings. So of a dataset with more than 16,384
-// shards, or with more than a quarter of Linux's vm.max_map_count, only that many stay mapped:
-// those used last. The environment variable SLUICE_MAX_MAPPED_SHARDS sets another number. More
-// shards stay mapped only while Samples or batches need them.
+// A process may have only a limited number of mappings. So at most 16,384 shards stay mapped (or a
+// quarter of Linux's vm.max_map_count, if that is less): those used last. The environment variable
+// SLUICE_MAX_MAPPED_SHARDS sets another number. Shards that Samples or batches need stay mapped in
+// any case.
 class Dataset {
  public:
   // Opens the dataset at `path`, which is one of:
   //
-  //   the dataset's folder;
-  //   its URL: s3://bucket/prefix, gs://, https://, http:// (reader/MEMORY.md, "Remote datasets");
-  //   a manifest in one of these: manifest.json, or an older one (manifest-ID.json), which is a
-  //   dataset of its own.
+  //   the dataset's folder
+  //   its URL: s3://bucket/prefix, gs://, https://, http:// (reader/MEMORY.md, "Remote datasets")
+  //   a manifest in one of these: manifest.json, or an older one (manifest-ID.json)
   //
-  // A Loader made from the Dataset keeps to the same limits. Once `stop` is requested, calls that
-  // wait for the dataset's server soon end with Error(kState), also calls that begin later.
+  // An older manifest is a dataset of its own. A Loader made from the Dataset keeps to the same
+  // limits.
+  //
+  // A request on `stop` ends calls that wait for the dataset's server, soon, with Error(kState).
+  // Calls that begin after the request end in the same way.
   //
   // Errors: kNotFound; kUnfinished, which says what to do; kCorrupt; kUnsupported for a version of
   // the format that this build does not read.
@@ -169,25 +172,24 @@ class Dataset {
                       const std::stop_token& stop = {});
   // Opens a source without a conversion: a folder of images, a table or archives that PlaySource()
   // (<sluice/play_source.h>, of the writer) has listed. Each sample is made when it is asked for.
-  // Reading a sample throws if the sample cannot be made; in a Loader, the sample is then a fault.
+  // If a sample cannot be made, reading it throws; in a Loader, it is a fault.
   static Dataset Open(std::shared_ptr<SampleSupply> samples, const ReadLimits& limits = {});
 
   std::uint64_t size() const noexcept;           // samples
   Sample operator[](std::uint64_t index) const;  // Error(kInvalidArgument) beyond the end
   // The number of the sample with that key (Sample::key()). If several samples have the key, this
-  // is the first of them; if none has it, the result is empty.
+  // is the first of them; if no sample has it, the result is empty.
   //
   // The first call reads the keys of all samples. So it maps all shards, and takes time in
   // proportion to the dataset. From then on, the Dataset and its copies keep 16 bytes a sample (up
-  // to 48 during the call). Throws Error(kLimit) if there is not that much memory. Each later call
-  // decompresses the chunk of keys (up to 4096) that holds the key it finds, unless the Dataset
-  // still has that chunk: it keeps the chunk last decompressed of each of the last 64 shards, 4 MiB
-  // of chunks in all.
+  // to 48 during the call). Throws Error(kLimit) if there is not that much memory. A later call
+  // decompresses one chunk of up to 4096 keys, unless that chunk is still in memory. (The Dataset
+  // keeps at most 4 MiB of chunks: one for each of the last 64 shards.)
   //
-  // Find() passes over shards that are missing or whose keys cannot be read. So if the first sample
-  // with the key lies in such a shard, Find() returns a later one. If Find() finds no sample, it
-  // tries those shards again, and throws the Error of the first one that still cannot be read,
-  // since the key may be in that shard.
+  // Find() passes over shards that are missing or whose keys cannot be read, so the sample that it
+  // returns may be a later one with the key. If Find() finds no sample, the key may be in such a
+  // shard. It then tries those shards again, and throws the Error of the first that still cannot be
+  // read.
   std::optional<std::uint64_t> Find(std::string_view key) const;
 
   // The values of a field that has one number for each sample: the numbers of all samples, in the
@@ -212,8 +214,8 @@ class Dataset {
   const std::map<std::string, std::string>& meta() const noexcept;
 
   // Compares the size and header of each shard's file with the manifest. Call it before work that
-  // needs all shards. Maps no shard. Once `stop` is requested, returns what it has found until
-  // then.
+  // needs all shards. Maps no shard. After a request on `stop`, it returns what it has found so
+  // far.
   ShardFaults LookAtShards(const std::stop_token& stop = {}) const;
 
   const std::shared_ptr<DatasetState>& state() const noexcept { return state_; }  // for the Loader

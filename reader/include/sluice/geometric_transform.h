@@ -175,9 +175,9 @@ struct OutputSize {
 };
 
 // For LoaderOptions::sizes: square sizes whose side is `low` up to epoch `begin`, and then changes
-// linearly, to `high` at epoch `end`. The side is rounded to the nearest multiple of `multiple`;
-// half-way between two multiples, to the even one. For example, FFCV's ImageNet recipe grows from
-// 160 to 192 in steps of 32.
+// linearly, to `high` at epoch `end`. The side is rounded to the nearest multiple of `multiple`.
+// Half-way between two multiples, the even one is taken. For example, FFCV's ImageNet recipe grows
+// from 160 to 192 in steps of 32.
 //
 // Throws Error(kInvalidArgument) for begin >= end, for sides of 0 or more than 65535, for a
 // multiple of 0, and for a side that would be rounded to 0.

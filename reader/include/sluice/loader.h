@@ -37,17 +37,17 @@ struct LoaderState;  // private
 //   Error(kState) if the consumer holds every slot, or if another Epoch() has ended this one;
 //   Error(kIo) after LoaderOptions::timeout.
 //
-// After ++ has thrown, the iterator holds no batch, but is not at its end. Call ++ again to resume.
-// After an unreadable sample, that call gives the batch after the failed one, or ends the epoch if
-// the failed batch was the last. After a lack of slots, that call gives the batch that was due,
-// once other batches have been dropped. Without a batch, * and -> throw Error(kState). begin()
+// After ++ has thrown, the iterator holds no batch, but is not at its end: call ++ again to resume.
+// After a sample that cannot be read, the batch after the failed one follows. If the failed batch
+// was the last, the epoch ends. After a lack of slots, drop other batches first; then the batch
+// that was due follows. An iterator without a batch throws Error(kState) for * and ->. begin()
 // behaves like ++: after it has thrown, call it again.
 //
 // All iterators of a range share its batches: each begin() and each ++, of any iterator, takes the
-// next batch, and no batch comes twice. Only one thread at a time may play a range. An iterator may
-// move to another thread. But while one thread is inside begin() or ++, or is part-way through the
-// range with an iterator of its own, these calls throw Error(kState) in any other thread, and take
-// nothing.
+// next batch, and no batch comes twice. Only one thread at a time may play a range; an iterator may
+// move to another thread. A thread plays a range while it is inside begin() or ++, or is part-way
+// through the range with an iterator of its own. In the meantime, these calls take nothing in any
+// other thread, and throw Error(kState).
 class EpochIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -91,9 +91,9 @@ class EpochRange {
   // The next batch, or nothing at the end of the epoch: for callers that hold batches in their own
   // way, without an iterator. Waits and throws like EpochIterator's ++; call it again to resume.
   std::optional<Batch> Next() const;
-  // Waits, but not longer than `most`, until Next() or ++ would return or throw at once: a batch is
-  // ready, or the range is over. Returns whether they would. For callers that must look at
-  // something else meanwhile, such as a request to stop.
+  // Waits until Next() or ++ would return or throw at once: a batch is ready, or the range is over.
+  // Returns false if `most` passes first. This is for callers that must look at something else
+  // meanwhile, such as a request to stop.
   bool WaitFor(std::chrono::milliseconds most) const;
 
  private:
@@ -193,9 +193,9 @@ class Loader {
   // without MixUp, CutMix and batch_function, which need a whole batch. If the sample comes several
   // times (in a list), this is its first row. The returned batch is on the host.
   //
-  // The calling thread decodes the row. Row() has memory of its own, and if thread_setup is set,
-  // also an object of its own; so only one caller at a time makes a row, and others wait. When()
-  // says what it costs to find the sample's position.
+  // The calling thread decodes the row. Row() has memory of its own (and, if thread_setup is set,
+  // an object of its own), so other callers wait until it returns. When() says what it costs to
+  // find the sample's position.
   //
   // Throws Error(kInvalidArgument) if the epoch does not have the sample. If the sample cannot be
   // read, Row() throws the sample's Error, whatever on_fault says. Any thread may call this, also
@@ -217,13 +217,13 @@ class Loader {
   //   after a batch               the position after the last batch handed over
   //   at the end of an epoch      the start of the next epoch
   //
-  // A batch that threw an Error counts as not played until a later one is handed over. Any thread
+  // A batch that threw an Error counts as not played until a later batch is handed over. Any thread
   // may call this.
   ResumePoint State() const;
 
-  // The number of batches that this rank gets in an epoch; this depends on RankOptions::last_batch.
-  // It is the same in every epoch, except with LoaderOptions::ranks.by_shards, order.batches and
-  // order.skip. With `part`, the number of batches in that part.
+  // The number of batches that this rank gets in an epoch, with RankOptions::last_batch applied.
+  // This number is the same in every epoch, except with LoaderOptions::ranks.by_shards,
+  // order.batches and order.skip. With `part`, it is the number of batches in that part.
   std::uint64_t batches_per_epoch(std::uint64_t epoch = 0, EpochPart part = {}) const;
   // The number of samples in those batches.
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;

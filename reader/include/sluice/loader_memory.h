@@ -7,10 +7,10 @@ namespace sluice {
 
 // The most memory that a Loader uses, in bytes:
 //
-//   own()            its private memory (anonymous or page-locked)
-//   shared           memory that several loaders use together
-//   window, mapped   pages of mapped shards
-//   device           memory of the device
+//   own()    its private memory (anonymous or page-locked)
+//   shared   memory that several loaders use together
+//   mapped   pages of mapped shards
+//   device   memory of the device
 //
 // Pages of mapped shards belong to the page cache: the kernel takes them back when it needs them,
 // and several processes share them.
@@ -20,26 +20,29 @@ namespace sluice {
 struct LoaderMemory {
   // (1 + prefetch + hold) batches, without variable-length and bytes fields. If images differ in
   // size, each row counts as the largest image that can come: see OutputOptions::image_sizes. With
-  // OnDevice::decode, also room for 1.25 times the mean size of the pictures' compressed rows.
+  // OnDevice::decode, also room for 1.25 times the mean compressed size of the pictures.
   std::uint64_t slots = 0;
-  // Variable-length and bytes fields. For each chosen field: (1 + prefetch + hold) x batch_size x
-  // (twice the size of the field's largest value + 128 bytes). Twice, because a value is stored for
-  // its row and then joined with the others.
+  // Variable-length and bytes fields. For each chosen field:
   //
-  // The sizes of the largest values come from the manifest. If an older manifest lacks them, they
-  // are read from the shards' tables. Fields that the user's functions make are not counted.
+  //   (1 + prefetch + hold) x batch_size x (2 x size of the field's largest value + 128 bytes)
+  //
+  // A value counts twice because it is stored for its row and then joined with the others. The
+  // sizes come from the manifest. If an older manifest lacks them, they are read from the shards'
+  // tables. Fields that the user's functions make are not counted.
   std::uint64_t variable = 0;
-  // Memory in which threads decode: the number of threads (with OnDevice::decode, plus one) x (2
-  // MiB + four times the largest payload + 24 bytes for each pixel of (largest width + 32) x
-  // (largest height + 32)). Several views add 8 bytes a pixel. Masks, mixing, and steps that need
-  // further buffers add those buffers. LoaderOptions::keep doubles the sum. This suffices to decode
-  // the largest image from any kind of file; most loaders use a tenth of it.
+  // Memory in which threads decode. For each thread:
+  //
+  //   2 MiB + 4 x largest payload + (largest width + 32) x (largest height + 32) x 24 bytes
+  //
+  // OnDevice::decode adds a thread. Several views add 8 bytes a pixel. Masks, mixing, and steps
+  // that need further buffers add those buffers. LoaderOptions::keep doubles the sum. The sum
+  // suffices to decode the largest image from any kind of file; most loaders use a tenth of it.
   std::uint64_t scratch = 0;
-  // The epoch's order, the shards' directories, the rows of the batches, the list of faults. With
-  // OrderOptions::batches, also the lists of the longest epoch so far.
-  // For a dataset at a URL, also the buffers of up to 192 connections (36 MiB), and 100 bytes for
-  // each block. With a cache (LoaderOptions::stage), also a second order, and another 24 bytes for
-  // each block.
+  // The epoch's order, the shards' directories, the rows of the batches, the list of faults. Also:
+  //
+  //   OrderOptions::batches   the lists of the longest epoch so far
+  //   a dataset at a URL      buffers of up to 192 connections (36 MiB), and 100 bytes a block
+  //   LoaderOptions::stage    a second order, and 24 bytes a block
   std::uint64_t bookkeeping = 0;
   // LoaderOptions::keep: 24 bytes a sample, plus DecodedPictures::bytes if pictures are kept in
   // memory.
@@ -47,20 +50,32 @@ struct LoaderMemory {
   // LoaderOptions::device: memory of the device, not of the host. With OnDevice::images = kDevice,
   // this includes the dataset's images. (With a device, the host memory in `slots` is page-locked.)
   std::uint64_t device = 0;
-  // OnDevice::images: page-locked memory of the host for images on their way to the device (8 MiB).
-  // Also 24 bytes for each sample, and 12 bytes for each eight lines of its image, as if all images
-  // were as high as the highest (4 bytes for each of three components).
+  // OnDevice::images, in host memory: 8 MiB, page-locked, for images on their way to the device.
+  // Also, for each sample:
+  //
+  //   24 bytes + 12 bytes x (height of the dataset's highest image / 8)
   std::uint64_t images = 0;
   // Blocks of the dataset that are held in memory.
   //
-  // For a dataset at a URL: the blocks that are open; the blocks that batches in the ring still
-  // need; the blocks that are on their way or were fetched for the next windows (twice
-  // Mapped::read_ahead_bytes, or 256 MiB if that is empty); 64 MiB of blocks kept after use; and
-  // the shards' directories. With a cache (LoaderOptions::stage), most of that is on disk.
+  // For a dataset at a URL, or with a stage (LoaderOptions::stage), the sum of
   //
-  // With LoaderOptions::storage = Direct: the window and the blocks of the ring's batches, as in
-  // `mapped`, plus one block for each thread; all this times 9/8, because blocks may be larger than
-  // the mean block.
+  //   the blocks that are open;
+  //   the blocks that batches in the ring still need;
+  //   the blocks on their way, and those fetched for the next windows:
+  //     twice Mapped::read_ahead_bytes, or 256 MiB if that is empty;
+  //   one block for each thread;
+  //   64 MiB of blocks kept after use;
+  //   the shards' directories.
+  //
+  // With a stage, most of these blocks are on disk.
+  //
+  // With LoaderOptions::storage = Direct, the sum of
+  //
+  //   the blocks that are open;
+  //   the blocks that batches in the ring still need;
+  //   one block for each thread.
+  //
+  // Both sums allow for blocks 1/8 larger than the mean block.
   //
   // For a source that is played without a conversion: for each thread, room for the largest file
   // and for the sample made of it.
@@ -72,11 +87,11 @@ struct LoaderMemory {
 
   // LoaderOptions::share: memory of the machine, used once for all loaders that share rows.
   std::uint64_t shared = 0;
-  // The blocks that are open for shuffling at once on this rank. For Shuffle::kSequential this is
-  // one block, for Shuffle::kRandom the whole dataset.
+  // The size of the blocks that are open for shuffling at once on this rank. `mapped` or `blocks`
+  // counts those that are in memory. For Shuffle::kSequential it is one block, for Shuffle::kRandom
+  // the whole dataset. In a mixture with weights, it is the sum over the datasets.
   std::uint64_t window = 0;
-  // The bytes of the dataset if its shards are mapped, otherwise 0. Their pages belong to the page
-  // cache.
+  // The bytes of the whole dataset if its shards are mapped, otherwise 0.
   std::uint64_t mapped = 0;
 };
 

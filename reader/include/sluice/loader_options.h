@@ -44,17 +44,16 @@ struct OrderOptions {
   SampleList samples = {};
   // A function of yours that composes the batches, for instance into buckets, pairs or hard
   // examples: see batch_sampler.h. `shuffle`, `lanes` and `window_bytes` then have no effect.
-  // Cannot be combined with `samples`, with ranks.by_shards, with a ranks.last_batch other than
-  // kKeep, or with storage = Direct. Loader::Memory() includes the lists of the longest epoch so
-  // far.
+  // Cannot be combined with `samples`, ranks.by_shards, storage = Direct, or a ranks.last_batch
+  // other than kKeep. Loader::Memory() includes the lists of the longest epoch so far.
   BatchSampler batches = {};
   // kQuasiRandom: the number of lanes, 1 to 65536. An epoch takes its samples from these streams in
   // turn. A rank reads whole lanes, so `lanes` must be a multiple of the world size (except with
   // ranks.by_shards).
   std::uint32_t lanes = 192;
-  // kQuasiRandom: the size in bytes of the window, which is the blocks that are open for shuffling
-  // at once, over all lanes. At least one block a lane is always open. 0: the larger of 64 MiB and
-  // two blocks a lane. The smaller the window, the less is read before the first batch.
+  // kQuasiRandom: the size of the window in bytes. The window is the blocks that are open for
+  // shuffling at once, over all lanes. At least one block a lane is always open. 0: the larger of
+  // 64 MiB and two blocks a lane. With a smaller window, less is read before the first batch.
   std::uint64_t window_bytes = 0;
   // Batches that are left out, for instance those before a loss spike. All other batches stay as
   // they are, with their numbers, positions and random draws. A state does not contain `skip`, so
@@ -81,10 +80,11 @@ struct RankOptions {
   // epoch's start.
   LastBatch last_batch = LastBatch::kKeep;
   // Deals whole shards to ranks, anew in each epoch; each rank orders its own shards. This is for
-  // shards that something else places on each machine. Batches then depend on the world size.
-  // If ranks have different numbers of samples: with kKeep and kPad, the ranks that have fewer
-  // repeat samples from the start of their own epoch. With kDrop, the other ranks leave out their
-  // surplus.
+  // shards that something else places on each machine. Batches then depend on the world size. If
+  // ranks have different numbers of samples:
+  //
+  //   kKeep, kPad   ranks with fewer samples repeat samples from the start of their own epoch
+  //   kDrop         ranks with more samples leave out their surplus
   bool by_shards = false;
 };
 
@@ -122,16 +122,17 @@ using Storage = std::variant<Mapped, Locked, Direct>;
 // them again. The pictures that come first are kept, until `bytes` is full. This is for compressed
 // images; raw images need no decoding.
 //
-// The loader keeps finished rows if each picture is cropped and resized in the same way in every
-// epoch, and flips and turns come after that. Batches are then the same bytes as without this
-// option. Otherwise (random crops, `views`, `schedule`, several `sizes`), it keeps whole pictures,
-// and each epoch crops from them. Then every sample is decoded whole, kept or not, and its pixels
-// differ by rounding from those without this option.
+// Finished rows are kept if each picture is cropped and resized in the same way in every epoch, and
+// flips and turns come only after that. Batches are then the same bytes as without this option.
+//
+// Otherwise (random crops, `views`, `schedule`, several `sizes`), whole pictures are kept, and each
+// epoch crops from them. Then every sample is decoded whole, kept or not, and its pixels differ by
+// rounding from those without this option.
 //
 // With `function_is_deterministic`, the loader keeps rows as LoaderOptions::sample_function left
 // them: the images and all fields. It neither reads a kept sample again nor calls the function for
 // it. This needs images of one size, an empty `schedule`, and no step that draws random numbers
-// before the function is called (MixUp and CutMix run after it).
+// before the function is called. (MixUp and CutMix come after it.)
 struct DecodedPictures {
   std::uint64_t bytes = 0;  // at most this much is kept; above 0
   // A folder on a local disk for the pictures; empty: they are kept in memory. The file in the
@@ -189,10 +190,12 @@ struct RingOptions {
   //
   // Empty: the loader chooses. It begins with 2 (with 8 for batches of up to 4 MiB that are copies
   // of raw images). While the ring is too short to even out slow samples, and memory is left, the
-  // loader raises the number up to 8. It continues up to 32 as long as these batches take at most
-  // 128 MiB, unless they also use memory outside of their slots (for variable-length and bytes
-  // fields, with Direct, or for a dataset at a URL). In page-locked memory, which is allocated only
-  // once, the number is fixed: 4, or 6 if a device decodes (OnDevice::decode).
+  // loader raises the number up to 8. If the batches take at most 128 MiB, it continues up to 32.
+  // But it does not if batches also use memory outside of their slots: for variable-length and
+  // bytes fields, with Direct, or for a dataset at a URL.
+  //
+  // Page-locked memory is allocated only once, so there the number is fixed: 4, or 6 if a device
+  // decodes (OnDevice::decode).
   //
   // A device that decodes works on several batches at once: on half of the slots (1 + prefetch +
   // hold), at least 2 and at most 8.
@@ -217,43 +220,43 @@ struct OutputOptions {
   // other, or else the first chosen image field.
   std::string image = {};
   Layout layout = Layout::kNHWC;  // the order of an image batch's dimensions
-  // Whether the images of a batch may differ in size, and how the batch then holds them (ImageSizes
-  // in batch.h). The rest is about kPadded and kOwn: with them, all images of a batch may differ in
-  // size. A mask has the size of the image that it follows.
+  // Whether the images of a batch may differ in size, and how the batch then holds them: see
+  // ImageSizes in batch.h. A mask has the size of the image that it follows.
   //
-  // Padding is added after all steps, to the right and below: zeros, and for masks the value in
-  // `mask_fill`. Boxes and key points stay as they are. The size of a padded batch depends on which
-  // samples the rank has in it.
+  // With kPadded and kOwn, all steps run on the host. MixUp, CutMix and
+  // DecodedPictures::function_is_deterministic cannot be used. Each row of a slot has room for the
+  // largest image that the manifest and the transform allow. With kOwn and no geometric steps
+  // except flips and quarter turns, this room is for at most ReadLimits::max_pixels.
   //
-  // Each row of a slot has room for the largest image that the manifest and the transform allow.
-  // With kOwn and no geometric steps except flips and quarter turns, this room is for at most
-  // ReadLimits::max_pixels.
-  //
-  // All steps run on the host. MixUp, CutMix and DecodedPictures::function_is_deterministic cannot
-  // be used.
+  // With kPadded, padding is added after all steps, to the right and below: zeros, and for masks
+  // the value in `mask_fill`. Boxes and key points stay as they are. The size of a padded batch
+  // depends on which samples the rank has in it.
   ImageSizes image_sizes = ImageSizes::kEqual;
-  // The channels of images, except of raw images with two or four channels. Those come as they are
-  // stored, and only geometric steps may be applied to them.
-  // 1 or 3: images are converted to grey or RGB.
-  // 0: images keep the channels that they are stored with, and all must have the same number.
+  // The channels of images:
+  //
+  //   1, 3   images are converted to grey or RGB
+  //   0      images keep the channels that they are stored with; all must have the same number
+  //
+  // Raw images with two or four channels always come as they are stored, and only geometric steps
+  // may be applied to them.
   unsigned channels = 0;
   // Which boxes are dropped when an image is transformed. (Masks, boxes and key points follow their
   // image, Field::follows, through its geometric steps.)
   BoxRule boxes = {};
   // By mask field: the value of mask pixels outside the picture (a crop's padding, the corners of a
-  // rotation), and of all pixels of the mask of a sample that lacks the mask. 0 to 255, or 0 to
+  // rotation). If a sample lacks the mask, all of its pixels have this value. 0 to 255, or 0 to
   // 65535 for 16-bit masks. Segmentation losses usually ignore 255. Masks not named here get 0,
   // which is usually a class. (Border::kReflect mirrors masks, too.)
   //
-  // If a mask is not named here, a dataset in which samples lack the mask is refused, and so is a
+  // If a mask is not named here, a dataset in which samples lack the mask is refused. So is a
   // mixture in which a dataset lacks the field. If samples are chosen (OrderOptions::samples or
   // batches), the dataset is not refused; each chosen sample without the mask is a fault.
   std::map<std::string, std::uint32_t> mask_fill = {};
   // Allows a dataset of a mixture to lack fields that other datasets have. In the samples of that
-  // dataset, labels and other arrays then hold this number (losses usually ignore -100), lists such
-  // as boxes have no entries, and further images are black. Batch::Has() tells these samples from
-  // the others. For a mask that a dataset lacks, set `mask_fill` instead. Bytes and texts may
-  // always be missing.
+  // dataset, labels and other arrays then hold this number; losses usually ignore -100. Other
+  // fields are empty or black, whatever the number: see mixture.h. For a mask that a dataset lacks,
+  // set `mask_fill` instead. Batch::Has() tells these samples from the others.
+  //
   // Empty: a loader of such a mixture is refused, because a training would take filled-in values
   // for real ones.
   std::optional<std::int64_t> absent = {};
@@ -269,8 +272,7 @@ struct OutputOptions {
 
 // When a payload's checksum is compared.
 enum class Verify {
-  // Compressed payloads: as kAlways, because decoding a payload takes far longer than comparing its
-  // checksum.
+  // Compressed payloads: as kAlways, because comparing takes far less time than decoding.
   // Raw payloads: until the checksum has matched once, because comparing takes as long as copying.
   // So once this Loader's first epoch has been played to its end, all raw payloads of that epoch
   // have been compared.
@@ -304,14 +306,15 @@ enum class DecodeOn {
   kHost,  // by the decoding threads
   // By LoaderOptions::device, as far as the device can. It decodes packed pictures, and JPEGs of
   // the form that `sluice convert` stores: baseline, with the standard's Huffman tables, and with a
-  // restart marker at each row of MCUs or at equal parts of it. The transform must not add a
-  // border, and must not turn or rotate the image. For these pictures, the host only copies the
-  // compressed rows that an image needs. The host decodes all other pictures; both kinds may be in
-  // one batch. The bytes are the same.
+  // restart marker at each line of MCUs or at equal parts of it. For these pictures, the host only
+  // copies the compressed lines that an image needs. The host decodes all other pictures; both
+  // kinds may be in one batch. The bytes are the same.
+  //
+  // The transform must not add a border, and must not turn or rotate the image.
   kDevice,
   // As kDevice, but the device is offered only a share of each batch's pictures, the last ones. The
-  // host decodes the others. The share begins at one half. The loader measures which of the two
-  // waits for the other, and changes the share until neither does (LoaderStats::device_share).
+  // host decodes the others. The share begins at one half. The loader changes it until neither
+  // device nor host waits for the other (LoaderStats::device_share).
   kAuto,
 };
 
@@ -333,11 +336,11 @@ struct OnDevice {
   // numbers are drawn on the host, and the bytes are the same.
   // False: the host runs these steps, for a device without time to spare.
   //
-  // The device runs at most 256 operations a picture (a jitter counts 4, a RandAugment 5 for each
-  // of its operations, a blur up to 44): it runs as many of the last steps as fit, and the host
-  // runs the steps before those. With CutMix, MixUp or the user's functions, which come after the
-  // steps that change pixels, the host runs all steps. A blur, AdjustSharpness and the augments
-  // need device memory for one or two more batches of pixels.
+  // The device runs at most 256 operations a picture: as many of the last steps as fit. The host
+  // runs the steps before those. (A jitter counts 4 operations, a RandAugment 5 for each of its
+  // operations, a blur up to 44.) CutMix, MixUp and the user's functions come after the steps that
+  // change pixels; with any of them, the host runs all steps. A blur, AdjustSharpness and the
+  // augments need device memory for one or two more batches of pixels.
   bool steps = true;
   // Where JPEGs and packed pictures are decoded. kDevice and kAuto cannot be combined with
   // LoaderOptions::keep, MixUp, CutMix, the user's functions, or image_sizes other than kEqual:
@@ -386,9 +389,9 @@ struct LoaderOptions {
   std::vector<OutputSize> sizes = {};
   // Steps that change with the epoch. From ScheduledTransform::epoch on, the steps of that entry
   // replace those of `transform` and of earlier entries. The first entry's epoch is at least 1, and
-  // each entry's epoch is larger than that of the entry before. All entries are checked when the
-  // loader is made. Normalize and OneHot must be the same in `transform` and in all entries; MixUp
-  // and CutMix may come and go. A step that stays draws the same numbers. See Ramp().
+  // the epochs of the entries increase. All entries are checked when the loader is made. Normalize
+  // and OneHot must be the same in `transform` and in all entries; MixUp and CutMix may come and
+  // go. A step that stays draws the same numbers. See Ramp().
   std::vector<ScheduledTransform> schedule = {};
   std::uint64_t seed = 0;  // for the order and every random step
   // Continues from a point that Loader::State() of any rank has returned. The dataset, the seed and

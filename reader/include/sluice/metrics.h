@@ -49,18 +49,20 @@ struct MetricsOptions {
 };
 
 // Publishes the figures of the loaders that have this object as LoaderOptions::diagnostics.metrics.
-// A thread of its own does this, and ends with the object. Any thread may call any function. In a
-// process that was forked since the object was made, all functions throw Error(kState).
+// A thread of the object writes the file, and ends with the object. Any thread may call any
+// function. In a process that was forked since the object was made, all functions throw
+// Error(kState).
 class Metrics {
  public:
-  // `file` is "FOLDER/NAME.prom". It is in Prometheus' format, and is replaced by a rename every
-  // MetricsOptions::every, and when a loader ends. It is for node_exporter's collector "textfile",
-  // which reads *.prom. If `file` is empty, only Text() gives the figures, for a server of your
-  // own.
+  // `file` is "FOLDER/NAME.prom", in Prometheus' format, for node_exporter's collector "textfile",
+  // which reads *.prom. The file is written every MetricsOptions::every, and when a loader ends.
+  // Each new file replaces the old one by a rename. If `file` is empty, only Text() gives the
+  // figures, for a server of your own.
   //
   // Errors:
   //
-  //   kInvalidArgument   `file` is an address or a URL; or MetricsOptions::every is out of range
+  //   kInvalidArgument   `file` is a URL or a network address ("localhost:9464", "9464"), not a
+  //                      path; or MetricsOptions::every is out of range
   //   kIo                the file cannot be written
   //   kNotFound          its folder is missing
   //   kLimit             there can be no more threads
@@ -75,9 +77,9 @@ class Metrics {
   std::string last_error() const;
 
   // Adds figures; a Loader calls this for itself. Any thread may call `stats` to read the figures,
-  // until the returned object is destroyed; its destructor waits for such a call. If the labels
-  // equal those of figures that were added before, "-2" (or "-3", ...) is appended to the label
-  // "loader". Throws Error(kInvalidArgument) as MetricsText() does.
+  // until the returned object is destroyed; its destructor waits for such a call. If other figures
+  // already have the same labels, "-2" (or "-3", ...) is appended to the label "loader". Throws
+  // Error(kInvalidArgument) as MetricsText() does.
   std::shared_ptr<void> Add(MetricLabels labels, std::function<LoaderStats()> stats);
 
  private:

@@ -15,21 +15,24 @@
 // must have the image field that Batch::image() returns.
 //
 // If a dataset lacks another field, its samples have no value in that field: Batch::Has() is false.
-// The mixture is then refused, unless an option says what such samples hold:
+// The mixture is then refused, unless you set the option that says what such samples hold:
 //
-//   the field                        its content               the option
-//   texts and other bytes            empty                     (needs none)
+//   the field                        its content               the option to set
+//   texts and other bytes            empty                     none
 //   labels and other arrays          the option's number       LoaderOptions::output.absent
-//   lists of variable length         no entries                output.absent, any number
-//   further images                   black                     output.absent, any number
+//   lists of variable length         no entries                output.absent, to any number
+//   further images                   black                     output.absent, to any number
 //   masks                            the option's number       output.mask_fill
 //
 // Samples are numbered through all datasets: those of the first, then those of the second, and so
 // on (Batch::samples(), SampleList, BatchSampler).
 //
-// With weights, the Loader's constructor plans an epoch. The plan takes 6 bytes for every
-// LoaderOptions::order.lanes samples of the epoch (31 kB for a million samples). Loader::Memory()
-// counts these bytes. Error(kLimit) if there is not that much memory.
+// With weights, the Loader's constructor plans an epoch. For an epoch of n samples, the plan takes
+//
+//   6 bytes x n / LoaderOptions::order.lanes
+//
+// This is 31 kB for a million samples in 192 lanes. Loader::Memory() counts these bytes. The
+// constructor throws Error(kLimit) if there is not that much memory.
 #pragma once
 
 #include <cstdint>
@@ -42,23 +45,23 @@ namespace sluice {
 
 // Whether weights are shares of all samples or of each batch.
 enum class MixtureShares {
-  // Weights are shares of the samples. Each dataset has its share of every `lanes` consecutive
-  // samples (over all ranks), to within a sample or two. So batches vary less than if a dataset
-  // were drawn for each sample.
+  // Weights are shares of the samples. Each dataset has its share, to within a sample or two, of
+  // every run of OrderOptions::lanes consecutive samples (over all ranks). So batches vary less
+  // than if a dataset were drawn for each sample.
   kOfSamples,
   // Weights are shares of each batch of each rank. All batches have the same number of samples of
-  // each dataset, and epochs are whole batches. A global batch has the same samples for another
-  // world size if the ranks' batches together still hold as many samples of each dataset.
+  // each dataset, and an epoch has only whole batches. With another world size, a global batch has
+  // the same samples, as long as it still has as many of each dataset.
   kOfEachBatch,
 };
 
 // How long an epoch with weights is.
 enum class MixtureLength {
   kFirst,  // until each sample of the first dataset has come once
-  // Until one of the datasets is used up: it has given as many samples as it has, and no other
-  // dataset has given more than it has. (If a dataset begins again in the middle of an epoch, the
-  // epoch may still have a sample twice. With kOfEachBatch, an epoch has at least one batch,
-  // however small a dataset is.)
+  // Until one of the datasets is used up: the dataset with the fewest samples for its weight. No
+  // other dataset then gives more samples than it has. With kOfEachBatch, the epoch has only whole
+  // batches, and at least one. If an earlier epoch ended in the middle of a dataset, the epoch may
+  // have a sample of that dataset twice.
   kShortest,
   kSamples,  // Mixture::samples
 };
@@ -80,8 +83,8 @@ struct Mixture {
   Mixture(std::initializer_list<Part> of) : parts(of) {}
   explicit Mixture(std::vector<Part> of) : parts(std::move(of)) {}
 
-  // Where the sample of that number in the mixture comes from. Error(kInvalidArgument) beyond the
-  // end.
+  // Where the sample of that number in the mixture comes from. Throws Error(kInvalidArgument)
+  // beyond the end.
   Origin Of(std::uint64_t sample) const;
 
   std::vector<Part> parts;                           // in the order in which samples are numbered

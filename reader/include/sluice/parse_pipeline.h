@@ -6,9 +6,9 @@
 // numbers with / between them:
 //
 //   a size             N for a square, or WxH
-//   a missing number   at the end: the step's default
-//   a word             after the numbers, a choice: ":area" chooses a filter
-//   @P                 at the end: applies the step with probability P
+//   fewer numbers      the numbers left out at the end have the step's defaults
+//   a word             after the numbers, chooses one of several ways: ":area" chooses a filter
+//   @P                 at the end, applies the step with probability P
 //
 // "normalize" uses ImageNet's mean and deviation. PipelineSteps() says which numbers each step
 // takes: "rrc:size[/scale/scale[/ratio/ratio]][:area]", with brackets around what may be left out.

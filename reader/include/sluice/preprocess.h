@@ -10,8 +10,7 @@
 //   std::vector<std::byte> row(preprocess.row_bytes());
 //   preprocess.Row(file, row);                                                 // the server
 //
-// The row has the same bytes, on every CPU, as the row that Loader::Row() makes of a sample whose
-// stored image has the same bytes.
+// On every CPU, the row has the same bytes that Loader::Row() makes of the same stored image.
 #pragma once
 
 #include <chrono>
@@ -32,9 +31,9 @@
 namespace sluice {
 
 // A function that reads an image file: ImageFileReader() makes one. Only one thread at a time calls
-// it. Its result must stay valid until the next call, as long as the file's bytes do. An exception
-// that it throws must derive from std::exception, and becomes the error of the row (kUnsupported,
-// unless the exception is an Error).
+// it. Its result must stay valid until the next call, as long as the file's bytes are. Its
+// exceptions must derive from std::exception. An exception becomes the error of the row
+// (kUnsupported, unless it is an Error).
 using ImageReader = std::function<ImagePayload(std::span<const std::byte> file)>;
 
 // Makes an ImageReader for images of `channels` channels and at most `max_pixels` pixels.
@@ -49,7 +48,7 @@ struct PreprocessOptions {
   // one for each CPU that this process may use.
   unsigned threads = 0;
   // Images of more pixels are refused before memory is taken for them. A pipeline is refused if its
-  // rows have more pixels than this and more than 178 million.
+  // rows have more pixels than the larger of this limit and 178 million.
   std::uint64_t max_pixels = 178'000'000;
 };
 
@@ -63,9 +62,12 @@ struct RowFault {
 // A pipeline that makes the rows of single images. Any number of threads may call a Preprocess at
 // once.
 //
-// A Preprocess keeps the memory that its calls work in. So a call allocates nothing if earlier
-// calls had images as large, if as many calls have run at the same time before, and if the images
-// are raw pixels, packed, or baseline JPEGs without Exif or XMP.
+// A Preprocess keeps the memory that its calls work in. So a call allocates nothing if all of these
+// hold:
+//
+//   earlier calls had images as large;
+//   as many calls have run at the same time before;
+//   the images are raw pixels, packed, or baseline JPEGs without Exif or XMP.
 class Preprocess {
  public:
   // `pipeline` is the JSON of Loader::PipelineText(), or a text for ParsePipeline(), which makes

@@ -12,17 +12,20 @@ struct Rank {
   // The environment variables that gave the rank, such as "RANK, WORLD_SIZE"; empty if none did.
   std::string_view variables = {};
 
-  // Reads the environment variables that launchers set. The first of these pairs of which both
-  // variables are set counts:
+  // Reads the environment variables that launchers set. The first of these pairs with both
+  // variables set gives the rank:
   //
   //   RANK, WORLD_SIZE                    torchrun and others
   //   OMPI_COMM_WORLD_RANK and _SIZE      Open MPI
   //   PMI_RANK, PMI_SIZE                  MPICH and its relatives
   //   SLURM_PROCID, SLURM_STEP_NUM_TASKS  srun (a batch script itself is not a rank)
   //
-  // If no pair is complete, the result is {0, 1}. But if RANK is set without WORLD_SIZE, or a
-  // WORLD_SIZE other than 1 without RANK, this throws Error(kInvalidArgument). The same Error is
-  // thrown if the values of a pair make no sense. It names the variables.
+  // If no pair is complete, the result is {0, 1}. Throws Error(kInvalidArgument), which names the
+  // variables, if
+  //
+  //   RANK is set without WORLD_SIZE;
+  //   WORLD_SIZE is set without RANK, and is not 1;
+  //   the values of a pair make no sense.
   static Rank FromEnvironment();
 
   // Ignores `variables`.

@@ -33,8 +33,12 @@ struct ResumePoint {
   // With LoaderOptions::ranks.by_shards, the number of ranks. Otherwise 0: a training may resume
   // with another number of ranks.
   std::uint64_t shard_ranks = 0;
-  // With LoaderOptions::order.samples or a mixture with weights, the list's digest; with
-  // order.batches, "batches"; otherwise empty.
+  // What else the order depends on:
+  //
+  //   LoaderOptions::order.samples    the list's digest
+  //   a mixture with weights          the mixture's digest
+  //   LoaderOptions::order.batches    "batches"
+  //   otherwise                       empty
   std::string list;
 
   std::uint64_t epoch = 0;  // the epoch in which to resume

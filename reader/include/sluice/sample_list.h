@@ -1,8 +1,10 @@
-// The samples of an epoch, if it is not to have each sample of the dataset once.
+// Lists of samples for an epoch that does not have each sample of the dataset once: a subset, or
+// samples drawn by weight or by class.
 //
-// A list with random draws draws again in each epoch, by the loader's seed: every thread, rank and
-// resumed process draws the same. A list takes 8 bytes for each of its samples, and twice that
-// while it is played. Weights take 8 bytes for each sample of the dataset.
+// Lists with random draws (Weighted(), ClassBalanced()) draw anew in each epoch. The draws depend
+// only on the loader's seed and the epoch, so every thread, rank and resumed process draws the same
+// samples. A list takes 8 bytes for each of its samples, and twice that while it is played. Weights
+// take 8 bytes for each sample of the dataset.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +27,10 @@ using SampleFilter = std::function<bool(const Sample&)>;
 
 // The options of SampleList::Where().
 struct FilterOptions {
-  // The bytes fields, variable-length fields and arrays of more than one element that the filter
-  // looks at. These fields are read ahead in large pieces; other fields are read when the filter
-  // touches them. Do not name scalars: scalars and keys are stored at the end of each shard, and no
-  // block is read for them.
+  // The fields that the filter looks at, to be read ahead in large pieces. Fields that are not
+  // named are read when the filter touches them. Name only bytes fields, variable-length fields,
+  // and arrays of more than one element. (Scalars and keys are stored at the end of each shard, and
+  // need no block.)
   std::vector<std::string> fields;
   unsigned threads = 0;  // 0: one for each CPU this process may use
   // Called by one thread at a time with (number of samples filtered, number of all samples). Must
@@ -54,41 +56,40 @@ class SampleList {
   static SampleList Weighted(const std::vector<double>& weights, std::uint64_t count,
                              bool replacement);
 
-  // `per_class` samples of each class of a label field ({}: Schema::LabelField(), or else the first
-  // field of several labels).
+  // `per_class` samples of each class of the label field `field`. An empty `field` is
+  // Schema::LabelField() or, if there is none, the first field that has several labels for each
+  // sample. From a class of n samples, this draws:
   //
-  // If a class has at least `per_class` samples, `per_class` different ones are drawn.
-  // If a class has fewer, n samples, each of them comes per_class / n times, rounded down. The
-  // rest, per_class % n different samples, is drawn from the class.
-  // Classes without samples are left out. So are samples whose label is not a class of the field (a
-  // damaged dataset may have such samples).
+  //   n >= per_class    `per_class` different samples
+  //   n < per_class     each sample per_class / n times (rounded down), and per_class % n
+  //                     different samples once more
   //
-  // This reads the directory at the end of every shard's file, which repeats the samples' scalars.
+  // Left out are classes without samples, and samples whose label is not a class of the field. (A
+  // damaged dataset may have such labels.) This call reads no blocks: the directory at the end of
+  // each shard has all labels.
   //
   // The field may also hold any number of classes for each sample (multi-label, the classes of
   // boxes): int32 [n]. A sample then counts for each of its classes, so an epoch may have more than
   // `per_class` samples of a class. Samples without a class are left out. For such a field, this
-  // reads the blocks of all shards.
+  // call reads the blocks of all shards.
   static SampleList ClassBalanced(const Dataset& dataset, std::uint64_t per_class,
                                   const std::string& field = {});
 
   // The samples for which `keep` returns true, sorted by number. `keep` sees keys and fields,
   // before any image is decoded. Once Where() has returned, `keep` is not called any more.
   //
-  // The result is a list like those of Of(): batches are full, every rank has the same number of
-  // batches, and a resume finds its place without looking at earlier samples.
-  //
-  // Shuffle::kQuasiRandom permutes the blocks that have a kept sample, deals them to lanes, and
-  // mixes the kept samples of the open blocks. The window has as many blocks as without a filter,
-  // so it has fewer samples. Shuffle::kSequential plays the kept samples as stored.
+  // The result is a list, as of Of(). So batches are full, every rank has the same number of
+  // batches, and a resume finds its place without looking at earlier samples. Shuffle::kQuasiRandom
+  // has as many blocks open as without a filter (OrderOptions::window_bytes), so it mixes fewer
+  // samples. Shuffle::kSequential plays the kept samples as stored.
   //
   // A block is read whole even if few of its samples are kept. To read less, make a dataset of the
   // kept samples (`sluice subset`). Where() takes one bit of memory for each sample, and 8 bytes
   // for each kept sample.
   //
-  // If `keep` throws, or if a sample that it reads is damaged, Where() throws an Error that names
-  // the sample. If there are several such samples, it is the first, with any number of threads. (To
-  // decide about damaged samples itself, `keep` may catch their Errors.)
+  // If `keep` throws, or reads a damaged sample, Where() throws an Error that names the sample. Of
+  // several such samples, the Error names the first, for any number of threads. `keep` may catch
+  // the Error of a damaged sample, to decide about that sample itself.
   static SampleList Where(const Dataset& dataset, const SampleFilter& keep,
                           const FilterOptions& options = {});
 

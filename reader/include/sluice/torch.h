@@ -11,11 +11,10 @@
 //     optimizer.step();
 //   }
 //
-// A tensor that is not a copy holds its batch. The batch's slot is reused when the last of its
-// tensors is gone, and the streams for which these were made have finished with the slot. Until
-// then, the batch counts as held: see LoaderOptions::ring.hold. Fields that are not images are
-// copied if they have at most kCopiedTensorBytes. Otherwise, a label that you keep would keep all
-// images of its batch.
+// A tensor that is not a copy holds its batch. The batch's slot is reused once all of its tensors
+// are gone, and the tensors' streams have finished with it. Until then, the batch counts as held:
+// see LoaderOptions::ring.hold. Fields that are not images are copied if they have at most
+// kCopiedTensorBytes. Otherwise, a label that you keep would keep all images of its batch.
 #pragma once
 
 #include <cstdint>

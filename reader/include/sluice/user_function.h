@@ -73,7 +73,7 @@ class MutableRows {
   // With ImageSizes::kPadded, a MutableSample's image has its own size, and a MutableBatch's images
   // have the padded size. With ImageSizes::kOwn, a MutableBatch's images have no common size.
   ImageBatch shape(std::string_view field = {}) const;
-  // The elements of a fixed-shape array field: of one in the dataset, or of one in
+  // The elements of a fixed-shape array field, which is a field of the dataset or one of
   // OutputOptions::made_fields.
   template <class T>
   std::span<T> Field(std::string_view name) {
@@ -90,16 +90,17 @@ class MutableRows {
   }
   // Values() of 8-bit images.
   std::span<std::uint8_t> image(std::string_view field = {}) { return Values<std::uint8_t>(field); }
-  // Values() of the numbers that Normalize makes.
+  // Values() of float images: those that Normalize makes with FloatType::kFloat32.
   std::span<float> floats(std::string_view field = {}) { return Values<float>(field); }
   std::span<std::byte> ImageBytes(std::string_view field = {});  // pixels of any type
-  // Writes a map of the pixels beyond the picture's edge: height x width bytes for each row, 1
-  // where the image (or view, or mask) lies outside its picture, else 0.
+  // Writes a map of the pixels that lie beyond the edge of the stored picture, such as the padding
+  // of a crop: height x width bytes for each row, 1 for such a pixel, else 0. `field` is an image,
+  // a view or a mask ({}: Batch::image()).
   //
   // The map shows the result of all geometric steps together. It follows the rule for masks
-  // (nearest pixel), so it is 1 wherever LoaderOptions::output.mask_fill fills a mask. Pixels that
-  // Border::kReflect mirrors count as outside. If the sample lacks the image, all pixels count as
-  // outside. In a BatchFunction, the map shows images as they were before MixUp and CutMix.
+  // (nearest pixel), so it is 1 wherever LoaderOptions::output.mask_fill fills a mask. It is also 1
+  // for pixels that Border::kReflect mirrors, and everywhere if the sample lacks the image. In a
+  // BatchFunction, the map shows images as they were before MixUp and CutMix.
   //
   // Throws Error(kInvalidArgument) if
   //   the map has the wrong size;
@@ -107,11 +108,12 @@ class MutableRows {
   //   there are several rows, and images may differ in size (ImageSizes).
   void WriteBorder(std::span<std::uint8_t> map, std::string_view field = {}) const;
 
-  // Keeps the memory of the function's spans alive as long as the result lives. This is for
-  // language bindings: a Python function may store an array that outlives the call, and the binding
-  // cannot make that array invalid. Since the stored array could still change the batch, the batch
-  // is not delivered: the call that asks for it throws Error(kState), whatever
+  // Keeps the memory of the function's spans alive as long as the result lives. The batch is then
+  // lost: instead of delivering it, ++ or Next() throws Error(kState), whatever
   // LoaderOptions::integrity.on_fault says. The loader takes new memory for further batches.
+  //
+  // This is for language bindings. A Python function may store an array for later, and the binding
+  // cannot make that array invalid. The array could still change the batch.
   std::shared_ptr<const void> Keep();
 
   // The function's own random numbers, for this sample or batch.
@@ -162,14 +164,13 @@ class MutableRows {
 // One sample, after the transform's steps: the argument of a SampleFunction.
 class MutableSample : public MutableRows {
  public:
-  // The sample's key, as Sample::key(). In a shuffled epoch, this is slow. Keys are stored apart
-  // from the samples, compressed in chunks of up to 4096, and the dataset keeps only the chunk last
-  // read of each of up to 64 shards. So nearly every call reads and decompresses a chunk, and only
-  // one thread at a time does so. To look something up for each sample, use a table by index()
-  // instead; Dataset::Find() helps to make the table.
+  // The sample's key, as Sample::key(). In a shuffled epoch, this is slow: keys are stored in
+  // compressed chunks of up to 4096, so nearly every call decompresses a chunk, and only one thread
+  // at a time does so. To look something up for each sample, use a table by index() instead;
+  // Dataset::Find() helps to make the table.
   //
   // Throws Error if the key cannot be read, and Error(kLimit) if its chunk has more than 4 MiB
-  // (which takes keys of over 1000 bytes each).
+  // (keys of over 1000 bytes on average).
   std::string key() const;
   std::uint64_t index() const noexcept;     // the sample's number in the dataset
   std::uint64_t position() const noexcept;  // the sample's position in the epoch
@@ -237,8 +238,8 @@ class MutableBatch : public MutableRows {
 using SampleFunction = std::function<void(MutableSample&)>;
 // LoaderOptions::batch_function: called for each batch, by several threads at once.
 using BatchFunction = std::function<void(MutableBatch&)>;
-// Makes an object for one decoding thread, whose functions get the object as state<T>(). Each
-// thread calls this once, before it decodes, with the thread's number from 0. The Loader's
+// Makes an object for one decoding thread. The thread's functions get the object as state<T>().
+// Each thread calls this once, before it decodes, with the thread's number from 0. The Loader's
 // constructor waits for all of these calls; if one throws, the constructor throws Error. The object
 // is destroyed when its thread ends, with the loader.
 using ThreadSetup = std::function<std::any(unsigned thread)>;

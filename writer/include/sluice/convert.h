@@ -58,12 +58,12 @@ enum class Truncated {
   kAccept,  // the part that is there is taken, without warning and line
 };
 
-// How a conversion that resumes, or is repeated, finds sources that changed after an earlier run
-// made samples from them. Other changes are always found: of names, sizes, labels, other values and
-// options.
+// Which sources a conversion that resumes, or is repeated, converts again, to find those that
+// changed after an earlier run. Changed names, sizes, labels, other values and options are always
+// found.
 enum class SourceCheck {
-  kTimes,    // sources whose times are later than the conversion's are converted again and compared
-  kContent,  // all sources are converted again and compared
+  kTimes,    // sources written, copied or moved after the conversion began
+  kContent,  // all sources
 };
 
 // The size of an image.
@@ -85,19 +85,21 @@ struct GeometryOptions {
 struct FormOptions {
   ImageCodec image = ImageCodec::kJpeg;  // the form of the stored images
   int quality = 90;                      // JPEG quality, 1 to 100
-  // True: JPEGs keep their coefficients, and so their pixels. Some JPEGs cannot keep them, and are
-  // encoded anew at `quality`:
-  // those that are resized;
-  // those whose colours change (CMYK and RGB-coded ones, grey ones without channels = 1, and any by
-  // IccProfiles::kConvert);
-  // those that Exif turns so that an incomplete block would come to the left or to the top;
-  // those of unusual sampling;
-  // those whose quantisation steps or coefficients baseline JPEG cannot code.
-  // ConvertSummary::kept and ConvertSummary::reencoded count both. Images that are not JPEGs are
-  // always encoded.
+  // True: JPEGs keep their coefficients, and so their pixels. These are still encoded anew at
+  // `quality`:
+  //
+  //   JPEGs that are resized;
+  //   JPEGs whose colours change: CMYK, RGB-coded, any by IccProfiles::kConvert, and grey ones
+  //     without channels = 1;
+  //   JPEGs that Exif turns so that an incomplete block would come to the left or to the top;
+  //   JPEGs of unusual sampling;
+  //   JPEGs with quantisation steps or coefficients that baseline JPEG cannot code.
+  //
+  // ConvertSummary::kept counts the JPEGs that keep their coefficients, and
+  // ConvertSummary::reencoded the others. Images that are not JPEGs are always encoded.
   bool keep = false;
-  // True: a restart marker ends each line of MCUs. In images at least 512 pixels wide, markers also
-  // cut each line into equal parts of at least 256 pixels, if the number of MCUs in a line can be
+  // True: a restart marker ends each line of MCUs. In images at least 512 pixels wide, further
+  // markers cut each line into equal parts of at least 256 pixels, if its number of MCUs can be
   // divided so. False: no markers.
   bool restart_markers = true;
   Subsampling subsampling = Subsampling::k420;               // of JPEGs that are encoded
@@ -146,11 +148,12 @@ struct ConvertOptions {
   RunOptions run = {};            // how the conversion runs
 };
 
-// Throws the Error with which Convert() refuses a URL as `dataset` that it cannot open:
-// kInvalidArgument, or kUnsupported in a build without object stores. Sends nothing. Does nothing
-// for a path. Call it, for example, before you read a pipe to its end.
+// Checks `dataset` if it is a URL; does nothing for a path. Throws the Error of Convert() for a URL
+// that it cannot open: kInvalidArgument, or kUnsupported in a build without object stores. Sends
+// nothing. Call it, for example, before you read a pipe to its end.
 void RequirePlace(const std::filesystem::path& dataset);
-// Throws the Error(kInvalidArgument) with which edits such as AppendToDataset() refuse any URL.
+// Throws Error(kInvalidArgument) if `dataset` is a URL. AppendToDataset(), RepackDataset() and
+// RepairDataset() refuse URLs in this way.
 void RequireFolder(const std::filesystem::path& dataset);
 
 // How far a conversion has come.
@@ -197,21 +200,21 @@ struct ConvertSummary {
   std::uint64_t shrunk = 0;         // images that this call stored with fewer pixels than they had
   std::uint64_t reencoded = 0;      // JPEGs that this call stored with other coefficients
   std::uint64_t boxes_dropped = 0;  // boxes of which nothing is left in the stored image
-  // Images whose embedded colour profile was not used, either because of the options, or because
-  // the profile is broken or made for another kind of colours.
+  // Images whose embedded colour profile was not used: IccProfiles::kDrop is set, or the profile is
+  // broken or made for another kind of colours.
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;  // images whose colours were converted to sRGB
   // JPEG 2000 images with channels that the file declares neither as colours nor as opacity.
   std::uint64_t channels_dropped = 0;
-  // Images that are smaller than ConvertOptions::geometry.short_side and stay so, and images that
-  // were smaller than ConvertOptions::geometry.size and were enlarged.
+  // Images smaller than geometry.short_side, which stay so, and images that were smaller than
+  // geometry.size, and were enlarged.
   std::uint64_t smaller = 0;
   // Images that are turned or mirrored by their orientation, and that have boxes, masks or key
   // points. If ConvertSource::upright is not set, a warning names some of them.
   SomeImages turned;
-  // Images of more than 8 bits a value whose greatest value is below a quarter of the range, as in
-  // 16-bit files that hold 12 bits. Rounded to 8 bits by the whole range, they keep hardly any
-  // detail. Also a warning.
+  // Images of more than 8 bits a value in which no value reaches a quarter of the range, such as
+  // 16-bit files that hold 12 bits. They are rounded to 8 bits by the whole range, so they keep
+  // hardly any detail. A warning names some of them.
   SomeImages dim;
   // With `find_duplicates`: groups of sources that hold the same bytes, also listed in
   // duplicates.tsv.
@@ -228,35 +231,35 @@ struct ConvertHooks {
   // whenever a shard is done.
   std::function<void(const ConvertProgress&)> on_progress;
   // Gets the number of files looked into, and the number found. Called several times a second while
-  // sources are looked into, before anything is converted, by one thread at a time.
+  // sources are listed, before anything is converted, by one thread at a time.
   std::function<void(std::uint64_t looked_into, std::uint64_t found)> on_look = {};
   // A stop request ends the conversion with Error(kState), once the images that are being converted
   // are done. What was finished stays; call again to resume.
   std::stop_token stop;
 };
 
-// Converts `source` into `dataset`: a folder, which is created in a parent folder that must exist,
-// or the URL of a folder in an object store, as for convert_steps.h.
+// Converts `source` into `dataset`. This is a folder, whose parent folder must exist, or the URL of
+// a folder in an object store (see convert_steps.h). What the folder already holds decides:
 //
-// If the folder holds an unfinished conversion with the same plan, the conversion is resumed.
-// If it holds a finished one with the same plan, the dataset is left as it is.
-// If it holds anything else, such as a dataset with another plan, throws Error(kExists), which says
-// what differs.
+//   nothing                                        a new conversion begins
+//   an unfinished conversion with the same plan    it is resumed
+//   a finished dataset with the same plan          it is left as it is
+//   anything else, such as another plan            Error(kExists), which says what differs
 //
-// Sources may have changed after an earlier run made samples from them. By default, a source is
-// compared with its sample if its file was written, copied or moved after the conversion began
-// (ConvertOptions::run.check). A source that still gives the same sample counts as unchanged. If an
-// unfinished conversion has samples of changed sources, their shards are made again, with a
-// warning. If a finished dataset has such samples, throws Error(kExists), which names some of them.
-// A dataset at a URL is not compared with its sources.
+// Sources may have changed after an earlier run made samples from them: see
+// ConvertOptions::run.check. A source that still gives the same sample counts as unchanged. In an
+// unfinished conversion, shards with samples of changed sources are made again, with a warning. For
+// a finished dataset, throws Error(kExists), which names some of the changed sources. A dataset at
+// a URL is not compared with its sources.
 //
 // The classes of a folder are its sub-folders, numbered in the order of their names' bytes. Files
-// deeper in a sub-folder belong to the same class.
-// If a single sub-folder holds all others, the folders in it are the classes.
-// If all images lie directly in the folder, the dataset has no labels.
-// If images lie both directly in the folder and in sub-folders, that is an error.
-// If the sub-folders look like the parts of a split (FindSplitFolders()), that is an error.
-// ConvertSource::label.folders changes these rules.
+// deeper in a sub-folder belong to the same class. ConvertSource::label.folders changes these
+// rules. Special cases:
+//
+//   a single sub-folder holds all others        the folders in it are the classes
+//   all images lie directly in the folder       the dataset has no labels
+//   images lie directly in it and deeper        Error(kInvalidArgument)
+//   sub-folders look like parts of a split      Error(kInvalidArgument); see FindSplitFolders()
 //
 // A sample's key is its path relative to the source's root, as bytes. Bytes of a class name that
 // are not UTF-8 are written as "\xNN". The dataset's name says what the dataset holds ("images of
@@ -264,8 +267,8 @@ struct ConvertHooks {
 //
 // Boxes, masks and key points are taken as drawn on the upright image (ConvertSource::upright), and
 // are moved and scaled with it. Boxes are cut off at the image's edges; a box that lies entirely
-// outside is dropped, with its class. A row or an archive's member that lacks a value that its
-// field needs is left out like a broken image; the reason names the line or the member.
+// outside is dropped, with its class. If a row or an archive's member lacks a value that its field
+// needs, it is left out like a broken image; the reason names the line or the member.
 //
 // JPEG, PNG, BMP, PPM and TGA files are converted, and WebP, GIF, TIFF, AVIF, HEIF, JPEG XL and
 // JPEG 2000 files if the build has their libraries. Files are recognised by their content. Of
@@ -277,35 +280,42 @@ struct ConvertHooks {
 // If its whole folder or archive disappears, the conversion ends with Error(kIo); call again once
 // the folder or archive is back.
 //
-// A file ends early if its decoder lacks data for a pixel. Such a file is left out, or taken as
-// ConvertOptions::form.truncated says. Missing pixels are then grey in a JPEG; in other images they
-// are black, or the background if the image has transparency. Zeros at the end of a file do not
-// count as data in these cases:
-// a JPEG, PNG or GIF without its end marker;
-// a WebP, AVIF, HEIF, JPEG XL or JPEG 2000 that ends in at least 512 zeros.
-// Zeros at the end of a BMP, PPM or TGA, and zeros within a file, are not noticed. An AVIF or HEIF
-// that ends early is never taken in part, and a mask that ends early is always refused.
+// A file ends early if its decoder lacks data for a pixel. ConvertOptions::form.truncated says
+// whether such a file is left out or taken. If it is taken, missing pixels are grey in a JPEG. In
+// other images they are black, or the background if the image has transparency. AVIF, HEIF and
+// masks that end early are never taken.
 //
-// Memory is at most the sum of these:
-// four times the largest decoded source, for each thread;
-// 128 MiB of finished samples;
-// two copies of one block;
-// about 100 bytes for each source;
-// the values of a table;
-// with `direct`, 1 MiB.
+// Zeros at the end of a file count as missing data in two cases:
+//
+//   a JPEG, PNG or GIF without its end marker;
+//   a WebP, AVIF, HEIF, JPEG XL or JPEG 2000 that ends in at least 512 zeros.
+//
+// Other zeros are not noticed.
+//
+// Memory is at most the sum of
+//
+//   four times the largest decoded source, for each thread;
+//   128 MiB of finished samples;
+//   two copies of one block;
+//   about 100 bytes for each source;
+//   the values of a table;
+//   1 MiB with `direct`.
 //
 // Errors:
-// kInvalidArgument: an option; the folder's layout; a column that does not exist; `dataset` inside
-// `source`.
-// kNotFound: the source does not exist, or has no image.
-// kExists: see above.
-// kState: stopped, or another conversion is at work in `dataset`.
-// kCorrupt: no image at all could be converted; with OnError::kFail, the first image that could
-// not; a table or an archive that cannot be read.
-// kUnsupported: with OnError::kFail, an image of another kind; profiles that are to be converted in
-// a build without lcms2; a dataset at a URL, either with SourceCheck::kContent or from a source
-// whose URL has a password or a query.
-// kLimit, kIo.
+//
+//   kInvalidArgument   an option; the folder's layout; a column that does not exist; `dataset`
+//                      inside `source`
+//   kNotFound          the source does not exist, or has no image; or `paths` is empty, and no
+//                      earlier run left a list in `dataset`
+//   kExists            see above
+//   kState             stopped, or another conversion is at work in `dataset`
+//   kCorrupt           no image could be converted; a table or an archive cannot be read; with
+//                      OnError::kFail, the first image that could not be converted
+//   kUnsupported       IccProfiles::kConvert in a build without lcms2; with OnError::kFail, an
+//                      image of another kind; a `dataset` at a URL in a build without object
+//                      stores, with SourceCheck::kContent, or from a source whose URL has a
+//                      password or a query
+//   kLimit, kIo
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
@@ -317,9 +327,9 @@ std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threa
 
 // Which folders FindSplitFolders() takes as the parts of a split.
 struct SplitFolderOptions {
-  // True: folders of any name, not only "train", "val" and the like, because the caller knows that
-  // the folders are parts. A warning then counts the images that lie in none of the folders; for
-  // that, each file directly in the root is opened.
+  // True: folders of any name, not only "train", "val" and the like: the caller knows that they are
+  // parts. A warning then counts the images that lie in none of the folders; for that, each file
+  // directly in the root is opened.
   bool of_any_name = false;
   bool follow_links = false;  // as ConvertSource::follow_links
 };
@@ -330,13 +340,13 @@ struct SplitFolders {
   std::vector<std::string> warnings;  // links that were not followed, images outside of the folders
 };
 
-// Finds the folders directly below `root` that hold images, if they look like the parts of a split
-// and not like classes: train/ and val/, say, with class folders or images inside. If they do not
-// look so, the result is empty, unless SplitFolderOptions::of_any_name is set. Each folder found is
-// then a source of its own. Opens few files. Errors:
-// kNotFound: the folder does not exist;
-// kIo: a folder cannot be read;
-// kState: stopped.
+// Finds the folders directly below `root` that look like the parts of a split, not like classes:
+// train/ and val/, say, with class folders or images inside. Each is then a source of its own. The
+// result is empty if the folders do not look so, unless SplitFolderOptions::of_any_name is set.
+// Opens few files.
+//
+// Errors: kNotFound if the folder does not exist, kIo if a folder cannot be read, kState if
+// stopped.
 SplitFolders FindSplitFolders(const std::filesystem::path& root,
                               const SplitFolderOptions& options = {},
                               const std::stop_token& stop = {});
@@ -350,7 +360,7 @@ std::string SplitOfFile(const std::filesystem::path& file);
 struct SourcePart {
   std::string name;               // such as "train"
   ConvertSource source;           // what is converted
-  std::filesystem::path dataset;  // its target; only the list of paths in a plan there is read
+  std::filesystem::path dataset;  // where it is converted to; read only for a plan's list of paths
 };
 
 // A source that holds the same bytes as a source of another part.

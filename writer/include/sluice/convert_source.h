@@ -14,7 +14,7 @@
 namespace sluice {
 
 // The kind of field that a table's column becomes. A row may lack a value: an empty cell, null, or
-// no such member. Such a row is left out if the type is kClass, kInt, kFloat or kFloats. With any
+// no such member. If the type is kClass, kInt, kFloat or kFloats, such a row is left out. With any
 // other type, the row's sample lacks the field.
 enum class ColumnType {
   // One class: int32 of role label. Names are numbered in the order of their bytes. If all rows
@@ -23,8 +23,8 @@ enum class ColumnType {
   kClasses,  // any number of classes, separated by comma, semicolon or bar: int32 [n], role label
   kInt,      // a whole number: int64
   kFloat,    // a number: float32
-  // Numbers, the same count in each row: float32 of that shape. Of a .beton file: of the file's own
-  // type and shape.
+  // Numbers, the same count n in each row: float32 [n]. A column of a .beton file keeps the type
+  // and the shape that it has there.
   kFloats,
   kBoxes,       // any number of boxes, four numbers each: float32 [n, 4]
   kBoxClasses,  // a class for each box of the first kBoxes column: int32 [n], role label
@@ -47,7 +47,8 @@ enum class BoxFormat {
 
 // A column of a table, and the field of the dataset that it becomes.
 struct Column {
-  // The column's heading, or the member's name. For kBoxes also four of these, joined by "+".
+  // The column's heading, or the member's name. For kBoxes, it may also be four of these, joined by
+  // "+".
   std::string column;
   ColumnType type = ColumnType::kText;  // the kind of field
   std::string field = {};               // the field's name; empty: the column's name
@@ -60,9 +61,9 @@ struct Column {
 
 // Which of the folders that an image lies in is its class.
 enum class FolderLabels {
-  // The outermost folder; if a single folder holds all others, the outermost folder in that one.
-  // There are no classes if all images lie directly in the root. It is an error if images lie in
-  // the root and in folders, or if the folders look like the parts of a split (train, val).
+  // The outermost folder. If a single folder holds all others, the outermost folder in that one. If
+  // all images lie directly in the root, there are no classes. It is an error if images lie in the
+  // root and in folders, or if the folders look like the parts of a split (train, val).
   kAuto,
   // The outermost folder. With kTop and kParent, images directly in the root are left out.
   kTop,
@@ -93,26 +94,27 @@ struct AnnotationParts {
   // file without a box, outline or key point has a field "label" instead: the class of the whole
   // image.
   bool boxes = true;
-  bool masks = true;      // a field "mask": of each pixel, its class's number + 1, or 0
-  bool keypoints = true;  // a field "keypoints": of each box, each point's x, y and visibility
+  bool masks = true;      // a field "mask": for each pixel, 0 or its class's number + 1
+  bool keypoints = true;  // a field "keypoints": for each box, its points' x, y and visibility
   bool captions = true;   // a field "captions": a JSON list of texts
 };
 
 // ConvertSource::rows: how the rows of a table, or the records of archives, become samples.
 struct RowOptions {
   // The column of paths in a table, or the column of images in Parquet, TFRecord and .beton files.
-  // Empty means, for a table, the first that exists of path, file, filename, file_name, image, key.
-  // (If the table has another column named key, this gives the samples' keys, unless `columns`
-  // takes it.)
+  // Empty, for a table: the first that exists of path, file, filename, file_name, image, key. If
+  // the paths are in another column, a column named key has the samples' keys (unless `columns`
+  // takes it).
   std::string path_column = {};
   // The columns to take. Empty means:
-  // of tables and TFRecord, "label" or "class" as kClass, and "text" or "caption" as kText;
-  // of Parquet, RecordIO and .beton files, all columns whose types say how to store them, except
-  // lists of boxes in Parquet.
+  //
+  //   tables, TFRecord            "label" or "class" as kClass, "text" or "caption" as kText
+  //   Parquet, RecordIO, .beton   all columns whose types say how to store them, except lists of
+  //                               boxes in Parquet
   std::vector<Column> columns = {};
-  // True: the rows of a table that have the same path make one sample. The boxes and classes of
-  // these rows are joined in the table's order. Every other column must have the same value in all
-  // of them.
+  // True: the rows of a table that have the same path make one sample. Their boxes, and the boxes'
+  // classes, are joined in the table's order. Every other column must have the same value in all of
+  // these rows. If one of the rows is left out, so is the sample.
   bool group = false;
 };
 
@@ -121,54 +123,57 @@ struct LabelFiles {
   AnnotationFormat format = AnnotationFormat::kCoco;  // their format
   std::filesystem::path path = {};                    // the file or the folder of label files
   AnnotationParts parts = {};                         // what to take from them
-  // For YOLO: what an object of four corners is.
-  // True: an outline, which becomes an upright box and a mask.
-  // False: unknown, because a rotated box looks the same. Label files in which all objects have
-  // four corners are then refused.
+  // For YOLO: whether an object of four corners is an outline.
+  //
+  //   true    it is, and becomes an upright box and a mask
+  //   false   it may also be a rotated box, which looks the same; so label files in which all
+  //           objects have four corners are refused
   bool outlines = false;
 };
 
 // ConvertSource::split: a part of a split. The sources of each class (without classes, all sources)
 // are put in an order that depends only on `seed` and the keys. The part takes the sources from the
-// fraction `begin` of that order up to the fraction `end`, which it does not include. Parts that
-// meet, such as [0, a) and [a, 1), share no source and leave none out. Only the part that begins at
-// 0 lists the sources that are left out as faulty, for all parts.
+// fraction `begin` of that order up to, but not including, the fraction `end`. Parts that meet,
+// such as [0, a) and [a, 1), share no source and leave none out. Sources that are left out as
+// faulty are listed only by the part that begins at 0, for all parts.
 struct SplitPart {
   double begin = 0;        // 0 to 1
   double end = 1;          // 0 to 1
   std::uint64_t seed = 0;  // of the order
-  // The name of a column of a table, or of archives with columns, such as that of a patient's
-  // number. All rows with the same value in this column go to the same part, whatever their class.
-  // The numbers 7, 7.0 and 007 are the same value, and so are texts that differ only in case or in
-  // the Unicode form of accents. Rows without a value are left out.
+  // A column of a table, or of archives with columns: all rows with the same value in this column
+  // go to the same part, whatever their class. An example is a column of patients' numbers. Empty:
+  // each row is split by itself.
   //
-  // The values are put in an order that depends only on `seed` and the value, each value with all
-  // of its rows. A value goes to the part in which the middle of its rows lies. Empty: each row is
-  // split by itself.
+  // The numbers 7, 7.0 and 007 are the same value. So are texts that differ only in case or in the
+  // Unicode form of accents. Rows without a value are left out.
+  //
+  // The values, each with all of its rows, are put in an order that depends only on `seed` and the
+  // value. A value goes to the part in which the middle of its rows lies.
   std::string by = {};
 };
 
 // ConvertSource::label: the classes of samples, and their numbers.
 struct LabelOptions {
-  // False: no label is stored, and these are not read as classes: the names of folders (images may
-  // then lie anywhere below the root), a table's columns label and class, and .cls files in
-  // archives.
+  // False: no label is stored. Then these are not read as classes: the names of folders, a table's
+  // columns label and class, and .cls files in archives. Images may lie anywhere below the root.
   bool store = true;
   // For folders and lists of paths: which of an image's folders is its class.
   FolderLabels folders = FolderLabels::kAuto;
-  // True: the folders' names are whole numbers, and these are the classes' numbers (as in a table);
-  // any other name is an error. False: folders are numbered in the order of their names' bytes (0,
-  // 1, 10, 2).
+  // True: the folders' names are whole numbers, which are the classes' numbers (as in a table). Any
+  // other name is an error. False: folders are numbered in the order of their names' bytes (0, 1,
+  // 10, 2).
   bool numbers = false;
-  // The names of classes 0, 1, ..., in this order. Empty: the names that occur. Of a source with
-  // columns, these are the classes of the label or, if no column is the label, of the first column
-  // with classes.
+  // The names of classes 0, 1, ..., in this order. Empty: the names that occur. For a source with
+  // columns, these are the classes of the label. If no column is the label, they are the classes of
+  // the first column with classes.
   std::vector<std::string> classes = {};
-  // Instead of `classes`: the folder or URL of a dataset that has these classes. Taken are the
-  // classes of its label; without a label, those of its first field with classes (of a mask,
-  // without the background). A column takes the classes of the dataset's field of the same name, if
-  // there is one. Use it for a later conversion that must number the classes in the same way, such
-  // as that of validation images.
+  // Instead of `classes`: the folder or URL of a dataset, whose classes are taken. Use it for a
+  // later conversion that must number the classes in the same way, such as that of validation
+  // images. The classes come from the first of these fields that the dataset has:
+  //
+  //   the field of the same name, for a column
+  //   the label
+  //   the first field with classes (of a mask, without the background)
   std::filesystem::path classes_of = {};
 };
 
@@ -197,23 +202,24 @@ struct ConvertSource {
   // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png or seg.png (mask).
   //
   // Or files of another kind that hold images: Parquet (as Hugging Face's), TFRecord with
-  // tf.train.Example, MXNet's RecordIO, FFCV's .beton. The content of the first file shows the
-  // kind. Their values are columns, from which `rows` chooses.
+  // tf.train.Example, MXNet's RecordIO, FFCV's .beton. The first file's content decides the kind of
+  // all files. The values in such files are columns, from which `rows` chooses.
   static ConvertSource Archives(std::vector<std::filesystem::path> files);
   // Images below `root`, with the boxes, outlines, key points and captions of `annotations`, which
   // is a file or a folder, as the format requires. COCO's and VOC's files name the images; with
   // YOLO, all images below `root` are taken. Without `label.classes`, the classes are:
-  // COCO: the categories in the order of their ids;
-  // VOC: the names in the order of their bytes;
-  // YOLO: the numbers, with the names in classes.txt, obj.names or a .yaml file, in the folder of
-  // labels or one of the two folders above it.
+  //
+  //   COCO   the categories in the order of their ids
+  //   VOC    the names in the order of their bytes
+  //   YOLO   the numbers, with the names in classes.txt, obj.names or a .yaml file, in the folder
+  //          of labels or one of the two folders above it
   static ConvertSource Annotated(AnnotationFormat format, std::filesystem::path annotations,
                                  std::filesystem::path root);
 
   Kind kind;  // where the images are
-  // The folder that paths and keys are relative to. Empty: the folder of the table. It may be the
-  // URL of a folder in an object store ("s3://bucket/photos"), but not for archives or YOLO's
-  // labels. The environment gives the store's settings and credentials.
+  // The folder that paths and keys are relative to. Empty: the folder of the table. Except for
+  // archives and YOLO's labels, it may also be the URL of a folder in an object store
+  // ("s3://bucket/photos"). The environment gives the store's settings and credentials.
   std::filesystem::path root;
 
   // Only one of these three is used; `kind` says which.
@@ -233,23 +239,25 @@ struct ConvertSource {
 
   // Whether boxes, masks and key points were drawn on upright images. This matters for images that
   // are turned or mirrored by an orientation in Exif, in XMP or in the image file's own format.
-  // true: on the upright image, as viewers, cv2.imread, Ultralytics, Detectron2, CVAT and Label
-  // Studio show it.
-  // false: on the rows as the file stores them.
-  // nullopt: as true, with a warning if a turned image has boxes, masks or key points.
+  //
+  //   true      on the upright image, as viewers, cv2.imread, Ultralytics, Detectron2, CVAT and
+  //             Label Studio show it
+  //   false     on the rows as the file stores them
+  //   nullopt   as true, with a warning if a turned image has boxes, masks or key points
   std::optional<bool> upright = std::nullopt;
 
-  // True: also takes files outside of `root`, of the folder of label files or of `mask_folder` that
-  // symbolic links lead to, whether a scan finds the links or a list, table or label file names
-  // them. Links to places inside of the folder are always followed (a scan reads each place once).
+  // True: also takes files outside of `root`, of the folder of label files or of `mask_folder`, if
+  // symbolic links lead there. Links may be found by a scan, or named by a list, a table or a label
+  // file. Links to places inside of the folder are always followed (a scan reads each place once).
   // The folder itself may be a link.
   bool follow_links = false;
 };
 
 // Returns the source that a path alone means:
-// a table, if the path is a file whose name ends like a table's (IsTableName());
-// archives, if it is any other file;
-// otherwise a folder, or the URL of one, which need not exist.
+//
+//   a table      a file whose name ends like a table's (IsTableName())
+//   archives     any other file
+//   a folder     anything else, also the URL of a folder; it need not exist
 ConvertSource SourceAt(const std::filesystem::path& place);
 
 }  // namespace sluice

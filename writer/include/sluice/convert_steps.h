@@ -2,8 +2,8 @@
 // do what `sluice plan`, `sluice convert --part`, `sluice finish` and `sluice status` do.
 //
 //   sluice::PlanConversion(sluice::ConvertSource("photos/"), "data/photos");  // once
-//   sluice::ConvertPlanned("data/photos", {.number = 3, .of = 10});           // each part, anywhere
-//   sluice::FinishConversion("data/photos");                                  // once
+//   sluice::ConvertPlanned("data/photos", {.number = 3, .of = 10});  // each part, anywhere
+//   sluice::FinishConversion("data/photos");                         // once
 //
 // The dataset has the same bytes as from Convert(), whatever the number of parts. A planned shard
 // that exists is not made again. A part may therefore be repeated, several processes may make the
@@ -12,7 +12,7 @@
 // All processes must see the sources and the dataset's folder at the paths that PlanConversion()
 // got (made absolute), and run the same versions of Sluice and its libraries.
 //
-// The dataset may be the URL of a folder in an object store ("s3://bucket/dataset"). A worker then
+// The dataset may be the URL of a folder in an object store ("s3://bucket/dataset"). A process then
 // makes its shards in a temporary folder of its own, at most three at a time, and uploads them.
 #pragma once
 
@@ -49,7 +49,7 @@ struct PartSummary {
 };
 
 // Finds the sources, and writes the plan (plan.json) and the list of sources (plan-sources.bin,
-// about as large as the compressed keys), which FinishConversion() removes. Converts the first
+// about as large as the compressed keys). FinishConversion() removes the list. Converts the first
 // samples to learn their sizes, as Convert() does, but stores none of them. Returns the summary of
 // a dry run.
 //
@@ -61,13 +61,14 @@ ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem
 
 // Makes the missing shards of a part. Waits for no other process, and removes only files that it
 // has begun itself. Any number of processes may be at work in the folder. Errors:
-// kInvalidArgument: the part.
-// kNotFound: the folder has no plan.
-// kExists: the folder holds a dataset of another plan, or the plan is of another version of Sluice
-// or of a library.
-// kState: stopped, or another command has locked the folder for itself.
-// kCorrupt: the plan is damaged; with OnError::kFail, a source is.
-// kIo, kLimit.
+//
+//   kInvalidArgument   the part
+//   kNotFound          the folder has no plan
+//   kExists            the folder holds a dataset of another plan; or the plan is of another
+//                      version of Sluice or of a library
+//   kState             stopped, or another command has locked the folder for itself
+//   kCorrupt           the plan is damaged; with OnError::kFail, a source is damaged
+//   kIo, kLimit
 PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart& part,
                            const PartOptions& options = {}, const ConvertHooks& hooks = {});
 
@@ -78,9 +79,9 @@ struct FinishedConversion {
   bool was_finished = false;  // true: an earlier call had finished the conversion
 };
 
-// Finishes the dataset once all planned shards exist: writes skipped.tsv, duplicates.tsv if that
-// was planned, and the manifest. Reads the shards' tables, but not their samples (VerifyDataset()
-// reads those). If planned shards are missing, damaged or of another plan, throws
+// Finishes the dataset once all planned shards exist: writes skipped.tsv, the manifest, and, if
+// planned, duplicates.tsv. Reads the shards' tables, but not their samples. (VerifyDataset() reads
+// the samples.) If planned shards are missing, damaged or of another plan, throws
 // Error(kUnfinished), which gives their numbers.
 //
 // Several processes may call it at the same time. A finished dataset is left as it is; the summary
@@ -90,7 +91,7 @@ FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsign
                                     const ConvertHooks& hooks = {});
 
 // How far a conversion has come, according to the names of the files in its folder. Only the plan
-// is opened. An object store shows neither unfinished files nor useful times: of a conversion
+// is opened. An object store shows neither unfinished files nor useful times. For a conversion
 // there, `writing` and `abandoned` are 0, and `samples_per_second` is nullopt.
 struct ConversionStatus {
   bool finished = false;           // the manifest exists

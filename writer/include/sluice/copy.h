@@ -34,15 +34,15 @@ struct CopyReport {
 // is compared with its checksum before it is written.
 //
 // Call it again to resume after a stop or a crash, or to restore shards that were lost or damaged
-// since. The call reads the shards at the target and compares them with their checksums; it does
-// not copy the sound ones again.
+// since. The call compares the shards at the target with their checksums, and copies only those
+// that are missing or damaged.
 //
 // Errors:
-// those of reading the source;
-// kCorrupt: the source is damaged;
-// kExists: the target holds another dataset or an unfinished conversion;
-// kIo;
-// kState: stopped.
+//
+//   kCorrupt   the source is damaged
+//   kExists    the target holds another dataset or an unfinished conversion
+//   kState     stopped
+//   kIo, and those of reading the source
 CopyReport CopyDataset(const std::filesystem::path& source, const std::filesystem::path& target,
                        const CopyOptions& options = {});
 

@@ -1,27 +1,33 @@
 // Datasets made from datasets: merging, selecting samples, changing the form of the images,
 // repairing, appending, and repacking.
 //
-// Stored payloads are copied as they are; only TranscodeDataset() decodes images. Each payload is
-// compared with its checksum on the way, and so is every other byte of a shard that is linked. The
-// new dataset has the metadata of its inputs, and the members of their manifests that this version
-// does not know. Where inputs differ, the first input that has a value counts.
+// Stored payloads are copied as they are; only TranscodeDataset() decodes images. Each copied
+// payload, and each byte of a linked shard, is compared with its checksum. The new dataset has the
+// metadata of its inputs, and the members of their manifests that this version does not know. Where
+// inputs differ, the first input that has a value counts.
 //
-// An input may be a folder, a URL, or an older manifest (manifest-ID.json) in either.
+// MergeDatasets(), SubsetDataset(), TranscodeDataset() and RepairDataset() write a new folder and
+// leave their inputs as they are. The folder may exist if it is empty. AppendToDataset(),
+// RepackDataset(), and RepairDataset() without `out` change the dataset in its own folder.
 //
-// Every function except AppendToDataset(), RepackDataset(), and RepairDataset() without `out`
-// writes a new folder and leaves its inputs as they are. The folder may exist if it is empty.
+// An input may be a folder, a URL, or an older manifest (manifest-ID.json) in either. But a URL is
+// Error(kInvalidArgument) for RepairDataset(), AppendToDataset() and RepackDataset(). So is an
+// older manifest for the last two.
 //
-// A call that fails (a full disk, say) or is stopped removes what it has written, and can be
-// repeated. A call that is killed leaves a folder without a manifest, which readers refuse. The
-// next call of any of these functions with that folder empties the folder and starts from the
-// beginning. MergeDatasets(), SubsetDataset(), TranscodeDataset() and RepackDataset() check the
-// size and header of each input shard before they begin.
+// A call that writes a new folder, and fails (a full disk, say) or is stopped, removes what it has
+// written, and can be repeated. A call that is killed leaves a folder without a manifest, which
+// readers refuse. The next call of any of these functions with that folder empties the folder and
+// starts from the beginning. (AppendToDataset() resumes instead.)
+//
+// MergeDatasets(), SubsetDataset(), TranscodeDataset() and RepackDataset() check the size and
+// header of each input shard before they begin.
 //
 // Errors:
-// kExists: the folder holds something else;
-// kCorrupt: an input is damaged; the Error says where;
-// kState: stopped;
-// kNotFound, kIo, kInvalidArgument.
+//
+//   kExists    the folder holds something else
+//   kCorrupt   an input is damaged; the Error says where
+//   kState     stopped
+//   kNotFound, kIo, kInvalidArgument
 #pragma once
 
 #include <cstdint>
@@ -60,8 +66,8 @@ struct EditSummary {
   std::vector<std::string> warnings;  // sentences for people
 };
 
-// How to treat duplicates: samples that have the same key and the same content as a sample of an
-// earlier input. The content is the stored bytes, and for labels the names of their classes.
+// How to treat duplicates: samples that an earlier input also has, with the same key and the same
+// content. The content is the stored bytes, and for labels the names of their classes.
 enum class Duplicates {
   kRefuse,  // throw Error(kInvalidArgument), which gives their number, before anything is written
   kKeep,    // keep them
@@ -84,10 +90,11 @@ struct MergeSummary {
 // Makes a dataset of all samples of `inputs` (at least one), in that order. The inputs' fields must
 // agree in everything except the classes of labels. Classes are matched by name: the first input's
 // classes keep their numbers, and new classes follow. Shards are hard-linked if possible. A shard
-// is written again in these cases:
-// its dataset lacks some of the merged classes, or numbers them differently;
-// some of its samples are left out;
-// an earlier input has the same shard.
+// is written again if
+//
+//   its dataset lacks some of the merged classes, or numbers them differently;
+//   some of its samples are left out;
+//   an earlier input has the same shard.
 MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options = {},
                            const EditHooks& hooks = {});
@@ -127,13 +134,15 @@ struct TranscodeSummary {
 };
 
 // Makes a dataset of the same samples in the same order, with their images in another form, and
-// with blocks of the size that suits the form.
-// Between JPEG and packed, nothing is lost.
-// From JPEG or packed to pixels, it stores the pixels that a reader decodes from the whole image.
-// From pixels to JPEG or packed, it encodes them with the given quality.
+// with blocks of the size that suits the form:
+//
+//   JPEG to packed, or back      nothing is lost
+//   JPEG or packed to pixels     stores the pixels that a reader decodes from the whole image
+//   pixels to JPEG or packed     encodes them with the given quality
+//
 // Images that the form cannot store stay as they are: JPEGs with unusual sampling have no packed
-// form, and 16-bit pixels have no JPEG. So do masks and all other fields.
-// Throws Error(kCorrupt), which says where, if an image cannot be decoded.
+// form, and 16-bit pixels have no JPEG. Masks and all other fields also stay as they are. Throws
+// Error(kCorrupt), which says where, if an image cannot be decoded.
 TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const std::filesystem::path& out,
                                   const TranscodeOptions& options = {},
@@ -145,7 +154,7 @@ TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
 struct LostSample {
   std::string shard;          // file name
   std::int64_t sample = -1;   // number of the first sample within the shard; -1: the whole shard
-  std::uint64_t samples = 1;  // how many are lost; 0: the number is unknown, or no sample is lost
+  std::uint64_t samples = 1;  // how many are lost; 0: unknown, or only keys are damaged
   std::string key;            // of a sample listed alone; empty if the key cannot be read
   std::string reason;         // a sentence for people
 };
@@ -160,8 +169,11 @@ struct RepairReport {
 
 // Makes a sound dataset from a damaged one. Shards without damage are linked. From a damaged shard,
 // each sample whose values are all sound is written again. If the manifest is lost, it is rebuilt
-// from the shards. With an empty `out`, the function does no more than rebuild a lost manifest, in
-// `dataset` itself; damaged shards are then an error.
+// from the shards.
+//
+// With an empty `out`, this only rebuilds a lost manifest, in `dataset` itself. Then a manifest
+// that can be read is Error(kInvalidArgument), and a damaged shard is Error(kCorrupt). With or
+// without `out`, an unfinished conversion is Error(kUnfinished).
 RepairReport RepairDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                            const EditHooks& hooks = {});
 
@@ -169,34 +181,43 @@ RepairReport RepairDataset(const std::filesystem::path& dataset, const std::file
 struct AppendSummary {
   ConvertSummary converted;  // of what was added
   EditSummary made;          // of the whole dataset, with what was added
-  // True: nothing was added, because an earlier call with this source, which finished, had added
-  // all of these samples. False if the earlier call was killed after it had added them, and this
-  // call completed it.
+  // True: nothing was added, because an earlier call with this source had added all of these
+  // samples, and had finished. False if that call was killed before it finished: this call
+  // completed it.
   bool already_there = false;
 };
 
 // Converts `source` and adds the new shards to the dataset. The conversion has the options that the
-// dataset was converted with (or the datasets that it was made from), except `threads`, `on_error`,
-// `direct`, `check` and `meta` (which acts as EditHooks::meta): these are taken from `options`. If
-// the dataset does not say how it was converted, all are taken from `options`, with a warning.
+// dataset, or the datasets that it was made from, were converted with. Only `threads`, `on_error`,
+// `direct`, `check` and `meta` come from `options` (`meta` acts as EditHooks::meta). If the dataset
+// does not say how it was converted, all options come from `options`, with a warning.
 //
-// The source must have the same fields as the dataset, and no class that the dataset lacks;
-// otherwise throws Error(kInvalidArgument) before anything is converted. A new manifest, which
-// names the old and the new shards, replaces the manifest; the old one stays as manifest-ID.json.
-// Programs that have the dataset open are not disturbed.
+// Throws Error(kInvalidArgument), and adds nothing, if
+//
+//   the source has other fields than the dataset, or a class that the dataset lacks (this is
+//     found before anything is converted);
+//   the dataset already has some of the samples: sources of the same names and sizes, or samples
+//     of the same key and content.
+//
+// A new manifest, which names the old and the new shards, replaces the manifest. The old manifest
+// stays as manifest-ID.json. Programs that have the dataset open are not disturbed.
 //
 // The new shards are made in the folder `dataset` + ".append", which is removed at the end. Throws
-// Error(kExists) if something that Sluice did not make has that name. Call it again to resume after
-// an interruption; a call that finished, repeated, adds nothing.
+// Error(kExists) if something that Sluice did not make has that name, or if the folder holds an
+// unfinished append of another source. After an interruption, call it again to resume. A repeated
+// call that had finished adds nothing.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
 // Puts all samples of a dataset, including those that were added, in a new random order, which
 // depends only on the dataset and the seed. It writes them to new shards without decoding anything,
-// and a new manifest that names the new shards. The old manifest stays as manifest-ID.json, and its
-// shards stay, too. Programs that have the dataset open are not disturbed. The shards are made in
-// the folder `dataset` + ".repack", which is treated like ".append" above; but an interrupted call
-// leaves the dataset as it was.
+// and replaces the manifest by one that names the new shards. The old manifest stays as
+// manifest-ID.json, and its shards stay, too. Programs that have the dataset open are not
+// disturbed.
+//
+// The shards are made in the folder `dataset` + ".repack", which is removed at the end. Throws
+// Error(kExists) if something that Sluice did not make has that name. An interrupted call leaves
+// the dataset as it was, and the next call starts from the beginning.
 EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed = 0,
                           const EditHooks& hooks = {});
 

@@ -34,10 +34,11 @@ struct DatasetWriterOptions {
   std::string name = {};  // shard ids are derived from it; empty: the folder's name
   std::uint64_t shard_bytes = kDefaultShardBytes;  // planned; kMinShardBytes to kMaxShardBytes
   std::uint32_t block_samples = 0;  // 0: chosen from the first samples, for about 512 KiB a block
-  // SetJpeg() stores a picture upright if its Exif orientation turns it. True: boxes, masks and key
-  // points of such a picture were drawn on the upright picture, as most tools show it, and they are
-  // stored as they are given. False: Add() refuses a turned picture that has any of these, because
-  // they may lie off their objects.
+  // SetJpeg() stores a picture upright if its Exif orientation turns it.
+  //
+  //   true    boxes, masks and key points of such a picture were drawn on the upright picture, as
+  //           most tools show it; they are stored as they are given
+  //   false   Add() refuses a turned picture that has any of these: they may lie off their objects
   bool upright = false;
   // Metadata of the dataset, such as its license: names with values (Dataset::meta()).
   std::map<std::string, std::string> meta = {};
@@ -64,19 +65,19 @@ class SampleBuilder {
   void SetArray(std::string_view field, std::span<const T> values) {
     SetElements(field, DTypeOf<T>(), std::as_bytes(values));
   }
-  // Stores a complete JPEG file as it is, except in two cases:
-  // A missing end marker is added.
-  // If Exif's orientation turns the picture, it is stored upright, as `sluice convert` does: its
-  // coefficients are turned if whole blocks allow that; otherwise it is encoded again (4:2:0,
-  // quality 90). Boxes, masks and key points are not turned with it: see
+  // Stores a complete JPEG file as it is, with two exceptions. If the end marker is missing, it is
+  // added. If Exif's orientation turns the picture, the picture is stored upright, as `sluice
+  // convert` does: its coefficients are turned if whole blocks allow that; otherwise it is encoded
+  // again (4:2:0, quality 90). Boxes, masks and key points are not turned with it: see
   // DatasetWriterOptions::upright.
+  //
   // Throws Error(kInvalidArgument) for a file that is cut short or that readers could not decode.
   // (A baseline file is not decoded to find that out.)
   void SetJpeg(std::string_view field, std::span<const std::byte> file);
   // Like SetJpeg(), but stores a packed image: the same pixels, faster to decode, larger
-  // (FORMAT.md, "Packed"). Returns false if the JPEG has no packed form, because of its colours
-  // (other than grey and Y Cb Cr) or its sampling; it is then stored as SetJpeg() stores it. Reads
-  // the whole file; throws Error(kInvalidArgument) if it is broken.
+  // (FORMAT.md, "Packed"). Some JPEGs have no packed form, because of their sampling, or because
+  // their colours are neither grey nor Y Cb Cr. Such a JPEG is stored as SetJpeg() stores it, and
+  // the result is false. Reads the whole file; throws Error(kInvalidArgument) if it is broken.
   bool SetPacked(std::string_view field, std::span<const std::byte> jpeg_file);
   // Stores raw pixels: rows of interleaved pixels without padding. `compress`: as zstd.
   void SetPixels(std::string_view field, std::uint32_t width, std::uint32_t height,
@@ -122,10 +123,12 @@ class DatasetWriter {
   // Returns a sample to fill and to pass to Add().
   SampleBuilder NewSample(std::string key) const;
   // Stores the sample. Throws Error(kInvalidArgument) in these cases, among others:
-  // SetJpeg() turned its picture upright, it has boxes, masks or key points, and
-  // DatasetWriterOptions::upright is not set;
-  // a box ends before it begins;
-  // a field that has an entry for each box has another number of entries than the boxes.
+  //
+  //   SetJpeg() turned its picture upright, it has boxes, masks or key points, and
+  //     DatasetWriterOptions::upright is not set;
+  //   a box ends before it begins;
+  //   a field that has an entry for each box has another number of entries than the boxes.
+  //
   // After kInvalidArgument or kLimit, the sample was not stored, and the writer can be used again.
   // After kIo, or kLimit because there are too many shards, the writer cannot be used again.
   void Add(const SampleBuilder& sample);

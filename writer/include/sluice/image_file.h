@@ -13,18 +13,21 @@ namespace sluice {
 // Returns a function that reads image files of every kind that `sluice convert` reads, for
 // PreprocessOptions::image_files. It returns an image as a conversion with `keep` and no resizing
 // stores it:
-// A JPEG keeps its coefficients. A baseline JPEG that need not be turned is neither copied nor
-// decoded.
-// Every other file becomes raw pixels of `channels` channels (1 or 3; a grey file may have 1), on a
-// white background. Colour profiles are ignored.
+//
+//   a JPEG            keeps its coefficients; a baseline JPEG that need not be turned is neither
+//                     copied nor decoded
+//   any other file    raw pixels of `channels` channels (1 or 3; a grey file may have 1), on a
+//                     white background; colour profiles are ignored
 //
 // One thread at a time may call the function. Its result is valid until the next call, and only as
 // long as the file's bytes are.
 //
 // The function throws Errors that do not name the file:
-// kUnsupported: this build does not read that kind of file;
-// kCorrupt: the file is broken or cut short;
-// kLimit: the image has more than `max_pixels` pixels.
+//
+//   kUnsupported   this build does not read that kind of file
+//   kCorrupt       the file is broken or cut short
+//   kLimit         the image has more than `max_pixels` pixels
+//
 // It throws std::bad_alloc if it cannot allocate memory.
 std::function<ImagePayload(std::span<const std::byte> file)> ImageFileReader(
     unsigned channels = 3, std::uint64_t max_pixels = 178'000'000);

@@ -6,13 +6,18 @@
 //   sluice::Loader loader(sluice::Dataset::Open(sluice::PlaySource("photos/")), options);
 //
 // The loader plays the samples that Convert() with the same options would store, with the same keys
-// and in the same order: see PlayOptions. It takes the same options as for a dataset, except those
-// about shards (LoaderOptions::storage = Direct or Locked, stage, on_device.images).
+// and in the same order: see PlayOptions. But images that Convert() would leave out while it
+// converts are played as faults: see PlaySource(). The loader takes the same options as for a
+// dataset, except those about shards (LoaderOptions::storage = Direct or Locked, stage,
+// on_device.images).
 //
-// Each epoch repeats the work that a conversion does once: it opens a file for each sample, decodes
-// whole images where a reader decodes only a part of a stored JPEG, and encodes every image that is
-// not a JPEG before it decodes it. With PlayOptions::compile_to, the work is done once, while the
-// source is played.
+// Each epoch repeats work that a conversion does once:
+//
+//   opening a file for each sample;
+//   decoding whole images, where only a part of a stored JPEG would be decoded;
+//   encoding every image that is not a JPEG, before decoding it.
+//
+// With PlayOptions::compile_to, this work is done once, while the source is played.
 #pragma once
 
 #include <cstdint>
@@ -40,24 +45,26 @@ struct PlayOptions {
   unsigned threads = 0;                         // threads that list the source; 0: one for each CPU
 
   // A file that keeps the list of samples. If it does not exist, PlaySource() writes it. If it
-  // exists, the source is not searched: files that were added are not seen, and playing a file that
-  // was changed or removed is an error that names the file. To list the source again, remove the
-  // index. Empty: no index.
+  // exists, PlaySource() reads it and does not search the source. Then added files are not seen,
+  // and playing a file that was changed or removed is an error that names the file. To list the
+  // source again, remove the index. Empty: no index.
   std::filesystem::path index = {};
 
   // A folder to compile the source into while it is played. It becomes the dataset that Convert()
-  // makes of the same source and options, byte for byte. One thread compiles, and one for every
-  // eight CPUs (at least one) encodes, all at the lowest priority (nice 19). Each shard is played
-  // from the folder as soon as it is finished; the batches stay the same.
+  // makes of the same source and options, byte for byte. Each shard is played from the folder as
+  // soon as it is finished; the batches stay the same. Empty: do not compile.
   //
-  // If the dataset is unfinished, the next call with the same source, options and folder resumes
-  // it, or Convert() does. If it is finished, it is played. Several processes may name the same
+  // One thread compiles. Further threads encode: one for every eight CPUs, at least one. All run at
+  // the lowest priority (nice 19).
+  //
+  // A finished dataset in the folder is played. An unfinished one is resumed by the next call with
+  // the same source, options and folder, or by Convert(). Several processes may name the same
   // folder: one of them compiles. See "Compile while you train" in
-  // samples/guides/without-conversion.md. Empty: do not compile.
+  // samples/guides/without-conversion.md.
   std::filesystem::path compile_to = {};
 
-  // Gets what a user should know: sources that are left out, and the warnings of Convert(). Later,
-  // another thread calls it if the source cannot be compiled any further.
+  // Gets warnings for the user: sources that are left out, and what Convert() would warn of. If
+  // compiling fails later, another thread calls it.
   std::function<void(const std::string&)> on_warning = {};
   // Gets, while the source is listed, how many images were looked at and how many there are.
   std::function<void(std::uint64_t, std::uint64_t)> on_look = {};
@@ -67,10 +74,11 @@ struct PlayOptions {
 // for its size, and makes the first 64 samples to learn how large samples are. Memory: about 100
 // bytes and the key for each sample, and the samples' values.
 //
-// An image that cannot be read, or that Convert() would leave out, still has a number, because
-// numbers are given before images are read. It is a fault of its sample
-// (LoaderOptions::integrity.on_fault). So is a file that has changed since it was listed: its size
-// or modification time differs (in an object store: its size).
+// Files that cannot be opened, and images of unsupported kinds, are left out, with a warning. Any
+// other image that cannot be read, or that Convert() would leave out, still has a number, because
+// numbers are given before images are read. Such an image is a fault of its sample
+// (LoaderOptions::integrity.on_fault). A file that has changed since it was listed is a fault, too:
+// its size or modification time differs (in an object store: its size).
 //
 // The dataset's id depends on names, sizes, labels, other values and options, so a ResumePoint fits
 // only the same list. After a request on `stop`, calls that wait for an object store end soon.
