@@ -38,15 +38,15 @@ std::filesystem::path WriteNoise(const TemporaryFolder& folder, int count) {
   return path;
 }
 
-struct PlayedRow {
+struct CopiedRow {
   std::vector<std::uint8_t> pixels;
   std::vector<float> four;
   std::int16_t number = 0;
-  friend bool operator==(const PlayedRow&, const PlayedRow&) = default;
+  friend bool operator==(const CopiedRow&, const CopiedRow&) = default;
 };
 
-std::vector<PlayedRow> RowsOf(Loader& loader, std::uint64_t epoch) {
-  std::vector<PlayedRow> rows;
+std::vector<CopiedRow> RowsOf(Loader& loader, std::uint64_t epoch) {
+  std::vector<CopiedRow> rows;
   for (const Batch& batch : loader.Epoch(epoch)) {
     const ImageBatch& image = batch.image();
     const auto four = batch.Field<float>("four");
