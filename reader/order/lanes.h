@@ -164,7 +164,7 @@ class LaneOrder {
   std::uint64_t tail_key_;
   std::vector<Lane> lanes_;
   std::uint64_t body_per_lane_ = 0;
-  Permutation tail_;  // empty until Tail() is called
+  Permutation tail_;                               // empty until Tail() is called
   std::vector<std::uint64_t> tail_start_;          // where each lane's share of the tail begins
   std::unordered_set<std::uint64_t> tail_opened_;  // the blocks that OpenOne() has added
   // PlaceOfBlock(), by block, if blocks have several sizes; empty until it is called.

@@ -1,10 +1,10 @@
 // The fields that a table's columns become, and their values record by record.
 //
 // To add a type of column, add a value to ColumnType. The compiler then warns of the switches in
-// record_fields.cpp. It does not warn of functions that compare types by ==, such as HasClasses() and,
-// in record_fields.cpp, IsStoredAsIs(), IsNone() and Join(), nor of the parsing in table_values.cpp.
-// (SettleClasses() assumes that every field with the role label holds int32 class numbers.) The
-// type also goes into these files, where
+// record_fields.cpp. It does not warn of functions that compare types by ==, such as HasClasses()
+// and, in record_fields.cpp, IsStoredAsIs(), IsNone() and Join(), nor of the parsing in
+// table_values.cpp. (SettleClasses() assumes that every field with the role label holds int32 class
+// numbers.) The type also goes into these files, where
 // "(?<!Feed::)kBoxClasses|box_classes|BOX_CLASSES" shows how:
 //   writer/include/sluice/convert_source.h
 //   writer/source/convert_source.cpp      HasClasses()
