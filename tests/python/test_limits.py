@@ -157,6 +157,11 @@ LIMITS = {
         "A Python function cannot": refused("broadcast", a_function(makes_another_shape)),
         "Geometric augmentation": OTHERS,
     },
+    "seen.md": {
+        "This is the plan. A sample that could not be read": ELSEWHERE,
+        "Ask with the options that the training had then.": OTHERS,
+        "Batches that a function composes (`OrderOptions(batches=)`) are found by calling it": ELSEWHERE,
+    },
     "resuming.md": {
         "torch's own": OTHERS,
         "Random numbers": OTHERS,

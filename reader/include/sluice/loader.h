@@ -106,10 +106,10 @@ class EpochRange {
 
 // A row of a training's plan: Loader::When().
 struct PlayedRow {
-  std::uint64_t sample = 0;
-  std::uint64_t epoch = 0;
-  std::uint64_t batch = 0;  // its number in the epoch: Batch::index()
-  unsigned rank = 0;
+  std::uint64_t sample = 0;    // the sample's number in the dataset
+  std::uint64_t epoch = 0;     // the epoch that plays the row
+  std::uint64_t batch = 0;     // the batch's number in the epoch: Batch::index()
+  unsigned rank = 0;           // the process that plays the batch
   std::uint64_t row = 0;       // in the batch of that rank
   std::uint64_t position = 0;  // in the epoch, by which random steps draw (reader/DRAWS.md)
   friend bool operator==(const PlayedRow&, const PlayedRow&) = default;

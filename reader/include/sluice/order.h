@@ -22,9 +22,9 @@ enum class LastBatch {
 
 // Batches of an epoch that are left out: OrderOptions::skip.
 struct SkippedBatches {
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0;  // the epoch that has the batches
   std::uint64_t first = 0;  // the number of the first one in the epoch (Batch::index())
-  std::uint64_t count = 1;
+  std::uint64_t count = 1;  // how many batches are left out
   // The samples in each of these batches, over all ranks: batch_size x world_size of the training
   // that counted them. 0: those of this loader. (With OrderOptions::batches, leave it 0.)
   std::uint64_t global_batch = 0;
