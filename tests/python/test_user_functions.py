@@ -351,6 +351,16 @@ def test_an_exception_of_a_function_is_the_cause_of_the_error(raw):
             assert type(raised.value.__cause__) is ValueError and raised.value.__cause__.args == ("unlucky",)
 
 
+def test_an_error_names_the_functions_own_line_and_not_one_of_the_package(raw):
+    def misspell(sample):
+        return sample.imag
+
+    with pytest.raises(sluice.Error, match="imag") as raised:
+        next(iter(sluice.Loader(raw, 10, sample_function=misspell)))
+    line = misspell.__code__.co_firstlineno + 1
+    assert f"test_user_functions.py, line {line})" in str(raised.value)
+
+
 def test_exceptions_that_end_a_program_pass_through(raw):
     def leave(sample):
         raise SystemExit(3)

@@ -36,7 +36,7 @@ class ImageRecordList {
                         "columns separately");
       }
       if (archive > 0) {
-        RequireSameLabels(*records, source_.archives[archive]);
+        RequireClasses(*records, source_.archives[archive]);
         AddClasses(*records);
       }
       records->Use(used_);
@@ -61,8 +61,9 @@ class ImageRecordList {
     list_.fields.push_back({Field::Image(), Feed::kImage});
     const std::vector<Column> columns =
         source_.rows.columns.empty() ? records.UsualColumns(source_) : source_.rows.columns;
-    if (source_.rows.columns.empty()) usual_ = columns;
     for (const Column& column : columns) {
+      if (source_.rows.columns.empty() && column.type == ColumnType::kClass)
+        taken_for_classes_.push_back(column.column);
       if (column.type == ColumnType::kMask) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
                     "masks cannot be read from this kind of file, only by path from a table");
@@ -101,22 +102,17 @@ class ImageRecordList {
                          source_.rows.columns.empty() ? records.AdviceOnOthers() : "");
   }
 
-  // A column may number classes in one file and have fractions in another: then the files mean
-  // different things by it.
-  void RequireSameLabels(const ImageRecords& records, const std::filesystem::path& file) const {
-    if (usual_.empty()) return;
-    for (const Column& column : records.UsualColumns(source_)) {
-      const auto first = std::ranges::find(usual_, column.column, &Column::column);
-      if (first == usual_.end()) continue;
-      const bool classes = first->type == ColumnType::kClass;
-      if (classes == (column.type == ColumnType::kClass)) continue;
-      const std::string name = ToUtf8(column.column);
+  // The first file's numbers may look like classes although the column has fractions in a later
+  // file. (The other way, whole numbers are read as floats, as the first file's are.)
+  void RequireClasses(const ImageRecords& records, const std::filesystem::path& file) const {
+    for (const std::string& heading : taken_for_classes_) {
+      if (!records.HasFractions(heading)) continue;
+      const std::string name = ToUtf8(heading);
       throw Error(ErrorCode::kInvalidArgument, file.string(),
-                  "has in the column \"" + name + "\" " +
-                      (classes ? "numbers that are not classes" : "classes") +
-                      ", and the first file has " + (classes ? "classes" : "other numbers") +
-                      " there; say what the column is, with --field " + name + "=float or " + name +
-                      "=class, or convert the files separately");
+                  "has in the column \"" + name +
+                      "\" numbers that are not classes, and the first file has classes there; say "
+                      "what the column is, with --field " +
+                      name + "=float or " + name + "=class, or convert the files separately");
     }
   }
 
@@ -158,8 +154,8 @@ class ImageRecordList {
   const std::stop_token& stop_;
   SourceList list_;
   RecordFields fields_;
-  std::vector<Column> usual_;      // the first file's columns, if the user named none
   std::vector<std::string> used_;  // headings of the columns that are read, in every file
+  std::vector<std::string> taken_for_classes_;  // those that the user did not name
 };
 
 }  // namespace

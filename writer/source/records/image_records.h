@@ -47,6 +47,10 @@ class ImageRecords : public Cells {
   // From now on, Get() returns this column's class numbers, although the classes have names.
   virtual void DropNamesOf(const std::string&) {}
 
+  // Whether the column has numbers that cannot be classes: a column of the same name may be classes
+  // in another file.
+  virtual bool HasFractions(const std::string&) const { return false; }
+
   // Moves to the next record; false at the end. Throws Error if the rest of the file cannot be
   // read.
   virtual bool Next() = 0;

@@ -83,7 +83,7 @@ class ParquetRecords final : public ImageRecords {
       const bool bytes = leaf.type == ParquetType::kBytes;
       const bool real = IsReal(leaf);
       if (leaf.lists > 0 && LooksLikeBoxes(name)) continue;
-      if (label && (leaf.lists == 0 || classes) && (!real || HoldsClasses(LeafOf(name)))) {
+      if (label && (leaf.lists == 0 || classes) && (!real || AreWhole(LeafOf(name)) == true)) {
         if (source.label.store) {
           columns.push_back({name, leaf.lists == 0 ? ColumnType::kClass : ColumnType::kClasses});
         }
@@ -105,9 +105,14 @@ class ParquetRecords final : public ImageRecords {
            leaf.type == ParquetType::kHalf;
   }
 
-  // Whether a column of floats has only numbers that classes can have. Tables whose column of whole
-  // numbers has gaps are written so.
-  bool HoldsClasses(std::size_t leaf) const {
+  bool HasFractions(const std::string& heading) const override {
+    const std::size_t leaf = LeafOf(heading);
+    return IsReal(file_.leaves[leaf]) && AreWhole(leaf) == false;
+  }
+
+  // Whether a column of floats has only numbers that classes can have; nullopt if it has no number.
+  // Tables whose column of whole numbers has gaps are written so.
+  std::optional<bool> AreWhole(std::size_t leaf) const {
     constexpr double kMaxClass = 65'535;
     if (file_.leaves[leaf].lists > 0) return false;
     bool any = false, all = true;
@@ -122,7 +127,7 @@ class ParquetRecords final : public ImageRecords {
         });
       }
     }
-    return any && all;
+    return any ? std::optional(all) : std::nullopt;
   }
 
   std::string AdviceOnOthers() const override {
