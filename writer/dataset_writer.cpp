@@ -11,13 +11,13 @@
 #include <sluice/error.h>
 #include <sluice/nearest_name.h>
 
+#include "format/boxes_and_points.h"
 #include "format/disk/block.h"
 #include "format/disk/file.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/shard_build.h"
 #include "format/disk/zstd.h"
-#include "format/drawn_fields.h"
 #include "format/pixels/decode.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/encode/jpeg.h"

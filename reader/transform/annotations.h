@@ -12,7 +12,7 @@
 
 #include <sluice/transform.h>
 
-#include "format/drawn_fields.h"
+#include "format/boxes_and_points.h"
 #include "reader/transform/frame.h"
 
 namespace sluice {

@@ -25,7 +25,7 @@
 //   tests/format/schema_json_test.cpp
 //   tests/format/read_from_spec.py
 //   reader/dataset/field_choice.cpp       this and all below only if it follows an image
-//   format/drawn_fields.cpp
+//   format/boxes_and_points.cpp
 //   reader/batch/batch_recipe.cpp
 //   tools/preview_picture.cpp
 //   not writer/source/labels/annotations.cpp  gives some fields these roles

@@ -4,7 +4,7 @@
 // A text that this build does not know is not an error here: Coordinates::Of() returns nothing, and
 // WhyNotMovable() says why the field cannot follow its image. The last extent of a field's shape
 // counts the numbers of a box or point, and the one before it counts the points of an object.
-#include "format/drawn_fields.h"
+#include "format/boxes_and_points.h"
 
 #include <charconv>
 
