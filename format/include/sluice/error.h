@@ -5,7 +5,7 @@
 //   format/error.cpp                      its name; Python, JSON and the site take it from there
 //   format/disk/system_error.h            SaysDataIsLost(); IsShortage() is in error.cpp
 //   samples/guides/errors.md              the table, which a test compares
-//   tools/export.cpp                      here and below: whether one sample is at fault, or all
+//   tools/export.cpp                      this and those below: is one sample at fault, or all?
 //   tools/preview.cpp
 //   tools/stats.cpp
 //   writer/dataset_writer.cpp
@@ -34,7 +34,7 @@ enum class ErrorCode {
   kUnsupported,      // a version, codec or image kind that this build does not read
   kUnfinished,       // a dataset whose conversion has not been finished
   kExists,           // the target holds something else already
-  kLimit,            // one of the limits stated in format/FORMAT.md or README.md is exceeded
+  kLimit,            // a limit of format/FORMAT.md, of README.md or of this machine is exceeded
   kState,            // the call cannot be answered at this moment (say, all batches are held)
   kMemory,           // there is too little memory or address space; the data are not at fault
 };

@@ -136,9 +136,11 @@ struct ArrayBatch {
 // example. Sample i has the entries offsets[i] to offsets[i + 1] - 1.
 template <class T>
 struct VariableValues {
-  std::span<const T> values;               // the elements of all samples, one sample after another
-  std::span<const std::uint64_t> offsets;  // in entries; one more than the batch has samples
-  std::size_t entry = 1;                   // elements of an entry: 4 for boxes, 1 for bytes
+  std::span<const T> values;  // the elements of all samples, one sample after another
+  // Where each sample's entries begin, counted in entries, and where the last one's end: batch size
+  // + 1 numbers.
+  std::span<const std::uint64_t> offsets;
+  std::size_t entry = 1;  // elements of an entry: 4 for boxes, 1 for bytes
 // Without this, GCC 13 and later warn that the span below refers to a temporary object.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 13
 #pragma GCC diagnostic push

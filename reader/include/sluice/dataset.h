@@ -145,8 +145,8 @@ struct ShardFaults {
 //   const sluice::Image image = sample.Decode();
 //
 // Open() reads only manifest.json, so its cost does not grow with the number of samples. A shard is
-// mapped when one of its samples is first asked for. The shard stays mapped as long as the Dataset,
-// a copy of it, or a Sample or Loader made from it lives.
+// mapped when one of its samples is first asked for. It stays mapped while the Dataset, a copy of
+// it, or a Sample or Loader made from it lives, unless that makes too many mapped shards.
 //
 // A process may have only a limited number of mappings. So at most 16,384 shards stay mapped (or a
 // quarter of Linux's vm.max_map_count, if that is less): those used last. The environment variable
@@ -160,11 +160,12 @@ class Dataset {
   //   its URL: s3://bucket/prefix, gs://, https://, http:// (reader/MEMORY.md, "Remote datasets")
   //   a manifest in one of these: manifest.json, or an older one (manifest-ID.json)
   //
-  // An older manifest is a dataset of its own. A Loader made from the Dataset keeps to the same
-  // limits.
+  // An older manifest is a dataset of its own.
   //
-  // A request on `stop` ends calls that wait for the dataset's server, soon, with Error(kState).
-  // Calls that begin after the request end in the same way.
+  // `limits` also holds for a Loader made from the Dataset.
+  //
+  // After a request on `stop`, calls that wait for the dataset's server soon throw Error(kState),
+  // and so do later calls.
   //
   // Errors: kNotFound; kUnfinished, which says what to do; kCorrupt; kUnsupported for a version of
   // the format that this build does not read.

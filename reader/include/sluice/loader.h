@@ -34,20 +34,22 @@ struct LoaderState;  // private
 // one. It throws:
 //
 //   the Error of a sample in the next batch that cannot be read (see OnFault);
-//   Error(kState) if the consumer holds every slot, or if another Epoch() has ended this one;
-//   Error(kIo) after LoaderOptions::timeout.
+//   Error(kState) if the consumer holds every slot, if another Epoch() has ended this one, if
+//   another thread plays the range, or if the Loader is gone;
+//   Error(kIo) after LoaderOptions::timeout;
+//   Error(kMemory) if memory runs out.
 //
 // After ++ has thrown, the iterator holds no batch, but is not at its end: call ++ again to resume.
-// After a sample that cannot be read, the batch after the failed one follows. If the failed batch
-// was the last, the epoch ends. After a lack of slots, drop other batches first; then the batch
-// that was due follows. An iterator without a batch throws Error(kState) for * and ->. begin()
-// behaves like ++: after it has thrown, call it again.
+// If ++ threw because a sample cannot be read, the next ++ gives the batch after the failed one; if
+// that was the last batch, the epoch ends. If you held every slot, first drop some of your Batch
+// handles; ++ then gives the batch that was due. An iterator without a batch throws Error(kState)
+// for * and ->. begin() behaves like ++: after it has thrown, call it again.
 //
 // All iterators of a range share its batches: each begin() and each ++, of any iterator, takes the
 // next batch, and no batch comes twice. Only one thread at a time may play a range; an iterator may
-// move to another thread. A thread plays a range while it is inside begin() or ++, or is part-way
-// through the range with an iterator of its own. In the meantime, these calls take nothing in any
-// other thread, and throw Error(kState).
+// move to another thread. While one thread is in begin(), ++ or Next(), or holds an iterator that
+// is part-way through the range, these three calls throw Error(kState) in any other thread, and
+// take no batch.
 class EpochIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -92,8 +94,9 @@ class EpochRange {
   // way, without an iterator. Waits and throws like EpochIterator's ++; call it again to resume.
   std::optional<Batch> Next() const;
   // Waits until Next() or ++ would return or throw at once: a batch is ready, or the range is over.
-  // Returns false if `most` passes first. This is for callers that must look at something else
-  // meanwhile, such as a request to stop.
+  // With LoaderOptions::threads = 0, waits only until Next() has something to decode. Returns false
+  // if `most` passes first. This is for callers that must look at something else meanwhile, such as
+  // a request to stop.
   bool WaitFor(std::chrono::milliseconds most) const;
 
  private:
@@ -111,7 +114,7 @@ struct PlayedRow {
   std::uint64_t batch = 0;     // the batch's number in the epoch: Batch::index()
   unsigned rank = 0;           // the process that plays the batch
   std::uint64_t row = 0;       // in the batch of that rank
-  std::uint64_t position = 0;  // in the epoch, by which random steps draw (reader/DRAWS.md)
+  std::uint64_t position = 0;  // the place in the epoch's order; random steps draw by it (DRAWS.md)
   friend bool operator==(const PlayedRow&, const PlayedRow&) = default;
 };
 
@@ -136,8 +139,8 @@ struct EpochPart {
 // bound on the memory.
 //
 // Only one thread at a time may take batches (see EpochIterator). Any thread may hold and drop
-// Batch handles. In a forked child, a loader of the parent throws Error(kState), and its memory is
-// kept until the child ends.
+// Batch handles. In a forked child, a loader of the parent plays nothing: it throws
+// Error(kState), and its memory is kept until the child ends.
 class Loader {
  public:
   // Plays one dataset. Throws Error(kInvalidArgument) for options that do not fit the dataset, for
@@ -162,12 +165,13 @@ class Loader {
   // for instance to validate in mid-epoch, make a second Loader.
   //
   // Consecutive epochs (n, n + 1, ...) flow into one another: the first batches of epoch n + 1 are
-  // decoded while the last batches of epoch n are in use. With LoaderOptions::resume_from, the
-  // first call for the epoch of that point plays the rest of the epoch.
+  // decoded while the last batches of epoch n are in use. LoaderOptions::resume_from names an
+  // epoch and a place in it: the first Epoch() of that epoch begins there.
   EpochRange Epoch(std::uint64_t epoch);
-  // Plays only these batches of the epoch, to look at them again: with the options and the rank of
-  // a training, they have the same bytes. No batch after them is decoded ahead. resume_from has no
-  // effect on them. Throws Error(kInvalidArgument) if the epoch does not have the batches.
+  // Plays only these batches of the epoch, to look at them again. With the options and the rank of
+  // a training, they have the bytes that they had in the training. No batch after them is decoded
+  // ahead. resume_from has no effect on them. Throws Error(kInvalidArgument) if the epoch does not
+  // have the batches.
   EpochRange Epoch(std::uint64_t epoch, EpochPart part);
 
   // When a training with these options plays the samples: all rows that have one of `samples` in

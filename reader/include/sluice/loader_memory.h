@@ -53,7 +53,7 @@ struct LoaderMemory {
   // OnDevice::images, in host memory: 8 MiB, page-locked, for images on their way to the device.
   // Also, for each sample:
   //
-  //   24 bytes + 12 bytes x (height of the dataset's highest image / 8)
+  //   24 bytes + 12 bytes x (height of the dataset's highest image / 8) + its payload's bytes / 32
   std::uint64_t images = 0;
   // Blocks of the dataset that are held in memory.
   //

@@ -148,10 +148,11 @@ struct DecodedPictures {
 // disk, or fetched from a URL. Later epochs read the blocks there, and so do other loaders, ranks
 // and processes of the machine. So each block is fetched once.
 //
-// To make room, the loader removes blocks of other datasets that nobody uses, and then the block
-// that the order needs last. If the disk is full, the loader fetches blocks without keeping them
-// (LoaderStats::past_cache_bytes). It fetches a block again if the block is damaged on the stage.
-// Blocks are read into memory, so `storage` must be Mapped.
+// To make room, the loader first removes datasets from the folder that no process uses. Then it
+// removes the block of its own dataset whose next use is furthest away. If the disk is full, the
+// loader fetches blocks without keeping them (LoaderStats::past_cache_bytes). It fetches a block
+// again if the block is damaged on the stage. Blocks are read into memory, so `storage` must be
+// Mapped.
 struct Stage {
   std::string folder = {};  // of the blocks, on a fast local disk
   std::uint64_t bytes = 0;  // all blocks there take at most this much; above 0
@@ -160,8 +161,8 @@ struct Stage {
 // LoaderOptions::share: several trainings on one machine decode each row once. Loaders of one user
 // share rows by a file in memory. The file is named after everything that the content of a row
 // depends on: the dataset, its ReadLimits, and options such as the transform, the seed, `output`
-// and integrity.verify. The loader that needs a row first makes it, and the others copy it; the
-// bytes are the same as without `share`. Batch sizes, ranks and lists of samples may differ between
+// and integrity.verify. The first loader to need a row makes it; the others copy it. The bytes
+// are the same as without `share`. Batch sizes, ranks and lists of samples may differ between
 // the loaders, but a row is shared only if its sample has the same position in each loader's epoch.
 //
 // A row stays until a later row needs its place in the file. So two trainings share rows as long as
@@ -173,7 +174,7 @@ struct Stage {
 // The restrictions:
 //
 //   All images must have one size.
-//   The source must not be one that is played without a conversion.
+//   The dataset must have been converted: a source of PlaySource() cannot be shared.
 //   `keep` and sample_function cannot be set.
 //   The host must do all decoding and all steps. With a `device`, leave on_device.decode at kHost;
 //   if the transform has steps that change pixels, set on_device.steps = false.
@@ -190,15 +191,15 @@ struct RingOptions {
   //
   // Empty: the loader chooses. It begins with 2 (with 8 for batches of up to 4 MiB that are copies
   // of raw images). While the ring is too short to even out slow samples, and memory is left, the
-  // loader raises the number up to 8. If the batches take at most 128 MiB, it continues up to 32.
-  // But it does not if batches also use memory outside of their slots: for variable-length and
-  // bytes fields, with Direct, or for a dataset at a URL.
+  // loader raises the number up to 8, or up to 32 if the batches take at most 128 MiB. It stops at
+  // 8 in any case if batches also use memory outside of their slots: with variable-length or bytes
+  // fields, with Direct or `stage`, or for a dataset at a URL.
   //
   // Page-locked memory is allocated only once, so there the number is fixed: 4, or 6 if a device
   // decodes (OnDevice::decode).
   //
   // A device that decodes works on several batches at once: on half of the slots (1 + prefetch +
-  // hold), at least 2 and at most 8.
+  // hold), at least 2 and at most 8; on fewer if the device has too little memory.
   std::optional<std::size_t> prefetch = {};
   // Further batches that the consumer may hold at the same time, at most 1024. If the consumer
   // holds even more, fewer are decoded ahead. If it asks for a batch while it holds all slots (1 +
@@ -244,9 +245,9 @@ struct OutputOptions {
   // image, Field::follows, through its geometric steps.)
   BoxRule boxes = {};
   // By mask field: the value of mask pixels outside the picture (a crop's padding, the corners of a
-  // rotation). If a sample lacks the mask, all of its pixels have this value. 0 to 255, or 0 to
-  // 65535 for 16-bit masks. Segmentation losses usually ignore 255. Masks not named here get 0,
-  // which is usually a class. (Border::kReflect mirrors masks, too.)
+  // rotation). If a sample has no mask, every pixel of its mask in the batch has this value. 0 to
+  // 255, or 0 to 65535 for 16-bit masks. Segmentation losses usually ignore 255. Masks not named
+  // here get 0, which is usually a class. (Border::kReflect mirrors masks, too.)
   //
   // If a mask is not named here, a dataset in which samples lack the mask is refused. So is a
   // mixture in which a dataset lacks the field. If samples are chosen (OrderOptions::samples or
@@ -258,7 +259,7 @@ struct OutputOptions {
   // set `mask_fill` instead. Batch::Has() tells these samples from the others.
   //
   // Empty: a loader of such a mixture is refused, because a training would take filled-in values
-  // for real ones.
+  // for real ones. (A bytes field may be lacking: an empty one is not taken for a value.)
   std::optional<std::int64_t> absent = {};
   // The pairs of an object's key points that change places when a step mirrors the image, such as
   // the left and the right eye: "1-2,3-4", counted from 0, or "none" if no points do. This is for
@@ -288,9 +289,9 @@ enum class OnFault {
   // The batch is one sample shorter; no other sample moves. A batch may be empty. If all batches of
   // an epoch are empty, the ++ or Next() that would deliver the last one throws Error.
   kSkip,
-  // The sample's row gets another sample from later in the epoch, chosen by the row's position
-  // alone. If 64 such samples cannot be read either, the ++ or Next() that would deliver the batch
-  // throws.
+  // The sample's row gets another sample of the epoch. Which one depends only on the epoch and on
+  // the row's position in it (reader/ORDER.md). If 64 such samples cannot be read either, the ++ or
+  // Next() that would deliver the batch throws.
   kSubstitute,
 };
 
@@ -307,8 +308,8 @@ enum class DecodeOn {
   // By LoaderOptions::device, as far as the device can. It decodes packed pictures, and JPEGs of
   // the form that `sluice convert` stores: baseline, with the standard's Huffman tables, and with a
   // restart marker at each line of MCUs or at equal parts of it. For these pictures, the host only
-  // copies the compressed lines that an image needs. The host decodes all other pictures; both
-  // kinds may be in one batch. The bytes are the same.
+  // copies the compressed lines that the cropped region needs. The host decodes all other pictures;
+  // both kinds may be in one batch. The bytes are the same.
   //
   // The transform must not add a border, and must not turn or rotate the image.
   kDevice,

@@ -49,7 +49,7 @@ class LoaderTrace {
       ++dropped_;
     }
   }
-  // Returns the recorded events, in the order in which they ended, and removes them from the
+  // Returns the recorded events, in the order in which they were added, and removes them from the
   // record.
   std::vector<TraceEvent> Take() {
     const std::lock_guard lock(mutex_);

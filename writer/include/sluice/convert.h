@@ -206,14 +206,14 @@ struct ConvertSummary {
   std::uint64_t profiles_converted = 0;  // images whose colours were converted to sRGB
   // JPEG 2000 images with channels that the file declares neither as colours nor as opacity.
   std::uint64_t channels_dropped = 0;
-  // Images smaller than geometry.short_side, which stay so, and images that were smaller than
-  // geometry.size, and were enlarged.
+  // Images that were smaller than the target: below geometry.short_side (left as they are), or
+  // below geometry.size (enlarged).
   std::uint64_t smaller = 0;
   // Images that are turned or mirrored by their orientation, and that have boxes, masks or key
   // points. If ConvertSource::upright is not set, a warning names some of them.
   SomeImages turned;
   // Images of more than 8 bits a value in which no value reaches a quarter of the range, such as
-  // 16-bit files that hold 12 bits. They are rounded to 8 bits by the whole range, so they keep
+  // 16-bit files that hold 12 bits. The whole range is scaled to 8 bits, so these images keep
   // hardly any detail. A warning names some of them.
   SomeImages dim;
   // With `find_duplicates`: groups of sources that hold the same bytes, also listed in
@@ -230,8 +230,9 @@ struct ConvertHooks {
   // Gets the progress. Called on the thread that called Convert(), several times a second and
   // whenever a shard is done.
   std::function<void(const ConvertProgress&)> on_progress;
-  // Gets the number of files looked into, and the number found. Called several times a second while
-  // sources are listed, before anything is converted, by one thread at a time.
+  // Gets how many of the source's files have been looked into, and how many will be. Called several
+  // times a second, by one thread at a time, before anything is converted: while sources are listed
+  // and while changed ones are looked for.
   std::function<void(std::uint64_t looked_into, std::uint64_t found)> on_look = {};
   // A stop request ends the conversion with Error(kState), once the images that are being converted
   // are done. What was finished stays; call again to resume.
@@ -256,14 +257,15 @@ struct ConvertHooks {
 // deeper in a sub-folder belong to the same class. ConvertSource::label.folders changes these
 // rules. Special cases:
 //
-//   a single sub-folder holds all others        the folders in it are the classes
+//   all images lie deeper in one sub-folder     the folders in it are the classes
 //   all images lie directly in the folder       the dataset has no labels
 //   images lie directly in it and deeper        Error(kInvalidArgument)
 //   sub-folders look like parts of a split      Error(kInvalidArgument); see FindSplitFolders()
+//   images/ lies beside labels/ (detection)     Error(kInvalidArgument), which names the option
 //
 // A sample's key is its path relative to the source's root, as bytes. Bytes of a class name that
-// are not UTF-8 are written as "\xNN". The dataset's name says what the dataset holds ("images of
-// cat, dog and 8 more classes"), because a path would change when folders move.
+// are not UTF-8 are written as "\xNN". A dataset is named after its content ("images of cat, dog
+// and 8 more classes"), not after its path, which would change when folders move.
 //
 // Boxes, masks and key points are taken as drawn on the upright image (ConvertSource::upright), and
 // are moved and scaled with it. Boxes are cut off at the image's edges; a box that lies entirely
@@ -274,7 +276,7 @@ struct ConvertHooks {
 // JPEG 2000 files if the build has their libraries. Files are recognised by their content. Of
 // several frames or pages, the first is taken. A frame smaller than its canvas is placed on the
 // canvas as browsers place it; the rest is transparent. Orientation is applied. Values of more than
-// 8 bits are rounded to 8 bits by their whole range (see ConvertSummary::dim).
+// 8 bits are scaled to 8 bits by their whole range (see ConvertSummary::dim).
 //
 // A file with damaged pixels is left out, and so is a file that disappears during the conversion.
 // If its whole folder or archive disappears, the conversion ends with Error(kIo); call again once
@@ -311,10 +313,11 @@ struct ConvertHooks {
 //   kState             stopped, or another conversion is at work in `dataset`
 //   kCorrupt           no image could be converted; a table or an archive cannot be read; with
 //                      OnError::kFail, the first image that could not be converted
-//   kUnsupported       IccProfiles::kConvert in a build without lcms2; with OnError::kFail, an
-//                      image of another kind; a `dataset` at a URL in a build without object
-//                      stores, with SourceCheck::kContent, or from a source whose URL has a
-//                      password or a query
+//   kUnsupported       IccProfiles::kConvert in a build without lcms2;
+//                      with OnError::kFail, an image of another kind;
+//                      a `dataset` at a URL in a build without object stores;
+//                      a `dataset` at a URL with SourceCheck::kContent;
+//                      a `dataset` at a URL from a source whose URL has a password or a query
 //   kLimit, kIo
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
@@ -358,9 +361,11 @@ std::string SplitOfFile(const std::filesystem::path& file);
 
 // One of several conversions that belong together, such as those of training and of test images.
 struct SourcePart {
-  std::string name;               // such as "train"
-  ConvertSource source;           // what is converted
-  std::filesystem::path dataset;  // where it is converted to; read only for a plan's list of paths
+  std::string name;      // such as "train"
+  ConvertSource source;  // what is converted
+  // Where it is converted to. Looked into only if `source` is a list of paths that is empty: the
+  // list then comes from the plan there.
+  std::filesystem::path dataset;
 };
 
 // A source that holds the same bytes as a source of another part.

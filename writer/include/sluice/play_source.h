@@ -66,7 +66,8 @@ struct PlayOptions {
   // Gets warnings for the user: sources that are left out, and what Convert() would warn of. If
   // compiling fails later, another thread calls it.
   std::function<void(const std::string&)> on_warning = {};
-  // Gets, while the source is listed, how many images were looked at and how many there are.
+  // Gets, while the source is listed, how many of its files have been looked into, and how many
+  // will be.
   std::function<void(std::uint64_t, std::uint64_t)> on_look = {};
 };
 
