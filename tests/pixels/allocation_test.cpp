@@ -156,7 +156,8 @@ TEST_CASE("A copy of coded data is never larger than the file") {
   CHECK(bytes.capacity() <= file.size() + baseline::kSegmentPadding);
 }
 
-TEST_CASE("After a large picture, whether it was read or refused, its memory is released") {
+TEST_CASE("After a large picture, whether it was read or refused, its memory is released",
+          "[no-asan]") {
   constexpr std::uint32_t kWidth = 4000;  // 29 MB of coefficients with 4:2:0
   constexpr std::uint32_t kHeight = 2400;
   // Less than the picture's coefficients: only buffers of up to 16 MiB each may be kept.

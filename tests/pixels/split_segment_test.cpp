@@ -258,8 +258,8 @@ std::vector<std::unique_ptr<BothWays>> AllWays() {
 
 }  // namespace
 
-TEST_CASE(
-    "A segment decoded from three places gives the samples that it gives from its beginning") {
+TEST_CASE("A segment decoded from three places gives the samples that it gives from its beginning",
+          "[no-asan]") {
   RandomStream random(21, static_cast<Purpose>(999), 0);
   const auto all = AllWays();
   for (int round = 0; round < 60; ++round) {

@@ -296,7 +296,8 @@ TEST_CASE("A later start resumes the compilation, and plays a finished one") {
   CHECK(FilesOf(folder / "data") == expected);
 }
 
-TEST_CASE("A training that is killed while it compiles is continued by the next") {
+TEST_CASE("A training that is killed while it compiles is continued by the next",
+          "[no-asan][no-tsan]") {
   const TemporaryFolder folder;
   const fs::path photos = WritePhotos(folder);
   const auto expected = Converted(photos, folder / "converted");

@@ -70,7 +70,8 @@ TEST_CASE("A rank of two has half of the window") {
   CHECK(shared.blocks == ((3 * shared.window + 2 * block) * 9 + 7) / 8);
 }
 
-TEST_CASE("The loader's own memory stays under the bound, for every kind of file", "[no-tsan]") {
+TEST_CASE("The loader's own memory stays under the bound, for every kind of file",
+          "[no-asan][no-tsan]") {
   const bool views = GENERATE(false, true);
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "kinds";

@@ -247,7 +247,7 @@ TEST_CASE("Two users of a group share a stage under umask 022") {
         }) == 0);
 }
 
-TEST_CASE("A loader plays past a cache that a stranger keeps locked") {
+TEST_CASE("A loader plays past a cache that a stranger keeps locked", "[no-asan][no-tsan]") {
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, kSharedSamples);
   const std::vector<PlayedBatch> expected = PlayPlain(path);

@@ -239,7 +239,7 @@ Picture Rings(std::uint32_t width, std::uint32_t height, std::uint32_t channels 
 
 TEST_CASE(
     "a resized JPEG has a PSNR of 42 dB or more against an accurate decode and a triangle filter",
-    "[no-tsan]") {
+    "[no-asan][no-tsan]") {
   for (const auto& [width, height] : {std::pair{640U, 480U}, {517U, 389U}, {251U, 600U}}) {
     const Picture picture = Rings(width, height);
     for (const bool subsample : {false, true}) {
