@@ -311,7 +311,8 @@ enum class DecodeOn {
   // copies the compressed lines that the cropped region needs. The host decodes all other pictures;
   // both kinds may be in one batch. The bytes are the same.
   //
-  // The transform must not add a border, and must not turn or rotate the image.
+  // The host also decodes JPEGs and packed pictures to which the transform adds a border, or that
+  // it turns or rotates.
   kDevice,
   // As kDevice, but the device is offered only a share of each batch's pictures, the last ones. The
   // host decodes the others. The share begins at one half. The loader changes it until neither
