@@ -155,6 +155,9 @@ cli::Command AddAppendCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("append", kAppendDescription);
   const auto arguments = std::make_shared<AppendArguments>();
   AddSourceOptions(*app, arguments->source);
+  app->get_option("SOURCE")->description(
+      "one folder of images, or its URL in an object store, or files that hold images, as "
+      "`sluice convert` takes them; then DATASET, to which they are added");
   cli::AddDeclared(*app, arguments->options.run, &RunOptions::threads);
   cli::AddDeclared(*app, arguments->options.run, &RunOptions::on_error);
   app->add_flag("--repack", arguments->repack,
