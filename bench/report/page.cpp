@@ -307,7 +307,9 @@ p.warning { border-left: 4px solid #d98a00; padding-left: .7rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .2rem .5rem; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child, td.text, th.text { text-align: left; }
-td.text { overflow-wrap: anywhere; }
+td { white-space: nowrap; }
+td:first-child, td.text { white-space: normal; }
+td.text { overflow-wrap: anywhere; min-width: 9em; }
 svg { width: 100%; height: auto; display: block; overflow: visible; }
 svg.narrow { display: none; }
 .scroll { overflow-x: auto; }
@@ -616,7 +618,8 @@ std::string Comparisons(const Json& result) {
   std::vector<std::string> headings = {"loader"}, names;
   for (const Json& one : result["comparisons"]) {
     const std::string of = one["source"].get<std::string>() + ", " +
-                           Format("%u", one["threads"].get<unsigned>()) + " threads or processes";
+                           cli::CountText(one["threads"].get<std::uint64_t>(), "thread or process",
+                                          "threads or processes");
     text += Loaders(one, ": " + of) + LoadersTable(one);
     headings.push_back(of);
     for (const Json& loader : one["loaders"]) {
