@@ -1,7 +1,7 @@
 // `sluice preview`: a dataset at a glance, as a page of HTML or as one sheet of pictures.
 //
 // However large the dataset is, at most 4096 samples are examined, without decoding their pixels.
-// The pictures are chosen from them, equally many of each class, and only these are decoded.
+// The pictures are chosen from them, one of each class in turn, and only these are decoded.
 // Damaged samples are shown as such, so that a preview also works on a dataset that has some.
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -51,7 +51,7 @@ struct PreviewPicture {
 };
 
 struct Preview {
-  std::vector<PreviewPicture> pictures;  // by label, then by index
+  std::vector<PreviewPicture> pictures;  // in rounds: in each, one of each label, by label
   std::uint64_t probed = 0;  // samples that were examined, spread evenly over the dataset
   std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;  // width and height of each image
 };
@@ -118,35 +118,31 @@ PreviewPicture Examine(const Dataset& dataset, std::uint64_t index) {
   return picture;
 }
 
-// Takes one sample of each label in turn, until there are `count`, and sorts them by label. If no
-// sample has a label, takes `count` of them at even distances.
+// Takes one sample of each label in turn, until there are `count`. So the first pictures show as
+// many classes as possible, also on a screen that shows only some. If there are more labels than
+// `count`, takes labels at even distances; if no sample has a label, samples at even distances.
 std::vector<PreviewPicture> Chosen(std::vector<PreviewPicture> examined, std::uint64_t count) {
   std::map<std::optional<std::int64_t>, std::vector<PreviewPicture>> by_label;
-  const bool labelled =
-      std::any_of(examined.begin(), examined.end(),
-                  [](const PreviewPicture& one) { return one.label.has_value(); });
-  if (!labelled) {
-    std::vector<PreviewPicture> chosen;
-    const std::uint64_t most = std::min<std::uint64_t>(count, examined.size());
-    for (std::uint64_t i = 0; i < most; ++i)
-      chosen.push_back(std::move(examined[i * examined.size() / most]));
-    return chosen;
-  }
   for (PreviewPicture& one : examined)
     by_label[one.label].push_back(std::move(one));
+  std::vector<std::vector<PreviewPicture>> groups;
+  for (auto& [label, pictures] : by_label)
+    groups.push_back(std::move(pictures));
+  if (groups.size() == 1 && !groups[0][0].label) {  // each sample is a group of its own
+    std::vector<PreviewPicture> unlabelled = std::exchange(groups, {}).front();
+    for (PreviewPicture& one : unlabelled)
+      groups.emplace_back().push_back(std::move(one));
+  }
   std::vector<PreviewPicture> chosen;
+  const std::uint64_t shown = std::min<std::uint64_t>(count, groups.size());
   for (std::size_t round = 0; chosen.size() < count; ++round) {
     const std::size_t before = chosen.size();
-    for (auto& [label, pictures] : by_label) {
-      if (round < pictures.size() && chosen.size() < count) {
-        chosen.push_back(std::move(pictures[round]));
-      }
+    for (std::uint64_t i = 0; i < shown && chosen.size() < count; ++i) {
+      std::vector<PreviewPicture>& group = groups[i * groups.size() / shown];
+      if (round < group.size()) chosen.push_back(std::move(group[round]));
     }
     if (chosen.size() == before) break;
   }
-  std::sort(chosen.begin(), chosen.end(), [](const PreviewPicture& a, const PreviewPicture& b) {
-    return std::tie(a.label, a.index) < std::tie(b.label, b.index);
-  });
   return chosen;
 }
 
@@ -188,6 +184,7 @@ using cli::CountText;
 using cli::Format;
 
 constexpr std::size_t kMaxClasses = 60;  // with a bar each; further ones are counted together
+constexpr std::size_t kTableRows = 20;   // bars of a table; further ones stand beside it
 
 constexpr const char* kStyle =
     "body{font:14px/1.4 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;"
@@ -202,8 +199,11 @@ constexpr const char* kStyle =
     "9em}"
     "table{border-collapse:collapse}td{padding:1px .6em 1px 0;vertical-align:middle}"
     "td.n{text-align:right;font-variant-numeric:tabular-nums}"
+    "td:first-child{max-width:14em;overflow-wrap:anywhere}"
     "td i{display:block;height:.8em;background:#4a78b0;min-width:1px}"
-    ".plots{display:flex;flex-wrap:wrap;gap:3em}";
+    ".plots,.bars{display:flex;flex-wrap:wrap;gap:0 2.5em;align-items:flex-start}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#14181e}"
+    "p,figcaption{color:#9aa4b2}figcaption b{color:#ddd}.bad{background:#2a2f37;color:#f99}}";
 
 std::string Escaped(const std::string& text) {
   return cli::HtmlEscaped(cli::Printable(text));
@@ -231,16 +231,18 @@ std::string Bars(const std::vector<BarRow>& rows) {
   std::uint64_t most = 1;
   for (const BarRow& row : rows)
     most = std::max(most, row.count);
-  std::string html = "<table>\n";
-  for (const BarRow& row : rows) {
+  std::string html = "<div class=bars>\n<table>\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const BarRow& row = rows[i];
+    if (i > 0 && i % kTableRows == 0) html += "</table>\n<table>\n";
     html += "<tr><td>" + Escaped(row.label) + "</td><td class=n>" + std::to_string(row.count);
     if (row.count > 0) {
       html += Format("</td><td><i style=\"width:%.1fem\"></i>",
-                     18.0 * static_cast<double>(row.count) / static_cast<double>(most));
+                     9.0 * static_cast<double>(row.count) / static_cast<double>(most));
     }
     html += "</td></tr>\n";
   }
-  return html + "</table>\n";
+  return html + "</table>\n</div>\n";
 }
 
 std::string PictureHtml(const PreviewPicture& picture) {
@@ -274,12 +276,13 @@ std::string ClassesHtml(const Dataset& dataset) {
     }
     rows.push_back({field.classes[c], counts[c]});
   }
-  std::string html = "<h2>" + CountText(counts.size(), "class", "classes") + "</h2>\n" + Bars(rows);
+  std::string html =
+      "<div><h2>" + CountText(counts.size(), "class", "classes") + "</h2>\n" + Bars(rows);
   if (counts.size() > kMaxClasses) {
     html += "<p>and " + CountText(counts.size() - kMaxClasses, "more class", "more classes") +
             " of " + CountText(rest, "sample", "samples") + "</p>\n";
   }
-  return html;
+  return html + "</div>\n";
 }
 
 // Counts of images by their longer side, in ranges whose bounds double.
@@ -339,26 +342,26 @@ std::string PreviewPage(const Dataset& dataset, const Preview& preview) {
       CountText(dataset.size(), "sample", "samples") + " in " +
       CountText(dataset.shards().size(), "shard", "shards") + ", " + cli::BytesText(bytes) +
       "; dataset " + dataset.id() + "</p>\n";
-  html += "<h2>" + CountText(preview.pictures.size(), "picture", "pictures") + "</h2>\n";
-  html += "<div class=pictures>\n";
-  for (const PreviewPicture& picture : preview.pictures)
-    html += PictureHtml(picture);
-  html += "</div>\n" + ClassesHtml(dataset);
-  html += "<div class=plots>\n" + SizesHtml(preview) + ShapesHtml(preview) + "</div>\n";
+  html += "<div class=plots>\n" + ClassesHtml(dataset) + "<div>\n" + SizesHtml(preview) +
+          ShapesHtml(preview) + "</div>\n</div>\n";
   if (preview.probed < dataset.size()) {
     html += "<p>Sizes and shapes are those of " + CountText(preview.probed, "sample", "samples") +
             ", spread evenly over the dataset.</p>\n";
   }
-  return html + "</html>\n";
+  html += "<h2>" + CountText(preview.pictures.size(), "picture", "pictures") + "</h2>\n";
+  html += "<div class=pictures>\n";
+  for (const PreviewPicture& picture : preview.pictures)
+    html += PictureHtml(picture);
+  return html + "</div>\n</html>\n";
 }
 
 constexpr const char* kPreviewDescription =
     "Shows a dataset at a glance.\n\n"
-    "OUT.html is a page in one file: pictures with their labels, the number of samples in each "
-    "class, and the images' sizes and shapes. OUT.png is a sheet of the pictures alone, row by "
-    "row. Pictures are spread evenly over the dataset, equally many of each class, in the order of "
-    "the classes, with their masks, boxes and key points. At most 4096 samples are looked at, "
-    "however large the dataset is.\n";
+    "OUT.html is a page in one file: the number of samples in each class, the images' sizes and "
+    "shapes, and pictures with their labels. OUT.png is a sheet of the pictures alone, row by row. "
+    "Pictures are spread evenly over the dataset, and come one of each class in turn, with their "
+    "masks, boxes and key points. At most 4096 samples are looked at, however large the dataset "
+    "is.\n";
 
 constexpr const char* kPreviewExamples =
     "\nExamples:\n"

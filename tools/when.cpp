@@ -27,12 +27,12 @@ namespace {
 constexpr const char* kWhenDescription =
     "Says when a training plays a sample.\n\n"
     "Give the options of the training's loader that decide the order. Prints a line for each time "
-    "that a sample comes: the sample, the epoch, the batch's number in the epoch, the rank, the "
-    "row "
-    "of the batch, and the position in the epoch.\n\n"
-    "This is the plan: samples that could not be read change it, and the training's "
-    "loader.faults() lists them. For lists of samples, mixtures and functions that compose "
-    "batches, ask loader.when() in the program that trains.\n";
+    "that the training plays the sample: the sample, the epoch, the batch's number in the epoch, "
+    "the rank, the row of the batch, and the position in the epoch.\n\n"
+    "The lines are computed from the options. If the training met samples that it could not read, "
+    "it left them out or played others in their place, and its loader.faults() lists them. For "
+    "lists of samples, mixtures and functions that compose batches, ask loader.when() in the "
+    "program that trains.\n";
 
 constexpr const char* kWhenExamples =
     "\n"

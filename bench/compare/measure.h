@@ -75,7 +75,9 @@ nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareO
 // Comparisons of several sources and several numbers of threads, as one result.
 struct SideBySide {
   std::vector<CompareOptions> options;  // one entry for each comparison
-  std::vector<Comparison> comparisons;  // not empty
+  std::vector<Comparison>
+      comparisons;  // not empty; as many of each source, one source after another
+  std::size_t sources = 1;
 };
 
 // Runs one comparison after the other. Each source has its own folder for the loaders' formats. The

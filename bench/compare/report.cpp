@@ -155,10 +155,6 @@ nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareO
 
 namespace {
 
-bool SeveralSources(const SideBySide& all) {
-  return all.options.front().source != all.options.back().source;
-}
-
 // "photos, 2 threads or processes"
 std::string TitleOf(const SideBySide& all, std::size_t i) {
   return cli::Printable(all.options[i].source.string()) + ", " +
@@ -167,12 +163,9 @@ std::string TitleOf(const SideBySide& all, std::size_t i) {
 
 // The suffix that distinguishes a comparison's measurements from those of the others.
 std::string SuffixOf(const SideBySide& all, std::size_t i) {
-  std::string suffix = Format(".threads=%u", all.comparisons[i].threads);
-  if (!SeveralSources(all)) return suffix;
-  std::size_t source = 1;
-  for (std::size_t k = 1; k <= i; ++k)
-    source += all.options[k].source != all.options[k - 1].source ? 1 : 0;
-  return suffix + Format(".source=%zu", source);
+  const std::string suffix = Format(".threads=%u", all.comparisons[i].threads);
+  if (all.sources == 1) return suffix;
+  return suffix + Format(".source=%zu", 1 + i * all.sources / all.comparisons.size());
 }
 
 const Compared* Find(const Comparison& comparison, const std::string& name) {
@@ -220,6 +213,7 @@ SideBySide CompareSeveral(const CompareOptions& options,
                           const std::vector<std::filesystem::path>& sources,
                           const std::vector<unsigned>& threads, const StepHooks& hooks) {
   SideBySide all;
+  all.sources = sources.size();
   const std::size_t count = sources.size() * threads.size();
   for (std::size_t i = 0; i < count; ++i) {
     CompareOptions one = options;

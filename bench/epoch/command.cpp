@@ -49,7 +49,8 @@ constexpr const char* kEpochDescription =
     "of payload read per second; the share of the time that the consumer waited for a batch;\n"
     "CPU seconds of the whole process per 1000 images; and the process's peak memory, mapped\n"
     "files included. The time to the first batch counts from the process's start. The medians\n"
-    "follow, then the time of each stage, and what holds the epoch back.\n\n"
+    "follow, then the time of each stage, with that of each step of the transform, and what\n"
+    "holds the epoch back.\n\n"
     "With a pretend training (--step-ms, --profile), it also prints the share of the time\n"
     "that the accelerator computed, and the times of training alone, of loading alone and of\n"
     "both together; in an ideal pipeline, the last is the larger of the first two. Several\n"
@@ -396,9 +397,9 @@ Answer PlayAccelerators(const EpochArguments& arguments, const EpochHooks& hooks
 
 Answer PlayEpochs(EpochArguments& arguments, EpochHooks hooks, cli::Progress& progress) {
   EpochOptions options = arguments.options;
-  EpochTrace trace(options.warm_up + options.epochs - 1);
   const bool traced = !arguments.trace_file.empty() || !arguments.output.html_file.empty();
-  if (traced) options.loader.diagnostics.trace = trace.recorder();
+  EpochTrace trace(options.warm_up + options.epochs - 1, traced);
+  options.loader.diagnostics.trace = trace.recorder();
   if (traced) hooks.on_span = [&](const ConsumerSpan& span) { trace.OnSpan(span); };
   EpochTable table(options);
   hooks.on_epoch = [&](const EpochFigures& figures) {

@@ -1,8 +1,9 @@
 // In the order of the header. Nearly all experiments play epochs by RunEpochs() with options
 // derived from the user's (OneEpoch, TrialOptions), so that they measure the loader that the user
 // asked for. Trials drop an incomplete last batch and repeat the samples as often as needed, so
-// that every step of every accelerator has a full batch. The parts of decoding are measured apart
-// from the epochs (bench/parts/decode.h) and scaled to the time that the loader counted. An
+// that every step of every accelerator has a full batch. The loader times the parts of making rows
+// in the epochs themselves (LoaderTrace); only those within decoding are measured apart from the
+// epochs (bench/parts/decode.h), and scaled to the time that the loader counted. An
 // experiment that does not apply to the data returns nothing instead of failing; since a stop also
 // arrives as an Error, the handlers look for a stop request first.
 #include "bench/epoch/experiments.h"
@@ -11,6 +12,8 @@
 #include <chrono>
 #include <numeric>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include <sluice/convert.h>
 #include <sluice/cpu.h>
@@ -214,23 +217,16 @@ std::vector<double> MeasureStops(const EpochOptions& options, std::uint64_t load
 
 namespace {
 
-// How much PartsOfDecoding() measures.
+// How much PartsOfPixels() measures.
 constexpr std::uint64_t kImages = 60;
 constexpr std::uint64_t kRounds = 3;
 
-// The parts of the decoding stage's time if a source is played, as the loader counted them.
-std::vector<StagePart> PartsOfPlaying(const LoaderStats& stats) {
-  const double read = stats.file_read_seconds / stats.decode_seconds;
-  const double made = stats.file_make_seconds / stats.decode_seconds;
-  return {{"files", "opening and reading them", read},
-          {"samples", "made of the files, as a conversion makes them", made},
-          {"pixels", "payload to pixels", std::max(0.0, 1 - read - made)}};
-}
-
-// Splits the decoding stage's time among the parts of decoding. `per_image` is the stage's
-// milliseconds per image.
-std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image,
-                                       const std::stop_token& stop) {
+// Splits `share`, that of making pixels of payloads, among the stages of our decoder. They are
+// measured here, on one thread. Empty if our decoder does not handle the dataset's images, or if it
+// does not decode each row's: pictures may be kept decoded, or be decoded by a device.
+std::vector<StagePart> PartsOfPixels(const EpochOptions& options, double share,
+                                     const std::stop_token& stop) {
+  if (options.loader.keep || options.loader.on_device.decode != DecodeOn::kHost) return {};
   try {
     const Dataset dataset = Dataset::Open(options.dataset, options.limits, stop);
     // If the dataset has both JPEGs and packed images, measure the form of its first picture.
@@ -245,14 +241,10 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
     for (double& milliseconds : added)  // noise can make a difference negative
       milliseconds = std::max(milliseconds, 0.0);
     const double sum = std::accumulate(added.begin(), added.end(), 0.0);
-    // With LoaderOptions::keep, images are not decoded again, so `per_image` may be less than
-    // `sum`.
-    const double whole = std::max(sum, per_image);
     std::vector<StagePart> parts;
     if (sum <= 0) return parts;
     for (std::size_t i = 0; i < added.size(); ++i)
-      parts.push_back({figures[i].name, figures[i].description, added[i] / whole});
-    parts.push_back({"other", "checksums, fields, pixel steps, waits for a CPU", 1 - sum / whole});
+      parts.push_back({figures[i].name, figures[i].description, share * added[i] / sum});
     return parts;
   } catch (const Error&) {
     ThrowIfStopped(stop);
@@ -260,6 +252,58 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
   } catch (const cli::UsageError&) {
     return {};  // the transform has a border
   }
+}
+
+// What a part of making rows is (PartTime).
+const char* DescriptionOf(const PartTime& part) {
+  constexpr std::pair<std::string_view, const char*> kDescriptions[] = {
+      {"decode", "payload to pixels"},
+      {"checksum", "payloads compared with their checksums"},
+      {"fields", "labels and other values"},
+      {"warp", "pictures turned or sheared"},
+      {"normalize", "pixels written as the batch's numbers"},
+      {"function", "your sample_function"},
+      {"copy", "raw pixels copied, with their fields"},
+      {"files", "blocks or files read by the decoding threads"},
+      {"other", "records found, caches asked, files checked"}};
+  if (part.step) return "a step of the transform";
+  for (const auto& [name, description] : kDescriptions)
+    if (part.part == name) return description;
+  return "";
+}
+
+// The parts of the decoding stage's time, as the loader timed them in the epochs.
+std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, const EpochsRun& run,
+                                       const std::stop_token& stop) {
+  const LoaderStats& stats = run.stats;
+  double timed = 0;
+  for (const PartTime& part : run.parts)
+    timed += part.seconds;
+  if (timed <= 0) return {};
+  const double files = stats.file_read_seconds + stats.file_make_seconds;
+  // In the rest of the stage's time, its threads had no CPU; if they read files, they waited for
+  // these, and that is a part already.
+  const bool sampled = files == 0 && stats.decode_cpu_seconds > 0 && stats.decode_seconds > 0;
+  const double working =
+      sampled ? std::min(1.0, stats.decode_cpu_seconds / stats.decode_seconds) : 1;
+  std::vector<StagePart> parts;
+  for (const PartTime& part : run.parts) {
+    const double share = working * part.seconds / timed;
+    if (part.part == "files" && !part.step && files > 0) {
+      const double read = share * stats.file_read_seconds / files;
+      parts.push_back({"files", "opening and reading them", read});
+      parts.push_back({"samples", "made of the files, as a conversion makes them", share - read});
+      continue;
+    }
+    std::vector<StagePart> pixels;
+    if (part.part == "decode" && !part.step) pixels = PartsOfPixels(options, share, stop);
+    if (pixels.empty()) pixels = {{part.part, DescriptionOf(part), share}};
+    parts.insert(parts.end(), pixels.begin(), pixels.end());
+  }
+  if (working < 1) {
+    parts.push_back({"waiting for a CPU", "or for pages of mapped files", 1 - working});
+  }
+  return parts;
 }
 
 }  // namespace
@@ -274,30 +318,27 @@ std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
     hand_over += figures->hand_over_seconds;
     handed_over += static_cast<double>(figures->images);
   }
-  const double per_image = images > 0 ? 1e3 * stats.decode_seconds / images : 0;
-  std::vector<Stage> stages = {
-      {.name = "read",
-       .description = "order, and blocks read ahead",
-       .threads = 1,
-       .images = images,
-       .seconds = stats.read_seconds,
-       .waiting_seconds = stats.read_wait_seconds,
-       .parts = {}},
-      {.name = "decode",
-       .description = "payload to pixels, checksum included",
-       .threads = run.threads,
-       .images = images,
-       .seconds = stats.decode_seconds,
-       .waiting_seconds = stats.decode_wait_seconds,
-       .parts = stats.file_make_seconds > 0 ? PartsOfPlaying(stats)
-                                            : PartsOfDecoding(options, per_image, stop)},
-      {.name = "hand-over",
-       .description = "batches given to the consumer",
-       .threads = 1,
-       .images = handed_over,
-       .seconds = hand_over,
-       .waiting_seconds = stats.consumer_wait_seconds,
-       .parts = {}}};
+  std::vector<Stage> stages = {{.name = "read",
+                                .description = "order, and blocks read ahead",
+                                .threads = 1,
+                                .images = images,
+                                .seconds = stats.read_seconds,
+                                .waiting_seconds = stats.read_wait_seconds,
+                                .parts = {}},
+                               {.name = "decode",
+                                .description = "payloads to rows",
+                                .threads = run.threads,
+                                .images = images,
+                                .seconds = stats.decode_seconds,
+                                .waiting_seconds = stats.decode_wait_seconds,
+                                .parts = PartsOfDecoding(options, run, stop)},
+                               {.name = "hand-over",
+                                .description = "batches given to the consumer",
+                                .threads = 1,
+                                .images = handed_over,
+                                .seconds = hand_over,
+                                .waiting_seconds = stats.consumer_wait_seconds,
+                                .parts = {}}};
   if (!options.loader.device.is_host()) {
     // Measured with the device's own clock. In the rest of the time the device had nothing to copy.
     stages.push_back({.name = "upload",

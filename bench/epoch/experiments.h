@@ -124,11 +124,11 @@ struct Stage {
 };
 
 // The loader's stages over the measured epochs (when cold: over the last epoch). The parts of
-// decoding are measured afterwards, by decoding some of the dataset's JPEGs or packed images on one
-// thread; the rest of the stage's time becomes the last part. Images that our decoder does not
-// handle give no parts. (If a source is played without a conversion, the loader itself has counted
-// the parts: reading files, making samples of them, and decoding.) If batches go to a device, the
-// copies are a stage; if the device decodes images, that is another one.
+// decoding are those of run.parts, and the time in which its threads had no CPU. Where our decoder
+// makes the pixels, this part is split by decoding some of the dataset's JPEGs or packed images
+// afterwards, on one thread. If a source is played without a conversion, reading files and making
+// samples of them are parts. If batches go to a device, the copies are a stage; if the device
+// decodes images, that is another one.
 std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
                             const std::stop_token& stop);
 

@@ -290,10 +290,12 @@ class EpochRunner {
       if (epoch == options_.warm_up) {
         others.emplace();
         if (loader_) before = loader_->Stats();
+        TakeParts();  // drops those of the warm-up
       }
       Add(epoch, options_.cold, epoch < options_.warm_up);
     }
     run_.other_cpus = others->OtherCpus();
+    run_.parts = TakeParts();
     // A cold epoch has a new loader, whose figures begin at 0.
     run_.stats = loader_->Stats().Since(options_.cold ? LoaderStats() : before);
     for (std::uint64_t epoch = usual; epoch < usual + options_.also_cold; ++epoch)
@@ -305,6 +307,14 @@ class EpochRunner {
   }
 
  private:
+  std::vector<PartTime> TakeParts() const {
+    const std::shared_ptr<LoaderTrace>& trace = options_.loader.diagnostics.trace;
+    if (trace == nullptr) return {};
+    std::vector<PartTime> parts = trace->TakeTimes();
+    std::ranges::sort(parts, std::greater(), &PartTime::seconds);
+    return parts;
+  }
+
   void Add(std::uint64_t epoch, bool cold, bool warm_up) {
     EpochFigures figures = cold ? PlayCold(epoch) : PlayWarm(epoch);
     figures.warm_up = warm_up;
@@ -530,9 +540,43 @@ std::optional<GpuUse> GpuUseOf(const EpochsRun& run) {
   return all;
 }
 
+namespace {
+
+// "; of the decoding threads' work, blur took 48%, jitter 41%, decoding 9%", and what makes it
+// less.
+std::string PartsText(const EpochsRun& run) {
+  constexpr double kWorthMentioning = 0.05, kWorthAdvice = 0.25;
+  double all = 0, steps = 0, blur = 0;
+  for (const PartTime& part : run.parts) {
+    all += part.seconds;
+    if (part.step) steps += part.seconds;
+    // A step may be one of several that run together: "jitter+blur".
+    if (part.step && part.part.find("blur") != std::string::npos) blur += part.seconds;
+  }
+  if (all <= 0) return {};
+  std::string text;
+  for (const PartTime& part : run.parts) {
+    if (part.seconds < kWorthMentioning * all) continue;
+    std::string name = part.part;
+    if (!part.step && name == "decode") name = "decoding";
+    if (!part.step && name == "function") name = "your function";
+    text +=
+        (text.empty() ? "; of the decoding threads' work, " + name + " took " : ", " + name + " ") +
+        Format("%.0f%%", 100 * part.seconds / all);
+  }
+  if (blur > kWorthAdvice * all) text += "; a smaller kernel makes the blur cheaper";
+  if (!run.device && steps > kWorthAdvice * all)
+    text += std::string(blur > kWorthAdvice * all ? ", and" : ";") +
+            " a GPU can take over the last steps (--device cuda:0)";
+  return text;
+}
+
+}  // namespace
+
 std::string VerdictOf(const EpochsRun& run) {
   std::string text = run.stats.Verdict();
   const sluice::Bound bound = run.stats.bound();
+  if (bound == sluice::Bound::kDecoding) text += PartsText(run);
   if (run.device && bound != sluice::Bound::kDevice &&
       bound != sluice::Bound::kUpload) {  // for these, the verdict names the device itself
     const auto [busiest, share] = BusiestOf(*run.device);

@@ -19,6 +19,7 @@
 #include <sluice/loader.h>
 #include <sluice/loader_option_list.h>
 #include <sluice/loader_stats.h>
+#include <sluice/loader_trace.h>
 #include <sluice/user_function.h>
 
 #include "bench/epoch/shared_options.h"
@@ -207,7 +208,10 @@ struct EpochsRun {
   std::uint64_t samples = 0;
   std::uint64_t dataset_bytes = 0;  // of all shards
   std::optional<FloorFigures> floor;
-  LoaderStats stats;                // over the measured epochs (when cold: over the last one)
+  LoaderStats stats;  // over the measured epochs (when cold: over the last one)
+  // Of the decoding threads' work in the measured epochs, if options.loader.diagnostics.trace times
+  // parts; the largest first.
+  std::vector<PartTime> parts;
   std::optional<DeviceUse> device;  // over the same epochs; empty: batches stayed on the host
   double other_cpus = 0;            // kept busy by other processes during the measured epochs
 

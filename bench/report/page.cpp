@@ -4,12 +4,18 @@
 //
 // A page is one file without scripts, fonts or links to other files, so it can be sent and opened
 // anywhere. Colours are classes of the style sheet, so that one page serves light and dark screens.
-// Widths of texts are estimated (kLetter), since nothing here can measure a font.
+// Widths of texts are estimated (kLetter), since nothing here can measure a font. A picture shrinks
+// with its letters, so each plot is drawn twice, for wide and for narrow screens, and the style
+// sheet shows one of the two.
+//
+// Below each plot, a sentence says what a good one looks like, and what this one shows.
 #include "bench/report/page.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -39,8 +45,13 @@ struct Span {
   double begin = 0, end = 0;
 };
 
-constexpr double kWidth = 760;
-constexpr double kLetter = 7.2;  // average width of a letter, rounded up a little
+constexpr double kWide = 760, kNarrow = 360;
+constexpr double kLetter = 7.8;  // average width of a letter in a wide font
+
+double WidthOf(const std::string& text) {
+  constexpr double kSpare = 6;  // short words may have wide letters only
+  return kSpare + kLetter * static_cast<double>(text.size());
+}
 
 std::string Text(double x, double y, const std::string& anchor, const std::string& text) {
   return Format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor.c_str()) +
@@ -52,13 +63,34 @@ std::string Rule(double x1, double y1, double x2, double y2, const char* kind) {
                 x2, y2, kind);
 }
 
-std::string Svg(double height, const std::string& body) {
-  return Format("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, height) + body +
-         "</svg>\n";
+std::string Svg(double width, double height, const std::string& body) {
+  return Format("<svg class=\"%s\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n",
+                width == kWide ? "wide" : "narrow", width, height) +
+         body + "</svg>\n";
 }
 
+template <class Draw>
+std::string ForBothWidths(const Draw& draw) {
+  return draw(kWide) + draw(kNarrow);
+}
+
+// "0.42", "998", "1,630,000"
 std::string Number(double value) {
-  return value >= 1000 ? Format("%.0f", value) : Format("%.3g", value);
+  if (value < 1000) return Format("%.3g", value);
+  std::string digits = Format("%.0f", value);
+  for (std::size_t end = digits.size(); end > 3; end -= 3)
+    digits.insert(end - 3, ",");
+  return digits;
+}
+
+// "35 us", "12.5 ms", "0.42 s"
+std::string TimeText(double seconds) {
+  if (seconds >= 0.1 || seconds <= 0) return cli::SecondsText(seconds);
+  return seconds < 1e-3 ? Format("%.3g us", 1e6 * seconds) : Format("%.3g ms", 1e3 * seconds);
+}
+
+std::string PercentOf(double share) {
+  return Format("%.0f%%", 100 * share);
 }
 
 // The number of the colour of `kind`: its place in `kinds`, to which a new kind is appended. A page
@@ -70,13 +102,22 @@ std::size_t ColourOf(std::vector<std::string>& kinds, const std::string& kind) {
   return (kinds.size() - 1) % 8;
 }
 
-std::string Legend(const std::vector<std::string>& kinds, double x, double y) {
+constexpr double kLegendRow = 18;
+
+// The kinds from (left, y) on, as lines that end before `right`. `y` becomes that of the last line.
+std::string Legend(const std::vector<std::string>& kinds, double left, double right, double& y) {
   std::string text;
+  double x = left;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const double width = 16 + WidthOf(kinds[i]);
+    if (x > left && x + width > right) {
+      x = left;
+      y += kLegendRow;
+    }
     text += Format("<rect x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\" class=\"c%zu\"/>\n", x,
                    y - 10, i % 8);
     text += Text(x + 16, y, "start", kinds[i]);
-    x += 40 + kLetter * static_cast<double>(kinds[i].size());
+    x += width + 24;
   }
   return text;
 }
@@ -94,65 +135,93 @@ double AxisStep(double most, int count) {
   return 10 * power;
 }
 
-std::string BarPlot(const std::string& unit, const std::vector<Bar>& bars) {
-  constexpr double kLeft = 170, kRow = 26, kGap = 8;
-  double most = 0, right = 0;
-  std::vector<std::string> values;
-  for (const Bar& bar : bars) {
-    most = std::max({most, bar.value, bar.most});
-    values.push_back(Number(bar.value) + " " + unit + (bar.note.empty() ? "" : "  " + bar.note));
-    right = std::max(right, kGap + kLetter * static_cast<double>(values.back().size()));
+namespace {
+
+// On a wide screen, labels stand before the bars and values after them. On a narrow one, both stand
+// above their bar; the value gets a line of its own if it does not fit next to the label.
+std::string DrawnBars(double width, const std::vector<Bar>& bars,
+                      const std::vector<std::string>& values) {
+  constexpr double kGap = 8, kRow = 26, kLine = 18;
+  const bool narrow = width == kNarrow;
+  double most = 0, left = 0, right = 0;
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    most = std::max({most, bars[i].value, bars[i].most});
+    left = std::max(left, WidthOf(bars[i].label) + kGap);
+    right = std::max(right, WidthOf(values[i]) + kGap);
   }
-  const double scale = most > 0 ? (kWidth - kLeft - right) / most : 0;
+  if (narrow) left = right = 0;
+  const double scale = most > 0 ? (width - left - right) / most : 0;
   std::string body;
   double y = 4;
-  auto value = values.begin();
-  for (const Bar& bar : bars) {
-    body += Text(kLeft - kGap, y + 16, "end", bar.label);
-    body += Format("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"18\" class=\"%s\"/>\n",
-                   kLeft, y + 2, std::max(bar.value * scale, 0.5), bar.own ? "c0" : "other");
-    double end = bar.value;
-    if (bar.most > bar.least) {
-      body += Rule(kLeft + bar.least * scale, y + 11, kLeft + bar.most * scale, y + 11, "whisker");
-      body += Rule(kLeft + bar.least * scale, y + 7, kLeft + bar.least * scale, y + 15, "whisker");
-      body += Rule(kLeft + bar.most * scale, y + 7, kLeft + bar.most * scale, y + 15, "whisker");
-      end = std::max(end, bar.most);
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const Bar& bar = bars[i];
+    if (narrow) {
+      body += Text(0, y + 12, "start", bar.label);
+      if (WidthOf(bar.label) + WidthOf(values[i]) > width) y += kLine;
+      body += Text(width, y + 12, "end", values[i]);
+      y += kLine;
+    } else {
+      body += Text(left - kGap, y + 16, "end", bar.label);
+      body += Text(left + std::max(bar.value, bar.most) * scale + kGap, y + 16, "start", values[i]);
     }
-    body += Text(kLeft + end * scale + kGap, y + 16, "start", *value++);
-    y += kRow;
+    body += Format("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"18\" class=\"%s\"/>\n",
+                   left, y + 2, std::max(bar.value * scale, 0.5), bar.own ? "c0" : "other");
+    if (bar.most > bar.least) {
+      const double begin = left + bar.least * scale, end = left + bar.most * scale;
+      body += Rule(begin, y + 11, end, y + 11, "whisker");
+      body += Rule(begin, y + 7, begin, y + 15, "whisker");
+      body += Rule(end, y + 7, end, y + 15, "whisker");
+    }
+    y += narrow ? kRow + 6 : kRow;
   }
-  return Svg(y + 4, body);
+  return Svg(width, y + 4, body);
+}
+
+}  // namespace
+
+std::string BarPlot(const std::string& unit, const std::vector<Bar>& bars) {
+  std::vector<std::string> values;
+  for (const Bar& bar : bars)
+    values.push_back(Number(bar.value) + " " + unit + (bar.note.empty() ? "" : "  " + bar.note));
+  return ForBothWidths([&](double width) { return DrawnBars(width, bars, values); });
 }
 
 namespace {
 
 // A plot of lines; both axes begin at 0.
-std::string LinePlot(const std::string& x_title, const std::string& y_title,
-                     const std::vector<Line>& lines) {
-  constexpr double kHeight = 300, kLeft = 70, kRight = 20, kTop = 30, kBottom = 44;
+std::string DrawnLines(double width, const std::string& x_title, const std::string& y_title,
+                       const std::vector<Line>& lines) {
+  constexpr double kRight = 28, kPlot = 226, kBottom = 44;
+  const bool narrow = width == kNarrow;
   double most_x = 0, most_y = 0;
+  std::vector<std::string> kinds;
   for (const Line& line : lines) {
+    ColourOf(kinds, line.label);
     for (const double x : line.x)
       most_x = std::max(most_x, x);
     for (const double y : line.y)
       most_y = std::max(most_y, y);
   }
-  const double step_x = AxisStep(most_x, 8), step_y = AxisStep(most_y, 5);
+  std::string body = Text(10, 16, "start", y_title);
+  double top = narrow ? 16 + kLegendRow : 16;  // of the legend, then of the plot
+  body += Legend(kinds, narrow ? 10 : 40 + WidthOf(y_title), width, top);
+  top += 14;
+  const double bottom = top + kPlot, height = bottom + kBottom, right = width - kRight;
+  const double step_x = AxisStep(most_x, narrow ? 4 : 8), step_y = AxisStep(most_y, 5);
   // Never 0: all coordinates are divided by them.
   const double end_x = std::max(most_x, 1e-12), end_y = step_y * std::ceil(most_y / step_y + 1e-9);
-  const auto at_x = [&](double x) { return kLeft + x / end_x * (kWidth - kLeft - kRight); };
-  const auto at_y = [&](double y) {
-    return kHeight - kBottom - y / end_y * (kHeight - kTop - kBottom);
-  };
-  std::string body;
+  double left = 0;
+  for (double y = 0; y <= end_y * 1.0001; y += step_y)
+    left = std::max(left, WidthOf(Number(y)) + 8);
+  const auto at_x = [&](double x) { return left + x / end_x * (right - left); };
+  const auto at_y = [&](double y) { return bottom - y / end_y * kPlot; };
   for (double y = 0; y <= end_y * 1.0001; y += step_y) {
-    body += Rule(kLeft, at_y(y), kWidth - kRight, at_y(y), "grid");
-    body += Text(kLeft - 8, at_y(y) + 4, "end", Number(y));
+    body += Rule(left, at_y(y), right, at_y(y), "grid");
+    body += Text(left - 8, at_y(y) + 4, "end", Number(y));
   }
   for (double x = 0; x <= end_x * 1.0001; x += step_x)
-    body += Text(at_x(x), kHeight - kBottom + 18, "middle", Number(x));
-  body += Text((kLeft + kWidth - kRight) / 2, kHeight - 6, "middle", x_title);
-  std::vector<std::string> kinds;
+    body += Text(at_x(x), bottom + 18, "middle", Number(x));
+  body += Text((left + right) / 2, height - 6, "middle", x_title);
   for (const Line& line : lines) {
     const std::size_t colour = ColourOf(kinds, line.label);
     std::string points;
@@ -165,42 +234,61 @@ std::string LinePlot(const std::string& x_title, const std::string& y_title,
                      at_y(line.y[i]), colour);
     }
   }
-  body += Text(kLeft - 60, 16, "start", y_title);
-  body += Legend(kinds, kLeft + 130, 16);
-  return Svg(kHeight, body);
+  return Svg(width, height, body);
 }
 
-std::string TimelinePlot(const std::vector<Span>& spans) {
-  constexpr double kLeft = 90, kRight = 16, kRow = 22, kTop = 26;
+std::string LinePlot(const std::string& x_title, const std::string& y_title,
+                     const std::vector<Line>& lines) {
+  return ForBothWidths([&](double width) { return DrawnLines(width, x_title, y_title, lines); });
+}
+
+// The spans of a lane must lie next to each other, in the order of time.
+std::string DrawnTimeline(double width, const std::vector<Span>& spans) {
+  constexpr double kLeft = 94, kRight = 28, kRow = 22;
+  constexpr double kLeastBar = 3;  // as wide as a short bar may be drawn, where nothing follows it
   std::vector<std::string> lanes, kinds;
   double end = 0;
   for (const Span& span : spans) {
     end = std::max(end, span.end);
-    if (std::find(lanes.begin(), lanes.end(), span.lane) == lanes.end()) lanes.push_back(span.lane);
+    ColourOf(kinds, span.kind);
+    if (lanes.empty() || lanes.back() != span.lane) lanes.push_back(span.lane);
   }
-  const double scale = end > 0 ? (kWidth - kLeft - kRight) / end : 0;
-  const double bottom = kTop + kRow * static_cast<double>(lanes.size());
-  std::string body;
+  double top = 14;  // of the legend, then of the lanes
+  std::string body = Legend(kinds, width == kNarrow ? 10 : kLeft, width, top);
+  top += 12;
+  const double scale = end > 0 ? (width - kLeft - kRight) / end : 0;
+  const double bottom = top + kRow * static_cast<double>(lanes.size());
   for (std::size_t i = 0; i < lanes.size(); ++i)
-    body += Text(kLeft - 8, kTop + kRow * static_cast<double>(i) + 15, "end", lanes[i]);
-  const double step = AxisStep(1e3 * end, 10);
-  for (double x = 0; x <= 1e3 * end; x += step) {
-    body += Rule(kLeft + 1e-3 * x * scale, kTop, kLeft + 1e-3 * x * scale, bottom, "grid");
-    body +=
-        Text(kLeft + 1e-3 * x * scale, bottom + 16, "middle", Number(x) + (x == 0 ? " ms" : ""));
+    body += Text(kLeft - 8, top + kRow * static_cast<double>(i) + 15, "end", lanes[i]);
+  const bool long_time = end >= 10;  // seconds
+  const double unit = long_time ? 1 : 1e-3;
+  const double step = AxisStep(end / unit, width == kNarrow ? 4 : 10);
+  for (double x = 0; x <= end / unit; x += step) {
+    const double at = kLeft + x * unit * scale;
+    body += Rule(at, top, at, bottom, "grid");
+    body += Text(at, bottom + 16, "middle", Number(x) + (x > 0 ? "" : long_time ? " s" : " ms"));
   }
-  for (const Span& span : spans) {
-    const auto lane = std::find(lanes.begin(), lanes.end(), span.lane) - lanes.begin();
-    const std::size_t colour = ColourOf(kinds, span.kind);
+  std::size_t lane = 0;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const Span& span = spans[i];
+    if (i > 0 && span.lane != spans[i - 1].lane) ++lane;
+    const bool last = i + 1 == spans.size() || spans[i + 1].lane != span.lane;
+    const double room = ((last ? end : spans[i + 1].begin) - span.begin) * scale;
+    // Narrower by a hair, so that neighbours of one colour can be told apart. A short bar is wider
+    // than its time if nothing follows it at once, or nobody would see the reading ahead.
+    const double shown =
+        std::max({(span.end - span.begin) * scale - 0.2, std::min(kLeastBar, room - 0.2), 0.2});
     body +=
         Format("<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.0f\" class=\"c%zu\"><title>",
-               kLeft + span.begin * scale, kTop + kRow * static_cast<double>(lane) + 2,
-               // Narrower by a hair, so that neighbours of one colour can be told apart, but never
-               // invisible.
-               std::max((span.end - span.begin) * scale - 0.2, 0.2), kRow - 4, colour) +
-        HtmlEscaped(span.title) + "</title></rect>\n";
+               kLeft + span.begin * scale, top + kRow * static_cast<double>(lane) + 2, shown,
+               kRow - 4, ColourOf(kinds, span.kind));
+    body += HtmlEscaped(span.title) + "</title></rect>\n";
   }
-  return Svg(bottom + 24, Legend(kinds, kLeft, 14) + body);
+  return Svg(width, bottom + 24, body);
+}
+
+std::string TimelinePlot(const std::vector<Span>& spans) {
+  return ForBothWidths([&](double width) { return DrawnTimeline(width, spans); });
 }
 
 using Json = nlohmann::ordered_json;
@@ -219,8 +307,17 @@ p.warning { border-left: 4px solid #d98a00; padding-left: .7rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .2rem .5rem; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child, td.text, th.text { text-align: left; }
-td.text { overflow-wrap: anywhere; }
-svg { width: 100%; height: auto; display: block; }
+td { white-space: nowrap; }
+td:first-child, td.text { white-space: normal; }
+td.text { overflow-wrap: anywhere; min-width: 9em; }
+svg { width: 100%; height: auto; display: block; overflow: visible; }
+svg.narrow { display: none; }
+.scroll { overflow-x: auto; }
+@media (max-width: 480px) {
+  svg.wide { display: none; }
+  svg.narrow { display: block; }
+  th, td { padding: .2rem .3rem; font-size: 13px; }
+}
 svg text { font-size: 12px; fill: var(--text); }
 .grid { stroke: var(--line); stroke-width: 1; }
 .whisker { stroke: var(--text); stroke-width: 1.5; }
@@ -246,6 +343,15 @@ std::string Heading(const std::string& title, const std::string& explanation) {
          "</p>\n";
 }
 
+// The sentence below a plot.
+std::string Said(const std::string& sentence) {
+  return "<p>" + HtmlEscaped(sentence) + "</p>\n";
+}
+
+std::string TableHtml(const std::string& title, const TextTable& table) {
+  return "<h2>" + title + "</h2>\n<div class=\"scroll\">\n" + table.Html() + "</div>\n";
+}
+
 Bar BarOf(const std::string& label, const std::vector<double>& values, bool own) {
   const Spread spread = SpreadOf(values);
   return {label, spread.median, spread.least, spread.most, "", own};
@@ -258,10 +364,30 @@ std::string WarmAndCold(const std::vector<Measurement>& measurements) {
     if (one.name == "cold_images_per_second") bars.push_back(BarOf("cold", one.values, false));
   }
   if (bars.empty()) return "";
+  const Bar& warm = bars.front();
+  std::string said = Format("A long bar with a short whisker is good. Here the epochs differ by %s",
+                            PercentOf((warm.most - warm.least) / warm.value).c_str());
+  if (bars.size() > 1) {
+    said += Format(", and with a cold cache the rate is %s of the warm one",
+                   PercentOf(bars.back().value / warm.value).c_str());
+  }
   return Heading("Throughput",
                  "Median of the epochs; the whisker reaches from the slowest to the "
                  "fastest.") +
-         BarPlot("images/s", bars);
+         BarPlot("images/s", bars) + Said(said + ".");
+}
+
+// How the loader that the page is about compares with the others; `bars` from the fastest on.
+std::string Standing(const std::vector<Bar>& bars) {
+  const auto own = std::ranges::find_if(bars, &Bar::own);
+  std::string said = "A long bar is good";
+  if (own == bars.end() || bars.size() < 2) return said + ".";
+  if (own == bars.begin()) {
+    return said + Format(". Here sluice is the fastest: %.2f times the next, %s.",
+                         own->value / bars[1].value, bars[1].label.c_str());
+  }
+  return said + Format(". Here %s is the fastest: %.2f times sluice.", bars[0].label.c_str(),
+                       bars[0].value / own->value);
 }
 
 std::string Loaders(const Json& result, const std::string& of = "") {
@@ -280,7 +406,7 @@ std::string Loaders(const Json& result, const std::string& of = "") {
              "Throughput by loader" + of,
              "Median over rounds, in which the loaders take turns; the whisker reaches from the "
              "slowest round to the fastest. The ratio is the median of the rounds' ratios.") +
-         BarPlot("images/s", bars);
+         BarPlot("images/s", bars) + Said(Standing(bars));
 }
 
 std::string Curve(const Json& result) {
@@ -309,8 +435,13 @@ std::string Curve(const Json& result) {
     explanation += Format(" Fitted serial share: %.1f%%; this process may use %u CPUs.",
                           100 * serial, curve["cpus"].get<unsigned>());
   }
+  std::string said = "Good is a line that rises with each thread";
+  if (measured.x.size() > 1) {
+    said += Format(". Here %.0f threads make %.2f times the images of %.0f", measured.x.back(),
+                   measured.y.back() / measured.y.front(), measured.x.front());
+  }
   return Heading("Throughput by threads", explanation) +
-         LinePlot("decoding threads", "images/s", lines);
+         LinePlot("decoding threads", "images/s", lines) + Said(said + ".");
 }
 
 std::string Accelerators(const Json& result) {
@@ -333,7 +464,11 @@ std::string Accelerators(const Json& result) {
                  Format("Share of the time in which they compute. This machine feeds %llu.",
                         static_cast<unsigned long long>(
                             result["accelerators"]["fed"].get<std::uint64_t>()))) +
-         LinePlot("accelerators", "utilisation, %", {utilisation, goal});
+         LinePlot("accelerators", "utilisation, %", {utilisation, goal}) +
+         Said(Format("Good is a line above %.0f%%. Here it is above up to %s.", wanted,
+                     cli::CountText(result["accelerators"]["fed"].get<std::uint64_t>(),
+                                    "accelerator", "accelerators")
+                         .c_str()));
 }
 
 std::string Waits(const Json& result) {
@@ -344,10 +479,17 @@ std::string Waits(const Json& result) {
     waits.x.push_back(percent++);
     waits.y.push_back(1e3 * seconds.get<double>());
   }
+  // Of 101 percentiles, one more than percentages.
+  const std::ptrdiff_t prompt =
+      std::ranges::count_if(waits.y, [](double milliseconds) { return milliseconds <= 1; });
   return Heading("Batch latency",
                  "Milliseconds from asking for a batch to having it, and the percentage of the "
                  "measured epochs' batches that came within that time.") +
-         LinePlot("percent of the batches", "milliseconds", {waits});
+         LinePlot("percent of the batches", "milliseconds", {waits}) +
+         Said(Format("Good is a line at the bottom: batches were ready when they were asked for. "
+                     "Here %ld%% of them came within 1 ms; the longest wait was %s.",
+                     static_cast<long>(std::max<std::ptrdiff_t>(prompt - 1, 0)),
+                     TimeText(1e-3 * waits.y.back()).c_str()));
 }
 
 std::string Stages(const Json& result) {
@@ -356,16 +498,36 @@ std::string Stages(const Json& result) {
   for (const Json& epoch : result["epochs"])
     images += epoch["images"].get<double>();
   std::vector<Bar> bars;
+  double pace = 0;  // images a second that the slowest stage can do
+  std::string said;
   for (const Json& stage : result["stages"]) {
     const double each = images > 0 ? 1e6 * stage["seconds"].get<double>() / images : 0;
     bars.push_back({stage["name"], each, 0, 0, "", true});
-    for (const Json& part : stage["parts"])
+    const Json* largest = nullptr;
+    for (const Json& part : stage["parts"]) {
       bars.push_back({part["name"], each * part["share"].get<double>(), 0, 0, "", false});
+      if (largest == nullptr || part["share"] > (*largest)["share"]) largest = &part;
+    }
+    const double threads = std::max(stage["threads"].get<double>(), 1.0);
+    if (each <= 0 || (pace > 0 && 1e6 * threads / each >= pace)) continue;
+    pace = 1e6 * threads / each;
+    said = Format(
+        "Short bars are good; the slowest stage limits the rate. Here it is %s: %s can do "
+        "%s images/s",
+        stage["name"].get<std::string>().c_str(),
+        cli::CountText(static_cast<std::uint64_t>(threads), "thread", "threads").c_str(),
+        Number(pace).c_str());
+    if (largest != nullptr) {
+      said +=
+          Format(", and the largest part is %s, %s", (*largest)["name"].get<std::string>().c_str(),
+                 PercentOf((*largest)["share"].get<double>()).c_str());
+    }
   }
-  return Heading("Stages",
-                 "Milliseconds of thread time for 1000 images. The parts of decoding (grey) were "
-                 "measured on one thread after the epochs.") +
-         BarPlot("ms", bars);
+  return Heading(
+             "Stages",
+             "Milliseconds of thread time for 1000 images. Grey are the parts of decoding: from "
+             "payloads to rows, with each step of the transform.") +
+         BarPlot("ms", bars) + (said.empty() ? "" : Said(said + "."));
 }
 
 // The work of the device, the bus and the CPUs.
@@ -375,14 +537,21 @@ std::string DeviceTable(const Json& result) {
   TextTable table({"", "<"});
   for (const auto& [name, words] : use["words"].items())
     table.Add({name, words});
-  const std::string text = "<h2>To the device</h2>\n" + table.Html();
+  const std::string text = TableHtml("To the device", table);
   const double seconds = use["seconds"], bytes = use["uploaded_bytes"];
   if (!use.contains("bare_copies_bytes_per_second") || seconds <= 0) return text;
   const double copying = use["upload_seconds"], bare = use["bare_copies_bytes_per_second"];
-  return text + BarPlot("GB/s", {{"bare pinned copies", 1e-9 * bare, 0, 0, "", false},
-                                 {"while copying", copying > 0 ? 1e-9 * bytes / copying : 0, 0, 0,
-                                  "", true},
-                                 {"over all the time", 1e-9 * bytes / seconds, 0, 0, "", true}});
+  return text +
+         BarPlot("GB/s",
+                 {{"bare pinned copies", 1e-9 * bare, 0, 0, "", false},
+                  {"while copying", copying > 0 ? 1e-9 * bytes / copying : 0, 0, 0, "", true},
+                  {"over all the time", 1e-9 * bytes / seconds, 0, 0, "", true}}) +
+         Said(Format(
+             "Good is \"while copying\" near \"bare pinned copies\", and \"over all the "
+             "time\" far below: the bus has room. Here copying reaches %s of the bare copies, "
+             "and the bus was busy %s of the time.",
+             PercentOf(copying > 0 && bare > 0 ? bytes / copying / bare : 0).c_str(),
+             PercentOf(copying / seconds).c_str()));
 }
 
 // A plot of the trace during ten batches around the middle of the epoch.
@@ -399,6 +568,7 @@ std::string Timeline(const std::vector<TraceBar>& bars) {
     end = std::max(end, bar.end);
   }
   std::vector<Span> spans;
+  double waited = 0;
   for (const TraceBar& bar : bars) {
     if (bar.end <= begin || bar.begin >= end) continue;
     spans.push_back(
@@ -406,30 +576,39 @@ std::string Timeline(const std::vector<TraceBar>& bars) {
          Format("%s, batch %llu: %.3f ms", bar.name.c_str(),
                 static_cast<unsigned long long>(bar.batch), 1e3 * (bar.end - bar.begin)),
          std::max(bar.begin, begin) - begin, std::min(bar.end, end) - begin});
+    if (bar.name == "wait") waited += spans.back().end - spans.back().begin;
   }
-  return Heading("Timeline",
-                 "What each thread, the consumer and each slot did during some batches in the "
-                 "middle of the last measured epoch. Point at a bar for its length; --trace FILE "
-                 "has the whole epoch for a trace viewer.") +
-         TimelinePlot(spans);
+  return Heading(
+             "Timeline",
+             "What each thread, the consumer and each slot did during some batches in the "
+             "middle of the last measured epoch. Point at a bar for its length (a very short one "
+             "is drawn wider); --trace FILE has the whole epoch for a trace viewer.") +
+         TimelinePlot(spans) +
+         Said(
+             Format("Good is a consumer that never waits, and slots that are ready before it asks. "
+                    "Here it waited for %s of the time shown.",
+                    PercentOf(end > begin ? waited / (end - begin) : 0).c_str()));
 }
 
 std::string LoadersTable(const Json& result) {
   if (!result.contains("loaders")) return "";
-  TextTable table({"loader", "CPU s/1000", "peak MB", "first batch, s", "convert, s", "on disk, MB",
+  TextTable table({"loader", "CPU s/1000", "peak memory", "first batch", "convert", "on disk",
                    "PSNR, dB", "<settings"});
   for (const Json& loader : result["loaders"]) {
-    const auto number = [&](const char* key, double scale, int digits) {
-      return loader.contains(key) ? Format("%.*f", digits, scale * loader[key].get<double>()) : "";
+    const auto bytes = [&](const char* key) {
+      return loader.contains(key) ? cli::BytesText(loader[key].get<std::uint64_t>()) : "";
+    };
+    const auto seconds = [&](const char* key) {
+      return loader.contains(key) ? cli::SecondsText(loader[key].get<double>()) : "";
     };
     const double cpu_seconds = loader.value("cpu_seconds_per_1000", 0.0);
     table.Add({loader["name"], cpu_seconds > 0 ? Format("%.3g", cpu_seconds) : "",
-               number("peak_bytes", 1e-6, 0), number("first_batch_seconds", 1, 2),
-               number("convert_seconds", 1, 1), number("bytes_on_disk", 1e-6, 1),
-               number("psnr_db", 1, 1),
+               bytes("peak_bytes"), seconds("first_batch_seconds"), seconds("convert_seconds"),
+               bytes("bytes_on_disk"),
+               loader.contains("psnr_db") ? Format("%.1f", loader["psnr_db"].get<double>()) : "",
                loader.value("missing", loader.value("settings", std::string()))});
   }
-  return "<h2>Loaders</h2>\n" + table.Html();
+  return TableHtml("Loaders", table);
 }
 
 // A table of the rates of several comparisons, and then each comparison.
@@ -439,7 +618,8 @@ std::string Comparisons(const Json& result) {
   std::vector<std::string> headings = {"loader"}, names;
   for (const Json& one : result["comparisons"]) {
     const std::string of = one["source"].get<std::string>() + ", " +
-                           Format("%u", one["threads"].get<unsigned>()) + " threads or processes";
+                           cli::CountText(one["threads"].get<std::uint64_t>(), "thread or process",
+                                          "threads or processes");
     text += Loaders(one, ": " + of) + LoadersTable(one);
     headings.push_back(of);
     for (const Json& loader : one["loaders"]) {
@@ -462,17 +642,56 @@ std::string Comparisons(const Json& result) {
     }
     table.Add(std::move(cells));
   }
-  return "<h2>Images a second, side by side</h2>\n" + table.Html() + text;
+  return TableHtml("Images a second, side by side", table) + text;
+}
+
+// A name in the JSON as words: "first batch".
+std::string WordsOf(std::string name) {
+  constexpr std::pair<std::string_view, const char*> kNames[] = {
+      {"anonymous_bytes", "memory without files"},
+      {"dataset_bytes", "size of the dataset"},
+      {"peak_rss_bytes", "peak memory"},
+      {"slot_bytes", "ring of batches"}};
+  for (const auto& [known, words] : kNames)
+    if (name == known) return words;
+  for (const char* const unit : {"_bytes", "_seconds", "_ms", "_us"})
+    if (name.ends_with(unit)) name.resize(name.rfind('_'));
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+// A measured value with its unit, as a person reads it: "26.5 MB", "0.42 s".
+std::string ValueText(double value, const std::string& unit) {
+  if (unit == "B") return cli::BytesText(static_cast<std::uint64_t>(std::max(value, 0.0)));
+  if (unit == "B/s") return ValueText(value, "B") + "/s";
+  if (unit == "s") return TimeText(value);
+  if (unit == "share") return Format("%.1f%%", 100 * value);
+  if (unit == "1/s") return Number(value) + "/s";
+  return Number(value) + (unit == "1" ? "" : " " + unit);
 }
 
 std::string MeasurementsTable(const std::vector<Measurement>& measurements) {
-  TextTable table({"name", "median", "least", "most", "values", "<unit"});
+  TextTable table({"", "median", "least", "most", "values"});
   for (const Measurement& one : measurements) {
     const Spread spread = SpreadOf(one.values);
-    table.Add({one.name, Format("%.5g", spread.median), Format("%.5g", spread.least),
-               Format("%.5g", spread.most), std::to_string(one.values.size()), one.unit});
+    table.Add({WordsOf(one.name), ValueText(spread.median, one.unit),
+               ValueText(spread.least, one.unit), ValueText(spread.most, one.unit),
+               std::to_string(one.values.size())});
   }
-  return "<h2>Measurements</h2>\n" + table.Html();
+  return TableHtml("Measurements", table);
+}
+
+// A scalar of the JSON as a person reads it; the ending of its name is its unit.
+std::string FactText(const std::string& name, const Json& value) {
+  constexpr std::pair<std::string_view, const char*> kUnits[] = {
+      {"_bytes", "B"}, {"_seconds", "s"}, {"_ms", "ms"}, {"_us", "us"}};
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (!value.is_number()) return "";
+  if (name == "seed") return value.dump();  // not a quantity
+  for (const auto& [ending, unit] : kUnits)
+    if (name.ends_with(ending)) return ValueText(value.get<double>(), unit);
+  return Number(value.get<double>());
 }
 
 // Settings and machine: every scalar value of the result that no plot or table shows.
@@ -482,11 +701,12 @@ std::string Facts(const Json& result) {
   TextTable table({"", "<"});
   for (const Json& values : {result["machine"], result}) {
     for (const auto& [name, value] : values.items()) {
-      if (!value.is_structured() && !shown.contains(name))
-        table.Add({name, value.is_string() ? value.get<std::string>() : value.dump()});
+      if (value.is_structured() || shown.contains(name)) continue;
+      const std::string text = FactText(name, value);
+      if (!text.empty()) table.Add({WordsOf(name), text});
     }
   }
-  return "<h2>Machine and settings</h2>\n" + table.Html();
+  return TableHtml("Machine and settings", table);
 }
 
 }  // namespace

@@ -138,10 +138,14 @@ Pixels ViewPainter::Unwarped(const Pixels& pixels) {
 
 void ViewPainter::Finish(const Pixels& before_warp, const Pixels& after_warp, const Frame& frame,
                          const PixelProgram& program, const Place& place, const PixelTarget& row) {
-  if (frame.warped)
+  if (frame.warped) {
+    const PartClock clock(scratch_.times, "warp");
     WarpBilinear(before_warp, frame.warp.Inverse(), frame.warp_fill.data(), after_warp);
+  }
   program.Run(after_warp, place.draw_seed, place.position, scratch_, place.stage);
-  if (after_warp.data != row.data) program.Write(after_warp, row.order, row.data);
+  if (after_warp.data == row.data) return;
+  const PartClock clock(scratch_.times, "normalize");
+  program.Write(after_warp, row.order, row.data);
 }
 
 void ViewPainter::WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint16_t fill,

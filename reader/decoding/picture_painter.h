@@ -57,6 +57,9 @@ class ViewPainter {
     WarpMask(frame, value_bytes, fill, row);
   }
 
+  // From now on, times each step. Null: no longer.
+  void TimeParts(PartTimes* times) noexcept { scratch_.times = times; }
+
  private:
   // The memory that steps work in: the row itself, if it has the layout and the type that they
   // need.
@@ -112,6 +115,7 @@ class PicturePainter {
       pixels += std::uint64_t{frame.region.width()} * frame.region.height();
     return pixels;
   }
+  void TimeParts(PartTimes* times) noexcept { view_painter_.TimeParts(times); }
   // Whether Paint() makes, or has made, a picture for the cache, so that its payload must be
   // verified.
   bool keeps() const noexcept { return from_ == From::kPayload && cached_.pending(); }

@@ -290,6 +290,9 @@ std::size_t Preprocess::row_bytes() const noexcept {
 std::string Preprocess::PipelineText() const {
   return state_->pipeline().Text();
 }
+const std::vector<std::string>& Preprocess::classes() const noexcept {
+  return state_->pipeline().classes;
+}
 
 void Preprocess::Row(std::span<const std::byte> file, std::span<std::byte> row) const {
   state_->Make(nullptr, file, row);

@@ -125,6 +125,7 @@ std::optional<RowVerdict> SampleReader::Open(const Slot& slot, std::size_t row, 
 }
 
 std::shared_ptr<const HeldBlock> SampleReader::ReadNow(const Sample& sample, const Slot& slot) {
+  const PartClock clock(times_, "files");
   const SampleRef& ref = sample.ref;
   const ShardUse& shard = sample.file;
   if (dataset_.facts->supply != nullptr) {
@@ -167,12 +168,16 @@ std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::siz
 
 ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& slot,
                                  std::size_t row) {
-  CopyArrays(block, sample.ref, slot, row);
+  {
+    const PartClock clock(times_, "fields");
+    CopyArrays(block, sample.ref, slot, row);
+  }
   fields_.Clear();
   if (!layout_.images.empty()) {
     if (const ValueFault fault = MakePicture(block, sample, slot, row)) return fault;
   }
   if (fields_.empty()) return {};
+  const PartClock clock(times_, "fields");
   const ValueFault fault = fields_.Read(block, slot, row, decoder_, Verifies(sample, false));
   for (const Bytes payload : fields_.payloads())
     decoded_.bytes += payload.size();
@@ -224,6 +229,7 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
     }
     // The payload of a picture to be kept is always compared with its checksum.
     sample.unverified = !Verifies(sample, payload.codec == Codec::kRaw) && !painter_.keeps();
+    const PartClock clock(times_, "checksum");
     if (!sample.unverified && !block.Matches(payload.bytes, checksum)) {
       return {
           "the image's checksum does not match: the shard is damaged. `sluice verify` lists all "
@@ -238,6 +244,7 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
   }
   if (!fields_.empty()) fields_.SetPicture(field.field, payload, painter_.first_frame());
   if (from == PicturePainter::From::kDevice) return {};
+  const PartClock clock(times_, "decode");
   if (!field.nearest) return {painter_.Paint(payload, decoder_, slot, row)};
   if (payload.channels != field.image.channels)
     return {"the mask has another number of channels than the rest of the field"};

@@ -79,6 +79,12 @@ class SampleReader {
   };
   const Decoded& decoded() const noexcept { return decoded_; }
 
+  // From now on, adds the time of each part of its work to `times`. Null: no longer.
+  void TimeParts(PartTimes* times) noexcept {
+    times_ = times;
+    painter_.TimeParts(times);
+  }
+
  private:
   // Whether an earlier read compared the sample's payloads with their checksums.
   enum class ComparedBefore { kNotAsked, kNo, kYes };
@@ -118,6 +124,7 @@ class SampleReader {
   PicturePainter painter_;
   FieldReader fields_;
   Decoded decoded_;
+  PartTimes* times_ = nullptr;
 };
 
 // Whether files still hold the bytes of the rows that were read from them. Asks the file system

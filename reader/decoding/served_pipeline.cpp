@@ -1,7 +1,10 @@
 // The JSON is an object:
 //
 //   {"sluice_pipeline": 1, "width": 224, "height": 224, "channels": 3, "layout": "nchw",
-//    "steps": [{"step": "ResizeShortSide", "side": 256, "choices": ["triangle"]}, ...]}
+//    "steps": [{"step": "ResizeShortSide", "side": 256, "choices": ["triangle"]}, ...],
+//    "classes": ["cat", "owl"]}
+//
+// "classes" is left out if the dataset has none, or so many that the text would be refused.
 //
 // Each step is written with all of its parameters, under the names of its declaration (StepOf in
 // step.h), so that a pipeline stays the same if a later version changes a default. Unknown members
@@ -34,6 +37,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kVersionMember = "sluice_pipeline";
 constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kMaxText = 1'000'000;  // bytes; a longer one is not read
+constexpr const char* kClasses = "classes";
 constexpr const char* kChoices = "choices";  // a step's enumerators, in the order of declaration
 
 [[noreturn]] void RefusePipeline(const std::string& what) {
@@ -111,6 +116,16 @@ class ReadingStep final : public ParameterList {
     numbers.clear();
     for (const Json& value : values)
       numbers.push_back(static_cast<float>(Decimal(value)));
+  }
+  // Names that may be missing.
+  void Names(const char* name, std::vector<std::string>& names) {
+    if (!step_.contains(name)) return;
+    const Json values = Take(name);
+    if (!values.is_array()) Refuse(values);
+    for (const Json& value : values) {
+      if (!value.is_string()) Refuse(value);
+      names.push_back(value.get<std::string>());
+    }
   }
   void Flag(const char* word, bool& value) override {
     const Json given = Take(word);
@@ -261,12 +276,16 @@ ServedPipeline ServedPipeline::Of(const BatchRecipe& recipe, std::uint64_t epoch
   pipeline.height = extent.height;
   pipeline.channels = static_cast<std::uint32_t>(layout.picture().image.channels);
   pipeline.layout = options.output.layout;
+  const Schema& schema = recipe.dataset.facts->manifest.schema;
+  if (const std::size_t label = schema.ClassField(); label != Schema::kNone) {
+    pipeline.classes = schema.fields[label].classes;
+    if (pipeline.Text().size() > kMaxText) pipeline.classes.clear();
+  }
   return pipeline;
 }
 
 ServedPipeline ServedPipeline::Parse(std::string_view text) {
   // A stranger's text is refused before it is read: reading millions of steps takes gigabytes.
-  constexpr std::size_t kMaxText = 1'000'000;
   if (text.size() > kMaxText) {
     RefusePipeline("has a text of " + std::to_string(text.size()) +
                    " bytes, and at most 1,000,000 are read");
@@ -305,6 +324,7 @@ ServedPipeline ServedPipeline::Parse(std::string_view text) {
   if (!steps.is_array()) ReadingStep::Refuse(steps);
   for (const Json& step : steps)
     pipeline.steps.push_back(StepFromJson(step));
+  reading.Names(kClasses, pipeline.classes);
   reading.End();
   const std::optional<PictureExtent> extent = Geometry(pipeline.steps).FixedExtent();
   if (extent && *extent != PictureExtent{pipeline.width, pipeline.height}) {
@@ -324,6 +344,7 @@ std::string ServedPipeline::Text() const {
             {"steps", Json::array()}};
   for (const Transform& step : steps)
     json["steps"].push_back(StepJson(step));
+  if (!classes.empty()) json[kClasses] = classes;
   return json.dump();
 }
 

@@ -38,6 +38,7 @@ SlotFiller::SlotFiller(const BatchRecipe& recipe, const DecodingContext& context
 }
 
 SlotFiller::Outcome SlotFiller::Fill(Slot& slot, std::size_t begin, std::size_t end) {
+  const PartClock clock(times_, "other");
   Outcome outcome;
   row_seconds_.clear();
   if (times_rows_) row_begun_ = Clock::now();
@@ -51,7 +52,10 @@ SlotFiller::Outcome SlotFiller::Fill(Slot& slot, std::size_t begin, std::size_t 
 
 bool SlotFiller::FillStep(Slot& slot, std::size_t begin, std::size_t end, Outcome& outcome) {
   if (slot.abandoned.load(std::memory_order_relaxed)) return false;
-  if (plain_) plain_->Fill(slot, begin, end);
+  if (plain_) {
+    const PartClock clock(times_, "copy");
+    plain_->Fill(slot, begin, end);
+  }
   bool unverified = false;  // any of the rows
   for (std::size_t row = begin; row < end; ++row) {
     if (Copied(row)) continue;
@@ -98,6 +102,7 @@ RowVerdict SlotFiller::MakeRow(Slot& slot, std::size_t row) {
                    "its label is not one of OneHot's classes");
   }
   if (!options_.sample_function) return verdict;
+  const PartClock clock(times_, "function");
   RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
   bool memory_kept = false;
   const std::optional<Error> error =

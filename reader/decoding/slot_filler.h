@@ -53,6 +53,11 @@ class SlotFiller {
   // Sets whether Fill() times each row from now on. It should do so only if rows take so long that
   // timing them costs hardly anything; if rows can be copied, it never does.
   void TimeRows(bool each) noexcept { times_rows_ = each && !plain_; }
+  // Makes the next Fill() add the time of each part of its work to `times`. Null: no longer.
+  void TimeParts(PartTimes* times) noexcept {
+    times_ = times;
+    reader_.TimeParts(times);
+  }
   // The seconds that each row of the last Fill() took, if it timed them; else empty.
   std::span<const double> row_seconds() const noexcept { return row_seconds_; }
 
@@ -106,6 +111,7 @@ class SlotFiller {
   std::vector<std::uint8_t> mix_scratch_;
   DecodingCosts costs_;              // of the rows of one Fill()
   std::vector<double> row_seconds_;  // see row_seconds()
+  PartTimes* times_ = nullptr;
   bool times_rows_ = false;
   Clock::time_point row_begun_;  // when the row that is being made was begun; only if times_rows_
 };

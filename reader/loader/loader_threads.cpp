@@ -34,6 +34,12 @@ void DecoderThread::Decode(const BatchRing::Rows& rows) {
 SlotFiller::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& work) {
   const Clock::time_point begin = Clock::now();
   const SampleReader::Decoded before = filler_.decoded();
+  // See LoaderTrace. Of a short epoch, all runs are timed.
+  constexpr std::uint64_t kFirstRuns = 64, kOneOf = 8;
+  const bool timed =
+      trace_ != nullptr && trace_->times_parts() && (runs_ < kFirstRuns || runs_ % kOneOf == 0);
+  ++runs_;
+  filler_.TimeParts(timed ? &times_ : nullptr);
   SlotFiller::Outcome outcome;
   try {
     outcome = filler_.Fill(*rows.slot, rows.begin, rows.end);
@@ -53,6 +59,7 @@ SlotFiller::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& wo
   // clock takes some 25 ns, a thousandth of that.
   constexpr double kTimedRow = 30e-6;  // seconds
   filler_.TimeRows(work.seconds > kTimedRow * double(rows.end - rows.begin));
+  if (timed) trace_->AddTimes(times_.Take());
   if (trace_ != nullptr) {
     trace_->Add(SlotEvent(TraceEvent::Kind::kDecode, number_ + 1, rows, begin, end));
   }

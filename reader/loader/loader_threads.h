@@ -147,6 +147,8 @@ class DecoderThread {
   BatchRing& ring_;
   SlotFiller filler_;
   ThreadUsage usage_;
+  PartTimes times_;
+  std::uint64_t runs_ = 0;  // of rows, so far
 };
 
 // Does the work of a DecoderThread on the consumer's own thread: LoaderOptions::threads = 0.

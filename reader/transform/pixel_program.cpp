@@ -12,10 +12,12 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include <sluice/error.h>
 
 #include "format/random.h"
+#include "reader/transform/all_steps.h"
 #include "reader/transform/batch_mix.h"
 #include "reader/transform/step.h"
 #include "reader/transform/steps.h"
@@ -31,6 +33,13 @@ constexpr std::array<std::byte, 768> kOwnValues = [] {
     values[i] = static_cast<std::byte>(i % 256);
   return values;
 }();
+
+// "blur": the step's word in ParsePipeline().
+std::string StepWord(const Transform& step) {
+  const std::string_view text = std::visit(
+      []<class Step>(const Step&) { return std::string_view(StepOf<Step>::kText); }, step);
+  return std::string(text.substr(0, text.find_first_of(":[")));
+}
 
 }  // namespace
 
@@ -63,7 +72,8 @@ PixelProgram::Stage PixelProgram::StageOf(const Pipeline& pipeline) {
     if (ChangesPixels(step)) {
       CheckParameters(step);
       const std::uint8_t kind = DrawKind(step);
-      stage.steps.push_back({step, static_cast<std::uint16_t>(uses[kind]++ << 8 | kind)});
+      stage.steps.push_back(
+          {step, static_cast<std::uint16_t>(uses[kind]++ << 8 | kind), StepWord(step)});
     } else if (const auto* const normalize = std::get_if<Normalize>(&step)) {
       numbers_.emplace(*normalize);
     } else if (!stage.steps.empty()) {
@@ -124,6 +134,7 @@ void PixelProgram::Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint6
                        StepScratch& scratch, std::size_t stage) const {
   const std::vector<Step>& steps = stages_[stage].steps;
   for (std::size_t s = 0; s < stages_[stage].steps_here; ++s) {
+    const PartClock clock(scratch.times, steps[s].word, true);
     RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps[s].stream);
     RunStep(steps[s].transform, pixels, draws, scratch);
   }

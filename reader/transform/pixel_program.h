@@ -90,6 +90,7 @@ class PixelProgram {
   struct Step {
     Transform transform;
     std::uint16_t stream = 0;  // the stream of its draws
+    std::string word;          // its name in PartTime
   };
 
   std::optional<FloatType> numbers_type() const noexcept {

@@ -9,6 +9,7 @@
 
 #include "format/pixels/steps/steps.h"
 #include "format/random.h"
+#include "reader/transform/part_times.h"
 #include "reader/transform/pixel_op.h"
 #include "reader/transform/step.h"
 #include "reader/transform/steps.h"
@@ -21,6 +22,7 @@ struct StepScratch {
   Blur blur;
   Sharpness sharpness;
   std::vector<std::uint8_t> before;  // the picture as it was before a warp
+  PartTimes* times = nullptr;        // if set, each step is timed
 };
 
 // Runs operations of pixel_op.h on a picture, in place: in order, up to a kEnd or `count` of them.

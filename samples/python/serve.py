@@ -3,8 +3,9 @@
 PIPELINE is a file to which the training wrote the text of `loader.pipeline()`, called on its validation Loader. MODEL
 is a file that `torch.jit.save` wrote. The server answers an image file of any kind, posted to /, with JSON:
 
-    curl --data-binary @photo.jpg http://127.0.0.1:8000/        {"class": 3, "scores": [...]}
+    curl --data-binary @photo.jpg http://127.0.0.1:8000/        {"class": 3, "name": "owl", "scores": [...]}
 
+The name is that of the training's class, which the pipeline carries; it is missing if the dataset named no classes.
 POST /row answers with the row that the model would get, as an .npy file, to compare it with the training's. The server
 neither limits requests nor encrypts: if the world can reach it, put a web server in front of it.
 """
@@ -61,7 +62,13 @@ def make_server(preprocess, model=None, host="127.0.0.1", port=8000):
     return http.server.ThreadingHTTPServer((host, port), Handler)
 
 
-def load_model(path):
+def answer_of(scores, classes):
+    number = scores.index(max(scores))
+    name = {"name": classes[number]} if number < len(classes) else {}
+    return {"class": number, **name, "scores": scores}
+
+
+def load_model(path, classes=()):
     import torch
 
     network = torch.jit.load(path).eval()
@@ -69,7 +76,7 @@ def load_model(path):
     def model(row):
         with torch.no_grad():
             scores = network(torch.from_numpy(row)[None])[0]
-        return {"class": int(scores.argmax()), "scores": scores.tolist()}
+        return answer_of(scores.tolist(), classes)
 
     return model
 
@@ -82,7 +89,7 @@ def main():
     parser.add_argument("--port", type=int, default=8000)
     given = parser.parse_args()
     preprocess = sluice.Preprocess(given.pipeline.read_text())
-    model = load_model(given.model) if given.model else None
+    model = load_model(given.model, preprocess.classes) if given.model else None
     with make_server(preprocess, model, given.host, given.port) as server:
         print(f"http://{given.host}:{server.server_port}/", flush=True)
         server.serve_forever()

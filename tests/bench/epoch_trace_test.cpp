@@ -18,7 +18,7 @@ std::chrono::steady_clock::time_point At(int milliseconds) {
 // Epoch 3: one batch that two workers decode, and that the consumer waits for.
 std::vector<TraceBar> SmallTrace() {
   static const int memory = 0;
-  EpochTrace trace(3);
+  EpochTrace trace(3, true);
   const auto add = [&](TraceEvent::Kind kind, unsigned thread, std::uint64_t epoch,
                        std::uint32_t row, std::uint32_t rows, int begin, int end) {
     trace.recorder()->Add({kind, thread, epoch, 0, row, rows, &memory, At(begin), At(end)});

@@ -65,6 +65,28 @@ TEST_CASE("A GPU's use comes from NVML, if NVML is installed and knows the GPU")
   CHECK_FALSE(GpuMeter("0000:65:00.0", "libno-such-library.so.1").Take());
 }
 
+TEST_CASE("The verdict names the steps that take the time, and what makes them cheaper") {
+  EpochsRun run;
+  run.stats.batches = 100;
+  run.stats.threads = 2;
+  run.stats.seconds = 10;
+  run.stats.consumer_wait_seconds = 9;
+  run.stats.consumer_seconds = 1;
+  run.stats.decode_seconds = run.stats.decode_cpu_seconds = 20;
+  run.parts = {
+      {"blur", true, 8.0}, {"jitter", true, 7.0}, {"decode", false, 4.4}, {"other", false, 0.6}};
+  CHECK(VerdictOf(run) ==
+        run.stats.Verdict() +
+            "; of the decoding threads' work, blur took 40%, jitter 35%, decoding "
+            "22%; a smaller kernel makes the blur cheaper, and a GPU can take over "
+            "the last steps (--device cuda:0)");
+  run.parts = {{"decode", false, 3.0}, {"gray", true, 1.0}};
+  CHECK(VerdictOf(run) ==
+        run.stats.Verdict() + "; of the decoding threads' work, decoding took 75%, gray 25%");
+  run.stats.consumer_wait_seconds = 0;  // bound by the trainer: the parts do not matter
+  CHECK(VerdictOf(run) == run.stats.Verdict());
+}
+
 TEST_CASE("The verdict of epochs says how busy the GPU was, if that is known") {
   EpochsRun run;
   run.epochs.resize(3);

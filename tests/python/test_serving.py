@@ -46,6 +46,12 @@ def test_the_rows_of_files_are_the_loaders(jpeg, layout):
     assert faults == [] and numpy.array_equal(rows[3], preprocess(files[3]))
 
 
+def test_a_pipeline_carries_the_names_of_the_classes(jpeg):
+    preprocess = sluice.Preprocess(loader_of(jpeg).pipeline())
+    assert preprocess.classes == sluice.Dataset(jpeg).classes != []
+    assert sluice.Preprocess(STEPS).classes == []
+
+
 def test_the_rows_of_arrays_and_of_other_kinds_are_the_loaders(raw):
     loader, dataset = loader_of(raw, transform="center:24"), sluice.Dataset(raw)
     preprocess = sluice.Preprocess(loader.pipeline(), threads=2)
@@ -133,26 +139,39 @@ def test_the_sample_answers_a_posted_picture_with_the_trainings_row(jpeg, served
     assert refused.value.code == 400 and "image" in json.load(refused.value)["error"]
 
 
-def test_the_sample_answers_with_a_models_scores(jpeg):
-    torch = pytest.importorskip("torch")
+def sample():
     specification = importlib.util.spec_from_file_location("serve", SAMPLE)
     serve = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(serve)
+    return serve
+
+
+def test_the_sample_names_the_class_of_the_highest_score():
+    answer_of = sample().answer_of
+    assert answer_of([0.5, -1.0, 2.0], ["cat", "dog", "owl"]) == {"class": 2, "name": "owl", "scores": [0.5, -1.0, 2.0]}
+    assert answer_of([0.5, -1.0, 2.0], ["cat", "dog"]) == {"class": 2, "scores": [0.5, -1.0, 2.0]}  # no third name
+    assert answer_of([1.0], []) == {"class": 0, "scores": [1.0]}
+
+
+def test_the_sample_answers_with_a_models_scores(jpeg):
+    torch = pytest.importorskip("torch")
+    serve = sample()
     network = torch.jit.script(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 64 * 64, 5)))
     file = io.BytesIO()
     torch.jit.save(network, file)
     file.seek(0)
     preprocess = sluice.Preprocess(loader_of(jpeg).pipeline())
     picture = sluice.Dataset(jpeg)[4].payload()
-    with serve.make_server(preprocess, serve.load_model(file), port=0) as server:
+    with serve.make_server(preprocess, serve.load_model(file, preprocess.classes), port=0) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/", picture) as answer:
-                scores = json.load(answer)["scores"]
+                said = json.load(answer)
         finally:
             server.shutdown()
             thread.join()
     with torch.no_grad():
         wanted = network(torch.from_numpy(preprocess(picture))[None])[0].tolist()
-    assert scores == wanted
+    assert said["scores"] == wanted
+    assert said["name"] == sluice.Dataset(jpeg).classes[wanted.index(max(wanted))]

@@ -130,6 +130,29 @@ TEST_CASE("Steps for labels and batches are left out of a pipeline's text") {
   CHECK(Parsed(loader.PipelineText()).steps.size() == 1);
 }
 
+TEST_CASE("A pipeline's text has the names of the classes, if there are any and they fit") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(1, 0);
+  options.transform = {CenterCrop(16)};
+  const auto classes_of = [&](const Field& label, const char* name) {
+    DatasetWriter writer(folder / name, {{Field::Image(), label}});
+    SampleBuilder sample = writer.NewSample("k");
+    sample.SetPixels("image", 16, 16, 1, PixelType::kUint8, std::vector<std::byte>(256));
+    sample.Set<std::int32_t>("label", 0);
+    writer.Add(sample);
+    writer.Finish();
+    const Preprocess preprocess(Loader(Dataset::Open(folder / name), options).PipelineText());
+    return Preprocess(preprocess.PipelineText()).classes();
+  };
+  CHECK(classes_of(Field::Label("label", {"owl \"a\"", "\xC3\xA4pfel"}), "some") ==
+        std::vector<std::string>{"owl \"a\"", "\xC3\xA4pfel"});
+  CHECK(classes_of(Field::Label("label"), "none").empty());
+  std::vector<std::string> many(3000);
+  for (std::size_t i = 0; i < many.size(); ++i)
+    many[i] = std::to_string(i) + std::string(400, 'x');
+  CHECK(classes_of(Field::Label("label", many), "many").empty());
+}
+
 TEST_CASE("Every step's parameters survive a pipeline's text") {
   ServedPipeline pipeline = Parsed("center:32");
   for (const char* const text : {"rrc:224x160/0.35/0.9:area",
@@ -192,6 +215,12 @@ TEST_CASE("A pipeline's text with anything that this version does not know is re
              ContainsSubstring("\"triangle\""));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["crop"] = 3; })),
              ContainsSubstring("{\"crop\":3}"));
+  CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["classes"] = "owl"; })),
+             ContainsSubstring("the value \"owl\" where it is not allowed"));
+  CHECK_THAT(refusal(ChangedPipeline([](auto& j) {
+               j["classes"] = {"owl", 3};
+             })),
+             ContainsSubstring("the value 3 where it is not allowed"));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0]["new"] = 1; })),
              ContainsSubstring("{\"new\":1}"));
   CHECK_THAT(refusal(ChangedPipeline([](auto& j) { j["steps"][0].erase("side"); })),

@@ -1,5 +1,8 @@
 // LoaderOptions::diagnostics.trace: the recorded events of playing.
 #include <map>
+#include <set>
+
+#include <sluice/parse_pipeline.h>
 
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
@@ -39,4 +42,44 @@ TEST_CASE("A trace keeps its maximum of events and counts the others") {
     trace.Add({});
   CHECK(trace.dropped() == 2);
   CHECK(trace.Take().size() == 3);
+}
+
+namespace {
+
+// The parts that were timed while an epoch was played; "step" stands before a step.
+std::set<std::string> PartsOf(const Dataset& dataset, LoaderOptions options, bool times_parts) {
+  const auto trace = std::make_shared<LoaderTrace>(0, times_parts);
+  options.diagnostics.trace = trace;
+  {
+    Loader loader(dataset, options);
+    for (const Batch& batch : loader.Epoch(0))
+      CHECK(batch.size() > 0);
+  }
+  std::set<std::string> parts;
+  for (const PartTime& time : trace->TakeTimes()) {
+    CHECK(time.seconds >= 0);
+    CHECK(parts.insert((time.step ? "step " : "") + time.part).second);
+  }
+  CHECK(trace->TakeTimes().empty());
+  return parts;
+}
+
+}  // namespace
+
+TEST_CASE("A trace that times parts names each step and each other part of making rows") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(10, 2);
+  options.transform = ParsePipeline("rrc:32,affine:10,jitter:0.4,blur:5,jitter:0.1,normalize");
+  options.sample_function = [](MutableSample&) {};
+  const Dataset jpegs = Dataset::Open(WriteJpegDataset(folder, 40, StoredForm()));
+  CHECK(PartsOf(jpegs, options, true) == std::set<std::string>{"checksum", "decode", "fields",
+                                                               "function", "normalize", "other",
+                                                               "step blur", "step jitter", "warp"});
+  CHECK(PartsOf(jpegs, options, false).empty());
+}
+
+TEST_CASE("Rows that are copied have a part for that") {
+  const TemporaryFolder folder;
+  CHECK(PartsOf(Dataset::Open(WriteRawDataset(folder, 34)), OptionsFor(10, 2), true)
+            .contains("copy"));
 }

@@ -185,21 +185,23 @@ TEST_CASE("several sources and numbers of threads are compared one after another
                        "--quality-images",
                        "2"};
   Words json = words;
+  json.insert(json.begin() + 3, (folder / "source").string());  // the first source again
   json.insert(json.end(), {"--json", "--html", page});
   const nlohmann::json answer = JsonOf(Bench(json));
-  REQUIRE(answer["comparisons"].size() == 4);
-  const std::size_t pictures[] = {24, 24, 15, 15};
-  for (std::size_t i = 0; i < 4; ++i) {
+  REQUIRE(answer["comparisons"].size() == 6);
+  const std::size_t pictures[] = {24, 24, 15, 15, 24, 24};
+  for (std::size_t i = 0; i < 6; ++i) {
     const nlohmann::json& one = answer["comparisons"][i];
     CHECK(one["threads"] == 1 + i % 2);
     CHECK(one["samples"] == pictures[i]);
-    CHECK_THAT(one["source"].get<std::string>(), EndsWith(i < 2 ? "source" : "other"));
+    CHECK_THAT(one["source"].get<std::string>(), EndsWith(i / 2 == 1 ? "other" : "source"));
     CHECK(one["loaders"][1]["distinct"] == pictures[i]);
     CHECK(one["loaders"][1].contains("psnr_db") == (i % 2 == 0));
   }
   CHECK_FALSE(answer.contains("loaders"));
   const std::string names = answer["measurements"].dump();
   CHECK_THAT(names, ContainsSubstring("images_per_second.plain.threads=2.source=2"));
+  CHECK_THAT(names, ContainsSubstring("images_per_second.plain.threads=1.source=3"));
   const std::string html = ContentOf(page);
   CHECK_THAT(html, ContainsSubstring("side by side"));
   const Outcome shown = Bench(words);

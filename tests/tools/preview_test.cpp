@@ -65,7 +65,7 @@ std::vector<std::byte> FromBase64(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("preview makes a sheet of pictures, in the order of their classes") {
+TEST_CASE("preview makes a sheet of pictures, one of each class in turn") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
   WriteDataset(data, 6, 16, 8);
@@ -75,7 +75,7 @@ TEST_CASE("preview makes a sheet of pictures, in the order of their classes") {
       Sluice({"preview", data, sheet, "--side", "16", "--columns", "3", "--count", "5", "--json"}));
   CHECK(answer["pictures"] == 5);
   CHECK(answer["samples"] == 6);
-  // Two of class 0, two of class 1, one of class 2: cells of 16 with a margin of 2.
+  // Classes 0, 1, 2, and below them 0 and 1: cells of 16 with a margin of 2.
   REQUIRE(Sluice({"convert", (folder / "sheets").string(), (folder / "seen").string(), "--image",
                   "raw", "--no-resize"})
               .exit_code == 0);
@@ -88,10 +88,10 @@ TEST_CASE("preview makes a sheet of pictures, in the order of their classes") {
     return Rgb{pixel[0], pixel[1], pixel[2]};
   };
   CHECK(at(10, 10) == kColours[0]);
-  CHECK(at(28, 10) == kColours[0]);
-  CHECK(at(46, 10) == kColours[1]);
-  CHECK(at(10, 28) == kColours[1]);
-  CHECK(at(28, 28) == kColours[2]);
+  CHECK(at(28, 10) == kColours[1]);
+  CHECK(at(46, 10) == kColours[2]);
+  CHECK(at(10, 28) == kColours[0]);
+  CHECK(at(28, 28) == kColours[1]);
   // A picture of 16x8 keeps its shape, in the middle of its cell: this point lies above the
   // picture.
   CHECK(at(10, 4) == Rgb{24, 24, 24});
@@ -211,9 +211,14 @@ TEST_CASE("preview makes one self-contained page with pictures, labels and count
   CHECK(CountOf(page, "<td>a&lt;b&gt;</td><td class=n>3</td>") == 1);
   CHECK(CountOf(page, "<td>32 to 63</td><td class=n>7</td>") == 1);        // the longer side
   CHECK(CountOf(page, "<td>wider than 2:1</td><td class=n>7</td>") == 1);  // 2:1 itself included
-  // The last picture is of the third class, half as large as it is stored.
+  // Counts, sizes and shapes come before the pictures.
+  CHECK(page.find("<td>wider than 2:1</td>") < page.find("<figure"));
+  CHECK(page.find("<td>a&lt;b&gt;</td>") < page.find("<figure"));
+  // The third picture is of the third class, half as large as it is stored.
   const std::string mark = "src=\"data:image/jpeg;base64,";
-  const std::size_t begin = page.rfind(mark) + mark.size();
+  std::size_t begin = 0;
+  for (int picture = 0; picture < 3; ++picture)
+    begin = page.find(mark, begin) + mark.size();
   const Picture picture = DecodeJpeg(FromBase64(page.substr(begin, page.find('"', begin) - begin)));
   CHECK(picture.width == 20);
   CHECK(picture.height == 10);
@@ -235,6 +240,25 @@ TEST_CASE("a preview of many samples reads some of them and shows every class") 
   CHECK(CountOf(page, "<b>owl &amp; co</b>") == 3);
   CHECK(CountOf(page, "<td>1 to 1</td><td class=n>4096</td>") == 1);
   CHECK(page.find("those of 4096 samples") != std::string::npos);
+}
+
+TEST_CASE("a preview with fewer pictures than classes shows classes from all over the list") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "data",
+                       {{Field::Image(), Field::Label("label", {"A", "B", "C", "D", "E", "F"})}});
+  for (int i = 0; i < 12; ++i) {
+    SampleBuilder sample = writer.NewSample("k" + std::to_string(i));
+    sample.SetPixels("image", 1, 1, 1, PixelType::kUint8, std::vector<std::byte>(1));
+    sample.Set<std::int32_t>("label", i / 2);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const std::string file = (folder / "page.html").string();
+  REQUIRE(Sluice({"preview", (folder / "data").string(), file, "--count", "3"}).exit_code == 0);
+  const std::string page = ContentOf(file);
+  CHECK(CountOf(page, "<figure") == 3);
+  for (const char* const shown : {"<b>A</b>", "<b>C</b>", "<b>E</b>"})
+    CHECK(CountOf(page, shown) == 1);
 }
 
 TEST_CASE("a preview says which pictures are damaged and shows the others") {

@@ -172,6 +172,7 @@ def reports(folder):
 def plots(page):
     """Two plots of a report with their titles, as one SVG in the page's colours."""
     style = page[page.index("<style>") + len("<style>"):page.index("</style>")]
+    style = re.sub(r"@media \(max-width.*?\n}\n", "", style, flags=re.S)  # the plots for narrow screens are left out
     parts, y = [], 0
     for title, svg in re.findall(r"<h2>(Stages|Timeline)</h2>(?:(?!<h2>).)*?(<svg.*?</svg>)", page, flags=re.S):
         height = float(re.search(r'viewBox="0 0 \S+ ([\d.]+)"', svg)[1])

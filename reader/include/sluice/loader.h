@@ -205,9 +205,10 @@ class Loader {
   // read, Row() throws the sample's Error, whatever on_fault says. Any thread may call this, also
   // while an epoch is played.
   Batch Row(std::uint64_t sample, std::uint64_t epoch) const;
-  // The pipeline of that epoch as JSON: the steps that make an image into its row, and the size,
-  // channels and layout of the row. From this text, Preprocess (<sluice/preprocess.h>) makes the
-  // same rows in a server.
+  // The pipeline of that epoch as JSON: the steps that make an image into its row, the size,
+  // channels and layout of the row, and the names of the label's classes. From this text,
+  // Preprocess (<sluice/preprocess.h>) makes the same rows in a server. If the names would make the
+  // text longer than the 1 MB that Preprocess reads, they are left out.
   //
   // Throws Error(kInvalidArgument) if the rows depend on something that the text cannot hold: your
   // own functions, views, LoaderOptions::keep with random crops, masks, 16-bit images, or images

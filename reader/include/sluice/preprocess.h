@@ -83,6 +83,8 @@ class Preprocess {
   ImageBatch shape(std::size_t samples = 1) const noexcept;
   std::size_t row_bytes() const noexcept;  // size of a row
   std::string PipelineText() const;        // the pipeline as JSON, as Loader::PipelineText()
+  // The names of the classes, by number, that the pipeline's JSON carries; empty if it has none.
+  const std::vector<std::string>& classes() const noexcept;
 
   // Makes the row of an image file, in the calling thread. Errors:
   //

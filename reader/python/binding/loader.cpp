@@ -703,7 +703,8 @@ void BindLoader(nb::module_& module) {
           },
           "epoch"_a = 0,
           "The steps that make an image into its row in that epoch, as JSON, with the row's size, "
-          "channels and layout: for Preprocess, with which a server makes the same rows")
+          "channels and layout, and the names of the classes: for Preprocess, with which a server "
+          "makes the same rows")
       .def("close", &PyLoader::Close, "Ends the threads; batches stay valid")
       .def(
           "__enter__", [](nb::handle self) { return self; },

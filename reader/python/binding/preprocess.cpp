@@ -223,6 +223,10 @@ void BindPreprocess(nb::module_& module) {
           "pipeline", [](const PyPreprocess& self) { return self.made->PipelineText(); },
           "The pipeline, as Loader.pipeline() writes it")
       .def_prop_ro(
+          "classes", [](const PyPreprocess& self) { return self.made->classes(); },
+          "The names of the classes, by number, which Loader.pipeline() wrote; empty if the "
+          "pipeline has none")
+      .def_prop_ro(
           "shape",
           [](const PyPreprocess& self) {
             const ImageBatch row = self.made->shape();
