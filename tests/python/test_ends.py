@@ -132,6 +132,51 @@ def test_close_leaves_a_function_that_does_not_return_behind_and_ctrl_c_ends_clo
     assert process.communicate(timeout=60) == ("interrupted\n2\n", "") and process.returncode == 0
 
 
+@pytest.mark.parametrize("kind", ["return", "yield"])
+def test_the_timeout_bounds_a_function_that_composes_batches(raw, kind):
+    code = f"""
+        import threading
+        go, here = threading.Event(), sluice.Dataset(DATASET)
+        def compose(seed, epoch):
+            if epoch == 1 or go.is_set():
+                threading.Event().wait()
+            {kind} [[0, 1], [2]]{"[0]" if kind == "yield" else ""}
+        options = dict(timeout=0.3, order=sluice.OrderOptions(batches=compose))
+        def refusal(call):
+            try:
+                call()
+            except sluice.Error as error:
+                return str(error)
+        loader = sluice.Loader(here, 4, **options)
+        epoch = loader.epoch(1)
+        for call in lambda: next(epoch), lambda: next(epoch), lambda: len(epoch):
+            assert "epoch 1: order=sluice.OrderOptions(batches=...) has not returned within 300 ms" in refusal(call)
+        go.set()
+        assert "epoch 0: order=sluice.OrderOptions(batches=...)" in refusal(lambda: sluice.Loader(here, 4, **options))
+        print("played", repr(loader).count("300 ms"), flush=True)
+    """
+    process = run(code, raw)
+    out, words = process.communicate(timeout=60)
+    assert out == "played 0\n" and process.returncode == 0 and "leaked" not in words, words
+
+
+def test_ctrl_c_ends_a_wait_for_a_function_that_composes_batches(raw):
+    code = """
+        import threading
+        def compose(seed, epoch):
+            print("waiting", flush=True)
+            threading.Event().wait()
+        try:
+            sluice.Loader(DATASET, 4, timeout=3600, order=sluice.OrderOptions(batches=compose))
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    process = run(code, raw)
+    assert process.stdout.readline() == "waiting\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == ("interrupted\n", "") and process.returncode == 0
+
+
 def test_ctrl_c_ends_the_creation_of_a_loader_that_waits_for_thread_setup(raw):
     code = """
         import threading
