@@ -233,6 +233,19 @@ def test_processes_started_by_spawn_have_loaders_of_their_own(raw, tmp_path):
     assert subprocess.check_output([sys.executable, main], text=True, timeout=300) == "[50, 50]\n"
 
 
+def test_objects_that_another_library_keeps_are_no_leaks_for_a_user(raw):
+    code = """
+        import ctypes
+        kept = sluice.Dataset(DATASET), sluice.Loader(DATASET, 4)
+        for one in kept:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
+    """
+    user = {name: value for name, value in os.environ.items() if name != "SLUICE_LEAK_WARNINGS"}
+    process = run(code, raw, env=user)
+    assert process.communicate(timeout=60) == ("", "") and process.returncode == 0
+    assert "nanobind: leaked" in run(code, raw).communicate(timeout=60)[1]
+
+
 def test_other_threads_run_while_one_waits(raw):
     code = """
         import threading
