@@ -343,6 +343,9 @@ TEST_CASE("A redirect that leads nowhere is an error that names it, and is not t
                ContainsSubstring("a name and password") && !ContainsSubstring("secret"));
     target = "http://local host/a";
     CHECK_THAT(refusal(range), ContainsSubstring("does not follow it"));
+    target = "ftp://host/a";
+    CHECK_THAT(refusal(range), ContainsSubstring("complete http:// and https:// URLs only") &&
+                                   ContainsSubstring(target));
     // Tests would wait for minutes if the first server's answers counted as this one's.
     target = dead;
     CHECK_THAT(refusal(range), ContainsSubstring("cannot be reached") &&
