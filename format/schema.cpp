@@ -200,7 +200,8 @@ void ValidateField(const Schema& schema, const Field& field) {
 void Schema::Validate() const {
   if (fields.empty()) throw Error(ErrorCode::kInvalidArgument, "a schema has at least one field");
   if (fields.size() > kMaxFields) {
-    throw Error(ErrorCode::kLimit, "a schema has at most 256 fields");
+    throw Error(ErrorCode::kLimit,
+                "a schema has at most " + std::to_string(kMaxFields) + " fields");
   }
   std::unordered_set<std::string_view> names;
   for (const Field& field : fields) {

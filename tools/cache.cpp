@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kCacheDescription =
     "Lists, or clears, a folder in which loaders keep blocks of remote datasets.\n\n"
-    "DIR is the folder that LoaderOptions::stage names; fetched blocks are kept there. "
+    "DIR is the folder that a Loader's option `stage` names; fetched blocks are kept there. "
     "For each dataset, the command prints how much of it DIR holds, and whether a process uses it. "
     "The least recently used dataset comes first.\n";
 

@@ -315,6 +315,8 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   }
   const bool has_columns = source.kind == Kind::kTable || source.kind == Kind::kArchives;
   if (!has_columns && (!arguments.fields.empty() || !source.rows.path_column.empty())) {
+    if (!places.empty() && KindOf(places[0]) == PlaceKind::kMissing)
+      throw Error(ErrorCode::kNotFound, places[0], "does not exist");
     throw UsageError(
         "--field and --path-column need --table, or Parquet, TFRecord, RecordIO or .beton files as "
         "SOURCE");

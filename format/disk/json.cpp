@@ -122,9 +122,12 @@ class JsonReader : public json::json_sax_t {
   }
   bool start_array(std::size_t /*elements*/) override { return Enter(json::value_t::array); }
   bool end_array() override { return Leave(); }
-  bool parse_error(std::size_t position, const std::string& /*token*/,
-                   const json::exception& /*error*/) override {
-    fault = "is not JSON from byte " + std::to_string(position) + " on";
+  bool parse_error(std::size_t position, const std::string& token,
+                   const json::exception& error) override {
+    fault = error.id == kJsonNumberTooLarge
+                ? "has a number that is too large for 64 bits (" + token.substr(0, 40) +
+                      "), up to byte " + std::to_string(position)
+                : "is not JSON from byte " + std::to_string(position) + " on";
     return false;
   }
 

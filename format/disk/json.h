@@ -26,6 +26,9 @@ Schema SchemaFromParsed(const nlohmann::json& value, const std::string& file);
 // nlohmann::json parses directly; JsonFault() and ParseJson() limit the depth themselves.
 bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept;
 
+// nlohmann's number for an exception about a number that is too large for a double, such as 1e999.
+inline constexpr int kJsonNumberTooLarge = 406;
+
 // The first fault of a text by the rules for JSON in FORMAT.md, "Conventions", such as "is not JSON
 // from byte 7 on"; empty if the text has no fault. Finds more faults than nlohmann's parser, which
 // accepts a byte order mark, a member name that stands twice in an object, and anything after a

@@ -31,8 +31,8 @@
 namespace sluice {
 
 struct ObjectInfo {
-  std::uint64_t bytes = 0;
-  std::string etag;  // identifies this content; empty if the server gives no etag
+  std::uint64_t bytes = 0;  // from Read(): 0 if the server does not say
+  std::string etag;         // identifies this content; empty if the server gives no etag
   // When the object was written, in seconds since 1970; 0 if the server does not say or was not
   // asked. Head(), Get() and Read() ask.
   std::int64_t changed = 0;

@@ -67,8 +67,7 @@ std::optional<std::uint64_t> KeyIndex::Find(DatasetState& dataset, std::string_v
   }
   throw Error(fault->code(), fault->file(), fault->place(),
               fault->sentence() +
-                  "; Dataset::Find() did not find the key in the readable shards, " +
-                  "so it may be in this damaged one");
+                  "; the key is in none of the readable shards, so it may be in this damaged one");
 }
 
 std::optional<std::uint64_t> KeyIndex::FindIn(const Keys& keys, DatasetState& dataset,
@@ -106,7 +105,7 @@ std::shared_ptr<const KeyIndex::Keys> KeyIndex::All(DatasetState& dataset, bool 
   return keys_;
 } catch (const std::bad_alloc&) {
   throw Error(ErrorCode::kLimit, dataset.facts->folder.string(),
-              "Dataset::Find() needs 16 bytes of memory for each of the " +
+              "finding a key needs 16 bytes of memory for each of the " +
                   std::to_string(dataset.facts->manifest.samples) +
                   " samples, and up to 48 while it reads their keys; there is not that much");
 }

@@ -205,11 +205,11 @@ void SetBatches(const DatasetFacts& dataset, LoaderOptions& options) {
   if (ReadsDirectly(options))
     refuse("storage = Direct would read a whole block for each of them: leave storage as Mapped");
   options.order.shuffle = Shuffle::kSequential;
-  options.order.batches =
-      BatchSampler(options.order.batches.function(),
-                   std::make_shared<BatchLists>(
-                       options.order.batches.function(), options.seed, dataset.manifest.samples,
-                       std::uint64_t{options.batch_size} * options.ranks.world_size));
+  options.order.batches = BatchSampler(
+      options.order.batches.function(),
+      std::make_shared<BatchLists>(
+          options.order.batches.function(), options.seed, dataset.manifest.samples,
+          std::uint64_t{options.batch_size} * options.ranks.world_size, options.timeout));
 }
 
 // A mixture with weights is played as a list that is drawn again for each epoch.

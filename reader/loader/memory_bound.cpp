@@ -92,7 +92,9 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   memory.slots = SlotsOf(options) * recipe.layout.bytes;
   memory.scratch = SlotFillersOf(options) * SlotFiller::MemoryBytes(recipe);
   memory.bookkeeping = BookkeepingOf(recipe) + blocks.bookkeeping;
-  memory.window = OpenWindow::Of(shape, options).blocks * MeanBlockBytes(shape);
+  // A played source's files are read sample by sample, so no block of them stays open.
+  if (recipe.dataset.facts->supply == nullptr)
+    memory.window = OpenWindow::Of(shape, options).blocks * MeanBlockBytes(shape);
   memory.blocks = blocks.memory;
   memory.mapped = blocks.mapped;
   if (options.keep) {

@@ -64,9 +64,9 @@ constexpr std::array kFamilies = {
     Counter("payload_bytes", &S::payload_bytes, "Size of the decoded payloads"),
     Counter("picture_pixels", &S::picture_pixels, "Stored pixels of the decoded pictures"),
     Counter("shown_pixels", &S::shown_pixels, "Pixels of the images made of these pictures"),
-    Counter("read_seconds", &S::read_seconds, "Ordering and reading ahead, by one thread"),
+    Counter("read_seconds", &S::read_seconds, "Ordering and reading ahead, in the planning thread"),
     Counter("read_wait_seconds", &S::read_wait_seconds,
-            "Time in which that thread waited for a free batch"),
+            "Time in which the planning thread waited for a free batch"),
     Counter("read_ahead_bytes", &S::read_ahead_bytes, "Blocks made resident ahead of decoding"),
     Counter("fetched_bytes", &S::fetched_bytes, "Blocks fetched from a URL, or into a stage"),
     Counter("cached_bytes", &S::cached_bytes, "Blocks found on the stage"),
@@ -78,7 +78,7 @@ constexpr std::array kFamilies = {
     Counter("upload_bytes", &S::upload_bytes, "Bytes copied to the device"),
     Counter("upload_seconds", &S::upload_seconds, "Time of these copies, by the device's clock"),
     Counter("upload_wait_seconds", &S::upload_wait_seconds,
-            "Time in which the reading thread waited for a copy to finish"),
+            "Time in which the planning thread waited for a copy to finish"),
     Counter("device_pictures", &S::device_pictures, "Pictures that the device decoded"),
     Counter("device_decode_seconds", &S::device_decode_seconds,
             "Time of decoding them, by the device's clock"),
@@ -112,7 +112,8 @@ constexpr std::array kHistograms = {
                     "Making each sample's row: checksum, decoding, steps, sample_function"},
     HistogramFamily{
         "block_read_seconds", &S::block_reads,
-        "The reading thread's wait for each block to be in memory; or reading each file"}};
+        "The planning thread's wait for each block to be in memory; for a played source, reading "
+        "each file, in any thread"}};
 
 std::string NumberText(double number) {
   if (std::isinf(number)) return "+Inf";

@@ -5,13 +5,16 @@
 //
 // BatchLists holds its mutex while the user's function runs: a second thread that asks for the same
 // epoch waits and gets the same lists. Lists that are wrong are not kept, so the next call asks the
-// function again.
+// function again. A thread that runs a function cannot be ended. So with a timeout, the function
+// has a thread of its own: the waiting one can give up, and the next call waits for the same
+// result. A function that exceeds the timeout when the Loader ends is left behind.
 #include "reader/order/sample_draw.h"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include <sluice/error.h>
 
@@ -149,19 +152,57 @@ std::shared_ptr<const EpochBatches> BatchLists::Of(std::uint64_t epoch) {
   return kept_.back().batches;
 }
 
+BatchLists::~BatchLists() {
+  const MutexLock lock(mutex_);
+  if (running_.valid()) running_.wait_for(timeout_);
+}
+
+std::optional<BatchSampler::Lists> BatchLists::Call(std::uint64_t epoch) {
+  if (timeout_.count() == 0) return function_(seed_, epoch);
+  for (;;) {
+    if (!running_.valid()) {
+      std::promise<BatchSampler::Lists> promise;
+      running_ = promise.get_future();
+      running_epoch_ = epoch;
+      std::thread([promise = std::move(promise), function = function_, seed = seed_,
+                   epoch]() mutable {
+        try {
+          BatchSampler::Lists lists = function(seed, epoch);
+          function = nullptr;  // whoever waits may then destroy what the function refers to
+          promise.set_value(std::move(lists));
+        } catch (...) {
+          function = nullptr;
+          promise.set_exception(std::current_exception());
+        }
+      }).detach();
+    }
+    if (running_.wait_for(timeout_) != std::future_status::ready) return std::nullopt;
+    auto ended = std::move(running_);
+    if (running_epoch_ == epoch) return ended.get();
+  }
+}
+
 std::shared_ptr<const EpochBatches> BatchLists::Make(std::uint64_t epoch) {
   const auto threw = [epoch](const std::string& what) {
     return Error(ErrorCode::kState, "", "epoch " + std::to_string(epoch),
                  "LoaderOptions::order.batches threw" + what);
   };
-  BatchSampler::Lists lists;
+  std::optional<BatchSampler::Lists> returned;
   try {
-    lists = function_(seed_, epoch);
+    returned = Call(epoch);
   } catch (const std::exception& error) {
     throw threw(": " + std::string(error.what()));
   } catch (...) {
     throw threw(" something that is not a std::exception");
   }
+  if (!returned) {
+    throw Error(ErrorCode::kIo, "", "epoch " + std::to_string(epoch),
+                "LoaderOptions::order.batches has not returned within " +
+                    std::to_string(timeout_.count()) +
+                    " ms (LoaderOptions::timeout); make the function faster, or raise the timeout; "
+                    "the next call waits for it again");
+  }
+  const BatchSampler::Lists& lists = *returned;
   if (lists.empty()) RefuseLists(epoch, "", "no batches; give at least one");
   std::uint64_t samples = 0;
   for (const auto& list : lists)

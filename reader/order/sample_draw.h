@@ -4,9 +4,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -74,10 +77,18 @@ struct EpochBatches {
 class BatchLists {
  public:
   // `samples` is the number of the dataset's samples; `most` is the largest number of samples that
-  // one list may have.
+  // one list may have; `timeout` is the longest wait for the function (0: no limit).
   BatchLists(BatchSampler::Function function, std::uint64_t seed, std::uint64_t samples,
-             std::uint64_t most)
-      : function_(std::move(function)), seed_(seed), samples_(samples), most_(most) {}
+             std::uint64_t most, std::chrono::milliseconds timeout)
+      : function_(std::move(function)),
+        seed_(seed),
+        samples_(samples),
+        most_(most),
+        timeout_(timeout) {}
+  // Waits for a call that is under way, up to the timeout.
+  ~BatchLists();
+  BatchLists(const BatchLists&) = delete;
+  BatchLists& operator=(const BatchLists&) = delete;
 
   // The batches of an epoch. Throws an Error that names the epoch, and the batch if its list is
   // wrong. Thread-safe: only one thread at a time calls the function. The kMaxKept epochs that were
@@ -99,13 +110,19 @@ class BatchLists {
     std::uint64_t epoch = 0;
     std::shared_ptr<const EpochBatches> batches;
   };
-  std::shared_ptr<const EpochBatches> Make(std::uint64_t epoch);
+  std::shared_ptr<const EpochBatches> Make(std::uint64_t epoch) REQUIRES(mutex_);
+  // nullopt if the function has not returned within the timeout.
+  std::optional<BatchSampler::Lists> Call(std::uint64_t epoch) REQUIRES(mutex_);
 
   const BatchSampler::Function function_;
   const std::uint64_t seed_, samples_, most_;
+  const std::chrono::milliseconds timeout_;
   std::atomic<std::uint64_t> most_samples_ = 0, most_batches_ = 0;
   Mutex mutex_;
   std::deque<Kept> kept_ GUARDED_BY(mutex_);
+  // With a timeout: the call whose result nobody has taken yet, and its epoch.
+  std::future<BatchSampler::Lists> running_ GUARDED_BY(mutex_);
+  std::uint64_t running_epoch_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sluice

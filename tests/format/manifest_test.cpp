@@ -3,6 +3,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/file.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
@@ -398,6 +399,16 @@ TEST_CASE("errors about an unreadable manifest do not quote the JSON library") {
   }
   CHECK_THAT(ManifestRefusal(Seal("\"} trailing"))->what(),
              Catch::Matchers::ContainsSubstring("cannot be read: it is not JSON from byte "));
+}
+
+TEST_CASE("a JSON number that no double holds is named as one, with its place") {
+  CHECK(JsonFault("[1, 1e999]") ==
+        "has a number that is too large for 64 bits (1e999), up to byte 9");
+  const std::string digits(400, '9');
+  CHECK_THAT(JsonFault(digits), Catch::Matchers::ContainsSubstring("too large for 64 bits (999") &&
+                                    !Catch::Matchers::ContainsSubstring("not JSON"));
+  CHECK(JsonFault("99999999999999999999").empty());  // a double holds 1e20
+  CHECK(JsonFault("[1, x]") == "is not JSON from byte 5 on");
 }
 
 TEST_CASE("members of the wrong kind are refused") {

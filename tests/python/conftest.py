@@ -1,5 +1,9 @@
 """Datasets that the tests of the Python package play."""
 
+import os
+
+os.environ["SLUICE_LEAK_WARNINGS"] = "1"  # read when sluice is imported, in processes that tests start, too
+
 import numpy
 import pytest
 import sluice

@@ -132,6 +132,51 @@ def test_close_leaves_a_function_that_does_not_return_behind_and_ctrl_c_ends_clo
     assert process.communicate(timeout=60) == ("interrupted\n2\n", "") and process.returncode == 0
 
 
+@pytest.mark.parametrize("kind", ["return", "yield"])
+def test_the_timeout_bounds_a_function_that_composes_batches(raw, kind):
+    code = f"""
+        import threading
+        go, here = threading.Event(), sluice.Dataset(DATASET)
+        def compose(seed, epoch):
+            if epoch == 1 or go.is_set():
+                threading.Event().wait()
+            {kind} [[0, 1], [2]]{"[0]" if kind == "yield" else ""}
+        options = dict(timeout=0.3, order=sluice.OrderOptions(batches=compose))
+        def refusal(call):
+            try:
+                call()
+            except sluice.Error as error:
+                return str(error)
+        loader = sluice.Loader(here, 4, **options)
+        epoch = loader.epoch(1)
+        for call in lambda: next(epoch), lambda: next(epoch), lambda: len(epoch):
+            assert "epoch 1: order=sluice.OrderOptions(batches=...) has not returned within 300 ms" in refusal(call)
+        go.set()
+        assert "epoch 0: order=sluice.OrderOptions(batches=...)" in refusal(lambda: sluice.Loader(here, 4, **options))
+        print("played", repr(loader).count("300 ms"), flush=True)
+    """
+    process = run(code, raw)
+    out, words = process.communicate(timeout=60)
+    assert out == "played 0\n" and process.returncode == 0 and "leaked" not in words, words
+
+
+def test_ctrl_c_ends_a_wait_for_a_function_that_composes_batches(raw):
+    code = """
+        import threading
+        def compose(seed, epoch):
+            print("waiting", flush=True)
+            threading.Event().wait()
+        try:
+            sluice.Loader(DATASET, 4, timeout=3600, order=sluice.OrderOptions(batches=compose))
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    process = run(code, raw)
+    assert process.stdout.readline() == "waiting\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == ("interrupted\n", "") and process.returncode == 0
+
+
 def test_ctrl_c_ends_the_creation_of_a_loader_that_waits_for_thread_setup(raw):
     code = """
         import threading
@@ -186,6 +231,19 @@ def test_processes_started_by_spawn_have_loaders_of_their_own(raw, tmp_path):
                 print(pool.map(play, [{str(raw)!r}] * 2))
     """))
     assert subprocess.check_output([sys.executable, main], text=True, timeout=300) == "[50, 50]\n"
+
+
+def test_objects_that_another_library_keeps_are_no_leaks_for_a_user(raw):
+    code = """
+        import ctypes
+        kept = sluice.Dataset(DATASET), sluice.Loader(DATASET, 4)
+        for one in kept:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
+    """
+    user = {name: value for name, value in os.environ.items() if name != "SLUICE_LEAK_WARNINGS"}
+    process = run(code, raw, env=user)
+    assert process.communicate(timeout=60) == ("", "") and process.returncode == 0
+    assert "nanobind: leaked" in run(code, raw).communicate(timeout=60)[1]
 
 
 def test_other_threads_run_while_one_waits(raw):

@@ -175,3 +175,20 @@ def test_the_sample_answers_with_a_models_scores(jpeg):
         wanted = network(torch.from_numpy(preprocess(picture))[None])[0].tolist()
     assert said["scores"] == wanted
     assert said["name"] == sluice.Dataset(jpeg).classes[wanted.index(max(wanted))]
+
+
+def test_the_first_image_of_12_bits_in_16_gives_one_warning():
+    """A server's pictures are warned of like those that are converted or played."""
+    import warnings
+
+    grey = lambda value: b"P5 2 2 65535\n" + bytes([value, 255]) * 4
+    serve = sluice.Preprocess("center:2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        serve(grey(255))
+    with pytest.warns(sluice.ConvertWarning, match="less than a quarter of the range") as caught:
+        serve(grey(15))
+        serve.rows([grey(15), grey(15)])
+    assert len(caught) == 1
+    with pytest.warns(sluice.ConvertWarning, match="by 16"):
+        sluice.Preprocess("center:2", threads=2).rows([grey(255), grey(15)])

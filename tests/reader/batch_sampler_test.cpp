@@ -1,10 +1,13 @@
 // OrderOptions::batches: batches composed by the user.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <stdexcept>
 
 #include <sluice/resume.h>
 
+#include "reader/order/sample_draw.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -219,4 +222,53 @@ TEST_CASE("Memory() counts the lists of composed batches, and what Row() needs")
   CHECK(after.slots - before.slots >= 192);
   CHECK(after.scratch - before.scratch >= std::uint64_t{2} << 20);
   CHECK(after.bookkeeping - before.bookkeeping >= 8 * 500'000);
+}
+
+TEST_CASE("The timeout ends a wait for a function that composes batches, which may return later") {
+  std::promise<void> go;
+  std::atomic<int> calls = 0;
+  const auto compose = [&, opened = go.get_future().share()](std::uint64_t seed,
+                                                             std::uint64_t epoch) {
+    ++calls;
+    opened.wait();
+    return Ragged(seed, epoch);
+  };
+  BatchLists lists(compose, 3, 30, 4, std::chrono::milliseconds(20));
+  const auto asked = [&] { lists.Of(1); };
+  const std::string text = ErrorText(asked, ErrorCode::kIo);
+  CHECK_THAT(text, ContainsSubstring("epoch 1") &&
+                       ContainsSubstring("order.batches has not returned within 20 ms"));
+  CHECK(ErrorText(asked, ErrorCode::kIo) == text);
+  go.set_value();
+  for (bool waits = true; waits;) {
+    try {
+      asked();
+      waits = false;
+    } catch (const Error& error) {
+      REQUIRE(error.code() == ErrorCode::kIo);
+    }
+  }
+  CHECK(lists.Of(1)->count() == Ragged(3, 1).size());
+  CHECK(calls == 1);
+}
+
+TEST_CASE("A Loader whose function never composes batches is refused after the timeout") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
+  LoaderOptions options = OptionsFor(4, GENERATE(0U, 2U));
+  std::promise<void> go, done;
+  options.order.batches = [&done, opened = go.get_future().share()](std::uint64_t seed,
+                                                                    std::uint64_t epoch) {
+    opened.wait();
+    done.set_value();  // the call is left behind, and must not outlive this test
+    return Ragged(seed, epoch);
+  };
+  options.timeout = std::chrono::milliseconds(20);
+  CHECK_THAT(Refusal(dataset, options, ErrorCode::kIo), ContainsSubstring("has not returned"));
+  go.set_value();
+  done.get_future().wait();
+  options.order.batches = Ragged;
+  options.timeout = std::chrono::minutes(5);
+  Loader patient(dataset, options);
+  CHECK(PlayBatches(patient, 0).size() == 5);
 }

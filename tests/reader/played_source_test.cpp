@@ -555,6 +555,7 @@ TEST_CASE("A loader of a played folder states the memory that making samples tak
   // Two threads with the largest file, and 24 bytes for each pixel of the largest picture.
   CHECK(loader.Memory().blocks >= 2 * 24 * 80 * 80);
   CHECK(loader.Memory().mapped == 0);
+  CHECK(loader.Memory().window == 0);  // no block of the files stays open
 }
 
 TEST_CASE("Options that need a dataset's shards are refused for a played folder, as are mixtures") {

@@ -6,6 +6,8 @@
 
 #include <sluice/block_cache.h>
 
+#include "format/remote/local_store.h"
+#include "reader/dataset/dataset_state.h"
 #include "tests/reader/faulty_playing.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
@@ -119,6 +121,20 @@ TEST_CASE("A sample that is damaged on the stage comes from the dataset") {
   Loader loader(dataset, Staging(folder / "stage"));
   CHECK(PlayBatches(loader, 4) == expected);
   CHECK(loader.Faults().empty());
+}
+
+TEST_CASE("A stage that cannot be read is named as the place at fault, with what to do") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 30);
+  ShardTable::Options own;
+  own.cache = {folder / "stage", kEnough};
+  own.store = std::make_shared<LocalStore>(path);
+  const auto staged = DatasetState::Open(path)->WithOwnShards(own);
+  const Error error = staged->table.Shard(0)->Unreadable("block 0");
+  CHECK(error.code() == ErrorCode::kIo);
+  CHECK_THAT(error.what(), ContainsSubstring("the folder that keeps fetched blocks (a cache or a "
+                                             "stage): a file there was cut short") &&
+                               ContainsSubstring("Remove that folder"));
 }
 
 TEST_CASE("A staged sample that is damaged in the dataset is a fault that names sample and file") {

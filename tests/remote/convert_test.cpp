@@ -27,6 +27,7 @@
 #include "format/disk/file.h"
 #include "format/disk/manifest.h"
 #include "format/disk/sample_supply.h"
+#include "format/remote/http/http_answer.h"
 #include "tests/catch.h"
 #include "tests/file_content.h"
 #include "tests/format/error_of.h"
@@ -217,6 +218,37 @@ TEST_CASE("Lists, tables and label files may name pictures in a bucket or on a p
     bucket.Fill(pictures, "pictures@home/");
     CHECK_NOTHROW(plan());
   }
+}
+
+TEST_CASE(
+    "Tables name pictures on servers that refuse HEAD, tell no sizes, or give short answers") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures", 4);
+  Write(folder / "table.csv", AsBytes("path,label\ncats/0 +é.jpg,cat\ndogs/3 +é.jpg,dog\n"));
+  const std::string kind = GENERATE("no HEAD", "no total", "short answers");
+  INFO(kind);
+  BucketServer* self = nullptr;
+  Bucket bucket([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (kind == "no HEAD" && request.method == "HEAD") return S3ErrorAnswer(403, "AccessDenied");
+    WebAnswer answer = self->Serve(request);
+    if (const auto said = answer.headers.find("Content-Range"); said != answer.headers.end()) {
+      const auto range = ParseContentRange(said->second);
+      if (kind == "short answers")
+        answer.body.resize(std::min<std::size_t>(answer.body.size(), 99));
+      said->second = "bytes " + std::to_string(range->first) + "-" +
+                     std::to_string(range->first + answer.body.size() - 1) + "/" +
+                     (kind == "no total" ? "*" : std::to_string(*range->total));
+    }
+    return answer;
+  });
+  self = bucket.operator->();
+  bucket.Fill(pictures, "pictures/");
+  ConvertSource table = ConvertSource::Table(folder / "table.csv");
+  table.root = pictures;
+  Convert(table, folder / "local", SmallShards());
+  table.root = bucket->plain_url() + "/pictures";
+  Convert(table, folder / "remote", SmallShards());
+  CHECK((ShardsOf(folder / "local") == ShardsOf(folder / "remote")));
 }
 
 TEST_CASE("A picture replaced in its bucket by one of the same size is noticed by its time") {

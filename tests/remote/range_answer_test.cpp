@@ -29,8 +29,10 @@ TEST_CASE("An answer is the range if it says so, or if it is the whole requested
   CHECK(JudgeRangeAnswer(reply, {10, 9, ""}).kind == Kind::kAgain);
   CHECK(JudgeRangeAnswer(reply, {9, 10, ""}).kind == Kind::kAgain);
   CHECK(JudgeRangeAnswer(reply, {95, 10, ""}).kind == Kind::kFinal);
+  CHECK(JudgeRangeAnswer(reply, {10, 90, ""}).kind == Kind::kGood);  // its beginning
   reply.length = 11;
   CHECK(JudgeRangeAnswer(reply, {10, 10, ""}).kind == Kind::kAgain);
+  CHECK(JudgeRangeAnswer(reply, {10, 11, ""}).kind == Kind::kAgain);
   reply.length.reset();
   reply.etag = "\"a\"";
   CHECK(JudgeRangeAnswer(reply, {10, 10, "\"a\""}).kind == Kind::kGood);
@@ -46,6 +48,21 @@ TEST_CASE("An answer is the range if it says so, or if it is the whole requested
   CHECK(JudgeRangeAnswer(reply, {1, 9, ""}).code == ErrorCode::kUnsupported);
   reply.length.reset();
   CHECK(JudgeRangeAnswer(reply, {0, 10, ""}).code == ErrorCode::kUnsupported);
+}
+
+TEST_CASE("A compressed body is refused, and labels that say nothing of bytes are not") {
+  HttpReply reply;
+  for (const char* encoding : {"gzip", "X-GZIP", "deflate", "br", "zstd", "aws-chunked, gzip"}) {
+    INFO(encoding);
+    reply.content_encoding = encoding;
+    CHECK(JudgeEncoding(reply).code == ErrorCode::kUnsupported);
+    CHECK(JudgeEncoding(reply).kind == Verdict::Kind::kFinal);
+  }
+  for (const char* encoding : {"", "identity", "aws-chunked", "utf-8", "binary"}) {
+    INFO(encoding);
+    reply.content_encoding = encoding;
+    CHECK(JudgeEncoding(reply).kind == Verdict::Kind::kGood);
+  }
 }
 
 }  // namespace sluice

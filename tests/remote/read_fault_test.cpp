@@ -282,6 +282,77 @@ TEST_CASE("A read fails if the server sends more bytes than requested, or others
   CHECK_THROWS_AS(ReadRange(*store, "o", 50, 10), Error);
 }
 
+// The beginning of the range that was requested, at most `most` bytes, as a server may answer.
+WebAnswer Shortened(WebAnswer answer, std::size_t most) {
+  const auto range = ParseContentRange(answer.headers.at("Content-Range"));
+  answer.body.resize(std::min(answer.body.size(), most));
+  answer.headers["Content-Range"] = "bytes " + std::to_string(range->first) + "-" +
+                                    std::to_string(range->first + answer.body.size() - 1) + "/" +
+                                    std::to_string(*range->total);
+  return answer;
+}
+
+TEST_CASE("An answer with less than the range is used, and the rest is requested without a wait") {
+  BucketServer* self = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    return Shortened(self->Serve(request), 4000);
+  });
+  self = &server;
+  const std::string content = Pattern(10'000);
+  server.Set("o", content);
+  StoreSettings settings = TestSettings(server.Variables());
+  settings.retries.first_wait = settings.retries.longest_wait = std::chrono::hours(1);
+  const auto store = OpenStoreWith("s3://bkt", settings);
+  CHECK(ReadRange(*store, "o", 500, 9000) == content.substr(500, 9000));
+  std::set<std::string> ranges;
+  for (const WebRequest& request : server.web().requests())
+    ranges.insert(request.headers.at("range"));
+  CHECK(ranges == std::set<std::string>{"bytes=500-9499", "bytes=4500-9499", "bytes=8500-9499"});
+  // A request is doubled if the machine is busy for seconds, and only that is a repetition.
+  CHECK(store->counts().repeated + 3 == server.web().requests().size());
+}
+
+TEST_CASE("A server that announces the beginning of a range and sends nothing is an error") {
+  BucketServer* self = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    WebAnswer answer = Shortened(self->Serve(request), 4000);
+    answer.body.clear();
+    return answer;
+  });
+  self = &server;
+  server.Set("o", Pattern(10'000));
+  StoreSettings settings = TestSettings(server.Variables());
+  settings.retries.timeout = std::chrono::milliseconds(200);
+  const auto store = OpenStoreWith("s3://bkt", settings);
+  CHECK(CodeOf([&] { ReadRange(*store, "o", 0, 9000); }) == ErrorCode::kIo);
+}
+
+TEST_CASE("Compressed bytes are never taken for content, and the error names URL and header") {
+  BucketServer* self = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    CHECK(request.headers.at("accept-encoding") == "identity");
+    WebAnswer answer = self->Serve(request);
+    answer.headers["Content-Encoding"] = "gzip";
+    return answer;
+  });
+  self = &server;
+  server.Set("o", Pattern(10'000));
+  for (const std::string& url : {std::string("s3://bkt"), server.plain_url()}) {
+    const auto store = OpenStoreWith(url, TestSettings(server.Variables()));
+    const auto refusal = [&](const auto& read) {
+      const auto error = ErrorOf(read);
+      REQUIRE(error);
+      CHECK(error->code() == ErrorCode::kUnsupported);
+      CHECK(error->file() == url + "/o");
+      CHECK_THAT(error->what(), ContainsSubstring("Content-Encoding: gzip"));
+    };
+    refusal([&] { store->Get("o", 10'000); });
+    refusal([&] { store->Head("o"); });
+    refusal([&] { ReadRange(*store, "o", 0, 10'000); });
+    refusal([&] { ReadRange(*store, "o", 100, 10); });
+  }
+}
+
 TEST_CASE("A bucket in another region is found there") {
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.headers.at("authorization").find("/eu-west-9/s3/") != std::string::npos)

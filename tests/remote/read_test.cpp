@@ -219,12 +219,69 @@ TEST_CASE("The query and password of a plain URL are sent with every request") {
 }
 
 TEST_CASE("If a server refuses HEAD, a request for a part gives the object's size") {
-  BucketServer server([](const WebRequest& request) -> std::optional<WebAnswer> {
-    if (request.method != "HEAD") return std::nullopt;
-    return S3ErrorAnswer(405, "MethodNotAllowed");
+  const int status = GENERATE(403, 405, 501);
+  const bool knows_ranges = GENERATE(true, false);
+  BucketServer* self = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (request.method == "HEAD") return S3ErrorAnswer(status, "Refused");
+    if (knows_ranges) {
+      WebAnswer answer = self->Serve(request);
+      if (answer.status == 416) answer.headers["Content-Range"] = "bytes */0";
+      return answer;
+    }
+    WebRequest whole = request;
+    whole.headers.erase("range");
+    return self->Serve(whole);
   });
-  server.Set("a", std::string(1234, 'x'));
-  CHECK(OpenStoreWith(server.plain_url(), TestSettings({}))->Head("a").bytes == 1234);
+  self = &server;
+  server.Set("a", std::string(200'000, 'x'));
+  server.Set("empty", "");
+  for (const std::string& url : {std::string("s3://bkt"), server.plain_url()}) {
+    const auto store = OpenStoreWith(url, TestSettings(server.Variables()));
+    CHECK(store->Head("a").bytes == 200'000);
+    CHECK(store->Head("empty").bytes == 0);
+  }
+}
+
+TEST_CASE("A server that refuses HEAD and a request for a part refuses the object") {
+  BucketServer server([](const WebRequest&) -> std::optional<WebAnswer> {
+    return S3ErrorAnswer(403, "AccessDenied");
+  });
+  server.Set("a", "x");
+  const auto store = OpenStoreWith(server.plain_url(), TestSettings({}));
+  const auto error = ErrorOf([&] { store->Head("a"); });
+  REQUIRE(error);
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("does not let it be read"));
+}
+
+TEST_CASE("A range is read without the object's size, and a missing size is an error with advice") {
+  bool with_length = true;
+  BucketServer* self = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (request.method == "HEAD" && !with_length) return S3ErrorAnswer(405, "MethodNotAllowed");
+    WebAnswer answer = self->Serve(request);
+    if (const auto range = answer.headers.find("Content-Range"); range != answer.headers.end())
+      range->second = range->second.substr(0, range->second.find('/')) + "/*";
+    return answer;
+  });
+  self = &server;
+  const std::string content = Pattern(1000);
+  server.Set("a", content);
+  const auto store = OpenStoreWith(server.plain_url(), TestSettings({}));
+  CHECK(store->Head("a").bytes == 1000);
+  const Reading reading;
+  RangeRead read = reading.Range("a", 100, 200);
+  const auto info = read.info = std::make_shared<ObjectInfo>();
+  store->Read(std::move(read));
+  CHECK(reading.Content() == content.substr(100, 200));
+  CHECK(info->bytes == 0);
+  CHECK(CodeOf([&] { ReadRange(*store, "a", 900, 101); }) == ErrorCode::kCorrupt);
+  with_length = false;
+  const auto error = ErrorOf([&] { store->Head("a"); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kUnsupported);
+  CHECK(error->file() == server.plain_url() + "/a");
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("download the file"));
 }
 
 TEST_CASE(
@@ -286,6 +343,9 @@ TEST_CASE("A redirect that leads nowhere is an error that names it, and is not t
                ContainsSubstring("a name and password") && !ContainsSubstring("secret"));
     target = "http://local host/a";
     CHECK_THAT(refusal(range), ContainsSubstring("does not follow it"));
+    target = "ftp://host/a";
+    CHECK_THAT(refusal(range), ContainsSubstring("complete http:// and https:// URLs only") &&
+                                   ContainsSubstring(target));
     // Tests would wait for minutes if the first server's answers counted as this one's.
     target = dead;
     CHECK_THAT(refusal(range), ContainsSubstring("cannot be reached") &&

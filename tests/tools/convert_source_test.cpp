@@ -126,6 +126,14 @@ TEST_CASE("if no image of a table exists, the error says where it looked and wha
   CHECK_THAT(refusal("0.jpg", source + "/emu"), ContainsSubstring("/emu, which does not exist\n"));
 }
 
+TEST_CASE("a source that is missing is named, whatever --field says of it") {
+  const ClassFolders folders;
+  const std::string missing = (folders.folder / "missing.records").string();
+  const Outcome outcome = Sluice({"convert", missing, folders.data, "--field", "x=int"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring(missing + ": does not exist"));
+}
+
 TEST_CASE("a source without images is refused with what it is instead") {
   const ClassFolders folders;
   const std::string other = (folders.folder / "other").string();

@@ -151,8 +151,9 @@ TEST_CASE("a split by a column needs the column, and values for each part") {
     parts += std::string(",") + name + "=0.1";
   const Outcome few = table.Split("b", {"--split", parts, "--split-by", "sender_id"});
   CHECK(few.exit_code == 1);
-  CHECK_THAT(few.err,
-             Catch::Matchers::ContainsSubstring("has too few values in the column \"sender_id\""));
+  CHECK_THAT(few.err, Catch::Matchers::ContainsSubstring(
+                          table.At("source/table.csv") +
+                          ": has too few values in the column \"sender_id\""));
   CHECK_FALSE(std::filesystem::exists(table.folder / "b"));
   std::filesystem::create_directory(table.folder / "tar");
   const std::string command =

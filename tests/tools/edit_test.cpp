@@ -402,6 +402,10 @@ TEST_CASE("no command removes a user's files from a folder that has a mark") {
       const Outcome outcome = Sluice(command);
       CHECK(outcome.exit_code == 1);
       CHECK_THAT(outcome.err, ContainsSubstring("is not empty"));
+      // Only a folder with our mark was left by a command.
+      if (text == mark)
+        CHECK_THAT(outcome.err, ContainsSubstring("a command that was stopped has left it") &&
+                                    ContainsSubstring("\"sub\""));
     }
     CHECK_THROWS_AS(DatasetWriter(out, Schema{{Field::Image()}}), Error);
     CHECK(ContentOf(out + "/thesis.txt") == "years");
@@ -426,6 +430,7 @@ TEST_CASE("no command removes a user's files from a folder that has a mark") {
     WriteBytes(whole + "/sluice-work.txt", mark);
     Sluice(command);
     CHECK(Dataset::Open(whole).id() == Dataset::Open(a).id());
+    CHECK(std::filesystem::exists(whole + "/sluice-work.txt") == (command[0] != "copy"));
   }
   // A finished dataset stays whole, whatever mark is in it.
   const auto samples = SamplesOf(a);
@@ -437,6 +442,29 @@ TEST_CASE("no command removes a user's files from a folder that has a mark") {
     CHECK(Sluice(command).exit_code == 1);
     CHECK(SamplesOf(folders.At("whole")) == samples);
   }
+}
+
+TEST_CASE("copy takes over the folder of a command that was killed, and leaves nothing of it") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat"}, 2, 100);
+  const std::string to = folders.At("to");
+  {
+    DatasetWriter killed(folders.folder / "killed", Schema{{Field::Image()}});
+    std::filesystem::copy(folders.folder / "killed", to);
+  }
+  WriteBytes(to + "/shard-00000.sluice", "half");
+  WriteBytes(to + "/.shard-00001.sluice.tmp", "of another dataset");
+  REQUIRE(Sluice({"copy", a, to}).exit_code == 0);
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(to))
+    names.insert(entry.path().filename());
+  CHECK(names == std::set<std::string>{"manifest.json", "shard-00000.sluice"});
+  CHECK(SamplesOf(to) == SamplesOf(a));
+  // Another command is at work there.
+  const DatasetWriter busy(folders.folder / "busy", Schema{{Field::Image()}});
+  const Outcome outcome = Sluice({"copy", a, folders.At("busy")});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("another command is"));
 }
 
 }  // namespace sluice::test

@@ -217,6 +217,20 @@ TEST_CASE("help and version are also words, and usage names all arguments") {
              ContainsSubstring("Usage: sluice merge [OPTIONS] DATASET ... NEW\n"));
 }
 
+TEST_CASE("--help calls options by their flags, and nothing by a name of C++") {
+  for (const std::string command : {"convert", "plan", "append", "cache", "inspect", "verify"}) {
+    INFO(command);
+    const std::string help = Sluice({command, "--help"}).out;
+    const ConvertOptions usual;
+    option_list::ForEachOption(usual, [&](const auto& option, const auto&, const std::string&) {
+      const std::string name = option.name;
+      if (name.find('_') != std::string::npos) CHECK(help.find(name) == std::string::npos);
+      CHECK(help.find("`" + name + "`") == std::string::npos);
+    });
+    CHECK(help.find("::") == std::string::npos);
+  }
+}
+
 TEST_CASE("option --help of each command shows its options, defaults and exit codes") {
   const auto [program, words, shown] = GENERATE(table<std::string, Words, Words>({
       {SLUICE_COMMAND,

@@ -158,19 +158,55 @@ TEST_CASE("NaN in a COCO file is null, and only an annotation that needs the num
         R"("annotations":[{"image_id":7,"category_id":2,"bbox":[1,2,3,4],"area":NaN,"score":-Infinity,
                           "iscrowd":Infinity},
                          {"image_id":7,"caption":"NaN \" NaN"},
-                         {"image_id":3,"category_id":18,"bbox":[NaN,2,3,4]}],)" +
+                         {"id":55,"image_id":3,"category_id":18,"bbox":[NaN,2,3,4]}],)" +
         kImages + "," + kCategories + "}");
     const auto dataset = folder.path() / std::to_string(shift);
     const ConvertSummary summary = sluice::Convert(source, dataset);
     REQUIRE(summary.skipped.size() == 1);
     CHECK(summary.skipped[0].path == "b.jpg");
-    CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("has no numbers"));
+    CHECK_THAT(summary.skipped[0].reason,
+               ContainsSubstring("coco.json: annotation 55: its bbox has NaN") &&
+                   ContainsSubstring("remove the annotation"));
     const StoredDataset data = ReadDataset(dataset);
     CHECK(ValuesIn<float>(data, "a.jpg", "boxes") == Floats{1, 2, 4, 6});
     CHECK(data.manifest.schema.Find("crowd") == Schema::kNone);
     CHECK(AsText(data.Find("a.jpg").fields[data.manifest.schema.Find("captions")].bytes) ==
           R"(["NaN \" NaN"])");
   }
+}
+
+TEST_CASE("an annotation of COCO's with NaN is named with its id and the member that has it") {
+  for (const auto& [annotation, words] : std::initializer_list<std::pair<const char*, const char*>>{
+           {R"("category_id":NaN,"bbox":[1,2,3,4])", "its category_id has NaN"},
+           {R"("category_id":2,"segmentation":[[1,2,NaN,4,5,6]])", "its segmentation has NaN"},
+           {R"("category_id":2,"bbox":[1,2,3,4],"keypoints":[1,-Infinity,2])",
+            "its keypoints has NaN, Infinity"}}) {
+    const LabelledImages folder;
+    CAPTURE(words);
+    const ConvertSummary summary = folder.Convert(
+        folder.Coco(CocoText(R"({"id":7,"image_id":3,"category_id":2,"bbox":[1,2,3,4]},)"
+                             R"({"id":41,"image_id":7,)" +
+                             std::string(annotation) + "}")));
+    REQUIRE(summary.skipped.size() == 1);
+    CHECK_THAT(summary.skipped[0].reason,
+               ContainsSubstring("annotation 41: ") && ContainsSubstring(words));
+  }
+  const LabelledImages folder;
+  const auto error = ErrorOf([&] {
+    folder.Convert(
+        folder.Coco(CocoText(R"({"id":41,"image_id":NaN,"category_id":2,"bbox":[1,2,3,4]})")));
+  });
+  REQUIRE(error);
+  CHECK_THAT(error->what(), ContainsSubstring("annotation 41: its image_id has NaN"));
+}
+
+TEST_CASE("a number of COCO's that no double holds is named as one") {
+  const LabelledImages folder;
+  const auto error =
+      ErrorOf([&] { folder.Convert(folder.Coco(CocoText(R"({"id":41,"image_id":1e999})"))); });
+  REQUIRE(error);
+  CHECK_THAT(error->what(),
+             ContainsSubstring("too large for 64 bits: 1e999") && ContainsSubstring("byte "));
 }
 
 TEST_CASE("a caption of COCO's that is null is a missing one") {

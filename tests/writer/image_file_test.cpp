@@ -105,6 +105,22 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a reader that warns names 16-bit images that use a small part of their range") {
+  // A pixel of grey, big-endian: 12 bits, and the whole range.
+  const auto grey = [](std::uint8_t high) {
+    return MakePng(1, 1, std::vector<std::uint8_t>{high, 0xFF}, {.color_type = 0, .bit_depth = 16});
+  };
+  std::vector<std::string> warnings;
+  const auto read = WarningImageFileReader(
+      [&](const std::string& sentence) { warnings.push_back(sentence); })(3, 1000);
+  CHECK(read(grey(0xFF)).width == 1);
+  CHECK(warnings.empty());
+  CHECK(read(grey(0x0F)).width == 1);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], ContainsSubstring("less than a quarter of the range"));
+  CHECK(ImageFileReader()(grey(0x0F)).width == 1);
+}
+
 TEST_CASE("an upright baseline JPEG is not copied") {
   const FileBytes jpeg = SomeJpeg();
   const ImagePayload image = ImageFileReader()(jpeg);

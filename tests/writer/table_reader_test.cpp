@@ -111,7 +111,7 @@ TEST_CASE("a damaged table is an error with its line") {
   CHECK(FaultOf("a,a\n").starts_with("line 1: the heading \"a\" comes twice"));
   CHECK(FaultOf("").starts_with("line 1: the table is empty"));
   CHECK(FaultOf("{\"a\":1}\n[1]\n", ".jsonl") == "line 2: is not a JSON object");
-  CHECK(FaultOf("{\"a\":1}\n\n{\"a\":\n", ".jsonl") == "line 3: is not a JSON object");
+  CHECK(FaultOf("{\"a\":1}\n\n{\"a\":\n", ".jsonl") == "line 3: is not JSON from byte 6 on");
   CHECK(FaultOf("{\"a\":" + std::string(40, '[') + std::string(40, ']') + "}\n", ".jsonl") ==
         "line 1: nests too deeply");
 }

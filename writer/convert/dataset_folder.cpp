@@ -124,6 +124,14 @@ NewFolder::NewFolder(const std::filesystem::path& folder) {
   if (left) work_->Empty();
 }
 
+void RemoveWhatWasLeft(const std::filesystem::path& folder, bool whole) {
+  if (!WorkFolder::IsAt(folder)) return;
+  if (whole) return WorkFolder(folder).Finish();
+  WorkFolder left(folder, IsGivenToNewDataset);
+  left.Empty();
+  left.Finish();
+}
+
 void NewFolder::Keep() noexcept {
   work_->Keep();
   stays_ = true;

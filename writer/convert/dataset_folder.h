@@ -69,6 +69,11 @@ void RemoveEmptyShardNotes(const std::filesystem::path& folder);
 // `shared`: together with other processes that ask for a shared lock.
 FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
 
+// If the folder has the mark of a killed command, removes it. `whole`: the folder holds a dataset,
+// so nothing else is removed; otherwise, what that command made goes, too. Throws Error: kExists if
+// other files are in the folder then, kState if the command is still running.
+void RemoveWhatWasLeft(const std::filesystem::path& folder, bool whole);
+
 // The folder of a new dataset that no plan describes. It is locked while the dataset is made, and
 // has the mark of a WorkFolder until the dataset is finished. If the process is killed, a later
 // call finds the mark, removes what was left and begins again.

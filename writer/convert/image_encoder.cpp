@@ -206,7 +206,9 @@ namespace {
 
 class FileReader {
  public:
-  FileReader(unsigned channels, std::uint64_t max_pixels) {
+  FileReader(unsigned channels, std::uint64_t max_pixels,
+             std::function<void(const std::string&)> warn)
+      : warn_(std::move(warn)) {
     options_.form.keep = true;
     options_.form.image = ImageCodec::kRaw;
     options_.form.channels = channels;
@@ -235,12 +237,19 @@ class FileReader {
       if (memory.failed()) throw std::bad_alloc();
       throw;
     }
+    if (outcome_.dim && warn_) {
+      warn_(
+          "an image has more than 8 bits a value and uses less than a quarter of the range: in 8 "
+          "bits, values of at most 63 of 255 are left, nearly black; scale such images to the "
+          "whole range first, as those of the training (16-bit files that hold 12 bits: by 16)");
+    }
     const FieldValue& made = outcome_.sample.fields[kImageField];
     return {made.codec, PixelType::kUint8, static_cast<std::uint8_t>(made.channels),
             made.width, made.height,       made.bytes};
   }
 
  private:
+  const std::function<void(const std::string&)> warn_;
   ConvertOptions options_;
   ImageEncoder encoder_{options_};
   baseline::Header header_;
@@ -252,8 +261,15 @@ class FileReader {
 
 std::function<ImagePayload(std::span<const std::byte>)> ImageFileReader(unsigned channels,
                                                                         std::uint64_t max_pixels) {
-  const auto reader = std::make_shared<FileReader>(channels, max_pixels);
-  return [reader](std::span<const std::byte> file) { return reader->Read(file); };
+  return WarningImageFileReader({})(channels, max_pixels);
+}
+
+std::function<std::function<ImagePayload(std::span<const std::byte>)>(unsigned, std::uint64_t)>
+WarningImageFileReader(std::function<void(const std::string&)> warn) {
+  return [warn = std::move(warn)](unsigned channels, std::uint64_t max_pixels) {
+    const auto reader = std::make_shared<FileReader>(channels, max_pixels, warn);
+    return [reader](std::span<const std::byte> file) { return reader->Read(file); };
+  };
 }
 
 }  // namespace sluice

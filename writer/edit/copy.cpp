@@ -71,6 +71,7 @@ class Copying {
  private:
   CopyReport CopyAll() {
     bool finished = TargetIsFinished();
+    if (lock_) RemoveWhatWasLeft(target_->url(), finished);
     if (!finished) {
       RequireShards(source_, options_.stop);
       Claim();

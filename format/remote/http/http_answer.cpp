@@ -150,8 +150,22 @@ std::optional<ContentRange> ParseContentRange(std::string_view text) {
   return range;
 }
 
+Verdict JudgeEncoding(const HttpReply& reply) {
+  // Others (aws-chunked, utf-8) are labels that uploads leave behind on plain bytes.
+  const std::string encoding = LowerCase(reply.content_encoding);
+  const auto named = [&](const char* name) { return encoding.find(name) != std::string::npos; };
+  if (!named("gzip") && !named("compress") && !named("deflate") && !named("zstd") && !named("br"))
+    return {};
+  return FinalVerdict(
+      ErrorCode::kUnsupported, 0,
+      "the server sends it compressed (Content-Encoding: " + encoding +
+          "), although Sluice asked for the file's own bytes; turn compression off for it on the "
+          "server, or remove that header from the object's metadata if its bytes are plain");
+}
+
 Verdict JudgeRangeAnswer(const HttpReply& reply, const WantedRange& wanted) {
   using Kind = Verdict::Kind;
+  if (Verdict encoding = JudgeEncoding(reply); encoding.kind != Kind::kGood) return encoding;
   if (!wanted.etag.empty() && !reply.etag.empty() && reply.etag != wanted.etag) {
     return ReplacedVerdict();
   }
@@ -172,8 +186,8 @@ Verdict JudgeRangeAnswer(const HttpReply& reply, const WantedRange& wanted) {
         "the answer does not say which bytes it has (Content-Range is missing or wrong)");
   }
   if (range->total && *range->total < end) return TooShortVerdict(*range->total, end);
-  if (range->first != wanted.offset || range->last != end - 1 ||
-      (reply.length && *reply.length != wanted.bytes)) {
+  if (range->first != wanted.offset || range->last >= end ||
+      (reply.length && *reply.length != range->bytes())) {
     return MakeVerdict(Kind::kAgain, EPROTO,
                        "the server sent bytes of a range that was not requested");
   }

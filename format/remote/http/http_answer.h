@@ -61,7 +61,7 @@ struct HttpReply {
   std::string why;  // of a failure, in curl's words
 
   // Headers; empty if the reply lacks them.
-  std::string etag, content_range, location, bucket_region, retry_after, date;
+  std::string etag, content_range, content_encoding, location, bucket_region, retry_after, date;
   std::optional<std::uint64_t> length;  // Content-Length
   std::int64_t changed = 0;             // Last-Modified, in seconds since 1970
 
@@ -126,14 +126,19 @@ struct WantedRange {
   std::string_view etag;    // empty: any content
 };
 
-// Judges a reply with status 200 or 206. kGood: the body is the wanted range. Otherwise says what
-// is wrong.
+// Judges a reply with status 200 or 206. kGood: the body is the wanted range, or its beginning, as
+// RFC 9110 allows (14.4). Otherwise says what is wrong.
 Verdict JudgeRangeAnswer(const HttpReply& reply, const WantedRange& wanted);
+
+// Judges a reply whose body is content. kFinal if the server has compressed it, although requests
+// ask for plain bytes: its length and its ranges are then not the object's.
+Verdict JudgeEncoding(const HttpReply& reply);
 
 // Parses "bytes 0-99/1234"; nullopt for any other text. `total` is empty if the text says "*".
 struct ContentRange {
   std::uint64_t first = 0, last = 0;
   std::optional<std::uint64_t> total;
+  std::uint64_t bytes() const noexcept { return last - first + 1; }
 };
 std::optional<ContentRange> ParseContentRange(std::string_view text);
 

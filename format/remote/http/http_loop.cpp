@@ -173,6 +173,7 @@ void HttpTransfer::SetRequest(const HttpRequest& request) {
   }
   if (!has_type) add("Content-Type:");  // otherwise curl declares every body a form
   add("Expect:");                       // avoids a round trip before the body
+  add("Accept-Encoding: identity");     // ranges and sizes are those of the object itself
   SetOption(h, CURLOPT_HTTPHEADER, headers_.get());
   SetOption(h, CURLOPT_HEADERFUNCTION, &HttpTransfer::OnHeader);
   SetOption(h, CURLOPT_HEADERDATA, static_cast<void*>(this));
@@ -258,9 +259,13 @@ void HttpTransfer::Header(std::string_view line) {
     return;
   }
   const std::pair<std::string_view, std::string*> kept[] = {
-      {"etag", &reply_.etag},         {"content-range", &reply_.content_range},
-      {"location", &reply_.location}, {"x-amz-bucket-region", &reply_.bucket_region},
-      {"date", &reply_.date},         {"retry-after", &reply_.retry_after}};
+      {"etag", &reply_.etag},
+      {"content-range", &reply_.content_range},
+      {"location", &reply_.location},
+      {"x-amz-bucket-region", &reply_.bucket_region},
+      {"date", &reply_.date},
+      {"retry-after", &reply_.retry_after},
+      {"content-encoding", &reply_.content_encoding}};
   for (const auto& [kept_name, kept_value] : kept) {
     if (name == kept_name) *kept_value = value;
   }

@@ -156,7 +156,7 @@ void RangeReads::Request(Ticket ticket, Reading& reading) {
   reading.attempts.reserve(2);
   *transfer = loop_.Start(request, std::move(receiver));
   reading.attempts.push_back(
-      {*transfer, Clock::now(), std::move(*credentials), {}, false, false, {}});
+      {*transfer, Clock::now(), std::move(*credentials), {}, false, false, {}, 0});
   if (active_++ == 0) link_.Begin(Clock::now());
   measures_.requests += 1;
   if (reading.begun) measures_.repeated += 1;
@@ -185,10 +185,11 @@ bool RangeReads::OnHead(Ticket ticket, HttpLoop::Ticket transfer, const HttpRepl
   const RangeRead& read = reading->read;
   if (IsStrongEtag(reply.etag)) attempt->info.etag = reply.etag;
   attempt->info.changed = reply.changed;
-  if (const auto range = ParseContentRange(reply.content_range); range && range->total)
-    attempt->info.bytes = *range->total;
-  attempt->verdict = JudgeRangeAnswer(
-      reply, {read.offset + reading->given, read.bytes - reading->given, read.etag});
+  const std::uint64_t wanted = read.bytes - reading->given;
+  attempt->verdict = JudgeRangeAnswer(reply, {read.offset + reading->given, wanted, read.etag});
+  const auto range = ParseContentRange(reply.content_range);
+  attempt->left = reply.status == 206 && range ? range->bytes() : wanted;
+  attempt->info.bytes = reply.status == 200 ? wanted : range ? range->total.value_or(0) : 0;
   return true;
 }
 
@@ -197,12 +198,13 @@ bool RangeReads::OnBody(Ticket ticket, HttpLoop::Ticket transfer, Bytes bytes) {
   Attempt* const attempt = Find(ticket, transfer, reading);
   if (attempt == nullptr || attempt->verdict.kind != Verdict::Kind::kGood) return false;
   // The caller's buffer ends with the range, whatever the server sends.
-  if (bytes.size() > reading->read.bytes - reading->given) {
+  if (bytes.size() > attempt->left) {
     attempt->verdict.kind = Verdict::Kind::kAgain;
     attempt->verdict.number = EPROTO;
-    attempt->verdict.sentence = "the server sent more bytes than were requested";
+    attempt->verdict.sentence = "the server sent more bytes than were requested, or than it said";
     return false;
   }
+  attempt->left -= bytes.size();
   if (!attempt->got && reading->given == 0) {
     // If another request must fetch the rest, it must be of the same content.
     if (reading->read.etag.empty()) reading->read.etag = attempt->info.etag;
@@ -244,6 +246,13 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
     link_.NoteReadSize(reading->read.bytes);
     hedges_left_ = std::min(kMaxHedges, hedges_left_ + kHedgesPerRead);
     End(ticket, nullptr);
+  } else if (verdict.kind == Verdict::Kind::kGood && reply.whole() && attempt.got &&
+             attempt.left == 0) {
+    // The server has sent all that it promised: fewer bytes than the range has. This is no failure,
+    // so the request for the rest counts as a first one, and follows without a wait.
+    reading->begun = reading->hedged = false;
+    begun_.erase(ticket);
+    Enqueue(ticket, *reading);
   } else {
     const StoreCall call{.object = reading->read.object};
     if (verdict.kind == Verdict::Kind::kGood)

@@ -50,15 +50,16 @@ class RangeReads {
   using Clock = std::chrono::steady_clock;
   using Ticket = std::uint64_t;
 
-  // One request for the missing part of a range.
+  // One request for the missing part of a range. A server may answer with the beginning of it.
   struct Attempt {
     HttpLoop::Ticket transfer = 0;
     Clock::time_point begun;
     Credentials credentials;
-    Verdict verdict;    // on the reply so far; kGood while nothing is wrong
-    bool got = false;   // whether a byte of the range has come
-    bool ends = false;  // whether it ends so soon that another request may be sent already
-    ObjectInfo info;    // from the reply's head
+    Verdict verdict;         // on the reply so far; kGood while nothing is wrong
+    bool got = false;        // whether a byte of the range has come
+    bool ends = false;       // whether it ends so soon that another request may be sent already
+    ObjectInfo info;         // from the reply's head
+    std::uint64_t left = 0;  // bytes still to come, by the reply's head
   };
   struct Reading {
     Reading(const RetrySettings& settings, Outage& outage) : retries(settings, outage) {}

@@ -113,6 +113,9 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
     std::atomic<bool>& answered = measures_.answered_at(!redirected.empty());
     if (reply.status != 0) answered = true;
     const bool good_status = reply.status >= 200 && reply.status < 300;
+    // The head of an answer to a range request tells the size of the object, however long it is.
+    if (good_status && reply.failure == HttpFailure::kTooLong && call.headers.contains("range"))
+      return sent;
     if (good_status &&
         (reply.failure == HttpFailure::kTooLong || (reply.whole() && reply.body.size() > limit))) {
       throw Error(ErrorCode::kLimit, endpoint_->Shown(call.object),
@@ -127,7 +130,9 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
       if (call.method == "DELETE" && !request.tidies_up) continue;  // removal is sent once more
       throw GivenUpError(endpoint_->Shown(call.object));
     }
-    const Verdict verdict = endpoint_->Judge(call, credentials, reply);
+    Verdict verdict = endpoint_->Judge(call, credentials, reply);
+    if (verdict.kind == Verdict::Kind::kGood && call.method == "GET")
+      verdict = JudgeEncoding(reply);
     if (verdict.kind == Verdict::Kind::kGood) {
       measures_.outage.End();
       return sent;
@@ -156,22 +161,30 @@ std::vector<std::byte> RemoteStore::Get(std::string_view object, std::uint64_t l
 
 ObjectInfo RemoteStore::Head(std::string_view object) {
   const StoreCall call{.method = "HEAD", .object = std::string(object)};
-  // Servers without HEAD, or whose HEAD omits the length, give the length with a range.
-  const HttpReply reply = Send(call, 0, {405, 501}).reply;
-  if (reply.succeeded() && reply.length) return {*reply.length, reply.etag, reply.changed};
+  // Servers without HEAD, or whose HEAD omits the length or tells that of a compressed body, give
+  // the length with a range. So do those whose signed URLs are for GET alone (403).
+  const HttpReply reply = Send(call, 0, {403, 405, 501}).reply;
+  if (reply.succeeded() && reply.length && JudgeEncoding(reply).kind == Verdict::Kind::kGood)
+    return {*reply.length, reply.etag, reply.changed};
   return HeadByRange(call.object);
 }
 
 ObjectInfo RemoteStore::HeadByRange(const std::string& object) {
   const StoreCall first_byte{.object = object, .headers = {{"range", "bytes=0-0"}}};
-  const HttpReply reply = Send(first_byte, kMaxAnswerBytes).reply;
+  const HttpReply reply = Send(first_byte, kMaxAnswerBytes, {416}).reply;
+  const Verdict encoding = JudgeEncoding(reply);
+  if (encoding.kind != Verdict::Kind::kGood) encoding.Throw(endpoint_->Shown(object));
   const auto range = ParseContentRange(reply.content_range);
   if (reply.status == 206 && range && range->total)
     return {*range->total, reply.etag, reply.changed};
-  if (reply.status == 200) return {reply.body.size(), reply.etag, reply.changed};
+  if (reply.status == 416 && reply.content_range == "bytes */0")
+    return {0, reply.etag, reply.changed};
+  if (reply.status == 200 && (reply.length || reply.whole()))
+    return {reply.length.value_or(reply.body.size()), reply.etag, reply.changed};
   throw Error(ErrorCode::kUnsupported, endpoint_->Shown(object),
-              "the server does not report this object's size, neither to HEAD nor to a range "
-              "request; Sluice cannot read from such a server");
+              "the server does not report this file's size: neither by Content-Length in its "
+              "answer to HEAD, nor by Content-Range in its answer to a range request; change the "
+              "server so that it does, or download the file");
 }
 
 std::uint64_t RemoteStore::Read(RangeRead read) {

@@ -89,7 +89,8 @@ struct LoaderMemory {
   std::uint64_t shared = 0;
   // The size of the blocks that are open for shuffling at once on this rank. `mapped` or `blocks`
   // counts those that are in memory. For Shuffle::kSequential it is one block, for Shuffle::kRandom
-  // the whole dataset. In a mixture with weights, it is the sum over the datasets.
+  // the whole dataset. In a mixture with weights, it is the sum over the datasets. 0 for a source
+  // that is played without a conversion: no blocks stay open.
   std::uint64_t window = 0;
   // The bytes of the whole dataset if its shards are mapped, otherwise 0.
   std::uint64_t mapped = 0;

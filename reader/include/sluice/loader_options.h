@@ -421,8 +421,10 @@ struct LoaderOptions {
   std::optional<Stage> stage = {};           // blocks kept on a fast local disk
   std::optional<SharedRows> share = {};      // decoded rows shared with other trainings
   RingOptions ring = {};                     // the memory that batches lie in
-  // The longest wait for a batch, for storage that hangs, local or remote. After that time, the ++
-  // or Next() that waits throws Error(kIo); the next call resumes waiting. Zero: no limit.
+  // The longest wait for a batch, for storage that hangs, local or remote, and for a function that
+  // does not return. After that time, the ++ or Next() that waits throws Error(kIo); the next call
+  // resumes waiting. It also bounds each wait for order.batches: with a timeout, that function runs
+  // on a thread of its own. Zero: no limit.
   std::chrono::milliseconds timeout = {};
   OutputOptions output = {};            // what batches hold
   IntegrityOptions integrity = {};      // what is checked, and what happens to faulty samples

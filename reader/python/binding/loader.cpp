@@ -46,7 +46,7 @@ struct PyLoader {
   const std::shared_ptr<const FieldTypes> types;
   std::chrono::milliseconds timeout;      // 0: none
   std::chrono::milliseconds signal_poll;  // how often a wait checks for signals
-  bool remote = false;
+  bool may_wait_long = false;             // for a server, or for the function that composes batches
   // Neither an option nor the environment said which rank this process is, so that
   // torch.distributed may say it later.
   bool may_be_a_rank = false;
@@ -126,8 +126,8 @@ struct PyLoader {
     if (nb::len(refusal) > 0) throw Error(ErrorCode::kState, Utf8Of(refusal));
   }
   // Does work that may wait, or call the user's functions. The loader lives until the work is done,
-  // even if another thread closes it. `may_wait`: the work may wait for a server, and owns what it
-  // uses.
+  // even if another thread closes it. `may_wait`: the work may wait for a server or for the
+  // function that composes batches, and owns what it uses.
   template <class F>
   auto Play(F work, bool may_wait = false) {
     calls->RequireOutside();
@@ -143,7 +143,7 @@ struct PyLoader {
           const auto own = std::move(playing);
           return work(**own);
         },
-        may_wait && remote);
+        may_wait && may_wait_long);
   }
   void Close() {
     calls->RequireOutside();
@@ -304,9 +304,11 @@ struct Walk {
       loader.RequireRank();
       loader.RequireOneShare();
       if (!part) loader.NoteEpoch(epoch);
-      range = loader.Play([&](Loader& playing) {
-        return part ? playing.Epoch(epoch, *part) : playing.Epoch(epoch);
-      });
+      range = loader.Play(
+          [of = epoch, in = part](Loader& playing) {
+            return in ? playing.Epoch(of, *in) : playing.Epoch(of);
+          },
+          true);
     }
     loader.RequireOpen();
     std::optional<Batch> batch = {};
@@ -505,8 +507,10 @@ void MakeLoader(PyLoader* self, PlayedSource source, PyLoaderOptions options) {
   const bool remote = std::ranges::any_of(
       played.parts, [](const Mixture::Part& part) { return IsRemote(part.dataset.path()); });
   const std::chrono::milliseconds timeout = options.timeout;
+  // With a timeout, another thread composes batches, and this one waits for it.
+  const bool waits = remote || (options.order.batches && timeout > 0ms);
   // A thread_setup that does not return would hold up this thread, which waits for it.
-  const bool may_wait = remote || (options.thread_setup && options.threads != 0U);
+  const bool may_wait = waits || (options.thread_setup && options.threads != 0U);
   Loader loader = calls->Play(
       [played, mixed, options = LoaderOptions(std::move(options))]() mutable {
         return mixed ? Loader(played, std::move(options))
@@ -514,7 +518,7 @@ void MakeLoader(PyLoader* self, PlayedSource source, PyLoaderOptions options) {
       },
       may_wait);
   new (self) PyLoader(std::move(loader), calls, types, timeout);
-  self->remote = remote;
+  self->may_wait_long = waits;
   self->may_be_a_rank = may_be_a_rank;
   if (HasEnded()) self->Close();  // all other loaders were closed while this one was being made
 }
@@ -713,9 +717,13 @@ void BindLoader(nb::module_& module) {
           "__exit__", [](PyLoader& loader, nb::args) { loader.Close(); },
           nb::sig("def __exit__(self, *args: object) -> None"))
       .def("__repr__", [](PyLoader& loader) {
-        const nb::ft_lock_guard lock(loader.mutex);
-        return loader.loader ? InPythonsWords((**loader.loader).Describe())
-                             : std::string("Loader (closed)");
+        std::shared_ptr<Owned<Loader>> own;
+        {
+          const nb::ft_lock_guard lock(loader.mutex);
+          own = loader.loader;
+        }
+        if (own == nullptr) return std::string("Loader (closed)");
+        return InPythonsWords(WithoutGil([of = std::move(own)]() { return (**of).Describe(); }));
       });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     NoteEnd();
@@ -723,6 +731,8 @@ void BindLoader(nb::module_& module) {
     if (nb::cast<int>(nb::module_::import_("threading").attr("active_count")()) > 1)
       nb::set_leak_warnings(false);
     PyLoader::CloseAll();
+    // The thread of a function that has not returned keeps the function's arguments.
+    if (UserCalls::AnyRunning()) nb::set_leak_warnings(false);
   }));
 }
 

@@ -1,4 +1,6 @@
 // The extension module's entry, which adds all parts to the module; and the count of forks.
+#include <cstdlib>
+
 #include <pthread.h>
 
 #include <sluice/version.h>
@@ -22,6 +24,11 @@ unsigned ForkGeneration() noexcept {
 NB_MODULE(_sluice_of_nanobind, module) {
   using namespace sluice::python;
   pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  // When the interpreter has ended, nanobind lists the objects that are left, as leaks of this
+  // module. It cannot know that another library keeps them: C++ objects of torch hold a model,
+  // which holds a Trainer and its loaders, in each process that Lightning's ddp_spawn starts. So
+  // only the tests ask for the list.
+  nb::set_leak_warnings(std::getenv("SLUICE_LEAK_WARNINGS") != nullptr);
   module.attr("__version__") = sluice::kLibraryVersion;
   BindErrors(module);
   BindSchema(module);

@@ -7,6 +7,10 @@
 // cleared before: the C++ class writes every byte of a row, also of one that could not be made.
 #include <cctype>
 #include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
 
 #include <sluice/image_file.h>
 #include <sluice/preprocess.h>
@@ -89,8 +93,34 @@ ImagePayload GivenImage(const Buffer& given, std::size_t row_channels) {
   return image;
 }
 
+// Keeps the first warning of a Preprocess's threads, until it is given to Python.
+class FirstWarning {
+ public:
+  void Note(const std::string& sentence) {
+    const std::lock_guard lock(mutex_);
+    if (!given_) sentence_ = sentence;
+  }
+  void Give() {
+    std::string sentence;
+    {
+      const std::lock_guard lock(mutex_);
+      given_ = given_ || !sentence_.empty();
+      sentence = std::exchange(sentence_, {});
+    }
+    if (sentence.empty()) return;
+    nb::module_::import_("warnings")
+        .attr("warn")(sentence, nb::module_::import_("sluice").attr("ConvertWarning"));
+  }
+
+ private:
+  std::mutex mutex_;  // no Python code runs while it is locked
+  std::string sentence_;
+  bool given_ = false;
+};
+
 struct PyPreprocess {
   Owned<Preprocess> made;
+  std::shared_ptr<FirstWarning> warning;
 
   // Memory for rows, and the array over it.
   struct Rows {
@@ -118,6 +148,7 @@ struct PyPreprocess {
         made->Row(image, rows.memory);
       }
     });
+    warning->Give();
     return rows.array[nb::int_(0)];
   }
 
@@ -155,6 +186,7 @@ struct PyPreprocess {
       return images.empty() ? made->Rows(files, rows.memory, most)
                             : made->Rows(images, rows.memory, most);
     });
+    warning->Give();
     return nb::make_tuple(rows.array, std::move(faults));
   }
 };
@@ -177,7 +209,8 @@ void BindPreprocess(nb::module_& module) {
       "dataset's stored image, it returns exactly the Loader's row.\n\n"
       "pipeline: the text of Loader.pipeline(), or steps such as 'short:256,center:224,normalize'; "
       "threads: how many rows() uses (None: one for each CPU); max_pixels: a larger image is "
-      "refused.");
+      "refused. The first image of more than 8 bits that uses only a small part of "
+      "their range gives a ConvertWarning.");
   RefusePickling(bound,
                  "a Preprocess has threads and cannot be pickled or copied; make it in the process "
                  "that uses it, from the text that pipeline holds");
@@ -202,10 +235,12 @@ void BindPreprocess(nb::module_& module) {
                           "Preprocess takes the text of a pipeline, and \"" + pipeline +
                               "\" seems to be a file; give open(path).read()");
             }
+            const auto warning = std::make_shared<FirstWarning>();
+            PreprocessOptions options{.threads = threads.value_or(0), .max_pixels = max_pixels};
+            options.image_files = WarningImageFileReader(
+                [warning](const std::string& sentence) { warning->Note(sentence); });
             new (self)
-                PyPreprocess{Owned<Preprocess>(Preprocess(pipeline, {.image_files = ImageFileReader,
-                                                                     .threads = threads.value_or(0),
-                                                                     .max_pixels = max_pixels}))};
+                PyPreprocess{Owned<Preprocess>(Preprocess(pipeline, std::move(options))), warning};
           },
           "pipeline"_a, nb::kw_only(), "threads"_a = nb::none(),
           "max_pixels"_a = PreprocessOptions().max_pixels)

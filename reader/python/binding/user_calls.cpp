@@ -128,12 +128,14 @@ void UserCalls::Clear() {
 UserCalls::Running::Running(UserCalls& calls, nb::handle function)
     : calls_(calls), function_(function) {
   RunningHere().push_back(&calls);
+  ++all_running_;
   const nb::ft_lock_guard lock(mutex_);
   calls_.running_.push_back(this);
 }
 
 UserCalls::Running::~Running() {
   RunningHere().pop_back();
+  --all_running_;
   const nb::ft_lock_guard lock(mutex_);
   std::erase(calls_.running_, this);
 }

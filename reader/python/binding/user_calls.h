@@ -2,6 +2,7 @@
 // they raised.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <list>
@@ -52,6 +53,8 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
     const nb::handle function_;
     const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   };
+  // Whether a thread is inside a function of any loader.
+  static bool AnyRunning() noexcept { return all_running_ > 0; }
   // Whether there are functions that may be running.
   bool has_functions() const;
   // A function that was called at least that long ago and has not returned; a null object if all
@@ -66,6 +69,13 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   // Play().
   template <class... Arguments>
   nb::object Call(const Kept& function, Arguments&&... arguments) {
+    return With(function,
+                [&](nb::handle called) { return called(std::forward<Arguments>(arguments)...); });
+  }
+  // The same, with `code`, which calls the function that it gets, and may use its result: a
+  // function with `yield` runs only then.
+  template <class Code>
+  auto With(const Kept& function, Code code) {
     if (IsInterrupted()) {
       throw std::runtime_error("interrupted");  // Play() is about to raise it in this thread
     }
@@ -74,7 +84,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
     if (!called.is_valid()) throw std::runtime_error("the Loader is closed");
     const Running running(*this, called);
     try {
-      return RunPython([&] { return called(std::forward<Arguments>(arguments)...); });
+      return RunPython([&] { return code(called); });
     } catch (nb::python_error& error) {
       throw std::runtime_error(Note(error));
     }
@@ -107,6 +117,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   void RaiseInterrupt();
   [[noreturn]] void RaiseWithCause(const Error& error);
 
+  static inline std::atomic<unsigned> all_running_{0};
   static inline nb::ft_mutex mutex_;  // one for all, because Get() does not know the owner
   std::list<nb::object> objects_, native_;
   // The latest exceptions that functions raised, each with its line of text (Note()).

@@ -277,15 +277,12 @@ BatchSampler BatchSamplerOf(nb::object function, const std::shared_ptr<UserCalls
   RequireCallable("OrderOptions(batches=)", function);
   return [calls, kept = calls->Keep(std::move(function))](std::uint64_t seed, std::uint64_t epoch) {
     const Acquired acquired;
-    const nb::object given = calls->Call(kept, seed, epoch);
-    try {
+    return calls->With(kept, [&](nb::handle compose) {
       BatchSampler::Lists lists;
-      for (const nb::handle list : nb::iter(given))
+      for (const nb::handle list : nb::iter(compose(seed, epoch)))
         lists.push_back(SampleNumbersOf(list, "a batch of OrderOptions(batches=)"));
       return lists;
-    } catch (const nb::python_error& error) {
-      throw std::runtime_error(error.what());
-    }
+    });
   };
 }
 

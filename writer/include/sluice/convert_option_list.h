@@ -118,7 +118,8 @@ inline constexpr auto WordsOf<FolderLabels> =
 
 template <>
 inline constexpr auto OptionsOf<GeometryOptions> = Options<GeometryOptions>(
-    "GeometryOptions", "Size of the images: at most one of max_side, short_side and size",
+    "GeometryOptions",
+    "Size of the images: by the longest side, by the shorter side, or by both; give at most one",
     Option("max_side", &GeometryOptions::max_side, "shrink so that no side is longer than N pixels",
            {.least = 1, .most = 65535, .changes = Changes::kContent}),
     Option("short_side", &GeometryOptions::short_side,
@@ -127,7 +128,8 @@ inline constexpr auto OptionsOf<GeometryOptions> = Options<GeometryOptions>(
     Option("size", &GeometryOptions::size,
            "make every image W x H pixels (N means NxN); may enlarge",
            {.changes = Changes::kContent, .value = "WxH"}),
-    Option("fit", &GeometryOptions::fit, "how `size` treats images of another aspect ratio",
+    Option("fit", &GeometryOptions::fit,
+           "how images of another aspect ratio get a size of both sides",
            {.changes = Changes::kContent, .value = "HOW"}));
 
 template <>

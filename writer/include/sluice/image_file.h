@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 
 #include <sluice/image.h>
 
@@ -31,5 +32,13 @@ namespace sluice {
 // It throws std::bad_alloc if it cannot allocate memory.
 std::function<ImagePayload(std::span<const std::byte> file)> ImageFileReader(
     unsigned channels = 3, std::uint64_t max_pixels = 178'000'000);
+
+// For PreprocessOptions::image_files: makes the same functions, which call `warn` with a sentence
+// for people after each image that is read but is likely not what was meant: one of more than 8
+// bits in which no value reaches a quarter of the range (ConvertSummary::dim). The threads of a
+// Preprocess call `warn`, several at once.
+std::function<std::function<ImagePayload(std::span<const std::byte> file)>(
+    unsigned channels, std::uint64_t max_pixels)>
+WarningImageFileReader(std::function<void(const std::string& sentence)> warn);
 
 }  // namespace sluice

@@ -27,6 +27,7 @@
 
 #include "format/ascii.h"
 #include "format/disk/file.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "writer/source/labels/annotations.h"
 #include "writer/source/list/source_list.h"
@@ -67,9 +68,11 @@ class ElementEvents : public nlohmann::json_sax<json> {
   }
 
   bool parse_error(std::size_t position, const std::string& token,
-                   const nlohmann::detail::exception&) override {
+                   const nlohmann::detail::exception& error) override {
     throw Error(ErrorCode::kCorrupt, file_, "byte " + std::to_string(position),
-                token.empty() || token == "<end of file>"
+                error.id == kJsonNumberTooLarge
+                    ? "has a number that is too large for 64 bits: " + token.substr(0, 40)
+                : token.empty() || token == "<end of file>"
                     ? "the file ends early"
                     : "is not JSON: " + ToUtf8(token.substr(0, 40)));
   }
@@ -202,10 +205,23 @@ std::uint32_t SizeOr0(const json& object, const char* name) {
       std::min<std::uint64_t>(found->get<std::uint64_t>(), UINT32_MAX));
 }
 
+bool HasNull(const json& value) {
+  return value.is_null() || (value.is_array() && std::any_of(value.begin(), value.end(), HasNull));
+}
+
+// JsonStream has put null in the place of NaN.
+void RequireNumbers(const json& value, const char* name) {
+  if (!HasNull(value)) return;
+  Misread(std::string("its ") + name +
+          " has NaN, Infinity or null in the place of a number; correct it in the file, or remove "
+          "the annotation");
+}
+
 // 7 and "7" are different ids. Numbers come before texts.
 using Id = std::pair<std::int64_t, std::string>;
 Id IdOf(const json& object, const char* name) {
   const json& id = Member(object, name);
+  RequireNumbers(id, name);
   if (id.is_number_integer()) return {id.get<std::int64_t>(), ""};
   if (id.is_string()) return {INT64_MAX, id.get<std::string>()};
   // Programs that make the file from a table with gaps write 17 as 17.0.
@@ -374,6 +390,10 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
     AnnotatedObject& object = waiting.object;
     waiting.category = IdOf(annotation, "category_id");
     waiting.of_whole = !placed;
+    if (box != nullptr) RequireNumbers(*box, "bbox");
+    if (segmentation != nullptr && (box == nullptr || parts.masks))
+      RequireNumbers(*segmentation, "segmentation");
+    if (points != nullptr && parts.keypoints) RequireNumbers(*points, "keypoints");
     AddBox(annotation, object);
     const auto area = annotation.find("area");
     if (area != annotation.end() && area->is_number()) object.area = area->get<double>();
@@ -411,19 +431,21 @@ class CocoFile {
  public:
   CocoFile(const ConvertSource& source, const std::stop_token& stop) : source_(source) {
     std::uint64_t number = 0;
-    ForEachElement(source.label_files.path, stop,
-                   [&](const std::string& list, const json& element) {
-                     ++number;
-                     try {
-                       if (list == "images") AddImage(element);
-                       if (list == "categories") AddCategory(element);
-                       if (list == "annotations")
-                         waiting_.push_back(AnnotationOf(element, source_.label_files.parts));
-                     } catch (const Error& error) {
-                       throw Error(ErrorCode::kCorrupt, source_.label_files.path.string(),
-                                   "an element of " + list + " " + error.sentence());
-                     }
-                   });
+    ForEachElement(
+        source.label_files.path, stop, [&](const std::string& list, const json& element) {
+          ++number;
+          try {
+            if (list == "images") AddImage(element);
+            if (list == "categories") AddCategory(element);
+            if (list == "annotations")
+              waiting_.push_back(AnnotationOf(element, source_.label_files.parts));
+          } catch (const Error& error) {
+            throw Error(
+                ErrorCode::kCorrupt, source_.label_files.path.string(),
+                (list == "annotations" ? NameOf(element) + ": " : "an element of " + list + " ") +
+                    error.sentence());
+          }
+        });
     if (read_.images.empty()) {
       throw Error(ErrorCode::kCorrupt, source.label_files.path.string(),
                   "has no list of images, as COCO's files have");

@@ -85,7 +85,10 @@ void TakeSplit(const ConvertSource& source, SourceList& list) {
       by_value ? TakenByValue(source.split, list) : TakenByClass(source.split, list);
   std::sort(taken.begin(), taken.end());
   if (taken.empty()) {
-    throw Error(ErrorCode::kNotFound, list.root.string(),
+    const std::filesystem::path place = !source.table.empty()      ? source.table
+                                        : !source.archives.empty() ? source.archives.front()
+                                                                   : list.root;
+    throw Error(ErrorCode::kNotFound, place.string(),
                 std::string(by_value ? "has too few values in the column \"" +
                                            ToUtf8(source.split.by) + "\""
                                      : "has too few images") +

@@ -244,6 +244,7 @@ bool TableReader::NextObject() {
     if (NestsDeeperThan(text, kMaxJsonDepth)) FailRow("nests too deeply");
     object_ = nlohmann::json::parse(text, nullptr, false);
     if (object_.is_discarded()) object_ = nlohmann::json::parse(NullForNaN(text), nullptr, false);
+    if (object_.is_discarded()) FailRow(JsonFault(NullForNaN(text)));
     if (!object_.is_object()) FailRow("is not a JSON object");
     return true;
   }

@@ -58,7 +58,8 @@ void AddNumbers(const Cell& cell, std::vector<double>& numbers) {
       numbers.push_back(*number);
     }
   } else {
-    Fail(Shown(cell.dump()) + " has no numbers");
+    Fail(cell.is_null() ? "has null, NaN or Infinity in the place of a number"
+                        : Shown(cell.dump()) + " has no numbers");
   }
 }
 
@@ -162,7 +163,7 @@ std::string JsonOf(const Cell& cell, bool is_text) {
   if (NestsDeeperThan(text, kMaxJsonDepth)) Fail(Shown(text) + " nests too deeply");
   Cell value = Cell::parse(text, nullptr, false);
   if (value.is_discarded()) value = Cell::parse(NullForNaN(text), nullptr, false);
-  if (value.is_discarded()) Fail(Shown(text) + " is not JSON");
+  if (value.is_discarded()) Fail(Shown(text) + " " + JsonFault(NullForNaN(text)));
   return value.dump(-1, ' ', false, Cell::error_handler_t::replace);
 }
 
