@@ -20,8 +20,8 @@ namespace sluice {
 namespace {
 
 // The names of the enumerators, in their order.
-constexpr std::string_view kDTypeNames[] = {"int8",  "int16",  "int32",   "int64",
-                                            "uint8", "uint16", "float32", "float64", "float16"};
+constexpr std::string_view kDTypeNames[] = {"int8",   "int16",   "int32",   "int64",  "uint8",
+                                            "uint16", "float32", "float64", "float16"};
 constexpr std::string_view kKindNames[] = {"image", "bytes", "array", "variable"};
 constexpr std::string_view kRoleNames[] = {"none",  "image",     "mask", "label",
                                            "boxes", "keypoints", "text", "json"};

@@ -147,6 +147,13 @@ const KeptManifest& VersionNamed(const std::vector<KeptManifest>& kept, const st
       "keeps no version \"" + ToUtf8(version) + "\"; `sluice log` lists those that it keeps");
 }
 
+bool SameButForChange(Manifest a, Manifest b) {
+  a.change.reset();
+  b.change.reset();
+  Id128 id;
+  return ManifestToJson(a, id) == ManifestToJson(b, id);
+}
+
 }  // namespace
 
 std::vector<DatasetVersion> ListVersions(const std::filesystem::path& dataset) {
@@ -215,8 +222,15 @@ VersionSummary RestoreVersion(const std::filesystem::path& path, const std::stri
   const std::filesystem::path& folder = locked.stored.folder;
   const std::vector<KeptManifest> kept = ManifestsIn(folder);
   const KeptManifest& one = VersionNamed(kept, folder.string(), version);
-  if (one.id == locked.stored.id)
-    throw Error(ErrorCode::kInvalidArgument, folder.string(), "is that version already");
+  if (SameButForChange(one.manifest, locked.stored.manifest)) {
+    // A call that was killed after it had done this, and is repeated.
+    VersionSummary there;
+    there.id = ToHex(locked.stored.id);
+    there.before =
+        locked.stored.manifest.change ? ToHex(locked.stored.manifest.change->parent) : "";
+    there.samples = locked.stored.manifest.samples;
+    return there;
+  }
   for (std::size_t c = 0; c <= one.manifest.columns.size(); ++c) {
     const ShardsLook look =
         LookAtShards(folder, c == 0 ? one.manifest : one.manifest.columns[c - 1], {});

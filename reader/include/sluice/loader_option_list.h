@@ -96,7 +96,8 @@ inline constexpr auto OptionsOf<OrderOptions> = Options<OrderOptions>(
     Option("skip", &OrderOptions::skip, "batches that are left out, as after a loss spike",
            Changes::kOrder),
     Option("deleted", &OrderOptions::deleted,
-           "what becomes of the rows of samples that were deleted", {.changes = Changes::kContent}));
+           "what becomes of the rows of samples that were deleted",
+           {.changes = Changes::kContent}));
 
 template <>
 inline constexpr auto OptionsOf<RankOptions> = Options<RankOptions>(

@@ -178,7 +178,8 @@ std::vector<DatasetVersion> ListVersions(const std::filesystem::path& dataset);
 void TagVersion(const std::filesystem::path& dataset, const std::string& name,
                 const std::string& version = {});
 
-// Makes a new version that equals an older one. The shards of that version must be there.
+// Makes a new version that equals an older one, unless the current version does. The shards of the
+// older one must be there.
 VersionSummary RestoreVersion(const std::filesystem::path& dataset, const std::string& version,
                               const std::string& note = {});
 
