@@ -13,14 +13,15 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/record_layout.h"
+#include "format/half.h"
 
 namespace sluice {
 
 namespace {
 
 // The names of the enumerators, in their order.
-constexpr std::string_view kDTypeNames[] = {"int8",  "int16",  "int32",   "int64",
-                                            "uint8", "uint16", "float32", "float64"};
+constexpr std::string_view kDTypeNames[] = {"int8",   "int16",   "int32",   "int64",  "uint8",
+                                            "uint16", "float32", "float64", "float16"};
 constexpr std::string_view kKindNames[] = {"image", "bytes", "array", "variable"};
 constexpr std::string_view kRoleNames[] = {"none",  "image",     "mask", "label",
                                            "boxes", "keypoints", "text", "json"};
@@ -32,6 +33,12 @@ std::string_view NameAmong(const std::string_view (&names)[kCount], Enum value) 
 }
 
 }  // namespace
+
+Float16::Float16(float number) noexcept : bits(HalfOf(number)) {}
+
+Float16::operator float() const noexcept {
+  return OfHalf(bits);
+}
 
 std::size_t SizeOf(DType type) noexcept {
   if (NameOf(type).empty()) return 0;

@@ -45,6 +45,7 @@ struct AppendArguments {
   ConvertOptions options;
   bool repack = false;
   std::uint64_t seed = 0;
+  std::optional<double> missing;
   EditOutput output;
 };
 
@@ -73,7 +74,8 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
     }
     const PartsMade made =
         MakeParts(arguments.source, "", 0, arguments.options.run.threads, interrupt.token());
-    summary = AppendToDataset(dataset, made.parts[0].source, arguments.options, hooks);
+    summary =
+        AppendToDataset(dataset, made.parts[0].source, arguments.options, hooks, arguments.missing);
   } catch (const Error& error) {
     progress.Erase();
     if (!interrupt.requested() || error.code() != ErrorCode::kState) {
@@ -166,6 +168,10 @@ cli::Command AddAppendCommand(CLI::App& program) {
   cli::AddDeclared(*app, *arguments,
                    option_list::Option("seed", &AppendArguments::seed, "seed of the new order"))
       ->needs("--repack");
+  cli::AddOption(
+      *app, "--missing", "NUMBER",
+      "the value of the new samples in columns of numbers (`sluice column`)",
+      [arguments](const std::string& text) { arguments->missing = cli::ParseAnyNumber(text); });
   AddMetaOption(*app, arguments->output.meta, kMetaHelp);
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);

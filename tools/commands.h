@@ -35,6 +35,7 @@
 //   not tests/tools/bench_advise_test.cpp  likewise
 //   not tests/tools/append_test.cpp       makes a dataset with it, as does the next
 //   not tests/writer/subset_test.cpp      likewise
+//   not tests/python/test_columns.py      likewise
 //   not tests/libjpeg_rewrite.cpp         means something else, as does the next
 //   not tests/pixels/file_writer_test.cpp  likewise
 #pragma once
@@ -48,12 +49,14 @@ using AddCommand = cli::Command(CLI::App& program);
 AddCommand AddConvertCommand, AddAppendCommand, AddInspectCommand, AddStatsCommand,
     AddPreviewCommand, AddVerifyCommand, AddRepairCommand, AddSubsetCommand, AddMergeCommand,
     AddExportCommand, AddTranscodeCommand, AddCopyCommand, AddCacheCommand, AddPlanCommand,
-    AddFinishCommand, AddStatusCommand, AddWhenCommand;
+    AddFinishCommand, AddStatusCommand, AddWhenCommand, AddColumnCommand, AddLogCommand,
+    AddTagCommand, AddRestoreCommand, AddGcCommand, AddDeleteCommand;
 
 inline constexpr AddCommand* kCommands[] = {
-    AddConvertCommand,   AddAppendCommand, AddInspectCommand, AddStatsCommand, AddPreviewCommand,
-    AddVerifyCommand,    AddRepairCommand, AddSubsetCommand,  AddMergeCommand, AddExportCommand,
-    AddTranscodeCommand, AddCopyCommand,   AddCacheCommand,   AddPlanCommand,  AddFinishCommand,
-    AddStatusCommand,    AddWhenCommand};
+    AddConvertCommand,   AddAppendCommand,  AddInspectCommand, AddStatsCommand,  AddPreviewCommand,
+    AddVerifyCommand,    AddRepairCommand,  AddSubsetCommand,  AddMergeCommand,  AddExportCommand,
+    AddTranscodeCommand, AddCopyCommand,    AddCacheCommand,   AddPlanCommand,   AddFinishCommand,
+    AddStatusCommand,    AddWhenCommand,    AddColumnCommand,  AddDeleteCommand, AddLogCommand,
+    AddTagCommand,       AddRestoreCommand, AddGcCommand};
 
 }  // namespace sluice

@@ -106,6 +106,7 @@ void PrintInspectJson(const Dataset& dataset, bool with_shards,
       json["shard_list"].push_back(ShardJson(shard));
     }
   }
+  if (dataset.deleted() > 0) json["deleted"] = dataset.deleted();
   if (sample) json["sample"] = SampleJson(dataset, *sample);
   cli::PrintJson(json);
 }

@@ -157,7 +157,9 @@ Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
     // The rounding keeps the numbers distinct, and no product can overflow.
     const std::uint64_t whole = dataset.size() / preview.probed;
     const std::uint64_t rest = dataset.size() % preview.probed;
-    examined.push_back(Examine(dataset, i * whole + i * rest / preview.probed));
+    const std::uint64_t sample = i * whole + i * rest / preview.probed;
+    if (dataset.IsDeleted(sample)) continue;
+    examined.push_back(Examine(dataset, sample));
     const PreviewPicture& picture = examined.back();
     if (picture.width > 0) preview.sizes.emplace_back(picture.width, picture.height);
   }

@@ -30,11 +30,27 @@ ReadableSamples::ReadableSamples(const Dataset& dataset, const std::stop_token& 
   std::uint64_t first = 0;
   for (std::size_t s = 0; s < dataset.shards().size(); ++s) {
     const std::uint64_t samples = dataset.shards()[s].samples;
-    if (!faults.faulty[s]) {
-      ranges_.emplace_back(size_, first);
-      size_ += samples;
-    }
+    if (!faults.faulty[s]) AddRange(dataset, first, samples);
     first += samples;
+  }
+}
+
+// Deleted samples are passed over.
+void ReadableSamples::AddRange(const Dataset& dataset, std::uint64_t first, std::uint64_t samples) {
+  if (dataset.deleted() == 0) {
+    ranges_.emplace_back(size_, first);
+    size_ += samples;
+    return;
+  }
+  bool begun = false;
+  for (std::uint64_t sample = first; sample < first + samples; ++sample) {
+    if (dataset.IsDeleted(sample)) {
+      begun = false;
+      continue;
+    }
+    if (!begun) ranges_.emplace_back(size_, sample);
+    begun = true;
+    ++size_;
   }
 }
 
@@ -91,7 +107,7 @@ nlohmann::ordered_json ValuesJson(const Sample& sample, const Field& field) {
   auto json = Json::array();
   WithElements(sample, field, [&json]<class T>(std::span<const T> values) {
     for (const T value : values) {
-      if constexpr (std::is_same_v<T, float>)
+      if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16>)
         json.push_back(Shortest(value));
       else
         json.push_back(value);

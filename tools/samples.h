@@ -25,6 +25,7 @@ void WithElements(const Sample& sample, const Field& field, Take&& take) {
     case DType::kUint8: return take(sample.Array<std::uint8_t>(field.name));
     case DType::kUint16: return take(sample.Array<std::uint16_t>(field.name));
     case DType::kFloat32: return take(sample.Array<float>(field.name));
+    case DType::kFloat16: return take(sample.Array<Float16>(field.name));
     case DType::kFloat64: return take(sample.Array<double>(field.name));
   }
 }
@@ -74,6 +75,7 @@ class ReadableSamples {
   std::string Text(const std::string& what) const;
 
  private:
+  void AddRange(const Dataset& dataset, std::uint64_t first, std::uint64_t samples);
   // For each range of readable samples: its first i, and the dataset's index of that sample.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;
   std::uint64_t size_ = 0;

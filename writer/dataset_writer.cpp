@@ -355,24 +355,6 @@ struct DatasetWriter::State {
 
 namespace {
 
-// Refuses fields of boxes and key points that a loader could not move with their image.
-void CheckDrawnFields(const Schema& schema) {
-  const std::size_t image = schema.FindRole(Role::kImage);
-  for (const Field& field : schema.fields) {
-    if (!IsDrawn(field)) continue;
-    std::string why = WhyNotMovable(field);
-    if (why.empty() && field.follows.empty() && image != Schema::kNone) {
-      why =
-          "follows no image, so that crops and flips could not move it; set follows to the image "
-          "that it was drawn on (\"" +
-          schema.fields[image].name + "\"), also of the fields of its classes";
-    }
-    if (why.empty()) continue;
-    throw Error(ErrorCode::kInvalidArgument, Quoted(field.name) + " has the role " +
-                                                 std::string(NameOf(field.role)) + ", but " + why);
-  }
-}
-
 // Refuses boxes that are not boxes, and fields whose entries are not one for each box.
 template <class Refuse>
 void CheckBoxes(const std::vector<Field>& fields, const std::vector<FieldValue>& values,

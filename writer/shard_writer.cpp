@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 #include <vector>
 
 #include <sluice/error.h>
 #include <sluice/version.h>
 
+#include "format/boxes_and_points.h"
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
@@ -118,6 +120,23 @@ std::string InBytes(std::uint64_t bytes) {
 }
 
 }  // namespace
+
+void CheckDrawnFields(const Schema& schema) {
+  const std::size_t image = schema.FindRole(Role::kImage);
+  for (const Field& field : schema.fields) {
+    if (!IsDrawn(field)) continue;
+    std::string why = WhyNotMovable(field);
+    if (why.empty() && field.follows.empty() && image != Schema::kNone) {
+      why =
+          "follows no image, so that crops and flips could not move it; set follows to the image "
+          "that it was drawn on (\"" +
+          schema.fields[image].name + "\"), also of the fields of its classes";
+    }
+    if (why.empty()) continue;
+    throw Error(ErrorCode::kInvalidArgument, "field \"" + field.name + "\"" + " has the role " +
+                                                 std::string(NameOf(field.role)) + ", but " + why);
+  }
+}
 
 std::string ShardFileName(std::uint32_t number, std::uint32_t part) {
   char name[48];
@@ -228,15 +247,55 @@ void ShardWriter::WriteBlock() {
   const std::vector<std::byte> block =
       BuildBlock(schema_, layout_, finished_.shard.id, static_cast<std::uint32_t>(blocks_.size()),
                  samples_ - block_.size(), block_);
+  WriteBlock(block, block_.size());
+  block_.clear();
+  block_content_bytes_ = 0;
+}
+
+// A row of arrays needs only to be copied: that is why this goes around EncodedSample.
+std::uint64_t ShardWriter::AddArrays(Bytes values, std::uint64_t limit) {
+  const Field& field = schema_.fields[0];
+  const std::uint64_t bytes = layout_.entry_bytes(0);
+  const std::uint64_t record = layout_.record_bytes();
+  std::uint64_t added = 0;
+  while (!values.empty() && (added == 0 || file_->size() + samples_ * bytes < limit)) {
+    const std::uint64_t count =
+        std::min<std::uint64_t>(finished_.shard.block_samples, values.size() / bytes);
+    std::vector<std::byte> block(AlignUp(PayloadStart(count, record), kPageBytes));
+    std::byte* const rows = block.data() + sizeof(BlockHeader);
+    if (record == bytes) {
+      std::memcpy(rows, values.data(), count * bytes);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i)
+        std::memcpy(rows + i * record, values.data() + i * bytes, bytes);
+    }
+    FinishBlock(static_cast<std::uint32_t>(record), finished_.shard.id,
+                static_cast<std::uint32_t>(blocks_.size()), samples_,
+                static_cast<std::uint32_t>(count), block);
+    const Bytes taken = values.first(count * bytes);
+    if (!columns_.empty()) columns_[0].insert(columns_[0].end(), taken.begin(), taken.end());
+    for (std::uint64_t i = 0; i < count; ++i)
+      keys_.Add({});
+    if (class_field_ != Schema::kNone) {
+      for (std::uint64_t i = 0; i < count; ++i)
+        finished_.CountClass(field, taken.subspan(i * bytes, bytes));
+    }
+    samples_ += count;
+    added += count;
+    WriteBlock(block, count);
+    values = values.subspan(count * bytes);
+  }
+  return added;
+}
+
+void ShardWriter::WriteBlock(const std::vector<std::byte>& block, std::size_t samples) {
   BlockEntry entry;
   entry.offset = file_->size();
   entry.bytes = block.size();
-  entry.count = static_cast<std::uint32_t>(block_.size());
+  entry.count = static_cast<std::uint32_t>(samples);
   entry.header_checksum = LoadAt<BlockHeader>(block, 0).header_checksum;
   file_->Write(block);
   blocks_.push_back(entry);
-  block_.clear();
-  block_content_bytes_ = 0;
 }
 
 void ShardWriter::WriteSection(std::uint32_t number, Bytes content) {

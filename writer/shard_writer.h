@@ -58,6 +58,10 @@ Id128 ShardId(Bytes identity, std::uint32_t number, std::uint32_t part = 0);
 void CheckLimits(const EncodedSample& sample, const Schema& schema, const RecordLayout& layout,
                  std::uint64_t header_bytes, std::uint64_t reserve_bytes = 0);
 
+// Throws Error(kInvalidArgument) for a field of boxes or key points that a loader could not move
+// with its image.
+void CheckDrawnFields(const Schema& schema);
+
 // The warning for a user if a DirectBuffer was refused.
 std::string DirectRefusal(const std::filesystem::path& folder);
 
@@ -90,6 +94,11 @@ class ShardWriter {
   // kMaxShardBytes.
   void Add(EncodedSample sample);
 
+  // Adds samples with empty keys, for a schema of one array field: `values` has the elements of one
+  // sample after another. As many as fill the file to about `limit` bytes, and at least one block.
+  // Returns how many it has added.
+  std::uint64_t AddArrays(Bytes values, std::uint64_t limit);
+
   std::uint64_t samples() const noexcept { return samples_; }
   // Bytes of the file so far.
   std::uint64_t bytes() const noexcept { return file_->size(); }
@@ -101,6 +110,7 @@ class ShardWriter {
 
  private:
   void WriteBlock();
+  void WriteBlock(const std::vector<std::byte>& block, std::size_t samples);
   void Count(const EncodedSample& sample);
   void WriteSection(std::uint32_t number, Bytes content);
 

@@ -79,19 +79,25 @@ std::vector<std::byte> BuildBlock(const Schema& schema, const RecordLayout& layo
     }
   }
 
+  FinishBlock(static_cast<std::uint32_t>(record_bytes), shard_id, number, first_sample,
+              static_cast<std::uint32_t>(samples.size()), block);
+  return block;
+}
+
+void FinishBlock(std::uint32_t record_bytes, Id128 shard_id, std::uint32_t number,
+                 std::uint64_t first_sample, std::uint32_t count, std::span<std::byte> block) {
   BlockHeader header;
   header.number = number;
   header.bytes = block.size();
   header.first_sample = first_sample;
-  header.count = static_cast<std::uint32_t>(samples.size());
-  header.record_bytes = static_cast<std::uint32_t>(record_bytes);
+  header.count = count;
+  header.record_bytes = record_bytes;
   header.shard_id = shard_id;
   header.table_checksum =
-      Hash64(Bytes(block).subspan(sizeof(BlockHeader), samples.size() * record_bytes));
-  StoreAt(out, 0, header);
+      Hash64(Bytes(block).subspan(sizeof(BlockHeader), std::size_t{count} * record_bytes));
+  StoreAt(block, 0, header);
   header.header_checksum = Hash64(Bytes(block).first(offsetof(BlockHeader, header_checksum)));
-  StoreAt(out, 0, header);
-  return block;
+  StoreAt(block, 0, header);
 }
 
 Defect BlockView::ParseHeader(Bytes block, BlockHeader& header) noexcept {

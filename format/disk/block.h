@@ -65,6 +65,10 @@ std::vector<std::byte> BuildBlock(const Schema& schema, const RecordLayout& layo
                                   std::uint32_t number, std::uint64_t first_sample,
                                   std::span<const EncodedSample> samples);
 
+// Writes the header of a block whose table is there, with the checksums of both.
+void FinishBlock(std::uint32_t record_bytes, Id128 shard_id, std::uint32_t number,
+                 std::uint64_t first_sample, std::uint32_t count, std::span<std::byte> block);
+
 // Why bytes are wrong: a sentence, or null if they are right.
 using Defect = const char*;
 

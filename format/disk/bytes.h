@@ -42,17 +42,6 @@ void StoreAt(std::span<std::byte> bytes, std::size_t offset, const T& value) noe
   std::memcpy(bytes.data() + offset, &value, sizeof(T));
 }
 
-// IEEE 754's binary16.
-inline double FromHalf(std::uint16_t bits) noexcept {
-  const int exponent = bits >> 10 & 31;
-  const int fraction = bits & 1023;
-  const double value = exponent == 0    ? std::ldexp(fraction, -24)
-                       : exponent == 31 ? (fraction == 0 ? std::numeric_limits<double>::infinity()
-                                                         : std::numeric_limits<double>::quiet_NaN())
-                                        : std::ldexp(1024 + fraction, exponent - 25);
-  return (bits >> 15) != 0 ? -value : value;
-}
-
 // Whether [offset, offset + size) lies inside [0, limit), without overflow.
 constexpr bool Inside(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) noexcept {
   return offset <= limit && size <= limit - offset;

@@ -307,7 +307,9 @@ Schema SchemaFromJson(std::string_view text, const std::string& file) {
   return SchemaFromParsed(value, file);
 }
 
-Schema SchemaFromParsed(const json& value, const std::string& file) {
+namespace {
+
+Schema FieldsFromParsed(const json& value, const std::string& file) {
   Schema schema;
   try {
     const json& fields = value.at("fields");
@@ -320,11 +322,28 @@ Schema SchemaFromParsed(const json& value, const std::string& file) {
     throw Error(ErrorCode::kCorrupt, file, "schema",
                 "cannot be read: a member is missing or has the wrong type");
   }
+  return schema;
+}
+
+void RequireValid(const Schema& schema, const std::string& file) {
   try {
     schema.Validate();
   } catch (const Error& error) {
     throw Error(ErrorCode::kCorrupt, file, "schema", error.sentence());
   }
+}
+
+}  // namespace
+
+Schema SchemaFromParsed(const json& value, const std::string& file) {
+  Schema schema = FieldsFromParsed(value, file);
+  RequireValid(schema, file);
+  return schema;
+}
+
+Schema ColumnSchemaFromParsed(const json& value, const Schema& images, const std::string& file) {
+  Schema schema = FieldsFromParsed(value, file);
+  RequireValid(ColumnAlone(schema, images), file);
   return schema;
 }
 

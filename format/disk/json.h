@@ -21,6 +21,9 @@ std::string SchemaToJson(const Schema& schema);
 // kind or dtype, Error(kCorrupt) for anything malformed. `file` is for messages.
 Schema SchemaFromJson(std::string_view text, const std::string& file);
 Schema SchemaFromParsed(const nlohmann::json& value, const std::string& file);
+// The schema of a column: its fields may follow images that `images` has and it lacks.
+Schema ColumnSchemaFromParsed(const nlohmann::json& value, const Schema& images,
+                              const std::string& file);
 
 // Whether objects and arrays nest more than `limit` deep. The text need not be valid. For text that
 // nlohmann::json parses directly; JsonFault() and ParseJson() limit the depth themselves.

@@ -14,6 +14,7 @@ inline constexpr std::uint64_t kMaxInflatedBytes = 1'073'741'824;  // a zstd pay
 inline constexpr std::uint32_t kMaxBlockSamples = 65'536;
 inline constexpr std::uint64_t kMaxShards = 1'000'000;
 inline constexpr std::uint64_t kMaxSamples = std::uint64_t{1} << 48;
+inline constexpr std::uint64_t kMaxDeletedRuns = std::uint64_t{1} << 20;
 inline constexpr std::uint32_t kMaxFields = 256;
 inline constexpr std::uint32_t kMaxDimensions = 8;
 inline constexpr std::uint64_t kMaxRecordBytes = 65'536;      // one sample's row in a block's table

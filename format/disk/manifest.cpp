@@ -40,6 +40,8 @@ class ManifestCheck {
 
   void Run() {
     CheckShards();
+    CheckColumns();
+    CheckDeleted();
     CheckClassCounts();
     CheckImages();
     CheckValues();
@@ -55,7 +57,6 @@ class ManifestCheck {
 
   void CheckShards() {
     const std::uint64_t record_bytes = RecordLayout(manifest_.schema).record_bytes();
-    std::unordered_set<std::string_view> files;
     std::uint64_t samples = 0;
     for (const ManifestShard& shard : manifest_.shards) {
       if (shard.samples == 0 || shard.block_samples == 0 ||
@@ -68,11 +69,67 @@ class ManifestCheck {
         Refuse("says of " + shard.file +
                " that it has more samples or blocks than its bytes can hold");
       }
-      Require(files.insert(shard.file).second, "names " + shard.file + " twice");
+      Require(files_.insert(shard.file).second, "names " + shard.file + " twice");
       samples += shard.samples;
       stored_bytes_ += shard.bytes;
     }
     Require(samples == manifest_.samples, "its number of samples is not the sum of its shards'");
+  }
+
+  void CheckColumns() {
+    for (const Manifest& column : manifest_.columns) {
+      Require(column.samples == manifest_.samples,
+              "a column has " + std::to_string(column.samples) + " samples, and the dataset " +
+                  std::to_string(manifest_.samples));
+      ManifestCheck(column, file_).Run();
+      for (const ManifestShard& shard : column.shards)
+        Require(files_.insert(shard.file).second, "names " + shard.file + " twice");
+    }
+    if (manifest_.columns.empty() && manifest_.hidden.empty()) return;
+    for (const Manifest* const source : Sources()) {
+      Require(source->values.size() == NoValues(source->schema).size(),
+              "it has columns, and no sizes of the values of a field");
+    }
+    std::unordered_set<std::string_view> hidden;
+    for (const std::string& name : manifest_.hidden) {
+      const auto has = [&name](const Manifest* source) {
+        return source->schema.Find(name) != Schema::kNone;
+      };
+      const std::vector<const Manifest*> sources = Sources();
+      Require(std::ranges::any_of(sources, has) && hidden.insert(name).second,
+              "hides the field \"" + name + "\", which it does not have or hides twice");
+    }
+    const VisibleFields visible = VisibleFields::Of(manifest_);
+    try {
+      visible.schema.Validate();
+    } catch (const Error& error) {
+      Refuse("its columns do not fit its fields: " + error.sentence());
+    }
+    // The counts of another label say nothing about this one.
+    const std::size_t label = visible.schema.ClassField();
+    if (label == Schema::kNone) return;
+    const Schema& source = Sources()[visible.sources[label]]->schema;
+    Require(source.ClassField() == source.Find(visible.schema.fields[label].name),
+            "it has no counts of the classes of the field \"" + visible.schema.fields[label].name +
+                "\"");
+  }
+
+  std::vector<const Manifest*> Sources() const {
+    std::vector<const Manifest*> sources = {&manifest_};
+    for (const Manifest& column : manifest_.columns)
+      sources.push_back(&column);
+    return sources;
+  }
+
+  void CheckDeleted() {
+    std::uint64_t end = 0;
+    for (const DeletedRun& run : manifest_.deleted) {
+      const bool apart = &run == manifest_.deleted.data() ? true : run.first > end;
+      Require(apart && run.count > 0 && run.first <= manifest_.samples &&
+                  run.count <= manifest_.samples - run.first,
+              "its deleted samples are not in order, overlap or do not exist");
+      end = run.end();
+    }
   }
 
   void CheckClassCounts() {
@@ -129,6 +186,7 @@ class ManifestCheck {
   const Manifest& manifest_;
   const std::string& file_;
   std::uint64_t stored_bytes_ = 0;  // size of all shards together
+  std::unordered_set<std::string_view> files_;
 };
 
 void CheckManifest(const Manifest& manifest, const std::string& file) {
@@ -136,6 +194,94 @@ void CheckManifest(const Manifest& manifest, const std::string& file) {
 }
 
 }  // namespace
+
+Schema ColumnAlone(Schema column, const Schema& images) {
+  for (Field& field : column.fields) {
+    const std::size_t image = images.Find(field.follows);
+    if (column.Find(field.follows) == Schema::kNone && image != Schema::kNone &&
+        images.fields[image].kind == FieldKind::kImage) {
+      field.follows.clear();
+    }
+  }
+  return column;
+}
+
+VisibleFields VisibleFields::Of(const Manifest& manifest) {
+  VisibleFields visible{manifest.schema, std::vector<std::uint32_t>(manifest.schema.fields.size())};
+  std::vector<Field>& fields = visible.schema.fields;
+  for (std::size_t c = 0; c < manifest.columns.size(); ++c) {
+    const auto source = static_cast<std::uint32_t>(c + 1);
+    for (const Field& field : manifest.columns[c].schema.fields) {
+      const std::size_t at = visible.schema.Find(field.name);
+      if (at == Schema::kNone) {
+        fields.push_back(field);
+        visible.sources.push_back(source);
+      } else {
+        fields[at] = field;
+        visible.sources[at] = source;
+      }
+    }
+  }
+  for (std::size_t f = fields.size(); f-- > 0;) {
+    if (std::ranges::find(manifest.hidden, fields[f].name) == manifest.hidden.end()) continue;
+    fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(f));
+    visible.sources.erase(visible.sources.begin() + static_cast<std::ptrdiff_t>(f));
+  }
+  return visible;
+}
+
+namespace {
+
+// The totals of one field, and the counts of its classes if its source has them.
+void AddTotalsOf(const Manifest& source, const Field& field, Manifest& visible) {
+  std::size_t image = 0;
+  std::size_t value = 0;
+  for (const Field& other : source.schema.fields) {
+    if (other.name == field.name) break;
+    image += other.kind == FieldKind::kImage ? 1 : 0;
+    value += HasValues(other) ? 1 : 0;
+  }
+  if (field.kind == FieldKind::kImage) visible.images.push_back(source.images[image]);
+  if (HasValues(field)) visible.values.push_back(source.values[value]);
+  if (visible.schema.ClassField() == visible.schema.Find(field.name))
+    visible.class_counts = source.class_counts;
+}
+
+}  // namespace
+
+Manifest WithVisibleFields(const Manifest& manifest) {
+  if (manifest.columns.empty() && manifest.hidden.empty()) return manifest;
+  Manifest visible = manifest;
+  const VisibleFields fields = VisibleFields::Of(manifest);
+  visible.schema = fields.schema;
+  visible.schema_text.clear();
+  visible.images.clear();
+  visible.values.clear();
+  visible.class_counts.clear();
+  for (std::size_t f = 0; f < fields.sources.size(); ++f) {
+    const std::uint32_t source = fields.sources[f];
+    AddTotalsOf(source == 0 ? manifest : manifest.columns[source - 1], fields.schema.fields[f],
+                visible);
+  }
+  return visible;
+}
+
+bool IsDeleted(const std::vector<DeletedRun>& runs, std::uint64_t sample) noexcept {
+  const auto after = std::ranges::upper_bound(runs, sample, {}, &DeletedRun::first);
+  return after != runs.begin() && sample < std::prev(after)->end();
+}
+
+void RequirePlain(const Manifest& manifest, const std::string& folder, const std::string& what) {
+  const char* const has = !manifest.columns.empty()   ? "columns (`sluice column`)"
+                          : !manifest.hidden.empty()  ? "dropped fields (`sluice column drop`)"
+                          : !manifest.deleted.empty() ? "deleted samples (`sluice delete`)"
+                                                      : nullptr;
+  if (has == nullptr) return;
+  throw Error(ErrorCode::kUnsupported, folder,
+              "has " + std::string(has) + ", which " + what +
+                  " does not handle yet; make a dataset without them with `sluice subset`, or use "
+                  "the version before them (`sluice log`)");
+}
 
 std::vector<ManifestValues> NoValues(const Schema& schema) {
   std::vector<ManifestValues> values;
@@ -219,6 +365,9 @@ using nlohmann::json;
 constexpr std::string_view kOpening = "{\"id\":\"";
 constexpr std::size_t kIdDigits = 32;
 constexpr const char* kFormatName = "sluice-dataset";
+// What "requires" names.
+constexpr const char* kColumnsFeature = "columns";
+constexpr const char* kDeletedFeature = "deleted";
 
 json ValuesToJson(const ManifestValues& values) {
   return {{"present", values.present}, {"bytes", values.bytes}, {"max_bytes", values.max_bytes}};
@@ -375,11 +524,96 @@ void CheckFormat(const json& in, const std::string& file) {
     throw Error(ErrorCode::kCorrupt, file, "is not the manifest of a Sluice dataset");
   }
   CheckVersion(UnsignedIn(in, "version", UINT32_MAX), file);
-  if (in.contains("requires") && !List(in, "requires").empty()) {
+  if (!in.contains("requires")) return;
+  for (const json& feature : List(in, "requires")) {
+    if (feature == kColumnsFeature || feature == kDeletedFeature) continue;
     throw Error(ErrorCode::kUnsupported, file,
                 "needs features that this build does not know (" + in.at("requires").dump() +
                     "); use a newer version of Sluice");
   }
+}
+
+// Members that change what the dataset holds. A reader that does not know them must not open it, so
+// they are refused without the feature in "requires".
+const json* RequiredList(const json& in, const char* member, const char* feature) {
+  const auto found = in.find(member);
+  if (found == in.end()) return nullptr;
+  List(in, member);
+  const auto required = in.find("requires");
+  if (required == in.end() || std::ranges::find(*required, json(feature)) == required->end()) {
+    throw Malformed{"it has \"" + std::string(member) + "\", and \"requires\" does not name \"" +
+                    feature + "\""};
+  }
+  return &*found;
+}
+
+void RequireOnly(std::initializer_list<std::string_view> known, const json& in, const char* where) {
+  if (!in.is_object()) throw Malformed{std::string(where) + " is not an object"};
+  const std::string others = MembersBut(known, in);
+  if (!others.empty()) {
+    throw Malformed{std::string(where) + " has the member \"" + json::parse(others).begin().key() +
+                    "\""};
+  }
+}
+
+void TotalsFromJson(const json& in, Manifest& manifest) {
+  manifest.samples = UnsignedIn(in, "samples", kMaxSamples);
+  for (const json& images : List(in, "images"))
+    manifest.images.push_back(ImagesFromJson(images));
+  if (in.contains("values")) {
+    for (const json& values : List(in, "values"))
+      manifest.values.push_back(ValuesFromJson(values));
+  }
+  for (const json& count : List(in, "class_counts")) {
+    manifest.class_counts.push_back(Unsigned(count, "class_counts", kMaxSamples));
+  }
+}
+
+Manifest ColumnFromJson(const json& in, const Schema& stored, const std::string& file) {
+  RequireOnly({"schema", "samples", "images", "values", "class_counts", "shards"}, in, "a column");
+  Manifest column;
+  column.schema = ColumnSchemaFromParsed(in.at("schema"), stored, file);
+  TotalsFromJson(in, column);
+  for (const json& shard : List(in, "shards"))
+    column.shards.push_back(ShardFromJson(shard));
+  return column;
+}
+
+void ChangesFromJson(const json& in, const std::string& file, Manifest& manifest) {
+  if (const json* const columns = RequiredList(in, "columns", kColumnsFeature)) {
+    for (const json& column : *columns)
+      manifest.columns.push_back(ColumnFromJson(column, manifest.schema, file));
+  }
+  if (const json* const hidden = RequiredList(in, "hidden", kColumnsFeature))
+    manifest.hidden = hidden->get<std::vector<std::string>>();
+  if (const json* const deleted = RequiredList(in, "deleted", kDeletedFeature)) {
+    if (deleted->size() > kMaxDeletedRuns) {
+      throw Error(ErrorCode::kLimit, file, "has more than 1048576 runs of deleted samples");
+    }
+    for (const json& run : *deleted) {
+      if (!run.is_array() || run.size() != 2)
+        throw Malformed{"a run of deleted samples is no pair"};
+      manifest.deleted.push_back({Unsigned(run.at(0), "deleted", kMaxSamples),
+                                  Unsigned(run.at(1), "deleted", kMaxSamples)});
+    }
+  }
+  // For people, like "made": whatever else stands there is left out.
+  const auto change = in.find("change");
+  if (change == in.end() || !change->is_object()) return;
+  ManifestChange known;
+  const auto text = [&](const char* member) {
+    const auto found = change->find(member);
+    return found != change->end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  const auto samples = change->find("samples");
+  if (!FromHex(text("parent"), known.parent) || samples == change->end() ||
+      !samples->is_number_unsigned()) {
+    return;
+  }
+  known.samples = samples->get<std::uint64_t>();
+  known.by = text("by");
+  known.note = text("note");
+  manifest.change = std::move(known);
 }
 
 // Makes the shards while the text is parsed, so that memory never holds all of them as JSON.
@@ -414,16 +648,7 @@ Manifest FromJson(const json& in, ShardList& shards, const std::string& file) {
   Manifest manifest;
   manifest.name = in.at("name").get<std::string>();
   manifest.schema = SchemaFromParsed(in.at("schema"), file);
-  manifest.samples = UnsignedIn(in, "samples", kMaxSamples);
-  for (const json& images : List(in, "images"))
-    manifest.images.push_back(ImagesFromJson(images));
-  if (in.contains("values")) {
-    for (const json& values : List(in, "values"))
-      manifest.values.push_back(ValuesFromJson(values));
-  }
-  for (const json& count : List(in, "class_counts")) {
-    manifest.class_counts.push_back(Unsigned(count, "class_counts", kMaxSamples));
-  }
+  TotalsFromJson(in, manifest);
   if (!in.at("made").is_object()) throw Malformed{"\"made\" is not an object"};
   manifest.made = in.at("made").dump();
   // Another writer may mean something else by "meta". Then it is kept like an unknown member: the
@@ -433,10 +658,11 @@ Manifest FromJson(const json& in, ShardList& shards, const std::string& file) {
       meta != in.end() && meta->is_object() && !meta->contains("") &&
       std::all_of(meta->begin(), meta->end(), [](const json& value) { return value.is_string(); });
   if (is_text) manifest.meta = meta->get<Metadata>();
-  manifest.unknown =
-      MembersBut({"id", "format", "version", "requires", "name", "samples", "schema", "images",
-                  "values", "class_counts", "made", "shards", is_text ? "meta" : "id"},
-                 in);
+  manifest.unknown = MembersBut({"id", "format", "version", "requires", "name", "samples", "schema",
+                                 "images", "values", "class_counts", "made", "shards", "columns",
+                                 "hidden", "deleted", "change", is_text ? "meta" : "id"},
+                                in);
+  ChangesFromJson(in, file, manifest);
   List(in, "shards");  // empty, since its elements were streamed
   manifest.shards = shards.Done(file);
   const std::size_t value_fields = static_cast<std::size_t>(
@@ -532,24 +758,80 @@ std::string SchemaTextOf(const Manifest& manifest) {
 
 }  // namespace
 
+namespace {
+
+json ListOfFigures(const std::vector<ImageFigures>& figures) {
+  json images = json::array();
+  for (const ImageFigures& field : figures)
+    images.push_back(FiguresToJson(field));
+  return images;
+}
+
+json ListOfValues(const std::vector<ManifestValues>& sums) {
+  json values = json::array();
+  for (const ManifestValues& field : sums)
+    values.push_back(ValuesToJson(field));
+  return values;
+}
+
+std::string ShardsText(const std::vector<ManifestShard>& shards) {
+  std::string text;
+  for (std::size_t i = 0; i < shards.size(); ++i)
+    text += (i == 0 ? "\n" : ",\n") + ShardToJson(shards[i]).dump();
+  return text;
+}
+
+// The members that only a changed dataset has; empty for all others.
+std::string ChangesText(const Manifest& manifest) {
+  std::string text;
+  json features = json::array();
+  if (!manifest.columns.empty() || !manifest.hidden.empty()) features.push_back(kColumnsFeature);
+  if (!manifest.deleted.empty()) features.push_back(kDeletedFeature);
+  if (!features.empty()) text += "\"requires\":" + features.dump() + ",\n";
+  if (manifest.change) {
+    text += "\"change\":" +
+            json{{"parent", ToHex(manifest.change->parent)},
+                 {"samples", manifest.change->samples},
+                 {"by", manifest.change->by},
+                 {"note", manifest.change->note}}
+                .dump(-1, ' ', false, json::error_handler_t::replace) +
+            ",\n";
+  }
+  if (!manifest.deleted.empty()) {
+    json runs = json::array();
+    for (const DeletedRun& run : manifest.deleted)
+      runs.push_back({run.first, run.count});
+    text += "\"deleted\":" + runs.dump() + ",\n";
+  }
+  if (!manifest.hidden.empty()) text += "\"hidden\":" + json(manifest.hidden).dump() + ",\n";
+  if (manifest.columns.empty()) return text;
+  text += "\"columns\":[";
+  for (std::size_t c = 0; c < manifest.columns.size(); ++c) {
+    const Manifest& column = manifest.columns[c];
+    text += c == 0 ? "\n{" : ",\n{";
+    text += "\"schema\":" + SchemaToJson(column.schema) + ",\n";
+    text += "\"samples\":" + std::to_string(column.samples) + ",\n";
+    text += "\"images\":" + ListOfFigures(column.images).dump() + ",\n";
+    text += "\"values\":" + ListOfValues(column.values).dump() + ",\n";
+    text += "\"class_counts\":" + json(column.class_counts).dump() + ",\n";
+    text += "\"shards\":[" + ShardsText(column.shards) + "\n]}";
+  }
+  return text + "],\n";
+}
+
+}  // namespace
+
 std::string ManifestToJson(const Manifest& manifest, Id128& id) {
   // Written by hand so that `id` comes first and each shard has its own line.
-  json images = json::array();
-  for (const ImageFigures& field : manifest.images)
-    images.push_back(FiguresToJson(field));
   std::string rest = "\",\n";
   rest += "\"format\":\"" + std::string(kFormatName) + "\",\n";
   rest += "\"version\":" + std::to_string(kFormatVersion) + ",\n";
   rest += "\"name\":" + json(manifest.name).dump(-1, ' ', false, json::error_handler_t::replace);
   rest += ",\n\"samples\":" + std::to_string(manifest.samples) + ",\n";
   rest += "\"schema\":" + SchemaTextOf(manifest) + ",\n";
-  rest += "\"images\":" + images.dump() + ",\n";
-  if (!manifest.values.empty()) {
-    json values = json::array();
-    for (const ManifestValues& field : manifest.values)
-      values.push_back(ValuesToJson(field));
-    rest += "\"values\":" + values.dump() + ",\n";
-  }
+  rest += "\"images\":" + ListOfFigures(manifest.images).dump() + ",\n";
+  if (!manifest.values.empty())
+    rest += "\"values\":" + ListOfValues(manifest.values).dump() + ",\n";
   rest += "\"class_counts\":" + json(manifest.class_counts).dump() + ",\n";
   if (!manifest.meta.empty()) rest += "\"meta\":" + json(manifest.meta).dump() + ",\n";
   if (!manifest.unknown.empty()) {
@@ -560,11 +842,8 @@ std::string ManifestToJson(const Manifest& manifest, Id128& id) {
         rest += json(name).dump() + ":" + value.dump() + ",\n";
     }
   }
-  rest += "\"made\":" + manifest.made + ",\n\"shards\":[";
-  for (std::size_t i = 0; i < manifest.shards.size(); ++i) {
-    rest += (i == 0 ? "\n" : ",\n") + ShardToJson(manifest.shards[i]).dump();
-  }
-  rest += "\n]}\n";
+  rest += ChangesText(manifest);
+  rest += "\"made\":" + manifest.made + ",\n\"shards\":[" + ShardsText(manifest.shards) + "\n]}\n";
   id = Hash128(AsBytes(rest));
   return std::string(kOpening) + ToHex(id) + rest;
 }

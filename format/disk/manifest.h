@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,22 @@ constexpr bool HasValues(const Field& field) noexcept {
 // A user's statements about a dataset, such as its license: values by their names.
 using Metadata = std::map<std::string, std::string>;
 
+// Samples that were deleted: those from number `first` on.
+struct DeletedRun {
+  std::uint64_t first = 0, count = 0;
+  std::uint64_t end() const noexcept { return first + count; }
+  friend bool operator==(const DeletedRun&, const DeletedRun&) = default;
+};
+
+// How a version of a dataset was made from the version before it.
+struct ManifestChange {
+  Id128 parent;
+  std::uint64_t samples = 0;  // of the parent; a program that copied this member changed them
+  std::string by;             // the command
+  std::string note;           // the user's
+  friend bool operator==(const ManifestChange&, const ManifestChange&) = default;
+};
+
 struct Manifest {
   std::string name;
   Schema schema;
@@ -89,10 +106,46 @@ struct Manifest {
   // Members that this version does not know, as a JSON object; usually empty.
   std::string unknown;
   std::vector<ManifestShard> shards;
+  // Fields with shards of their own over the same samples. A column has a schema, samples, images,
+  // values, class_counts and shards; its other members are empty.
+  std::vector<Manifest> columns = {};
+  std::vector<std::string> hidden = {};  // names of fields that were dropped
+  std::vector<DeletedRun> deleted = {};  // ascending, with samples between them
+  std::optional<ManifestChange> change = {};
   // The text that the schema was read from, if SchemaToJson() would write another one. It is
   // written again as long as it still describes `schema`.
   std::string schema_text = {};
 };
+
+// Calls visit(shard) for each shard of the manifest and of its columns.
+template <class Visit>
+void ForEachShard(const Manifest& manifest, Visit&& visit) {
+  for (const ManifestShard& shard : manifest.shards)
+    visit(shard);
+  for (const Manifest& column : manifest.columns)
+    for (const ManifestShard& shard : column.shards)
+      visit(shard);
+}
+
+// The schema of a column, made valid by itself: without what its fields follow in `images`.
+Schema ColumnAlone(Schema column, const Schema& images);
+
+// The fields that users see: those of the shards, then those of the columns that have other names.
+// A column's field of an earlier name takes its place. Hidden fields are left out.
+struct VisibleFields {
+  Schema schema;
+  std::vector<std::uint32_t> sources;  // by field: 0 for the shards, c + 1 for column c
+
+  static VisibleFields Of(const Manifest& manifest);
+};
+// The manifest with the fields that users see, and their totals, in place of those of its shards.
+Manifest WithVisibleFields(const Manifest& manifest);
+// Whether a sample is in one of the runs.
+bool IsDeleted(const std::vector<DeletedRun>& runs, std::uint64_t sample) noexcept;
+
+// Throws Error(kUnsupported) if the manifest has columns, dropped fields or deleted samples. For
+// what cannot handle them; `what` names it: "`sluice merge`".
+void RequirePlain(const Manifest& manifest, const std::string& folder, const std::string& what);
 
 // Throws Error(kInvalidArgument) if a name is empty, or a name or value is not UTF-8.
 void CheckMetadata(const Metadata& meta);

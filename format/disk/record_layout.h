@@ -37,6 +37,9 @@ class RecordLayout {
   // name must be stored alike; a field that `schema` lacks has no entry.
   RecordLayout(const Schema& schema, const Schema& fields);
 
+  // Removes the field's entry: the field lies elsewhere.
+  void Drop(std::size_t field) noexcept { offsets_[field] = entry_bytes_[field] = 0; }
+
   std::uint64_t record_bytes() const noexcept { return record_bytes_; }
   std::size_t fields() const noexcept { return offsets_.size(); }
   bool has(std::size_t field) const noexcept { return entry_bytes_[field] != 0; }
@@ -63,6 +66,7 @@ decltype(auto) WithElementType(DType type, Take&& take) {
     case DType::kUint8: return take(std::uint8_t{});
     case DType::kUint16: return take(std::uint16_t{});
     case DType::kFloat32: return take(float{});
+    case DType::kFloat16: return take(Float16());
     case DType::kFloat64: break;
   }
   return take(double{});

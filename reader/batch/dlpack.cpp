@@ -51,6 +51,7 @@ Element ElementOf(ElementType type) {
 Element ElementOf(DType type) {
   const auto bits = static_cast<std::uint8_t>(8 * SizeOf(type));
   switch (type) {
+    case DType::kFloat16:
     case DType::kFloat32:
     case DType::kFloat64: return {dlpack::kFloat, bits};
     case DType::kUint8:

@@ -202,6 +202,7 @@ ImageBatch RowOf(const Slot& slot, std::size_t image, std::size_t row) {
 
 void ResetProgress(Slot& slot) {
   slot.blocks.clear();
+  slot.column_blocks.clear();
   slot.handed_out = 0;
   slot.done = 0;
   slot.in_hand = 0;

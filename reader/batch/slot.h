@@ -78,6 +78,7 @@ struct Slot {
   std::vector<ShardUse> files;           // the shard each row was read from, until it is done
   // LoaderOptions::storage = Direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;
+  std::vector<std::shared_ptr<const void>> column_blocks;  // holds those that were read ahead
   std::uint64_t draw_seed = 0;  // DrawSeed() of the epoch: for all draws but those of further views
   std::vector<std::uint64_t> view_seeds;  // by view: the seed of its own draws
   std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch

@@ -451,7 +451,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> LackingOf(const DatasetFact
                                                                std::size_t field) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> lacking;
   for (const MixedDataset& part : dataset.parts) {
-    if (part.layout.has(field)) continue;
+    if (part.has(field)) continue;
     lacking.emplace_back(part.first_sample,
                          part.first_sample + part.dataset->facts->manifest.samples);
   }
@@ -461,7 +461,14 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> LackingOf(const DatasetFact
 // Sets all elements to the value. Returns false if the type cannot hold it.
 bool Fill(DType type, std::int64_t value, std::vector<std::byte>& elements) {
   return WithElementType(type, [&](auto element) {
-    element = static_cast<decltype(element)>(value);
+    using T = decltype(element);
+    if constexpr (std::is_same_v<T, Float16>) {
+      constexpr std::int64_t kExact = 2048;  // larger whole numbers may have gaps between them
+      if (value < -kExact || value > kExact) return false;
+      element = Float16(static_cast<float>(value));
+    } else {
+      element = static_cast<T>(value);
+    }
     if (static_cast<std::int64_t>(element) != value) return false;
     for (std::size_t at = 0; at < elements.size(); at += sizeof element)
       std::memcpy(elements.data() + at, &element, sizeof element);

@@ -24,9 +24,10 @@ namespace sluice {
 
 std::shared_ptr<DatasetState> DatasetState::Open(const std::filesystem::path& path,
                                                  const ReadLimits& limits, std::size_t max_mapped,
-                                                 const std::stop_token& stop) {
+                                                 const std::stop_token& stop,
+                                                 DatasetFacts::Fields fields) {
   return std::make_shared<DatasetState>(
-      std::make_shared<const DatasetFacts>(DatasetFacts::Source::Of(path, stop), limits),
+      std::make_shared<const DatasetFacts>(DatasetFacts::Source::Of(path, stop), limits, fields),
       ShardTable::Options{.max_mapped = max_mapped});
 }
 
@@ -68,7 +69,10 @@ std::uint64_t DatasetState::MemoryBytes() const noexcept {
       schema += 64 + name.size();
   }
   const std::uint64_t list = facts->supply != nullptr ? facts->supply->ListBytes() : 0;
-  return schema + list + table.MemoryBytes() + KeyCache::kMemoryBytes;
+  std::uint64_t of_columns = 0;
+  for (const std::shared_ptr<DatasetState>& column : columns)
+    of_columns += column->MemoryBytes();
+  return schema + list + table.MemoryBytes() + KeyCache::kMemoryBytes + of_columns;
 }
 
 Dataset DatasetOf(std::shared_ptr<DatasetState> state) {
@@ -145,7 +149,19 @@ Sample Dataset::operator[](std::uint64_t index) const {
                 "has " + std::to_string(size()) + " samples, so there is no sample " +
                     std::to_string(index));
   }
+  state_->facts->RequireThere(index);
   return Sample(state_, index);
+}
+
+bool Dataset::IsDeleted(std::uint64_t index) const noexcept {
+  return state_->facts->Deleted(index);
+}
+
+std::uint64_t Dataset::deleted() const noexcept {
+  std::uint64_t count = 0;
+  for (const DeletedRun& run : state_->facts->manifest.deleted)
+    count += run.count;
+  return count;
 }
 
 Sample::Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index)
@@ -154,6 +170,18 @@ Sample::Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index)
   shard_ = ref.shard;
   block_ = ref.block;
   row_ = ref.record;
+}
+
+// If the field lies in a column, the sample's row of that column; else null. The rows live as long
+// as this sample, because spans point into them.
+const Sample* Sample::InColumn(std::size_t field) const {
+  const DatasetFacts& facts = *dataset_->facts;
+  if (!facts.InColumn(field)) return nullptr;
+  columns_.resize(facts.columns.size());
+  const std::size_t column = facts.sources[field] - 1;
+  if (columns_[column] == nullptr)
+    columns_[column].reset(new Sample(dataset_->columns[column], index_));
+  return columns_[column].get();
 }
 
 // The caller's span points into this shard, so the sample keeps it mapped.
@@ -197,13 +225,13 @@ std::string Sample::place() const {
 namespace {
 
 // The values of a scalar field. The directory repeats them, so no block is read.
-Bytes ColumnOf(const ShardFile& shard, const Schema& schema, std::size_t field) {
+Bytes ColumnOf(const ShardFile& shard, const Schema& stored, std::string_view field) {
   const auto is_scalar = [](const Field& one) {
     return one.kind == FieldKind::kArray && one.shape.empty();
   };
-  const auto begin = schema.fields.begin();
-  return shard.Column(static_cast<std::size_t>(
-      std::count_if(begin, begin + static_cast<std::ptrdiff_t>(field), is_scalar)));
+  const auto begin = stored.fields.begin();
+  const auto at = static_cast<std::ptrdiff_t>(stored.Find(field));
+  return shard.Column(static_cast<std::size_t>(std::count_if(begin, begin + at, is_scalar)));
 }
 
 [[noreturn]] void Corrupt(const DatasetState& dataset, std::uint32_t shard, std::uint32_t block,
@@ -239,11 +267,11 @@ std::span<const std::byte> Sample::Elements(std::string_view name, DType type) c
     throw Error(ErrorCode::kInvalidArgument, dataset_->facts->folder.string(),
                 "field \"" + field.name + "\" is not an array of " + std::string(NameOf(type)));
   }
+  if (const Sample* const row = InColumn(index)) return row->Elements(name, type);
   if (array && field.shape.empty()) {
     const ShardFile& shard = File();
     const std::size_t at = std::size_t{block_} * shard.block_samples() + row_;
-    return ColumnOf(shard, dataset_->facts->manifest.schema, index)
-        .subspan(at * SizeOf(type), SizeOf(type));
+    return ColumnOf(shard, dataset_->facts->stored, name).subspan(at * SizeOf(type), SizeOf(type));
   }
   if (array) {
     return BlockIn(FileWithBlock()).Elements(dataset_->facts->layout, row_, index);
@@ -273,6 +301,7 @@ std::span<const std::byte> Sample::Bytes(std::string_view name) const {
                 "field \"" + field.name + "\" is not a bytes field; its kind is " +
                     std::string(NameOf(field.kind)));
   }
+  if (const Sample* const row = InColumn(index)) return row->Bytes(name);
   return Guarded(
       [&](const BlockView& block, sluice::Bytes& read) { return BytesIn(block, index, read); });
 }
@@ -324,6 +353,7 @@ std::string_view Sample::Text(std::string_view field) const {
 bool Sample::Has(std::string_view name) const {
   const std::size_t index = dataset_->facts->FieldIndex(name);
   if (dataset_->facts->manifest.schema.fields[index].kind == FieldKind::kArray) return true;
+  if (const Sample* const row = InColumn(index)) return row->Has(name);
   return Guarded([&](const BlockView& block, sluice::Bytes&) {
     BlockView::Payload payload;
     if (const Defect defect = block.GetPayload(dataset_->facts->layout, row_, index, payload)) {
@@ -335,6 +365,7 @@ bool Sample::Has(std::string_view name) const {
 
 ImagePayload Sample::EntryOf(std::string_view name, std::uint64_t& checksum) const {
   const std::size_t index = dataset_->facts->ImageField(name);
+  if (const Sample* const row = InColumn(index)) return row->EntryOf(name, checksum);
   return Guarded([&](const BlockView& block, sluice::Bytes&) {
     ImagePayload payload;
     if (const Defect defect =
@@ -353,6 +384,8 @@ ImagePayload Sample::Shape(std::string_view field) const {
 }
 
 ImagePayload Sample::Payload(std::string_view field) const {
+  if (const Sample* const row = InColumn(dataset_->facts->ImageField(field)))
+    return row->Payload(field);
   std::uint64_t checksum = 0;
   return Guarded([&](const BlockView& block, sluice::Bytes& read) {
     const ImagePayload payload = EntryOf(field, checksum);
@@ -367,6 +400,7 @@ ImagePayload Sample::Payload(std::string_view field) const {
 std::vector<std::byte> Sample::Copy(std::string_view name) const {
   const std::size_t index =
       name.empty() ? dataset_->facts->ImageField(name) : dataset_->facts->FieldIndex(name);
+  if (const Sample* const row = InColumn(index)) return row->Copy(name);
   const Field& field = dataset_->facts->manifest.schema.fields[index];
   const ShardFile& shard = File();
   const ReadGuard guard = shard.Guard();
@@ -394,19 +428,31 @@ std::vector<std::byte> Dataset::Column(std::string_view name) const {
     throw Error(ErrorCode::kInvalidArgument, path().string(),
                 "field \"" + field.name + "\" is not one number for each sample");
   }
+  const auto without_deleted = [&](std::vector<std::byte> all) {
+    const std::size_t bytes = SizeOf(field.dtype);
+    for (const DeletedRun& run : state_->facts->manifest.deleted)
+      std::memset(all.data() + run.first * bytes, 0, run.count * bytes);
+    return all;
+  };
+  if (state_->facts->InColumn(index)) {
+    return without_deleted(
+        DatasetOf(state_->columns[state_->facts->sources[index] - 1]).Column(name));
+  }
   std::vector<std::byte> values;
   values.reserve(size() * SizeOf(field.dtype));
   for (std::uint32_t s = 0; s < state_->facts->shards.size(); ++s) {
     const ShardUse shard = state_->table.Shard(s);
     const ReadGuard guard = shard->Guard();
-    const Bytes column = ColumnOf(*shard, state_->facts->manifest.schema, index);
+    const Bytes column = ColumnOf(*shard, state_->facts->stored, name);
     values.insert(values.end(), column.begin(), column.end());
     if (shard->Lost(column) || shard->CutOff(column)) throw shard->Unreadable("directory");
   }
-  return values;
+  return without_deleted(std::move(values));
 }
 
 Image Sample::Decode(std::string_view field) const try {
+  if (const Sample* const row = InColumn(dataset_->facts->ImageField(field)))
+    return row->Decode(field);
   const ShardFile& shard = FileWithBlock();
   const ReadGuard guard = shard.Guard();
   const ImagePayload payload = Payload(field);

@@ -13,6 +13,7 @@
 #include <sluice/error.h>
 #include <sluice/nearest_name.h>
 
+#include "format/disk/checksum.h"
 #include "format/disk/file.h"
 #include "format/disk/limits.h"
 #include "format/disk/sample_supply.h"
@@ -90,12 +91,27 @@ std::vector<ImageSummary> ImagesOfManifest(const Manifest& manifest) {
   return summaries;
 }
 
-Manifest ReadManifestText(const ManifestPlace& place, ObjectStore* store, std::string& id) {
-  Id128 digest;
-  Manifest manifest = store != nullptr ? ReadManifest(*store, digest, place.name)
-                                       : ReadManifest(place.path(), digest);
-  id = ToHex(digest);
-  return manifest;
+Manifest ReadManifestText(const ManifestPlace& place, ObjectStore* store, Id128& id) {
+  return store != nullptr ? ReadManifest(*store, id, place.name) : ReadManifest(place.path(), id);
+}
+
+// Of a manifest without columns, which all fields lie in the shards of, none are needed.
+std::vector<std::uint32_t> SourcesOf(const Manifest& manifest, DatasetFacts::Fields fields) {
+  if (fields == DatasetFacts::Fields::kOfShards || manifest.columns.empty()) return {};
+  return VisibleFields::Of(manifest).sources;
+}
+
+std::string DigestOf(const std::vector<ManifestShard>& shards) {
+  std::vector<std::byte> list;
+  for (const ManifestShard& shard : shards) {
+    for (const Id128& id : {shard.id, shard.digest}) {
+      const Bytes bytes = std::as_bytes(std::span(id.bytes));
+      list.insert(list.end(), bytes.begin(), bytes.end());
+    }
+    const Bytes size = std::as_bytes(std::span(&shard.bytes, 1));
+    list.insert(list.end(), size.begin(), size.end());
+  }
+  return ToHex(Hash128(list));
 }
 
 }  // namespace
@@ -117,17 +133,62 @@ DatasetFacts::Source DatasetFacts::Source::Of(std::shared_ptr<ObjectStore> store
   return {std::move(place), store, std::make_shared<OnStop>(stop, [store] { store->StopCalls(); })};
 }
 
-DatasetFacts::DatasetFacts(Source source, const ReadLimits& read_limits)
+DatasetFacts::DatasetFacts(Source source, const ReadLimits& read_limits, Fields fields)
+    : DatasetFacts(
+          [&source] {
+            Id128 digest;
+            Manifest read = ReadManifestText(source.place, source.store.get(), digest);
+            return std::pair(std::move(read), ToHex(digest));
+          }(),
+          std::move(source), read_limits, fields) {}
+
+DatasetFacts::DatasetFacts(std::pair<Manifest, std::string> read, Source&& source,
+                           const ReadLimits& read_limits, Fields fields)
     : folder(source.place.folder),
       path(source.place.path()),
       place(source.store != nullptr ? folder : AbsolutePath(folder)),
       store(std::move(source.store)),
       on_stop(std::move(source.on_stop)),
-      manifest(ReadManifestText(source.place, store.get(), id)),
-      layout(manifest.schema),
+      id(std::move(read.second)),
+      stored(read.first.schema),
+      manifest(fields == Fields::kVisible ? WithVisibleFields(read.first) : read.first),
+      sources(SourcesOf(read.first, fields)),
+      layout(LayoutIn(manifest.schema, 0)),
       limits(manifest, read_limits),
       shape(ShapeOf(manifest)) {
   Summarize();
+  for (std::size_t c = 0; c < manifest.columns.size(); ++c) {
+    columns.push_back(
+        {std::shared_ptr<const DatasetFacts>(new DatasetFacts(*this, manifest.columns[c])),
+         RecordLayout(manifest.columns[c].schema)});
+    if (fields == Fields::kVisible)
+      columns.back().layout = LayoutIn(manifest.schema, static_cast<std::uint32_t>(c + 1));
+  }
+}
+
+DatasetFacts::DatasetFacts(const DatasetFacts& of, Manifest column)
+    : folder(of.folder),
+      path(of.path),
+      place(of.place),
+      store(of.store),
+      on_stop(of.on_stop),
+      id(DigestOf(column.shards)),
+      stored(column.schema),
+      manifest(std::move(column)),
+      layout(stored),
+      limits(manifest, of.limits.read_limits()),
+      shape(ShapeOf(manifest)) {
+  Summarize();
+}
+
+RecordLayout DatasetFacts::LayoutIn(const Schema& fields, std::uint32_t source) const {
+  RecordLayout rows(source == 0 ? stored : manifest.columns[source - 1].schema, fields);
+  for (std::size_t f = 0; f < fields.fields.size(); ++f) {
+    const std::size_t own = manifest.schema.Find(fields.fields[f].name);
+    const bool here = own != Schema::kNone && (sources.empty() ? 0 : sources[own]) == source;
+    if (!here) rows.Drop(f);
+  }
+  return rows;
 }
 
 DatasetFacts::DatasetFacts(std::shared_ptr<SampleSupply> samples, const ReadLimits& read_limits)
@@ -136,6 +197,7 @@ DatasetFacts::DatasetFacts(std::shared_ptr<SampleSupply> samples, const ReadLimi
       place(folder),
       supply(std::move(samples)),
       id(ToHex(supply->id())),
+      stored(supply->manifest().schema),
       manifest(supply->manifest()),
       layout(manifest.schema),
       limits(manifest, read_limits),
@@ -164,6 +226,16 @@ const MixedDataset& DatasetFacts::PartWith(std::uint32_t shard) const noexcept {
       [](std::uint32_t number, const MixedDataset& part) { return number < part.first_shard; }));
 }
 
+std::string DatasetFacts::ShardsId() const {
+  return DigestOf(manifest.shards);
+}
+
+void DatasetFacts::RequireThere(std::uint64_t sample) const {
+  if (!Deleted(sample)) return;
+  throw Error(ErrorCode::kInvalidArgument, folder.string(),
+              "sample " + std::to_string(sample) + " was deleted (`sluice delete`)");
+}
+
 bool DatasetFacts::one_layout() const noexcept {
   return std::ranges::all_of(parts,
                              [this](const MixedDataset& part) { return part.layout == layout; });
@@ -171,7 +243,7 @@ bool DatasetFacts::one_layout() const noexcept {
 
 const DatasetFacts* DatasetFacts::LacksField(std::size_t field) const noexcept {
   for (const MixedDataset& part : parts)
-    if (!part.layout.has(field)) return part.dataset->facts.get();
+    if (!part.has(field)) return part.dataset->facts.get();
   return nullptr;
 }
 

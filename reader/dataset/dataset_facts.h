@@ -6,11 +6,13 @@
 // in the layout of their rows, and in the limits on their values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sluice/dataset.h>
@@ -58,6 +60,15 @@ class ValueLimits {
   std::vector<ManifestValues> values_;  // by field
 };
 
+struct DatasetFacts;
+
+// Fields with shards of their own over a dataset's samples: a dataset without columns.
+struct ColumnFacts {
+  std::shared_ptr<const DatasetFacts> facts;
+  // How its rows are laid out, by field of the dataset's schema. Only fields that users see.
+  RecordLayout layout;
+};
+
 // A dataset of a mixture, as the mixture sees it.
 struct MixedDataset {
   std::shared_ptr<DatasetState> dataset;
@@ -66,6 +77,13 @@ struct MixedDataset {
   // How its rows are laid out, and the limits on its values, by field of the mixture's schema.
   RecordLayout layout;
   ValueLimits limits;
+  std::vector<RecordLayout> columns = {};  // of the rows of its columns, likewise
+
+  bool has(std::size_t field) const noexcept {
+    return layout.has(field) || std::ranges::any_of(columns, [field](const RecordLayout& column) {
+             return column.has(field);
+           });
+  }
 };
 
 // How the datasets of a mixture with weights are played.
@@ -87,8 +105,10 @@ struct DatasetFacts {
     static Source Of(std::shared_ptr<ObjectStore> store, const std::stop_token& stop,
                      const std::string& manifest = kManifestName);
   };
+  // Which fields `manifest` has: those that users see, or those of the shards, for verifying.
+  enum class Fields : std::uint8_t { kVisible, kOfShards };
   // Reads the manifest. Throws Error.
-  DatasetFacts(Source source, const ReadLimits& read_limits);
+  DatasetFacts(Source source, const ReadLimits& read_limits, Fields fields = Fields::kVisible);
   // The facts of a source that is played: its samples are made when they are asked for.
   DatasetFacts(std::shared_ptr<SampleSupply> samples, const ReadLimits& read_limits);
   // Joins the datasets of a mixture. Throws Error(kInvalidArgument) that names the datasets that
@@ -104,7 +124,10 @@ struct DatasetFacts {
   std::shared_ptr<void> on_stop;       // Source::on_stop
   std::shared_ptr<SampleSupply> supply;  // null: the samples lie in shards
   std::string id;
+  Schema stored;  // of the shards' rows
   Manifest manifest;
+  std::vector<std::uint32_t> sources;  // VisibleFields::sources; empty without columns
+  std::vector<ColumnFacts> columns;
   // How rows are laid out, and the limits on their values: see LayoutOf() and LimitsOf().
   RecordLayout layout;
   ValueLimits limits;
@@ -114,6 +137,9 @@ struct DatasetFacts {
   std::vector<MixedDataset> parts;     // of a mixture; else empty
   std::optional<MixtureRule> mixture;  // of a mixture with weights
 
+  // How the rows of that source are laid out, by field of `fields`: of the shards (0) or of column
+  // c (c + 1). Fields of other sources have no entry there.
+  RecordLayout LayoutIn(const Schema& fields, std::uint32_t source) const;
   // The part of a mixture that has the shard.
   const MixedDataset& PartWith(std::uint32_t shard) const noexcept;
   // The layout of that shard's rows, and the limits on their values.
@@ -122,6 +148,18 @@ struct DatasetFacts {
   }
   const ValueLimits& LimitsOf(std::uint32_t shard) const noexcept {
     return parts.empty() ? limits : PartWith(shard).limits;
+  }
+  // Whether the field lies in a column.
+  bool InColumn(std::size_t field) const noexcept {
+    return !sources.empty() && sources[field] != 0;
+  }
+  // A digest of the shards. Versions of a dataset that differ only in columns or deleted samples
+  // have the same.
+  std::string ShardsId() const;
+  // Throws Error(kInvalidArgument) for a sample that was deleted.
+  void RequireThere(std::uint64_t sample) const;
+  bool Deleted(std::uint64_t sample) const noexcept {
+    return !manifest.deleted.empty() && IsDeleted(manifest.deleted, sample);
   }
   // Whether the rows of all shards are laid out alike.
   bool one_layout() const noexcept;
@@ -142,6 +180,11 @@ struct DatasetFacts {
  private:
   struct Joined;  // defined in mixture.cpp
   explicit DatasetFacts(Joined joined);
+  // `read`: the manifest, and its id.
+  DatasetFacts(std::pair<Manifest, std::string> read, Source&& source,
+               const ReadLimits& read_limits, Fields fields);
+  // A column of the dataset.
+  DatasetFacts(const DatasetFacts& of, Manifest column);
   static DatasetShape ShapeOf(const Manifest& manifest);
   void Summarize();  // shards and images, from the manifest
 };

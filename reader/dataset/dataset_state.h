@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <sluice/dataset.h>
 
@@ -16,14 +17,17 @@ namespace sluice {
 
 struct DatasetState {
   DatasetState(std::shared_ptr<const DatasetFacts> of, const ShardTable::Options& options)
-      : facts(std::move(of)), table(*facts, options) {}
+      : facts(std::move(of)), table(*facts, options) {
+    for (const ColumnFacts& column : facts->columns)
+      columns.push_back(std::make_shared<DatasetState>(column.facts, options));
+  }
 
   // Opens the dataset at `path` (a folder or URL), the one in an object store, or a source that is
   // played without a conversion. Throws Error.
-  static std::shared_ptr<DatasetState> Open(const std::filesystem::path& path,
-                                            const ReadLimits& limits = {},
-                                            std::size_t max_mapped = MaxMappedShards(),
-                                            const std::stop_token& stop = {});
+  static std::shared_ptr<DatasetState> Open(
+      const std::filesystem::path& path, const ReadLimits& limits = {},
+      std::size_t max_mapped = MaxMappedShards(), const std::stop_token& stop = {},
+      DatasetFacts::Fields fields = DatasetFacts::Fields::kVisible);
   static std::shared_ptr<DatasetState> Open(std::shared_ptr<ObjectStore> store,
                                             const ReadLimits& limits = {},
                                             const std::stop_token& stop = {},
@@ -53,6 +57,7 @@ struct DatasetState {
   ShardTable table;
   KeyCache keys;
   KeyIndex by_key;
+  std::vector<std::shared_ptr<DatasetState>> columns;  // as facts->columns
 };
 
 // A handle to an opened dataset.

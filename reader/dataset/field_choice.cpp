@@ -40,11 +40,18 @@ std::size_t ImageOf(const DatasetFacts& dataset, const LoaderOptions& options,
                   "LoaderOptions::output.image is \"" + options.output.image +
                       "\", which LoaderOptions::output.fields leaves out; name it there, too");
     }
+    if (dataset.InColumn(image)) {
+      throw Error(ErrorCode::kUnsupported, dataset.folder.string(),
+                  "field \"" + options.output.image +
+                      "\" is a column, and a batch's picture cannot be one; choose an image of the "
+                      "image shards, or make a dataset in which it is one with `sluice subset`");
+    }
     return image;
   }
   for (const bool leads : {true, false}) {
     for (std::size_t f = 0; f < fields.size(); ++f) {
       if (fields[f].kind != FieldKind::kImage || (!named.empty() && !named[f])) continue;
+      if (dataset.InColumn(f)) continue;
       if (fields[f].follows.empty() == leads) return f;
     }
   }
@@ -79,7 +86,8 @@ FieldChoice FieldChoice::Of(const DatasetFacts& dataset, const LoaderOptions& op
   for (std::size_t f = 0; f < count; ++f) {
     const Field& field = schema.fields[f];
     if (!choice.chosen[f]) {
-      choice.all_payloads = choice.all_payloads && field.kind == FieldKind::kArray;
+      choice.all_payloads =
+          choice.all_payloads && (field.kind == FieldKind::kArray || dataset.InColumn(f));
       continue;
     }
     const std::size_t leader = choice.leaders[f];
@@ -105,6 +113,13 @@ bool FieldChoice::NeedsPayloads(const Schema& schema) const {
   for (std::size_t f = 0; f < schema.fields.size(); ++f)
     if (chosen[f] && schema.fields[f].kind != FieldKind::kArray) return true;
   return false;
+}
+
+FieldChoice FieldChoice::OfShards(const DatasetFacts& dataset) const {
+  FieldChoice own = *this;
+  for (std::size_t f = 0; f < own.chosen.size(); ++f)
+    own.chosen[f] = own.chosen[f] && !dataset.InColumn(f);
+  return own;
 }
 
 FieldChoice FieldChoice::WithoutImage() const {

@@ -37,6 +37,8 @@ struct FieldChoice {
   // Whether a chosen field has payloads.
   bool NeedsPayloads(const Schema& schema) const;
 
+  // The choice without the fields that lie in columns, for reading blocks of the image shards.
+  FieldChoice OfShards(const DatasetFacts& dataset) const;
   // The choice without the decoded image, for rows whose picture is already decoded.
   FieldChoice WithoutImage() const;
 

@@ -77,6 +77,7 @@ std::optional<std::uint64_t> KeyIndex::FindIn(const Keys& keys, DatasetState& da
   const std::uint64_t hash = HashOfKey(key);
   for (auto at = std::lower_bound(keys.entries.begin(), keys.entries.end(), Entry{hash, 0});
        at != keys.entries.end() && at->hash == hash; ++at) {
+    if (dataset.facts->Deleted(at->sample)) continue;
     const SampleRef ref = dataset.facts->shape.Sample(at->sample);
     try {
       const ShardUse shard = dataset.table.Shard(ref.shard);

@@ -173,6 +173,7 @@ DatasetFacts::DatasetFacts(Joined joined)
       path(folder),
       place(folder),
       id(std::move(joined.id)),
+      stored(joined.manifest.schema),
       manifest(std::move(joined.manifest)),
       layout(manifest.schema),
       limits(manifest, joined.limits),
@@ -219,7 +220,11 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
   for (std::size_t k = 0; k < datasets.size(); ++k) {
     MixedDataset& mixed = datasets[k];
     const ReadLimits& own = mixed.dataset->facts->limits.read_limits();
-    mixed.layout = RecordLayout(mixed.dataset->facts->manifest.schema, manifest.schema);
+    mixed.layout = mixed.dataset->facts->LayoutIn(manifest.schema, 0);
+    for (std::uint32_t c = 1; c <= mixed.dataset->facts->columns.size(); ++c)
+      mixed.columns.push_back(mixed.dataset->facts->LayoutIn(manifest.schema, c));
+    for (const DeletedRun& run : mixed.dataset->facts->manifest.deleted)
+      manifest.deleted.push_back({run.first + mixed.first_sample, run.count});
     mixed.limits = ValueLimits(manifests[k], own);
     Add(manifests[k], *mixed.dataset, manifest);
     limits.max_pixels = std::max(limits.max_pixels, own.max_pixels);

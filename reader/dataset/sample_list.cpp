@@ -78,21 +78,12 @@ std::size_t LabelField(const DatasetState& dataset, const std::string& name) {
 }
 
 // The field's value of every sample, from the shards' directories.
-std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
-  const Schema& schema = dataset.facts->manifest.schema;
-  const std::vector<std::size_t> columns = ColumnFields(schema);
-  const auto column = static_cast<std::size_t>(std::ranges::find(columns, field) - columns.begin());
+std::vector<std::int64_t> ValuesOf(const Dataset& dataset, const Field& field) {
+  const std::vector<std::byte> bytes = dataset.Column(field.name);
+  const std::size_t size = SizeOf(field.dtype);
   std::vector<std::int64_t> values;
-  for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s) {
-    const ShardUse use = dataset.table.Shard(s);
-    const ShardFile& shard = *use;
-    const ReadGuard guard = shard.Guard();
-    const Bytes bytes = shard.Column(column);
-    const std::size_t size = SizeOf(schema.fields[field].dtype);
-    for (std::size_t i = 0; i < shard.samples(); ++i)
-      values.push_back(ClassNumber(schema.fields[field], bytes.subspan(i * size, size)));
-    if (shard.Lost(bytes) || shard.CutOff(bytes)) throw shard.Unreadable("directory");
-  }
+  for (std::size_t at = 0; at < bytes.size(); at += size)
+    values.push_back(ClassNumber(field, Bytes(bytes).subspan(at, size)));
   return values;
 }
 
@@ -157,6 +148,7 @@ SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_c
   std::map<std::int64_t, std::vector<std::uint64_t>> classes;
   const auto take = [&](std::uint64_t sample, std::int64_t number) {
     if (!label.classes.empty() && !IsClass(label, number)) return;
+    if (dataset.IsDeleted(sample)) return;
     std::vector<std::uint64_t>& members = classes[number];
     if (members.empty() || members.back() != sample) members.push_back(sample);
   };
@@ -167,7 +159,7 @@ SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_c
         take(sample, number);
     }
   } else {
-    const std::vector<std::int64_t> values = ValuesOf(state, index);
+    const std::vector<std::int64_t> values = ValuesOf(dataset, label);
     for (std::uint64_t sample = 0; sample < values.size(); ++sample)
       take(sample, values[sample]);
   }

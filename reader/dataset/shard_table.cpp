@@ -81,7 +81,7 @@ namespace {
 std::shared_ptr<RemoteShards> OpenRemote(const std::shared_ptr<ObjectStore>& store,
                                          const DatasetFacts& facts,
                                          const std::optional<BlockCache>& cache) {
-  return store == nullptr ? nullptr : RemoteShards::Open(store, facts.manifest, facts.id, cache);
+  return store == nullptr ? nullptr : RemoteShards::Open(store, facts.manifest, cache);
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ ShardTable::ShardTable(const DatasetFacts& facts, const Options& options)
       facts_(facts),
       advice_(options.advice),
       max_mapped_(options.max_mapped),
-      schema_(std::make_shared<const ShardSchema>(facts.manifest.schema)),
+      schema_(std::make_shared<const ShardSchema>(facts.stored)),
       recent_(facts.shards.size() > max_mapped_ ? std::make_unique<RecentShards>(max_mapped_)
                                                 : nullptr),
       kept_(keeps_all() ? facts.shards.size() : 0),

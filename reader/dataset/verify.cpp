@@ -329,19 +329,42 @@ class TotalsCheck {
 
 }  // namespace
 
+namespace {
+
+// Checks the shards of a dataset, or of a column, and adds to the report.
+void VerifyShards(DatasetState& dataset, const VerifyOptions& options, VerifyReport& report);
+
+}  // namespace
+
 VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOptions& options) {
   ReadLimits limits;
   limits.max_pixels = options.max_pixels;
   VerifyReport report;
   std::shared_ptr<DatasetState> opened;
   try {
-    opened = DatasetState::Open(path, limits, MaxMappedShards(), options.stop);
+    opened = DatasetState::Open(path, limits, MaxMappedShards(), options.stop,
+                                DatasetFacts::Fields::kOfShards);
   } catch (const Error& error) {
     report.stopped = options.stop.stop_requested();
     if (error.code() != ErrorCode::kState || !report.stopped) throw;
     return report;
   }
-  DatasetState& dataset = *opened;
+  VerifyShards(*opened, options, report);
+  // A column has the same samples again, which are not counted twice.
+  const std::uint64_t samples = report.samples;
+  for (const std::shared_ptr<DatasetState>& column : opened->columns) {
+    if (report.stopped) break;
+    report.samples = 0;
+    VerifyShards(*column, options, report);
+    report.samples = samples;
+  }
+  return report;
+}
+
+namespace {
+
+void VerifyShards(DatasetState& dataset, const VerifyOptions& options, VerifyReport& report) {
+  const std::size_t faults_before = report.faults.size();
   const std::size_t shards = dataset.facts->shards.size();
   std::vector<std::vector<Fault>> faults(shards);
   std::mutex mutex;  // guards report.samples and the progress call
@@ -363,13 +386,15 @@ VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOption
     std::move(faults[s].begin(), faults[s].end(), std::back_inserter(report.faults));
   }
   report.stopped = options.stop.stop_requested();
-  if (report.faults.empty() && !report.stopped) {
+  if (report.faults.size() == faults_before && !report.stopped) {
     SampleTotals totals = NoTotals(dataset.facts->manifest.schema);
     for (const std::optional<ShardCheck>& check : checks)
       if (check) totals.Add(check->totals());
-    report.faults = TotalsCheck(dataset.facts->manifest, totals).Run();
+    std::vector<Fault> wrong = TotalsCheck(dataset.facts->manifest, totals).Run();
+    std::move(wrong.begin(), wrong.end(), std::back_inserter(report.faults));
   }
-  return report;
 }
+
+}  // namespace
 
 }  // namespace sluice

@@ -74,15 +74,15 @@ void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, con
   pictures_[field] = {payload.width, payload.height, frame};
 }
 
-ValueFault FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row,
+ValueFault FieldReader::Read(const RowSources& sources, Slot& slot, std::size_t row,
                              PayloadDecoder& decoder, bool verify) {
   verify_ = verify;
-  stored_ = &dataset_.facts->LayoutOf(slot.refs[row].shard);
+  sources_ = &sources;
   limits_ = &dataset_.facts->LimitsOf(slot.refs[row].shard);
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
-    if (const ValueFault fault = ReadVariable(block, slot, row, v)) return fault;
+    if (const ValueFault fault = ReadVariable(slot, row, v)) return fault;
   for (std::size_t i = layout_.views; i < layout_.images.size(); ++i) {
-    if (const ValueFault fault = ReadImage(block, slot, row, i, decoder)) return fault;
+    if (const ValueFault fault = ReadImage(slot, row, i, decoder)) return fault;
   }
   for (const Followers::Points& points : followers_.points)
     if (const ValueFault fault = MovePoints(slot, row, points)) return fault;
@@ -91,16 +91,17 @@ ValueFault FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row
   return {};
 }
 
-ValueFault FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t row,
-                                     std::size_t variable) {
+ValueFault FieldReader::ReadVariable(Slot& slot, std::size_t row, std::size_t variable) {
   const SlotLayout::VariableField& field = layout_.variables[variable];
   std::vector<std::byte>& value = slot.variables[variable].rows[row];
   value.clear();
   slot.variables[variable].present[row] = 0;
   if (field.field == Schema::kNone) return {};
+  const RowSources::Place* const place = sources_->Of(field.field);
+  if (place == nullptr) return {};
+  const BlockView& block = place->block;
   BlockView::Payload payload;
-  if (const Defect defect =
-          block.GetPayload(*stored_, slot.refs[row].record, field.field, payload)) {
+  if (const Defect defect = block.GetPayload(*place->layout, place->record, field.field, payload)) {
     return Fault(field.field, defect);
   }
   const auto codec = static_cast<Codec>(payload.entry.codec);
@@ -138,17 +139,20 @@ ValueFault FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::si
   return {};
 }
 
-ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t row,
-                                  std::size_t index, PayloadDecoder& decoder) {
+ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index,
+                                  PayloadDecoder& decoder) {
   const SlotLayout::ImageField& field = layout_.images[index];
   const ImageBatch& image = slot.images[index].image;
   Picture& picture = pictures_[field.field];
   picture = {};
   ImagePayload payload;
   std::uint64_t checksum = 0;
-  if (const Defect defect =
-          block.GetImage(*stored_, slot.refs[row].record, field.field, payload, checksum)) {
-    return Fault(field.field, defect);
+  const RowSources::Place* const place = sources_->Of(field.field);
+  if (place != nullptr) {
+    if (const Defect defect =
+            place->block.GetImage(*place->layout, place->record, field.field, payload, checksum)) {
+      return Fault(field.field, defect);
+    }
   }
   const bool present = payload.codec != Codec::kAbsent;
   slot.images[index].present[row] = present;
@@ -185,7 +189,7 @@ ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_
     return Fault(field.field,
                  "the image's pixel type differs from that of the field's other images");
   }
-  if (verify_ && !block.Matches(payload.bytes, checksum)) {
+  if (verify_ && !place->block.Matches(payload.bytes, checksum)) {
     return Fault(field.field, "the image's checksum does not match: the shard is damaged");
   }
   if (field.leader != field.field && leader.width == 0) {
@@ -248,7 +252,7 @@ std::span<std::byte> FieldReader::NumbersOf(Slot& slot, std::size_t row,
                                             const Followers::Numbers& numbers) {
   if (numbers.variable) return slot.variables[numbers.index].rows[row];
   const SlotLayout::ArrayField& array = layout_.arrays[numbers.index];
-  if (!stored_->has(array.field)) return {};
+  if (sources_->Of(array.field) == nullptr) return {};
   return {slot.memory.data() + array.offset + row * array.sample_bytes, array.sample_bytes};
 }
 

@@ -9,6 +9,7 @@
 #include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
 #include "reader/decoding/picture_painter.h"
+#include "reader/decoding/row_sources.h"
 
 namespace sluice {
 
@@ -28,7 +29,7 @@ class FieldReader {
   // Reads the sample's fields into the row. Returns what is wrong with the sample, if anything is;
   // the fault's sentence lives until the next call. Call SetPicture() first. `verify`: compare
   // payloads with their checksums.
-  ValueFault Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder,
+  ValueFault Read(const RowSources& sources, Slot& slot, std::size_t row, PayloadDecoder& decoder,
                   bool verify);
 
   // Decodes a mask, without mixing pixels. Where other images get a border of one colour, the mask
@@ -51,10 +52,8 @@ class FieldReader {
     Frame frame;
   };
 
-  ValueFault ReadVariable(const BlockView& block, Slot& slot, std::size_t row,
-                          std::size_t variable);
-  ValueFault ReadImage(const BlockView& block, Slot& slot, std::size_t row, std::size_t index,
-                       PayloadDecoder& decoder);
+  ValueFault ReadVariable(Slot& slot, std::size_t row, std::size_t variable);
+  ValueFault ReadImage(Slot& slot, std::size_t row, std::size_t index, PayloadDecoder& decoder);
   ValueFault MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes);
   ValueFault MovePoints(Slot& slot, std::size_t row, const Followers::Points& points);
   std::span<std::byte> NumbersOf(Slot& slot, std::size_t row, const Followers::Numbers& numbers);
@@ -68,8 +67,8 @@ class FieldReader {
   const Followers& followers_;
   std::vector<Picture> pictures_;  // by field of the schema
   std::vector<Bytes> payloads_;
-  const RecordLayout* stored_ = nullptr;  // of the current row
-  const ValueLimits* limits_ = nullptr;   // of the current row
+  const RowSources* sources_ = nullptr;  // of the current row
+  const ValueLimits* limits_ = nullptr;  // of the current row
   bool verify_ = true;
   std::vector<std::uint8_t> kept_;   // by box of the current field: 0 if BoxRule drops the box
   std::vector<std::uint8_t> whole_;  // a mask, decoded whole

@@ -14,6 +14,7 @@
 
 #include "format/pixels/lines.h"
 #include "reader/dataset/options_of.h"
+#include "reader/decoding/row_sources.h"
 
 namespace sluice {
 
@@ -74,8 +75,9 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
     return false;
   }
   if (options.on_device.images != ImagesIn::kStorage || ReadsDirectly(options) ||
-      recipe.dataset.table.remote != nullptr || recipe.dataset.facts->supply != nullptr ||
-      options.keep || !recipe.dataset.table.keeps_all() || !recipe.dataset.facts->one_layout() ||
+      UsesColumns(recipe) || recipe.dataset.table.remote != nullptr ||
+      recipe.dataset.facts->supply != nullptr || options.keep ||
+      !recipe.dataset.table.keeps_all() || !recipe.dataset.facts->one_layout() ||
       options.integrity.verify == Verify::kAlways) {
     return false;
   }
@@ -127,6 +129,7 @@ void PlainCopy::FindRows(const Slot& slot, std::size_t begin, std::size_t end) {
   mappings_.clear();
   const ShardFile* last = nullptr;
   for (std::size_t row = begin; row < end; ++row) {
+    if (slot.flags[row] == kLeftOut) continue;
     const SampleRef& ref = slot.refs[row];
     const ShardFile* const file = dataset_.table.KeptShard(ref.shard);
     if (file == nullptr || (compared_ != nullptr && !compared_->Has(ref, *file))) continue;

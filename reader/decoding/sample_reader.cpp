@@ -43,7 +43,8 @@ SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& con
                      ? dataset_.facts->RawImageBytes(layout_.picture_field())
                      : 0),
       painter_(recipe, pictures_, context.new_painter ? context.new_painter() : nullptr),
-      fields_(recipe) {}
+      fields_(recipe),
+      sources_(recipe) {}
 
 std::uint64_t SampleReader::MemoryBytes(const BatchRecipe& recipe) {
   // Bytes a pixel for a decoder that meets every kind of payload: components by our decoder and by
@@ -147,13 +148,16 @@ std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::siz
     return Error(code, shard.name(), PlaceOf(ref), what);
   };
   try {
-    const ReadGuard guard = shard.Guard();
+    sources_.Find(ref);
+    const ReadGuard guard(sources_.Mappings(shard));
     const BlockView block =
         sample.held != nullptr ? sample.held->View(shard, ref.block) : shard.Block(ref.block);
+    sources_.Open(block, dataset_.facts->LayoutOf(ref.shard), ref.record);
     const ValueFault fault = MakeRow(block, sample, slot, row);
     // Bytes that could not be read are zeros, which may even decode to a good picture.
     if (Lost(sample, block, bool(fault)) || (fault && !shard.StillTheSame()))
       return shard.Unreadable(PlaceOf(ref));
+    if (std::optional<Error> lost = sources_.LostError(fields_.payloads())) return lost;
     if (fault) return failure(fault.code, fault.what);
     if (sample.compared_before == ComparedBefore::kNo) context_.compared->Add(ref, shard);
     if (painter_.keeps() && (sample.held != nullptr || !shard.CutOff(sample.picture)))
@@ -170,7 +174,7 @@ ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& s
                                  std::size_t row) {
   {
     const PartClock clock(times_, "fields");
-    CopyArrays(block, sample.ref, slot, row);
+    CopyArrays(slot, row);
   }
   fields_.Clear();
   if (!layout_.images.empty()) {
@@ -178,19 +182,19 @@ ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& s
   }
   if (fields_.empty()) return {};
   const PartClock clock(times_, "fields");
-  const ValueFault fault = fields_.Read(block, slot, row, decoder_, Verifies(sample, false));
+  const ValueFault fault = fields_.Read(sources_, slot, row, decoder_, Verifies(sample, false));
   for (const Bytes payload : fields_.payloads())
     decoded_.bytes += payload.size();
   return fault;
 }
 
-void SampleReader::CopyArrays(const BlockView& block, const SampleRef& ref, Slot& slot,
-                              std::size_t row) const {
-  const RecordLayout& stored = dataset_.facts->LayoutOf(ref.shard);
+void SampleReader::CopyArrays(Slot& slot, std::size_t row) const {
   for (const SlotLayout::ArrayField& array : layout_.arrays) {
     std::byte* const target = slot.memory.data() + array.offset + row * array.sample_bytes;
-    if (array.field != Schema::kNone && stored.has(array.field)) {
-      const Bytes value = block.Elements(stored, ref.record, array.field);
+    const RowSources::Place* const place =
+        array.field == Schema::kNone ? nullptr : sources_.Of(array.field);
+    if (place != nullptr) {
+      const Bytes value = place->block.Elements(*place->layout, place->record, array.field);
       std::memcpy(target, value.data(), value.size());
     } else if (array.absent.empty()) {
       std::memset(target, 0, array.sample_bytes);

@@ -106,7 +106,7 @@ class SampleReader {
   // The functions below return why the row could not be made, and nothing if it was made.
   std::optional<Error> ReadFrom(Sample& sample, Slot& slot, std::size_t row);
   ValueFault MakeRow(const BlockView& block, Sample& sample, Slot& slot, std::size_t row);
-  void CopyArrays(const BlockView& block, const SampleRef& ref, Slot& slot, std::size_t row) const;
+  void CopyArrays(Slot& slot, std::size_t row) const;
   ValueFault MakePicture(const BlockView& block, Sample& sample, Slot& slot, std::size_t row);
   // Whether to compare a payload with its checksum.
   bool Verifies(Sample& sample, bool raw);
@@ -123,6 +123,7 @@ class SampleReader {
   PayloadDecoder decoder_;
   PicturePainter painter_;
   FieldReader fields_;
+  RowSources sources_;
   Decoded decoded_;
   PartTimes* times_ = nullptr;
 };

@@ -59,6 +59,10 @@ bool SlotFiller::FillStep(Slot& slot, std::size_t begin, std::size_t end, Outcom
   bool unverified = false;  // any of the rows
   for (std::size_t row = begin; row < end; ++row) {
     if (Copied(row)) continue;
+    if (slot.flags[row] == kLeftOut) {  // the sample was deleted
+      ++outcome.left_out;
+      continue;
+    }
     if (slot.abandoned.load(std::memory_order_relaxed)) return false;
     if (row + 1 < end) reader_.Prefetch(slot, row + 1);
     const RowVerdict verdict = MakeRow(slot, row);
@@ -266,7 +270,7 @@ bool SlotFiller::Substitute(Slot& slot, std::size_t row) {
   const SampleRef faulty = slot.refs[row];
   for (unsigned attempt = 1; attempt <= Substitutes::kTries; ++attempt) {
     const SampleRef ref = substitutes_.At(slot.epoch, slot.positions[row], attempt);
-    if (ref.index == faulty.index) continue;
+    if (ref.index == faulty.index || dataset_.facts->Deleted(ref.index)) continue;
     slot.refs[row] = ref;
     slot.samples[row] = ref.index;
     if (!slot.blocks.empty()) slot.blocks[row].reset();

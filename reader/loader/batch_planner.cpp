@@ -17,7 +17,9 @@ BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSou
       watch_(dataset_),
       give_up_(give_up),
       still_to_open_(dataset_.facts->shape.blocks()),
-      asked_for_(dataset_.facts->shards.size()) {}
+      asked_for_(dataset_.facts->shards.size()),
+      substitutes_(dataset_, options_),
+      columns_(recipe) {}
 
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   if (epoch_ && epoch == epoch_->epoch && batch == next_batch_) return;
@@ -50,6 +52,7 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
   AskForFrames();
   const std::uint64_t needed = OpenBlocks(slot, planned);
   source_.EndBatch();
+  columns_.Open(slot, planned);
   watch_.EndBatch();
   SuggestFollowing(slot.rows);
   return needed;
@@ -103,6 +106,28 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
   slot.positions[row] = position;
   slot.samples[row] = ref.index;
   watch_.Use(ref.shard);
+  if (dataset_.facts->Deleted(ref.index)) TreatDeleted(slot, row);
+}
+
+// The order knows nothing of deleted samples, so that no other sample moves.
+void BatchPlanner::TreatDeleted(Slot& slot, std::size_t row) {
+  const std::uint64_t block =
+      dataset_.facts->shape.first_block(slot.refs[row].shard) + slot.refs[row].block;
+  deleted_.push_back(block);
+  if (options_.order.deleted == DeletedSamples::kLeaveOut) {
+    slot.flags[row] = kLeftOut;
+    return;
+  }
+  for (unsigned attempt = 1; attempt <= Substitutes::kTries; ++attempt) {
+    const SampleRef ref = substitutes_.At(slot.epoch, slot.positions[row], attempt);
+    if (dataset_.facts->Deleted(ref.index)) continue;
+    slot.refs[row] = ref;
+    slot.samples[row] = ref.index;
+    slot.flags[row] = SampleFlag::kSubstitute;
+    watch_.Use(ref.shard);
+    return;
+  }
+  slot.flags[row] = kLeftOut;
 }
 
 // Opening a shard reads its frame: its first and last pages, with header and directory. If a batch
@@ -125,7 +150,14 @@ std::uint64_t BatchPlanner::OpenBlocks(Slot& slot, std::size_t rows) {
   if (holds) slot.blocks.resize(options_.batch_size);
   for (const std::uint64_t block : to_open_)
     still_to_open_[block] = true;
+  // The order has counted the rows of deleted samples among those of their blocks.
+  for (const std::uint64_t block : deleted_) {
+    if (still_to_open_[block]) Open(block);
+    if (holds) source_.Use(block);
+  }
+  deleted_.clear();
   for (std::size_t row = 0; row < rows && (holds || !to_open_.empty()); ++row) {
+    if (slot.flags[row] == kLeftOut) continue;
     const SampleRef& ref = slot.refs[row];
     const std::uint64_t block = dataset_.facts->shape.first_block(ref.shard) + ref.block;
     if (still_to_open_[block]) Open(block);

@@ -9,6 +9,8 @@
 #include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
 #include "reader/dataset/rank_epoch.h"
+#include "reader/decoding/faults.h"
+#include "reader/decoding/row_sources.h"
 #include "reader/order/deal.h"
 #include "reader/reading/block_source.h"
 #include "reader/reading/shard_watch.h"
@@ -33,6 +35,8 @@ class BatchPlanner {
   std::size_t FillRows(std::uint64_t batch, Slot& slot);
   // Notes the row's sample, flag and draw position in the slot, and that its shard is in use.
   void NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::uint64_t position);
+  // Leaves out the row of a deleted sample, or gives it another sample.
+  void TreatDeleted(Slot& slot, std::size_t row);
   // Has the kernel begin to read the frames of the announced blocks' shards: the pages that opening
   // a shard reads.
   void AskForFrames();
@@ -52,8 +56,11 @@ class BatchPlanner {
   ShardWatch watch_;
   const std::atomic<bool>& give_up_;
   std::vector<std::uint64_t> to_open_;  // blocks that the order announced for this batch
+  std::vector<std::uint64_t> deleted_;  // blocks of the batch's deleted samples
   std::vector<bool> still_to_open_;     // by block: in to_open_, and not opened yet
   std::vector<bool> asked_for_;         // by shard: AskForFrames() has asked for it
+  Substitutes substitutes_;
+  ColumnsAhead columns_;
 };
 
 }  // namespace sluice

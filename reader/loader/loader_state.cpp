@@ -69,7 +69,8 @@ std::unique_ptr<Uploader> MakeUploader(const LoaderSetup& setup,
 
 LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes nodes)
     : setup_(dataset, std::move(options), std::move(nodes)),
-      compared_(setup_.recipe.dataset.facts->shards.size()) {
+      compared_(setup_.recipe.dataset.facts->shards.size()),
+      shard_choice_(setup_.recipe.choice.OfShards(setup_.recipe.dataset)) {
   const BatchRecipe& recipe = setup_.recipe;
   if (const auto& supply = recipe.dataset.facts->supply) made_before_ = supply->work();
   recipe.dataset.table.ForgetFaults();  // the user may have repaired the shards since
@@ -95,13 +96,14 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   if (shared_rows_ != nullptr) ring_->BeginAt(shared_rows_->batch_begin());
   const PictureCache* kept = decoded_pictures_.get();
   if (device_pictures_ != nullptr) kept = device_pictures_.get();
-  source_ = MakeBlockSource({recipe.dataset, recipe.choice, kept, ring_->give_up()}, recipe.options,
+  source_ = MakeBlockSource({recipe.dataset, shard_choice_, kept, ring_->give_up()}, recipe.options,
                             direct_.get());
   if (device_pictures_ != nullptr) {
     filler_ = std::make_unique<DevicePictureFiller>(recipe.dataset, recipe.layout.picture_field(),
                                                     recipe.options.order.samples, direct_.get(),
                                                     *device_pictures_);
   }
+  columns_ = std::make_unique<ColumnBlocks>(recipe);
   try {
     StartThreads();
     Publish();

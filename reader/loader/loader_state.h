@@ -11,6 +11,7 @@
 #include "format/own_process.h"
 #include "reader/decoding/compared_payloads.h"
 #include "reader/decoding/faults.h"
+#include "reader/decoding/row_sources.h"
 #include "reader/decoding/served_pipeline.h"
 #include "reader/loader/batch_ring.h"
 #include "reader/loader/loader_setup.h"
@@ -100,7 +101,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::unique_ptr<PinnedSlots> pinned_;                  // LoaderOptions::ring.pinned
   std::unique_ptr<Uploader> uploader_;                   // null: batches stay on the host
   std::unique_ptr<BatchRing> ring_;
+  const FieldChoice shard_choice_;       // what source_ reads
   std::unique_ptr<BlockSource> source_;  // used by the planner only
+  std::unique_ptr<ColumnBlocks> columns_;
   std::unique_ptr<RowOnDemand> rows_;
   std::vector<std::thread> threads_;  // planner first
   std::shared_ptr<void> published_;   // LoaderOptions::diagnostics.metrics calls Stats()

@@ -10,6 +10,7 @@
 #include "format/disk/system_error.h"
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
+#include "reader/decoding/row_sources.h"
 #include "reader/decoding/slot_filler.h"
 #include "reader/loader/loader_setup.h"
 #include "reader/order/sample_draw.h"
@@ -95,7 +96,8 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   // A played source's files are read sample by sample, so no block of them stays open.
   if (recipe.dataset.facts->supply == nullptr)
     memory.window = OpenWindow::Of(shape, options).blocks * MeanBlockBytes(shape);
-  memory.blocks = blocks.memory;
+  memory.blocks =
+      blocks.memory + ColumnBlocks::MemoryBytes(recipe) + ColumnsAhead::MemoryBytes(recipe);
   memory.mapped = blocks.mapped;
   if (options.keep) {
     memory.kept = DecodedPictureCache::MemoryBytes(shape.samples(), options.keep->bytes,

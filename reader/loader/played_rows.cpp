@@ -32,6 +32,7 @@ std::vector<PlayedRow> RowsOf(const DatasetFacts& dataset, LoaderOptions options
       RankEpoch epoch(dataset.shape, options, deal, number);
       CheckEpoch(dataset, options, number, epoch.size);
       for (const std::uint64_t sample : samples) {
+        if (dataset.Deleted(sample)) continue;
         positions.clear();
         epoch.order.AddPositionsOf(sample, positions);
         for (const std::uint64_t position : positions) {

@@ -11,10 +11,13 @@
 
 #include <sluice/error.h>
 #include <sluice/resume.h>
+#include <sluice/shown_path.h>
 
 #include "format/ascii.h"
 #include "format/disk/checksum.h"
+#include "format/remote/remote_manifest.h"
 #include "reader/batch/batch_recipe.h"
+#include "reader/dataset/field_choice.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/loader/checked_options.h"
 #include "reader/loader/loader_setup.h"
@@ -206,12 +209,87 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
   }
 }
 
+namespace {
+
+// A version of a dataset by its id: its manifest, and what opens it.
+struct Version {
+  Manifest manifest;
+  std::string path;
+};
+
+// The version of the dataset that has that id; nullopt if its manifest is not kept.
+std::optional<Version> FindVersion(const DatasetFacts& dataset, const std::string& id) {
+  Id128 wanted;
+  if (!FromHex(id, wanted) || !dataset.parts.empty() || dataset.supply != nullptr)
+    return std::nullopt;
+  for (const std::string& name : {OldManifestName(wanted), std::string(kManifestName)}) {
+    try {
+      Id128 found;
+      Manifest manifest = dataset.store != nullptr ? ReadManifest(*dataset.store, found, name)
+                                                   : ReadManifest(dataset.folder / name, found);
+      if (found == wanted) return Version{std::move(manifest), (dataset.folder / name).string()};
+    } catch (const Error&) {
+      continue;  // not there, or of no use
+    }
+  }
+  return std::nullopt;
+}
+
+// A field and its shards, or nothing but the field if it lies in the image shards.
+std::pair<const Field*, const std::vector<ManifestShard>*> SourceOf(const Manifest& manifest,
+                                                                    const VisibleFields& visible,
+                                                                    const std::string& name) {
+  const std::size_t field = visible.schema.Find(name);
+  if (field == Schema::kNone) return {nullptr, nullptr};
+  const std::uint32_t source = visible.sources[field];
+  return {&visible.schema.fields[field],
+          source == 0 ? nullptr : &manifest.columns[source - 1].shards};
+}
+
+// Throws Error(kInvalidArgument) unless the loader plays on another version of the dataset what it
+// would have played on this one: the same samples, and the fields in use from the same shards.
+// Deleted samples do not matter, because they move no other sample.
+void RequireSamePlaying(const DatasetFacts& dataset, const LoaderOptions& options,
+                        const Version& other) {
+  const std::string open = "; open " + ShownPath(other.path) +
+                           ", the version that the training began with, or leave resume_from "
+                           "empty to start anew";
+  if (other.manifest.shards != dataset.manifest.shards)
+    RefuseResume("belongs to a version of the dataset with other samples" + open);
+  const FieldChoice choice = FieldChoice::Of(dataset, options);
+  const VisibleFields before = VisibleFields::Of(other.manifest);
+  for (std::size_t f = 0; f < choice.chosen.size(); ++f) {
+    if (!choice.chosen[f]) continue;
+    const Field& field = dataset.manifest.schema.fields[f];
+    const auto* const shards =
+        dataset.InColumn(f) ? &dataset.manifest.columns[dataset.sources[f] - 1].shards : nullptr;
+    const auto [old_field, old_shards] = SourceOf(other.manifest, before, field.name);
+    const bool same = old_field != nullptr && *old_field == field &&
+                      (shards == nullptr) == (old_shards == nullptr) &&
+                      (shards == nullptr || *shards == *old_shards);
+    if (!same) {
+      RefuseResume("belongs to a version of the dataset in which the field \"" + field.name +
+                   (old_field == nullptr ? "\" did not exist" : "\" had other values") +
+                   "; leave the field out by LoaderOptions::output.fields" + open);
+    }
+  }
+}
+
+}  // namespace
+
 void CheckStart(const DatasetFacts& dataset, const LoaderOptions& options, const Deal& deal) {
   const std::optional<ResumePoint>& point = options.resume_from;
   const std::uint64_t epoch = point ? point->epoch : 0;
   CheckEpoch(dataset, options, epoch, deal.SizeOf(epoch));
   if (!point) return;
-  CheckResume(*point, StartOf(dataset, options), GlobalBatchOf(options), deal.PositionsOf(epoch));
+  ResumePoint start = StartOf(dataset, options);
+  if (point->dataset != start.dataset) {
+    if (const std::optional<Version> other = FindVersion(dataset, point->dataset)) {
+      RequireSamePlaying(dataset, options, *other);
+      start.dataset = point->dataset;
+    }
+  }
+  CheckResume(*point, start, GlobalBatchOf(options), deal.PositionsOf(epoch));
 }
 
 }  // namespace sluice

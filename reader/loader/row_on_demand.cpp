@@ -65,6 +65,7 @@ std::shared_ptr<const Slot> RowOnDemand::Make(std::uint64_t sample, std::uint64_
   if (worker_ == nullptr) worker_ = std::make_shared<Worker>(setup_, context_);
   const BatchRecipe& recipe = worker_->recipe;
   const DatasetFacts& dataset = *recipe.dataset.facts;
+  dataset.RequireThere(sample);
   const std::uint64_t position = PositionOf(dataset, setup_.recipe.options, sample, epoch);
   struct Kept {
     std::shared_ptr<void> owner;

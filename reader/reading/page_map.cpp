@@ -158,6 +158,11 @@ void LockInMemory(DatasetState& dataset, bool pass_over) {
     const std::optional<Error> failure = Lock(dataset, shard);
     if (failure && !pass_over) throw *failure;
   }
+  for (const std::shared_ptr<DatasetState>& column : dataset.columns)
+    LockInMemory(*column, pass_over);
+  for (const MixedDataset& part : dataset.facts->parts)
+    for (const std::shared_ptr<DatasetState>& column : part.dataset->columns)
+      LockInMemory(*column, pass_over);
 }
 
 }  // namespace sluice

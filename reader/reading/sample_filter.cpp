@@ -49,8 +49,9 @@ class Filtering {
         reads_blocks_(std::ranges::any_of(
             options.fields,
             [this](const std::string& name) {
-              return LiesInBlocks(
-                  state_.facts->manifest.schema.fields[state_.facts->FieldIndex(name)]);
+              const std::size_t field = state_.facts->FieldIndex(name);
+              return LiesInBlocks(state_.facts->manifest.schema.fields[field]) &&
+                     !state_.facts->InColumn(field);
             })),
         kept_(state_.facts->shards.size()) {}
 
@@ -126,7 +127,7 @@ void Filtering::AskAbout(std::uint32_t shard) {
     const ReadGuard guard = file.Guard();
     const std::uint32_t count = file.block_entry(block).count;
     for (std::uint32_t i = 0; i < count; ++i, ++row)
-      kept[row] = Keeps(file, first + row);
+      kept[row] = !dataset_.IsDeleted(first + row) && Keeps(file, first + row);
     Count(count);
   }
   // Pages that could not be read are zeros, and no checksum was compared that would show it.

@@ -180,6 +180,177 @@ TEST_CASE("a manifest that requires unknown features is unsupported, and the err
   CHECK_FALSE(CodeWith("\"version\":1", R"("version":1,"requires":[])").has_value());
 }
 
+namespace {
+
+constexpr const char* kColumnShard =
+    R"({"block_samples":8,"blocks":1,"bytes":12288,"digest":"00000000000000000000000000000003",)"
+    R"("file":"b.sluice","id":"00000000000000000000000000000004","samples":2})";
+
+// A column with one field.
+std::string ColumnWith(const std::string& field, const std::string& from = {},
+                       const std::string& to = {}) {
+  std::string column = R"({"schema":{"fields":[)" + field +
+                       R"(]},"samples":2,"images":[],"values":[],"class_counts":[],"shards":[)" +
+                       kColumnShard + "]}";
+  if (from.empty()) return column;
+  const std::size_t at = column.find(from);
+  REQUIRE(at != std::string::npos);
+  return column.replace(at, from.size(), to);
+}
+
+constexpr const char* kScore = R"({"kind":"array","name":"score","dtype":"float16","shape":[]})";
+
+// TextWith() with more members.
+std::string TextOf(const std::string& members) {
+  return TextWith(R"("class_counts":[])", members + R"("class_counts":[],"values":[])");
+}
+
+std::optional<Error> RefusalOf(const std::string& members) {
+  return ManifestRefusal(TextOf(members));
+}
+
+std::string WithColumns(const std::string& columns) {
+  return R"("requires":["columns"],"columns":[)" + columns + "],";
+}
+
+}  // namespace
+
+TEST_CASE("columns, dropped fields, deleted samples and the change are read, and written again") {
+  Id128 id, again;
+  const std::string change = R"("change":{"parent":"000000000000000000000000000000ff","samples":2,)"
+                             R"("by":"sluice column add","note":"n"},)";
+  const std::string text =
+      TextOf(R"("requires":["columns","deleted"],"deleted":[[1,1]],"hidden":["score"],)" + change +
+             R"("columns":[)" + ColumnWith(kScore) + "],");
+  const Manifest manifest = ManifestFromJson(text, "m", id);
+  REQUIRE(manifest.columns.size() == 1);
+  CHECK(manifest.columns[0].schema.fields[0].dtype == DType::kFloat16);
+  CHECK(manifest.columns[0].shards[0].file == "b.sluice");
+  CHECK(manifest.hidden == std::vector<std::string>{"score"});
+  CHECK(manifest.deleted == std::vector<DeletedRun>{{1, 1}});
+  REQUIRE(manifest.change);
+  CHECK(manifest.change->samples == 2);
+  CHECK(manifest.change->note == "n");
+  CHECK(manifest.unknown.empty());
+  Id128 written;
+  const Manifest back = ManifestFromJson(ManifestToJson(manifest, written), "m", again);
+  CHECK(back.columns.size() == 1);
+  CHECK(back.columns[0].shards == manifest.columns[0].shards);
+  CHECK(back.hidden == manifest.hidden);
+  CHECK(back.deleted == manifest.deleted);
+  CHECK(back.change == manifest.change);
+  CHECK(VisibleFields::Of(back).schema.fields.size() == 1);  // the image
+}
+
+TEST_CASE("a column's field takes the place of one with its name, and others follow") {
+  Manifest manifest;
+  manifest.schema.fields = {Field::Bytes("a"), Field::Array("b", DType::kInt8, {}),
+                            Field::Bytes("c")};
+  manifest.columns.resize(2);
+  manifest.columns[0].schema.fields = {Field::Array("d", DType::kInt8, {}), Field::Bytes("b")};
+  manifest.columns[1].schema.fields = {Field::Bytes("d"), Field::Bytes("e")};
+  manifest.hidden = {"c"};
+  const VisibleFields visible = VisibleFields::Of(manifest);
+  std::string names;
+  for (const Field& field : visible.schema.fields)
+    names += field.name;
+  CHECK(names == "abde");
+  CHECK(visible.sources == std::vector<std::uint32_t>{0, 1, 2, 2});
+  CHECK(visible.schema.fields[1].kind == FieldKind::kBytes);
+}
+
+TEST_CASE("members that old readers would ignore are refused without their feature") {
+  for (const std::string& members :
+       {"\"columns\":[" + ColumnWith(kScore) + "],", std::string(R"("hidden":["image"],)"),
+        std::string(R"("deleted":[[0,1]],)"),
+        std::string(R"("requires":["columns"],"deleted":[[0,1]],)"),
+        std::string(R"("requires":["deleted"],"columns":[],)")}) {
+    CAPTURE(members);
+    const auto error = RefusalOf(members);
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kCorrupt);
+    CHECK(error->sentence().find("requires") != std::string::npos);
+  }
+  CHECK(RefusalOf(R"("requires":["columns","more"],)")->code() == ErrorCode::kUnsupported);
+}
+
+TEST_CASE("columns that do not fit the dataset are refused") {
+  REQUIRE_FALSE(RefusalOf(WithColumns(ColumnWith(kScore))));
+  const std::string mask = R"({"kind":"image","name":"mask","role":"mask","follows":"image"})";
+  const std::string no_images = R"("images":[])";
+  const std::string images = std::string(R"("images":[)") + kImages + "]";
+  REQUIRE_FALSE(RefusalOf(WithColumns(ColumnWith(mask, no_images, images))));
+  const std::string label =
+      R"({"kind":"array","name":"l","dtype":"int8","shape":[],"role":"label","classes":["a"]})";
+  const std::string second =
+      R"({"kind":"array","name":"m","dtype":"int8","shape":[],"role":"label","classes":["b"]})";
+  const std::string classes = R"("class_counts":[])";
+  const std::string counts = R"("class_counts":[2])";
+  REQUIRE_FALSE(RefusalOf(WithColumns(ColumnWith(label, classes, counts))));
+  const std::string both = ColumnWith(label + "," + second, classes, counts);
+  REQUIRE_FALSE(RefusalOf(WithColumns(both)));
+  for (const std::string& members : {
+           // a column in a column, and anything else that only a manifest has
+           WithColumns(ColumnWith(kScore, R"("samples":2,)", R"("samples":2,"columns":[],)")),
+           WithColumns(ColumnWith(kScore, R"("samples":2,)", R"("samples":2,"name":"n",)")),
+           // other numbers of samples
+           WithColumns(ColumnWith(kScore, R"("samples":2,)", R"("samples":3,)")),
+           WithColumns(ColumnWith(kScore, R"("samples":2})", R"("samples":1})")),
+           // a file named twice
+           WithColumns(ColumnWith(kScore, "b.sluice", "a.sluice")),
+           WithColumns(ColumnWith(kScore) + "," + ColumnWith(kScore)),
+           // a file outside of the folder
+           WithColumns(ColumnWith(kScore, "b.sluice", "../b.sluice")),
+           // no sizes of values, or too few
+           WithColumns(ColumnWith(R"({"kind":"bytes","name":"t"})")),
+           WithColumns(ColumnWith(kScore, R"("values":[],)", "")) + R"("x":0,)",
+           // an image that nobody has, and one that follows another
+           WithColumns(ColumnWith(R"({"kind":"array","name":"s","dtype":"int8","shape":[],)"
+                                  R"("follows":"nobody"})")),
+           // a field in place of the image that another follows
+           WithColumns(ColumnWith(mask, no_images, images) + "," +
+                       ColumnWith(R"({"kind":"array","name":"image","dtype":"int8","shape":[]})",
+                                  "b.sluice", "c.sluice")),
+           // the classes that are counted are those of another label
+           R"("hidden":["l"],)" + WithColumns(both),
+           R"("hidden":["nobody"],)" + WithColumns(""),
+           R"("hidden":["image","image"],)" + WithColumns(ColumnWith(kScore)),
+           R"("hidden":["image"],)" + WithColumns(""),
+           WithColumns("7"),
+       }) {
+    CAPTURE(members);
+    const auto error = RefusalOf(members);
+    if (members.find(R"("x":0)") != std::string::npos) {
+      CHECK_FALSE(error);  // a column without such fields may leave the empty list out
+      continue;
+    }
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kCorrupt);
+    CHECK(error->file() == "manifest.json");
+  }
+}
+
+TEST_CASE("runs of deleted samples are in order, apart and inside the dataset") {
+  const auto runs = [](const std::string& list) {
+    return RefusalOf(R"("requires":["deleted"],"deleted":)" + list + ",");
+  };
+  CHECK_FALSE(runs("[[0,1]]"));
+  CHECK_FALSE(runs("[[1,1]]"));
+  for (const char* const list :
+       {"[[0,3]]", "[[2,1]]", "[[0,0]]", "[[0,1],[1,1]]", "[[1,1],[0,1]]", "[[0,1],[0,1]]", "[[0]]",
+        "[0]", "[[0,1,2]]", "[[-1,1]]", "[[18446744073709551615,1]]", "[[1,18446744073709551615]]",
+        "{}"}) {
+    CAPTURE(list);
+    REQUIRE(runs(list));
+    CHECK(runs(list)->code() == ErrorCode::kCorrupt);
+  }
+  const std::vector<DeletedRun> deleted = {{2, 2}, {7, 1}};
+  std::string there;
+  for (std::uint64_t sample = 0; sample < 10; ++sample)
+    there += IsDeleted(deleted, sample) ? '.' : 'x';
+  CHECK(there == "xx..xxx.xx");
+}
+
 TEST_CASE("unknown members are ignored, and written again") {
   const std::string text =
       TextWith(R"("made":{"by":"hand"},)", R"("made":{"by":"hand"},"later":[{"x":null}],)");

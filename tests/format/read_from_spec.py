@@ -22,7 +22,7 @@ except ImportError:
     xxhash = None
 
 PAGE = 4096
-DTYPES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "float32": 4,
+DTYPES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "float16": 2, "float32": 4,
           "float64": 8}
 ROLES = ("none", "image", "mask", "label", "boxes", "keypoints", "text", "json")
 DEFAULTS = {"role": "none", "follows": "", "coordinates": "", "classes": [], "attributes": {}}
@@ -142,7 +142,10 @@ def read_manifest(folder):
     manifest = json.loads(data)
     require(manifest["format"] == "sluice-dataset", "format")
     require(manifest["version"] == 1, "version")
-    require(not manifest.get("requires"), "features that are not known")
+    features = manifest.get("requires", [])
+    require(set(features) <= {"columns", "deleted"}, "features that are not known")
+    for member, feature in ("columns", "columns"), ("hidden", "columns"), ("deleted", "deleted"):
+        require(member not in manifest or feature in features, member + " without its feature")
     return manifest
 
 
@@ -273,20 +276,19 @@ class Shard:
         return codec, payload
 
 
-def print_samples(folder, out):
-    manifest = read_manifest(folder)
+def rows(folder, dataset):
+    """Yields (key, {name of a field: a line of text}) for each sample of a dataset or a column."""
     number = 0
-    for entry in manifest["shards"]:
-        shard = Shard(os.path.join(folder, entry["file"]), entry, manifest["schema"])
+    for entry in dataset["shards"]:
+        shard = Shard(os.path.join(folder, entry["file"]), entry, dataset["schema"])
         for i, (key, (block, record)) in enumerate(zip(shard.keys(), shard.records())):
-            out("sample %d" % number)
-            out("  key " + ("?" if key is None else key.hex() or "-"))
+            lines = {}
             for field, offset, size in shard.fields:
                 value = record[offset:offset + size]
                 if field["kind"] == "array":
                     column = shard.columns.get(field["name"])
                     require(column is None or column[i * size:(i + 1) * size] == value, "a column")
-                    out("  %s %s" % (field["name"], value.hex()))
+                    lines[field["name"]] = "  %s %s" % (field["name"], value.hex())
                     continue
                 codec, payload = shard.payload(block, value)
                 text = "  %s codec %d" % (field["name"], codec)
@@ -294,9 +296,31 @@ def print_samples(folder, out):
                     width, height, channels, pixel_type = struct.unpack_from("<IIBB", value, 24)
                     text += " %dx%dx%d %s" % (width, height, channels,
                                               ("uint8", "uint16")[pixel_type])
-                out(text + (" " + (payload.hex() or "-") if codec else ""))
+                lines[field["name"]] = text + (" " + (payload.hex() or "-") if codec else "")
+            yield key, lines
             number += 1
-    require(number == manifest["samples"], "the number of samples")
+    require(number == dataset["samples"], "the number of samples")
+
+
+def print_samples(folder, out):
+    manifest = read_manifest(folder)
+    sources = [manifest] + manifest.get("columns", [])
+    source_of = {}  # by name, in the order that users see
+    for number, source in enumerate(sources):
+        require(source["samples"] == manifest["samples"], "a column's number of samples")
+        for field in source["schema"]["fields"]:
+            source_of[field["name"]] = number
+    for name in manifest.get("hidden", []):
+        del source_of[name]
+    deleted = {n for first, count in manifest.get("deleted", []) for n in range(first, first + count)}
+    for number, sample in enumerate(zip(*(rows(folder, source) for source in sources))):
+        if number in deleted:
+            continue
+        key = sample[0][0]
+        out("sample %d" % number)
+        out("  key " + ("?" if key is None else key.hex() or "-"))
+        for name, source in source_of.items():
+            out(sample[source][1][name])
 
 
 def main(arguments):

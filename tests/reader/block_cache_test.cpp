@@ -13,6 +13,8 @@
 
 #include <sluice/block_cache.h>
 
+#include "format/disk/manifest.h"
+#include "format/remote/cache/cache_folder.h"
 #include "reader/order/order.h"
 #include "tests/reader/in_child.h"
 #include "tests/reader/playing.h"
@@ -80,9 +82,70 @@ TEST_CASE("the second epoch, and the next loader, fetch nothing that the cache h
   CHECK(later.Stats().cached_bytes >= BlockBytes(path));
   const std::vector<CachedDataset> datasets = DatasetsInCache(folder / "cache");
   REQUIRE(datasets.size() == 1);
-  CHECK(datasets[0].id == Dataset::Open(path).id());
   CHECK(datasets[0].bytes == fetched);
   CHECK(datasets[0].in_use);
+}
+
+TEST_CASE("what the cache holds is used after shards were added, and by the version before",
+          "[remote]") {
+  const TemporaryFolder folder;
+  const auto path = WriteLargerDataset(folder, 640);
+  const LoaderOptions options = Cached(folder / "cache", 100'000'000);
+  // The dataset after an append: its own shards, then others. Made by hand, so that no command is
+  // needed: the shards of a second dataset under other names.
+  const TemporaryFolder more;
+  const auto added = WriteLargerDataset(more, 160);
+  Id128 id;
+  Manifest longer = ReadManifest(path, id);
+  const Manifest other = ReadManifest(added, id);
+  std::uint64_t number = 0;
+  for (ManifestShard shard : other.shards) {
+    const std::string name = "added-" + std::to_string(number++) + ".sluice";
+    std::filesystem::copy_file(added / shard.file, path / name);
+    shard.file = name;
+    longer.shards.push_back(shard);
+    longer.samples += shard.samples;
+  }
+  longer.images[0].Add(other.images[0]);
+  for (std::size_t c = 0; c < longer.class_counts.size(); ++c)
+    longer.class_counts[c] += other.class_counts[c];
+  for (std::size_t v = 0; v < longer.values.size(); ++v)
+    longer.values[v].Add(other.values[v]);
+  std::ifstream old(path / "manifest.json");
+  const std::string before{std::istreambuf_iterator<char>(old), {}};
+  std::uint64_t fetched = 0;
+  {
+    Loader loader(OpenRemote(path), options);
+    PlayBatches(loader, 0);
+    fetched = loader.Stats().fetched_bytes;
+  }
+  const std::string text = ManifestToJson(longer, id);
+  std::ofstream(path / "manifest.json") << text;
+  {
+    Loader loader(OpenRemote(path), options);
+    CHECK(PlayBatches(loader, 0) == PlayLocal(path, options));
+    // Only the shards that were added, with their frames.
+    CHECK(loader.Stats().fetched_bytes >= BlockBytes(added));
+    CHECK(loader.Stats().fetched_bytes <= BlockBytes(added) + 100'000);
+    CHECK(loader.Stats().cached_bytes >= fetched - 100'000);
+  }
+  CHECK(DatasetsInCache(folder / "cache").size() == 1);
+  std::ofstream(path / "manifest.json") << before;
+  {
+    Loader loader(OpenRemote(path), options);
+    CHECK(PlayBatches(loader, 0) == PlayLocal(path, options));
+    CHECK(loader.Stats().fetched_bytes == 0);
+  }
+  // A dataset that only begins like it has a folder of its own.
+  longer.shards.back().digest.bytes[0] ^= 1;
+  CHECK(CacheFolderOf(SharedFolder::Open(folder / "cache"),
+                      [&] {
+                        CachedShards shards;
+                        for (const ManifestShard& shard : longer.shards)
+                          shards.push_back({shard.id, shard.digest, shard.bytes, shard.blocks});
+                        return shards;
+                      }())
+            .second.empty());
 }
 
 TEST_CASE("a cached block that differs from the fetched one is found and fetched again",
@@ -107,12 +170,9 @@ TEST_CASE("a cached block that differs from the fetched one is found and fetched
   }
   SECTION("records changed") {
     // A piece is what the cache fetches and evicts as a whole: one of the five parts of the shard's
-    // frame, a block's header and table, or a block's payloads. The table has a page, then 8 bytes
-    // for each piece, then a record of 32 bytes for each piece. This changes the record of piece 8,
-    // the payloads of block 1.
-    const auto size = static_cast<std::streamoff>(std::filesystem::file_size(cached / "pieces"));
-    const std::streamoff pieces = (size - 4096) / 40;
-    std::fstream(cached / "pieces").seekp(4096 + pieces * 8 + 8 * 32 + 3).put('!');
+    // frame, a block's header and table, or a block's payloads. The table has a page, then a record
+    // of 40 bytes for each piece. This changes the record of piece 8, the payloads of block 1.
+    std::fstream(cached / "pieces").seekp(4096 + 8 * 40 + 8 + 3).put('!');
   }
   SECTION("a table of nonsense") {
     std::fstream file(cached / "pieces");
@@ -249,7 +309,7 @@ TEST_CASE("a dataset that no process uses makes room for another", "[remote]") {
   PlayBatches(loader, 0);
   const std::vector<CachedDataset> left = DatasetsInCache(folder / "cache");
   REQUIRE(left.size() == 1);
-  CHECK(left[0].id == Dataset::Open(path).id());
+  CHECK(left[0].id == CacheNameOf(path));
   CHECK(std::filesystem::exists(folder / "cache/0123456789abcdef0123456789abcdef/thesis.tex"));
 }
 

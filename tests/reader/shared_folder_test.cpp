@@ -115,7 +115,7 @@ TEST_CASE("A link in a stage is refused, and its target stays as it was") {
   std::ofstream(victim) << "important";
   fs::create_directory(victims);
   const fs::path root = folder / "shared";
-  const fs::path own = root / dataset.id();
+  const fs::path own = root / CacheNameOf(dataset.path());
   fs::create_directories(own);
   fs::path at;
   fs::path to = victim;
@@ -158,7 +158,7 @@ TEST_CASE("A link in a stage is refused, and its target stays as it was") {
 TEST_CASE("A named pipe in a cache is reported as one") {
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, 32);
-  const fs::path own = folder / "cache" / Dataset::Open(path).id();
+  const fs::path own = folder / "cache" / CacheNameOf(path);
   fs::create_directories(own);
   REQUIRE(mkfifo((own / "data").c_str(), 0666) == 0);
   const std::string error = ErrorText([&] { Open(path, folder / "cache"); }, ErrorCode::kIo);
@@ -171,7 +171,7 @@ TEST_CASE("Another user's files are refused in a stage, with advice") {
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, 32);
   const fs::path root = folder / "shared";
-  const fs::path own = root / Dataset::Open(path).id();
+  const fs::path own = root / CacheNameOf(path);
   fs::create_directories(own);
   fs::path theirs;
   SECTION("the folder") {
@@ -255,7 +255,7 @@ TEST_CASE("A loader plays past a cache that a stranger keeps locked", "[no-asan]
   LoaderOptions nothing = Sharing(cache);
   nothing.stage->bytes = 1;  // the table is made, and no piece is kept
   { Loader loader(OpenRemote(path), nothing); }
-  const fs::path own = cache / Dataset::Open(path).id();
+  const fs::path own = cache / CacheNameOf(path);
   std::optional<StrangersLock> lock;
   SECTION("the folder") {
     lock.emplace(cache / "lock").TakeFile();
@@ -287,7 +287,7 @@ TEST_CASE("A valid cache in a read-only folder is used") {
   SECTION("whole") {}
   SECTION("with a damaged piece, which is fetched") {
     damaged = true;
-    std::fstream(cache / Dataset::Open(path).id() / "data").seekp(2'000'000).put('!');
+    std::fstream(cache / CacheNameOf(path) / "data").seekp(2'000'000).put('!');
   }
   const ReadOnlyView seen(cache, folder / "seen");
   if (!seen.there()) {

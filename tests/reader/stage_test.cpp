@@ -10,6 +10,7 @@
 #include "reader/dataset/dataset_state.h"
 #include "tests/reader/faulty_playing.h"
 #include "tests/reader/playing.h"
+#include "tests/reader/remote_dataset.h"
 #include "tests/reader/sample_data.h"
 #include "tests/working_directory.h"
 
@@ -108,7 +109,7 @@ TEST_CASE("A sample that is damaged on the stage comes from the dataset") {
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
   { PlayBatches(*std::make_unique<Loader>(dataset, Staging(folder / "stage")), 4); }
-  const std::filesystem::path data = folder / "stage" / dataset.id() / "data";
+  const std::filesystem::path data = folder / "stage" / CacheNameOf(dataset.path()) / "data";
   const std::uint64_t middle = std::filesystem::file_size(data) / 2;
   SECTION("changed") {
     std::fstream file(data, std::ios::in | std::ios::out | std::ios::binary);

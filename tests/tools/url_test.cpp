@@ -142,6 +142,13 @@ TEST_CASE("no command mistakes a URL that it cannot open for a folder, as its so
                                {"transcode", data, url, "--image", "packed"},
                                {"copy", url, "out"},
                                {"copy", data, url},
+                               {"column", "drop", url, "label"},
+                               {"column", "add", data, "new", "--from", url},
+                               {"delete", url, "--samples", source + "/none"},
+                               {"log", url},
+                               {"tag", url, "v1"},
+                               {"restore", url, "v1"},
+                               {"gc", url},
                                {"export", url, "out"},
                                {"export", data, url}}) {
       const Outcome outcome = Sluice(words);
@@ -187,7 +194,8 @@ TEST_CASE("an interrupt ends each command at once, whatever request a server han
     objects = server.All();
   }
   const std::string url = "s3://bkt/data";
-  std::set<std::string> tried = {"cache", "repair"};  // they take no URL
+  std::set<std::string> tried = {"cache", "repair",  "delete", "log",
+                                 "tag",   "restore", "gc"};  // they take no URL
   int number = 0;
   for (const Words& command : {Words{"verify", url},
                                {"subset", url, "OUT", "--count", "1"},
@@ -195,6 +203,7 @@ TEST_CASE("an interrupt ends each command at once, whatever request a server han
                                {"transcode", url, "OUT", "--image", "packed"},
                                {"copy", url, "OUT"},
                                {"copy", data, "s3://bkt/new"},
+                               {"column", "replace", data, "label", "--from", url},
                                {"export", url, "OUT"},
                                {"stats", url},
                                {"when", url, "--key", "none"},

@@ -101,6 +101,14 @@ double ParseNumber(std::string_view text, double most) {
   return value;
 }
 
+double ParseAnyNumber(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && parsed == end) return number;
+  throw UsageError("\"" + std::string(text) + "\" is not a number");
+}
+
 std::uint64_t ParseCount(std::string_view text) {
   std::uint64_t value = 0;
   if (!ReadWithUnit(text, kCountUnits, value)) {

@@ -24,6 +24,9 @@ std::uint64_t ParseInteger(std::string_view text, std::uint64_t least, std::uint
 // A number that is not negative, such as "2.5", at most `most`.
 double ParseNumber(std::string_view text, double most);
 
+// A number, such as "-1" or "nan".
+double ParseAnyNumber(std::string_view text);
+
 // A count with an optional factor: "5000", "178M" (k, M and G are powers of 1000).
 std::uint64_t ParseCount(std::string_view text);
 

@@ -21,6 +21,11 @@ RUNS = [
     ("copy", "copy data copied"),
     ("repair", "repair data repaired"),
     ("append", "append photos data"),
+    ("column", "column replace data label --from data --note mended"),
+    ("delete", "delete data --samples gone.txt"),
+    ("log", "log data"),
+    ("restore", "restore data v1"),
+    ("gc", "gc data --keep-days 0"),
     ("cache", "cache ."),
     ("plan", "plan photos planned"),
     (None, "convert --part 0/2 planned"),
@@ -41,7 +46,10 @@ def page(sluice, make_photos):
            "the object of a command that fails; `sluice-bench` has a [schema](../bench/report/SCHEMA.md).", ""]
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([make_photos, Path(folder) / "photos", "2", "6", "96"], check=True, stdout=subprocess.DEVNULL)
+        (Path(folder) / "gone.txt").write_text("3\n")
         for command, line in RUNS:
+            if command == "column":
+                subprocess.run([sluice, "tag", "data", "v1"], cwd=folder, check=True)
             done = subprocess.run([sluice, *line.split(), "--json"], cwd=folder, capture_output=True, text=True)
             if done.returncode != 0:
                 missing.append(f"sluice {line} --json ended with {done.returncode}: {done.stderr}")

@@ -151,7 +151,7 @@ void StorePlace::BringReceipts(const ConversionInput& input, const PlanPart& par
       manifest.shards.push_back(entry);
     }
     if (good && !manifest.shards.empty()) {
-      const auto remote = RemoteShards::Open(store_, manifest, ToHex(plan.digest), {}, 0);
+      const auto remote = RemoteShards::Open(store_, manifest, {}, 0);
       try {
         for (std::uint32_t p = 0; p < manifest.shards.size(); ++p)
           ShardFile(remote->PartsOf(p), shard_schema, manifest.shards[p]);

@@ -26,6 +26,7 @@
 #include "writer/convert/conversion.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
+#include "writer/edit/columns.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/joining.h"
 #include "writer/edit/new_version.h"
@@ -194,7 +195,8 @@ std::string SharedRefusal(const StoredDataset& before, const StoredDataset& adde
 }
 
 AppendSummary Append(const LockedDataset& dataset, const ConvertSource& source,
-                     const ConvertOptions& options, const ConvertHooks& hooks, WorkFolder& work) {
+                     const ConvertOptions& options, const std::optional<double>& missing,
+                     const ConvertHooks& hooks, WorkFolder& work) {
   const StoredDataset& before = dataset.stored;
   const std::filesystem::path& folder = before.folder;
   const std::filesystem::path staging = StagingIn(work);
@@ -240,6 +242,10 @@ AppendSummary Append(const LockedDataset& dataset, const ConvertSource& source,
     }
     NewVersion adding(dataset, true, options.run.direct);
     adding.TakeAll(added);
+    EditHooks edit;
+    edit.stop = hooks.stop;
+    edit.direct = options.run.direct;
+    ExtendColumns(adding, folder, added, missing, edit);
     adding.ChangeMeta(options.shards.meta);
     summary.made = adding.Finish();
   }
@@ -251,12 +257,13 @@ AppendSummary Append(const LockedDataset& dataset, const ConvertSource& source,
 }  // namespace
 
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
-                              const ConvertOptions& options, const ConvertHooks& hooks) {
+                              const ConvertOptions& options, const ConvertHooks& hooks,
+                              const std::optional<double>& missing) {
   CheckMetadata(options.shards.meta);
-  const LockedDataset before(dataset);
+  const LockedDataset before(dataset, Changed::kTaken);
   WorkFolder work(before.stored.folder.native() + ".append");
   try {
-    return Append(before, source, options, hooks, work);
+    return Append(before, source, options, missing, hooks, work);
   } catch (...) {
     // The next call resumes a conversion that has begun.
     if (std::filesystem::exists(StagingIn(work) / kPlanName)) work.Keep();

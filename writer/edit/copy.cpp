@@ -8,7 +8,9 @@
 // shards of two datasets have the same names, and one copy would put its own over the other's.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include <sluice/copy.h>
 
@@ -43,20 +45,17 @@ class Copying {
   Copying(const std::filesystem::path& source, const std::filesystem::path& target,
           const CopyOptions& options)
       : options_(options),
-        source_(source, options.stop),
+        source_(source, options.stop, Changed::kTaken),
         manifest_text_(ManifestText()),
         lock_(LockOf(target)),
         target_(TargetAt(target)),
         on_stop_(options_.stop, [this] { target_->StopCalls(); }),
-        target_shards_(IsStoreUrl(target.string()) || StoreIfUnmappable(target) != nullptr
-                           ? RemoteShards::Open(target_, source_.manifest, ToHex(source_.id), {}, 0)
-                           : nullptr),
-        schema_(std::make_shared<const ShardSchema>(source_.manifest.schema)) {
+        is_store_(IsStoreUrl(target.string()) || StoreIfUnmappable(target) != nullptr) {
     report_.target = target_->url();
     report_.samples = source_.manifest.samples;
-    report_.shards = source_.manifest.shards.size();
-    for (const ManifestShard& shard : source_.manifest.shards)
-      report_.bytes += shard.bytes;
+    AddPart(source_);
+    for (std::size_t c = 0; c < source_.manifest.columns.size(); ++c)
+      AddPart(source_.Column(c));
   }
 
   CopyReport Run() {
@@ -73,7 +72,7 @@ class Copying {
     bool finished = TargetIsFinished();
     if (lock_) RemoveWhatWasLeft(target_->url(), finished);
     if (!finished) {
-      RequireShards(source_, options_.stop);
+      RequireAllShards(source_, options_.stop);
       Claim();
       // Another copy may have put its manifest, and removed its claim, before this claim was made.
       try {
@@ -83,13 +82,37 @@ class Copying {
         throw;
       }
     }
-    ParallelFor(std::max(options_.threads, 1U), source_.manifest.shards.size(), options_.stop,
-                [this](unsigned, std::size_t shard) { CopyShard(shard); });
+    ParallelFor(std::max(options_.threads, 1U), shards_.size(), options_.stop,
+                [this](unsigned, std::size_t shard) { CopyShard(shards_[shard]); });
     if (options_.stop.stop_requested()) throw Stopped();
     if (!finished) PutManifest();
     if (claimed_) target_->Remove(kClaimName);
     return report_;
   }
+  // The dataset's own shards, or those of a column.
+  struct Part {
+    StoredDataset source;
+    std::shared_ptr<RemoteShards> target;  // null if the target's shards can be mapped
+    std::shared_ptr<const ShardSchema> schema;
+  };
+  struct PartShard {
+    const Part* part;
+    std::size_t number;
+    const ManifestShard& entry() const { return part->source.manifest.shards[number]; }
+  };
+
+  void AddPart(const StoredDataset& source) {
+    const Manifest& manifest = source.manifest;
+    parts_.push_back(std::make_unique<Part>(
+        Part{source, is_store_ ? RemoteShards::Open(target_, manifest, {}, 0) : nullptr,
+             std::make_shared<const ShardSchema>(manifest.schema)}));
+    for (std::size_t s = 0; s < manifest.shards.size(); ++s) {
+      shards_.push_back({parts_.back().get(), s});
+      report_.bytes += manifest.shards[s].bytes;
+    }
+    report_.shards = shards_.size();
+  }
+
   // Claims the place in a store, unless a call that copies the same dataset has done so: they may
   // work together, since each object is written whole. Throws Error(kExists).
   void Claim() {
@@ -172,11 +195,11 @@ class Copying {
   }
 
   // Whether the target has the shard, whole: every byte is read and compared with its checksum.
-  bool HasShard(std::size_t number) {
-    const ManifestShard& entry = source_.manifest.shards[number];
+  bool HasShard(const PartShard& of) {
+    const ManifestShard& entry = of.entry();
     try {
       if (target_->Head(entry.file).bytes != entry.bytes) return false;
-      RequireWhole(OpenAtTarget(number), options_.stop);
+      RequireWhole(OpenAtTarget(of), options_.stop);
       return true;
     } catch (const Error& error) {
       if (!SaysDataIsLost(error)) throw;
@@ -184,19 +207,20 @@ class Copying {
     }
   }
 
-  ShardFile OpenAtTarget(std::size_t number) const {
-    const ManifestShard& entry = source_.manifest.shards[number];
-    if (target_shards_ != nullptr)
-      return ShardFile(target_shards_->PartsOf(static_cast<std::uint32_t>(number)), schema_, entry);
-    return ShardFile(std::filesystem::path(target_->url()) / entry.file, source_.manifest.schema,
+  ShardFile OpenAtTarget(const PartShard& of) const {
+    const ManifestShard& entry = of.entry();
+    if (of.part->target != nullptr)
+      return ShardFile(of.part->target->PartsOf(static_cast<std::uint32_t>(of.number)),
+                       of.part->schema, entry);
+    return ShardFile(std::filesystem::path(target_->url()) / entry.file, of.part->schema->schema,
                      ShardExpectation::Of(entry));
   }
 
-  void CopyShard(std::size_t number) {
-    const ManifestShard& entry = source_.manifest.shards[number];
-    const bool there = HasShard(number);
+  void CopyShard(const PartShard& of) {
+    const ManifestShard& entry = of.entry();
+    const bool there = HasShard(of);
     if (!there) {
-      const ShardFile shard = source_.Open(number);
+      const ShardFile shard = of.part->source.Open(of.number);
       RequireWhole(shard, options_.stop);
       target_->PutLarge(entry.file, entry.bytes,
                         [&](std::uint64_t offset, std::span<std::byte> buffer) {
@@ -219,9 +243,9 @@ class Copying {
   const FileHandle lock_;  // of the target, if it is a folder
   const std::shared_ptr<ObjectStore> target_;
   const std::stop_callback<std::function<void()>> on_stop_;
-  // Null if the target's shards are files that can be mapped.
-  const std::shared_ptr<RemoteShards> target_shards_;
-  const std::shared_ptr<const ShardSchema> schema_;
+  const bool is_store_;  // whether the target's shards cannot be mapped
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<PartShard> shards_;  // of all parts
   bool claimed_ = false;
   std::mutex mutex_;  // guards what follows
   CopyReport report_;

@@ -28,8 +28,7 @@ std::set<std::string> NamesInUse(const std::filesystem::path& folder) {
       ReadFile(entry.path(), kMaxManifestBytes, text);
       Id128 id;
       const Manifest manifest = ManifestFromJson(AsText(text), entry.path().string(), id);
-      for (const ManifestShard& shard : manifest.shards)
-        names.insert(shard.file);
+      ForEachShard(manifest, [&names](const ManifestShard& shard) { names.insert(shard.file); });
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnsupported) throw;
     }
@@ -45,12 +44,32 @@ NewVersion::NewVersion(const LockedDataset& dataset, bool with_shards, bool dire
       manifest_(dataset.stored.manifest),
       used_(NamesInUse(folder_)) {
   if (direct) direct_.emplace();
+  Record("sluice append");
   next_ = static_cast<std::uint32_t>(manifest_.shards.size());
   if (with_shards) return;
-  Manifest empty = BeginManifest(manifest_.name, manifest_.schema);
+  Manifest empty = BeginManifest(manifest_.name, VisibleFields::Of(manifest_).schema);
   empty.made = manifest_.made;
   KeepMembers(manifest_, empty);
+  empty.change = manifest_.change;
   manifest_ = std::move(empty);
+}
+
+void NewVersion::Record(std::string by, std::string note) {
+  const std::uint64_t samples = manifest_.change && manifest_.change->parent == old_id_
+                                    ? manifest_.change->samples
+                                    : manifest_.samples;
+  manifest_.change = ManifestChange{old_id_, samples, std::move(by), std::move(note)};
+}
+
+std::string NewVersion::NameFor(const Schema& schema, const Id128& id) {
+  ShardExpectation own;
+  own.id = id;
+  std::string name;
+  do {
+    name = FreeName();
+  } while (!MayHave(folder_ / name, schema, own));
+  taken_.push_back(name);
+  return name;
 }
 
 NewVersion::~NewVersion() {
@@ -84,11 +103,12 @@ std::string NewVersion::FreeName() {
 // Whether the shard may get the name `to`, which no manifest has. If there is a file of that name
 // and it is this very shard, an earlier call left it, and it is removed. Any other file may be the
 // user's, so it stays, and the shard needs another name.
-bool NewVersion::MayHave(const std::filesystem::path& to, const ManifestShard& shard) const {
+bool NewVersion::MayHave(const std::filesystem::path& to, const Schema& schema,
+                         const ShardExpectation& shard) const {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(to, error))) return true;
   try {
-    const ShardFile left(to, manifest_.schema, ShardExpectation::Of(shard));
+    const ShardFile left(to, schema, shard);
   } catch (const Error&) {
     return false;
   }
@@ -103,7 +123,7 @@ void NewVersion::TakeAll(const StoredDataset& from) {
     do {
       survey.shard.file = FreeName();
       to = folder_ / survey.shard.file;
-    } while (!MayHave(to, survey.shard));
+    } while (!MayHave(to, manifest_.schema, ShardExpectation::Of(survey.shard)));
     taken_.push_back(survey.shard.file);
     LinkOrCopy(from.folder / file, to, direct_ ? &*direct_ : nullptr);
     AddShard(survey, manifest_);
@@ -136,10 +156,11 @@ std::filesystem::path FolderOf(const std::filesystem::path& dataset) {
 
 }  // namespace
 
-LockedDataset::LockedDataset(const std::filesystem::path& dataset)
-    : stored(FolderOf(dataset)),  // comes first: throws if this is not a dataset
-      lock(LockFolder(stored.folder)) {
-  stored = StoredDataset(stored.folder);  // read again, now that nobody else can change it
+LockedDataset::LockedDataset(const std::filesystem::path& dataset, Changed changed)
+    // Comes first: throws if this is not a dataset.
+    : stored(FolderOf(dataset), {}, changed), lock(LockFolder(stored.folder)) {
+  // Read again, now that nobody else can change it.
+  stored = StoredDataset(stored.folder, {}, changed);
   RemoveLeftovers(stored.folder);
 }
 

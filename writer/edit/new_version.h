@@ -18,7 +18,7 @@ namespace sluice {
 struct LockedDataset {
   // Removes what killed commands have left in the folder. Throws Error; kInvalidArgument for an
   // older manifest.
-  explicit LockedDataset(const std::filesystem::path& dataset);
+  explicit LockedDataset(const std::filesystem::path& dataset, Changed changed = Changed::kRefused);
 
   StoredDataset stored;
   FileHandle lock;
@@ -37,6 +37,13 @@ class NewVersion {
   ~NewVersion();
 
   const Manifest& manifest() const noexcept { return manifest_; }
+  // The manifest to come, for edits that do not add image shards.
+  Manifest& edited() noexcept { return manifest_; }
+  // What the manifest says of its making: the command, and the user's note.
+  void Record(std::string by, std::string note = {});
+  // A name for a new shard with that id, which no manifest and no file of this folder has. Without
+  // Finish(), the file is removed.
+  std::string NameFor(const Schema& schema, const Id128& id);
   void SetMade(std::string made) { manifest_.made = std::move(made); }
   void ChangeMeta(const Metadata& changes) { ChangeMetadata(changes, manifest_.meta); }
 
@@ -49,7 +56,8 @@ class NewVersion {
 
  private:
   std::string FreeName();
-  bool MayHave(const std::filesystem::path& to, const ManifestShard& shard) const;
+  bool MayHave(const std::filesystem::path& to, const Schema& schema,
+               const ShardExpectation& shard) const;
   std::filesystem::path OldManifest() const;
 
   std::filesystem::path folder_;

@@ -1,13 +1,11 @@
 // `sluice append --repack`: the same samples in a new random order, in new shards of the same
 // folder.
 //
-// Samples are read in random order from all shards, so shards stay open. Keys are stored
+// Samples are read in random order from all shards. Keys are stored
 // compressed, thousands of them together. They must not be decompressed again for each sample, so
 // they are first decompressed into a file. The permutation has a random stream of its own. Programs
 // that have the dataset open are not disturbed: the old manifest and its shards stay.
 #include <algorithm>
-#include <deque>
-#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -69,47 +67,6 @@ class KeyFile {
   FileHandle file_;
 };
 
-// Reads samples by their number; opens shards when they are needed.
-class SampleReader {
- public:
-  SampleReader(const StoredDataset& dataset, const KeyFile& keys)
-      : dataset_(dataset), keys_(keys), shards_(dataset.manifest.shards.size()) {
-    std::uint64_t end = 0;
-    for (const ManifestShard& shard : dataset.manifest.shards)
-      ends_.push_back(end += shard.samples);
-  }
-
-  EncodedSample Read(std::uint64_t sample) {
-    const auto shard = static_cast<std::size_t>(
-        std::upper_bound(ends_.begin(), ends_.end(), sample) - ends_.begin());
-    const std::uint64_t first = shard == 0 ? 0 : ends_[shard - 1];
-    EncodedSample copy = CopyValues(Open(shard), sample - first);
-    copy.key = keys_.Key(sample);
-    return copy;
-  }
-
-  const ShardFile& Open(std::size_t shard) {
-    if (!shards_[shard]) {
-      if (open_.size() == kMaxMapped) {
-        shards_[open_.front()].reset();
-        open_.pop_front();
-      }
-      const ManifestShard& entry = dataset_.manifest.shards[shard];
-      shards_[shard].emplace(dataset_.folder / entry.file, dataset_.manifest.schema,
-                             ShardExpectation::Of(entry));
-      open_.push_back(shard);
-    }
-    return *shards_[shard];
-  }
-
- private:
-  const StoredDataset& dataset_;
-  const KeyFile& keys_;
-  std::vector<std::uint64_t> ends_;  // of each shard: the number of its last sample, plus 1
-  std::vector<std::optional<ShardFile>> shards_;
-  std::deque<std::size_t> open_;  // the shards that are open, the first opened at the front
-};
-
 // Describes how the dataset was made, for later appends, and that it was permuted since.
 std::string MadeByRepack(const std::string& before, const Id128& from, std::uint64_t seed) {
   nlohmann::json made = nlohmann::json::parse(before, nullptr, false);
@@ -118,37 +75,43 @@ std::string MadeByRepack(const std::string& before, const Id128& from, std::uint
   return made.dump();
 }
 
-void WriteShards(const StoredDataset& stored, const KeyFile& keys, std::uint64_t seed,
-                 DatasetBuild& build) {
+// Columns become fields of the new shards, and deleted samples are left out.
+void WriteShards(const StoredDataset& stored, const std::vector<std::uint64_t>& samples,
+                 const KeyFile& keys, std::uint64_t seed, DatasetBuild& build) {
   if (stored.manifest.shards.empty()) return;  // a subset may have none
-  SampleReader reader(stored, keys);
-  const std::uint32_t block_samples = reader.Open(0).block_samples();
+  VisibleRows rows(stored, {}, kMaxMapped);
+  const std::uint32_t block_samples = stored.Open(0).block_samples();
   const Id128 base = Hash128({std::as_bytes(std::span(stored.id.bytes)),
                               std::as_bytes(std::span<const std::uint64_t>(&seed, 1))});
   // The conversion's order has another stream (0), or this one could repeat it.
-  for (const std::uint64_t sample : Permutation<std::uint64_t>(stored.manifest.samples, seed, 1))
-    build.Fill(base, block_samples, reader.Read(sample));
+  for (const std::uint64_t place : Permutation<std::uint64_t>(samples.size(), seed, 1)) {
+    EncodedSample sample = rows.Values(samples[place]);
+    sample.key = keys.Key(samples[place]);
+    build.Fill(base, block_samples, std::move(sample));
+  }
 }
 
 }  // namespace
 
 EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed,
                           const EditHooks& hooks) {
-  const LockedDataset locked(dataset);
+  const LockedDataset locked(dataset, Changed::kTaken);
   const StoredDataset& stored = locked.stored;
   const std::filesystem::path& folder = stored.folder;
-  RequireShards(stored, hooks.stop);
+  RequireAllShards(stored, hooks.stop);
+  const std::vector<std::uint64_t> samples = LivingSamples(stored.manifest);
   WorkFolder work(folder.native() + ".repack");
   work.Empty();  // removes what a killed call has left
   const std::filesystem::path staging = work.path() / "dataset";
   EditSummary summary;
   {
-    DatasetBuild build(staging, stored.manifest.name, stored.manifest.schema,
-                       stored.manifest.samples, hooks);
-    WriteShards(stored, KeyFile(stored, work.path() / "keys", hooks.stop), seed, build);
+    DatasetBuild build(staging, stored.manifest.name, VisibleFields::Of(stored.manifest).schema,
+                       samples.size(), hooks);
+    WriteShards(stored, samples, KeyFile(stored, work.path() / "keys", hooks.stop), seed, build);
     const std::string made = MadeByRepack(stored.manifest.made, stored.id, seed);
     std::vector<std::string> warnings = build.Finish(made).warnings;
     NewVersion version(locked, false, hooks.direct);
+    version.Record("sluice append --repack");
     version.SetMade(made);
     version.ChangeMeta(hooks.meta);
     version.TakeAll(StoredDataset(staging));

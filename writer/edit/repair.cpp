@@ -319,6 +319,7 @@ Damaged LookAt(const ManifestPlace& place) {
   try {
     Id128 id;
     damaged.manifest = ReadManifest(place.path(), id);
+    RequirePlain(*damaged.manifest, folder.string(), "`sluice repair`");
     damaged.ids.push_back(id);
     damaged.schema = damaged.manifest->schema;
     for (const ManifestShard& shard : damaged.manifest->shards)

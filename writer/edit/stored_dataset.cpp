@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include <sluice/error.h>
+#include <sluice/nearest_name.h>
 
 #include "format/disk/shard_look.h"
 #include "format/remote/local_store.h"
@@ -19,7 +20,8 @@
 
 namespace sluice {
 
-StoredDataset::StoredDataset(const ManifestPlace& place, const std::stop_token& stop)
+StoredDataset::StoredDataset(const ManifestPlace& place, const std::stop_token& stop,
+                             Changed changed)
     : folder(place.folder),
       manifest_name(place.name),
       store(IsStoreUrl(folder.string()) ? OpenStore(folder.string()) : StoreIfUnmappable(folder)) {
@@ -30,7 +32,123 @@ StoredDataset::StoredDataset(const ManifestPlace& place, const std::stop_token& 
   if (store != nullptr) folder = store->url();  // the URL without anything secret
   manifest =
       store != nullptr ? ReadManifest(*store, id, manifest_name) : ReadManifest(place.path(), id);
-  if (store != nullptr) remote = RemoteShards::Open(store, manifest, ToHex(id), {});
+  if (changed == Changed::kRefused) RequirePlain(manifest, folder.string(), "this command");
+  if (store != nullptr) remote = RemoteShards::Open(store, manifest, {});
+}
+
+StoredDataset StoredDataset::Column(std::size_t column) const {
+  StoredDataset of = *this;
+  of.manifest = manifest.columns[column];
+  if (store != nullptr) of.remote = RemoteShards::Open(store, of.manifest, {});
+  return of;
+}
+
+std::vector<std::uint64_t> LivingSamples(const Manifest& manifest) {
+  std::vector<std::uint64_t> samples;
+  samples.reserve(manifest.samples);
+  for (std::uint64_t sample = 0; sample < manifest.samples; ++sample)
+    if (!IsDeleted(manifest.deleted, sample)) samples.push_back(sample);
+  return samples;
+}
+
+void RequireAllShards(const StoredDataset& dataset, const std::stop_token& stop) {
+  RequireShards(dataset, stop);
+  for (std::size_t c = 0; c < dataset.manifest.columns.size(); ++c)
+    RequireShards(dataset.Column(c), stop);
+}
+
+void ForEachKey(const StoredDataset& dataset,
+                const std::function<void(std::string_view key)>& visit) {
+  for (std::size_t s = 0; s < dataset.manifest.shards.size(); ++s) {
+    const ShardFile shard = dataset.Open(s);
+    KeyChunk keys;
+    for (std::uint64_t i = 0; i < shard.samples(); ++i)
+      visit(KeyOf(shard, i, keys));
+  }
+}
+
+std::string KeyOfSample(const StoredDataset& dataset, std::uint64_t sample) {
+  for (std::size_t s = 0; s < dataset.manifest.shards.size(); ++s) {
+    const std::uint64_t samples = dataset.manifest.shards[s].samples;
+    if (sample < samples) return ToUtf8(dataset.Open(s).Key(sample));
+    sample -= samples;
+  }
+  return {};
+}
+
+VisibleRows::VisibleRows(const StoredDataset& dataset, const std::vector<std::string>& fields,
+                         std::size_t max_open)
+    : max_open_(max_open) {
+  const VisibleFields visible = VisibleFields::Of(dataset.manifest);
+  std::vector<std::uint32_t> sources;
+  std::vector<std::string> names;
+  for (const Field& field : visible.schema.fields)
+    names.push_back(field.name);
+  if (fields.empty()) schema_.unknown = visible.schema.unknown;
+  for (const std::string& name : fields.empty() ? names : fields) {
+    const std::size_t field = visible.schema.Find(name);
+    if (field == Schema::kNone) {
+      throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
+                  "has no field \"" + name + "\"" + NamesInstead(name, names, "it has"));
+    }
+    schema_.fields.push_back(visible.schema.fields[field]);
+    sources.push_back(visible.sources[field]);
+  }
+  for (std::uint32_t s = 0; s <= dataset.manifest.columns.size(); ++s) {
+    Schema own;
+    std::vector<std::size_t> targets;
+    for (std::size_t f = 0; f < sources.size(); ++f) {
+      if (sources[f] != s) continue;
+      own.fields.push_back(schema_.fields[f]);
+      targets.push_back(f);
+    }
+    if (targets.empty()) continue;
+    StoredDataset rows = s == 0 ? dataset : dataset.Column(s - 1);
+    std::vector<std::uint64_t> ends;
+    for (const ManifestShard& shard : rows.manifest.shards)
+      ends.push_back((ends.empty() ? 0 : ends.back()) + shard.samples);
+    RecordLayout layout(rows.manifest.schema, own);
+    const std::size_t shards = ends.size();
+    sources_.push_back({std::move(rows),
+                        std::move(own),
+                        std::move(layout),
+                        std::move(targets),
+                        std::move(ends),
+                        std::vector<std::shared_ptr<const ShardFile>>(shards),
+                        {}});
+  }
+}
+
+const ShardFile& VisibleRows::Source::File(std::size_t shard, std::size_t max_open) {
+  if (files[shard] != nullptr) return *files[shard];
+  if (open.size() == max_open) {
+    files[open.front()].reset();
+    open.pop_front();
+  }
+  files[shard].reset(new ShardFile(dataset.Open(shard)));
+  open.push_back(shard);
+  return *files[shard];
+}
+
+EncodedSample VisibleRows::Values(std::uint64_t sample) {
+  EncodedSample values;
+  values.fields.resize(schema_.fields.size());
+  for (Source& source : sources_) {
+    const auto shard = static_cast<std::size_t>(std::ranges::upper_bound(source.ends, sample) -
+                                                source.ends.begin());
+    const ShardFile& file = source.File(shard, max_open_);
+    const std::uint64_t index = sample - (shard == 0 ? 0 : source.ends[shard - 1]);
+    const ReadGuard guard = file.Guard();
+    const BlockView block = file.Block(static_cast<std::uint32_t>(index / file.block_samples()));
+    EncodedSample own;
+    const Defect defect = CopyRecord(source.fields, source.layout, block,
+                                     static_cast<std::uint32_t>(index % file.block_samples()), own);
+    if (file.Lost(file.bytes())) throw file.Unreadable(file.Place(index));
+    if (defect != nullptr) throw Error(ErrorCode::kCorrupt, file.name(), file.Place(index), defect);
+    for (std::size_t f = 0; f < source.targets.size(); ++f)
+      values.fields[source.targets[f]] = std::move(own.fields[f]);
+  }
+  return values;
 }
 
 ShardFile StoredDataset::Open(std::size_t shard) const {

@@ -1,8 +1,10 @@
 // A dataset on disk for the editing functions: its manifest, and its samples as stored.
 #pragma once
 
+#include <deque>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <stop_token>
 
 #include <sluice/error.h>
@@ -14,12 +16,23 @@
 
 namespace sluice {
 
+// What an edit does with a dataset that has columns, dropped fields or deleted samples.
+enum class Changed : std::uint8_t {
+  kRefused,  // throw Error(kUnsupported)
+  kTaken,    // the edit knows them: Manifest::columns and the members after it
+};
+
 struct StoredDataset {
   // `path`: a folder, the URL of a dataset in an object store, or a manifest in either. Reads of
   // the store end soon after a stop request.
-  explicit StoredDataset(const std::filesystem::path& path, const std::stop_token& stop = {})
-      : StoredDataset(ManifestPlace::Of(path), stop) {}
-  StoredDataset(const ManifestPlace& place, const std::stop_token& stop);
+  explicit StoredDataset(const std::filesystem::path& path, const std::stop_token& stop = {},
+                         Changed changed = Changed::kRefused)
+      : StoredDataset(ManifestPlace::Of(path), stop, changed) {}
+  StoredDataset(const ManifestPlace& place, const std::stop_token& stop,
+                Changed changed = Changed::kRefused);
+
+  // A column of the dataset, as a dataset.
+  StoredDataset Column(std::size_t column) const;
 
   // Opens shard number `shard` and compares it with the manifest.
   ShardFile Open(std::size_t shard) const;
@@ -32,6 +45,48 @@ struct StoredDataset {
   Id128 id;
   Manifest manifest;
   std::shared_ptr<RemoteShards> remote;  // the shards in the store
+};
+
+// The numbers of all samples that were not deleted.
+std::vector<std::uint64_t> LivingSamples(const Manifest& manifest);
+
+// RequireShards() for the dataset and its columns.
+void RequireAllShards(const StoredDataset& dataset, const std::stop_token& stop);
+
+// Calls visit(key) for each sample, in order.
+void ForEachKey(const StoredDataset& dataset,
+                const std::function<void(std::string_view key)>& visit);
+// The key of one sample, for messages.
+std::string KeyOfSample(const StoredDataset& dataset, std::uint64_t sample);
+
+// The values of samples as users see them: fields of the shards and of the columns.
+class VisibleRows {
+ public:
+  // Of the fields of these names, or of all. `dataset` must outlive it. Throws
+  // Error(kInvalidArgument) for a field that the dataset lacks.
+  // Keeps `max_open` shards of the dataset and of each column open.
+  explicit VisibleRows(const StoredDataset& dataset, const std::vector<std::string>& fields = {},
+                       std::size_t max_open = 4);
+
+  const Schema& schema() const noexcept { return schema_; }
+  // A sample's values as they are stored, without its key. Throws Error(kCorrupt) with the place.
+  EncodedSample Values(std::uint64_t sample);
+
+ private:
+  struct Source {
+    StoredDataset dataset;
+    Schema fields;  // those of this source
+    RecordLayout layout;
+    std::vector<std::size_t> targets;  // by field of `fields`: its index in schema_
+    std::vector<std::uint64_t> ends;   // by shard: the number after its last sample
+    std::vector<std::shared_ptr<const ShardFile>> files;  // by shard; null: not open
+    std::deque<std::size_t> open;                         // shards, the first opened at the front
+
+    const ShardFile& File(std::size_t shard, std::size_t max_open);
+  };
+  Schema schema_;
+  std::vector<Source> sources_;
+  std::size_t max_open_;
 };
 
 // Throws an Error for the first shard that does not match the manifest, before any work is done.

@@ -52,7 +52,7 @@ std::vector<std::uint64_t> DrawOf(std::uint64_t size, std::uint64_t count, std::
 class Candidates {
  public:
   Candidates(const StoredDataset& dataset, const Selection& selection)
-      : dataset_(dataset), numbers_(selection.samples) {
+      : dataset_(dataset), labels_(dataset), numbers_(selection.samples) {
     std::sort(numbers_.begin(), numbers_.end());
     numbers_.erase(std::unique(numbers_.begin(), numbers_.end()), numbers_.end());
     const std::uint64_t size = dataset.manifest.samples;
@@ -60,11 +60,16 @@ class Candidates {
       Refuse("has " + std::to_string(size) + " samples, so there is no sample " +
              std::to_string(numbers_.back()));
     }
-    const Schema& schema = dataset.manifest.schema;
+    LeaveOutDeleted();
+    const VisibleFields visible = VisibleFields::Of(dataset.manifest);
+    const std::size_t label = visible.schema.ClassField();
+    if (label != Schema::kNone && visible.sources[label] != 0)
+      labels_ = dataset.Column(visible.sources[label] - 1);
+    const Schema& schema = labels_.manifest.schema;
     by_class_ = !selection.classes.empty() || selection.per_class;
     if (!by_class_) return;
-    field_ = schema.ClassField();
-    if (field_ == Schema::kNone) Refuse("has no classes to choose by");
+    if (label == Schema::kNone) Refuse("has no classes to choose by");
+    field_ = schema.Find(visible.schema.fields[label].name);
     const std::vector<std::size_t> columns = ColumnFields(schema);
     column_ = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field_) -
                                        columns.begin());
@@ -94,7 +99,7 @@ class Candidates {
   template <class Visit>
   void ForEachOfClasses(Visit&& visit) const {
     ForEachSample(
-        dataset_, size(), [this](std::uint64_t i) { return (*this)[i]; },
+        labels_, size(), [this](std::uint64_t i) { return (*this)[i]; },
         [&](const ShardFile& shard, std::uint64_t index, const KeyChunk&, std::uint64_t i) {
           const std::int64_t number = ClassIn(shard, index);
           const bool named = number >= 0 && static_cast<std::size_t>(number) < wanted_.size();
@@ -109,6 +114,14 @@ class Candidates {
     throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(), sentence);
   }
 
+  void LeaveOutDeleted() {
+    const std::vector<DeletedRun>& deleted = dataset_.manifest.deleted;
+    if (deleted.empty()) return;
+    for (const std::uint64_t sample : numbers_)
+      if (IsDeleted(deleted, sample)) Refuse("sample " + std::to_string(sample) + " was deleted");
+    if (numbers_.empty()) numbers_ = LivingSamples(dataset_.manifest);
+  }
+
   std::int64_t ClassIn(const ShardFile& shard, std::uint64_t index) const {
     const Field& field = shard.schema().fields[field_];
     const std::size_t size = SizeOf(field.dtype);
@@ -120,6 +133,7 @@ class Candidates {
   }
 
   const StoredDataset& dataset_;
+  StoredDataset labels_;                // the dataset, or the column of its label
   std::vector<std::uint64_t> numbers_;  // empty: all samples
   bool by_class_ = false;
   std::size_t field_ = Schema::kNone;  // the field of classes; set if by_class_ is
@@ -197,18 +211,22 @@ std::vector<std::uint64_t> Select(const StoredDataset& dataset, const Selection&
 
 EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                           const Selection& selection, const EditHooks& hooks) {
-  const StoredDataset stored(dataset, hooks.stop);
-  RequireShards(stored, hooks.stop);
+  const StoredDataset stored(dataset, hooks.stop, Changed::kTaken);
+  RequireAllShards(stored, hooks.stop);
   std::vector<std::string> warnings;
   const std::vector<std::uint64_t> samples = Select(stored, selection, warnings);
-  DatasetBuild build(out, stored.manifest.name, stored.manifest.schema, samples.size(), hooks);
+  // Columns become fields of the new shards.
+  VisibleRows rows(stored);
+  DatasetBuild build(out, stored.manifest.name, rows.schema(), samples.size(), hooks);
   build.Keep(stored.manifest);
   const Id128 chosen = Hash128({std::as_bytes(std::span(stored.id.bytes)),
                                 std::as_bytes(std::span<const std::uint64_t>(samples))});
   ForEachSample(
       stored, samples.size(), [&](std::uint64_t i) { return samples[i]; },
-      [&](const ShardFile& shard, std::uint64_t index, KeyChunk& keys, std::uint64_t) {
-        build.Fill(chosen, shard.block_samples(), CopySample(shard, index, keys));
+      [&](const ShardFile& shard, std::uint64_t index, KeyChunk& keys, std::uint64_t i) {
+        EncodedSample sample = rows.Values(samples[i]);
+        sample.key = KeyOf(shard, index, keys);
+        build.Fill(chosen, shard.block_samples(), std::move(sample));
       });
   EditSummary summary =
       build.Finish(MadeByEdit("subset", {stored.id}, OptionsOfMade(stored.manifest.made)));

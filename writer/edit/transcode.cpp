@@ -116,15 +116,17 @@ class Transcoding {
  public:
   Transcoding(const StoredDataset& stored, const TranscodeOptions& options, const EditHooks& hooks)
       : stored_(stored), options_(options), hooks_(hooks) {
-    for (unsigned t = 0; t < (options.threads != 0 ? options.threads : AvailableCpus()); ++t)
+    for (unsigned t = 0; t < (options.threads != 0 ? options.threads : AvailableCpus()); ++t) {
       transcoders_.emplace_back(options);
+      rows_.emplace_back(stored);
+    }
   }
 
   TranscodeSummary Run(const std::filesystem::path& out) {
     const Manifest& manifest = stored_.manifest;
     const std::uint32_t block_samples = ChooseBlockSamples();
     images_ = left_ = 0;  // the probes are transcoded again, and counted then
-    DatasetBuild build(out, manifest.name, manifest.schema, manifest.samples, hooks_);
+    DatasetBuild build(out, manifest.name, schema_, samples_.size(), hooks_);
     build.Keep(manifest);
     // The values of these options are part of the shards' ids, so enumerators must keep their
     // values.
@@ -135,23 +137,28 @@ class Transcoding {
       form += " " + std::to_string(option);
     }
     const Id128 identity = Hash128({std::as_bytes(std::span(stored_.id.bytes)), AsBytes(form)});
+    std::uint64_t first = 0;
     for (std::size_t s = 0; s < manifest.shards.size(); ++s) {
       const ShardFile shard = stored_.Open(s);
       std::vector<KeyChunk> keys(transcoders_.size());
-      const auto change = [&](unsigned worker, std::uint64_t index) {
-        return Transcoded(shard, index, worker, keys[worker]);
+      const auto begin = std::ranges::lower_bound(samples_, first);
+      const auto end = std::ranges::lower_bound(samples_, first + shard.samples());
+      const auto change = [&](unsigned worker, std::uint64_t i) {
+        const std::uint64_t sample = begin[static_cast<std::ptrdiff_t>(i)];
+        return Transcoded(shard, sample, sample - first, worker, keys[worker]);
       };
       const auto add = [&](std::uint64_t, Outcome&& outcome) {
         build.Fill(identity, block_samples, std::move(outcome.sample));
       };
       try {
-        RunInOrder(static_cast<unsigned>(transcoders_.size()), shard.samples(), hooks_.stop, change,
-                   add);
+        RunInOrder(static_cast<unsigned>(transcoders_.size()),
+                   static_cast<std::uint64_t>(end - begin), hooks_.stop, change, add);
       } catch (const Error& error) {
         // After a stop request, Skip() throws the Error that names the new folder.
         if (error.code() == ErrorCode::kState) build.Skip(0);
         throw;
       }
+      first += shard.samples();
     }
     TranscodeSummary summary;
     summary.made = build.Finish(MadeByEdit("transcode", {stored_.id}, Options()));
@@ -177,12 +184,14 @@ class Transcoding {
     return OptionsToJson(options);
   }
 
-  Outcome Transcoded(const ShardFile& shard, std::uint64_t index, unsigned worker, KeyChunk& keys) {
+  Outcome Transcoded(const ShardFile& shard, std::uint64_t sample, std::uint64_t index,
+                     unsigned worker, KeyChunk& keys) {
     Outcome outcome;
-    outcome.sample = CopySample(shard, index, keys);
+    outcome.sample = rows_[worker].Values(sample);
+    outcome.sample.key = KeyOf(shard, index, keys);
     try {
-      ChangeImages(shard.schema(), outcome.sample, transcoders_[worker]);
-      CheckLimits(outcome.sample, shard.schema(), shard.layout(), header_bytes_);
+      ChangeImages(schema_, outcome.sample, transcoders_[worker]);
+      CheckLimits(outcome.sample, schema_, layout_, header_bytes_);
     } catch (const std::bad_alloc&) {
       throw Error(ErrorCode::kMemory, shard.name(),
                   shard.Place(index) + " (" + outcome.sample.key + ")",
@@ -213,14 +222,15 @@ class Transcoding {
   }
 
   std::uint32_t ChooseBlockSamples() {
-    const std::uint64_t samples = stored_.manifest.samples;
+    const std::uint64_t samples = samples_.size();
     const std::uint64_t probes = std::min(samples, kProbes);
     std::uint64_t bytes = 0;
     ForEachSample(
-        stored_, probes, [&](std::uint64_t probe) { return probe * samples / probes; },
-        [&](const ShardFile& shard, std::uint64_t index, KeyChunk& keys, std::uint64_t) {
-          const Outcome outcome = Transcoded(shard, index, 0, keys);
-          bytes += BlockBytesOf(outcome.sample, shard.schema(), shard.layout());
+        stored_, probes, [&](std::uint64_t probe) { return samples_[probe * samples / probes]; },
+        [&](const ShardFile& shard, std::uint64_t index, KeyChunk& keys, std::uint64_t probe) {
+          const std::uint64_t sample = samples_[probe * samples / probes];
+          const Outcome outcome = Transcoded(shard, sample, index, 0, keys);
+          bytes += BlockBytesOf(outcome.sample, schema_, layout_);
         });
     return AutomaticBlockSamples(probes == 0 ? 1 : std::max<std::uint64_t>(1, bytes / probes));
   }
@@ -228,8 +238,13 @@ class Transcoding {
   const StoredDataset& stored_;
   const TranscodeOptions& options_;
   const EditHooks& hooks_;
-  const std::uint64_t header_bytes_ = BuildShardHeader(stored_.manifest.schema, {}, 1).size();
+  // Columns become fields of the new shards, and deleted samples are left out.
+  const Schema schema_ = VisibleFields::Of(stored_.manifest).schema;
+  const RecordLayout layout_{schema_};
+  const std::vector<std::uint64_t> samples_ = LivingSamples(stored_.manifest);
+  const std::uint64_t header_bytes_ = BuildShardHeader(schema_, {}, 1).size();
   std::vector<Transcoder> transcoders_;
+  std::vector<VisibleRows> rows_;  // by worker
   // As TranscodeSummary::images and left_as_they_were.
   std::atomic<std::uint64_t> images_ = 0, left_ = 0;
 };
@@ -241,8 +256,8 @@ TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const EditHooks& hooks) {
   const std::string wrong = option_list::WhatIsOutOfRange(options);
   if (!wrong.empty()) throw Error(ErrorCode::kInvalidArgument, "TranscodeOptions::" + wrong);
-  const StoredDataset stored(dataset, hooks.stop);
-  RequireShards(stored, hooks.stop);
+  const StoredDataset stored(dataset, hooks.stop, Changed::kTaken);
+  RequireAllShards(stored, hooks.stop);
   return Transcoding(stored, options, hooks).Run(out);
 }
 

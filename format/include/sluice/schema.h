@@ -59,11 +59,22 @@ enum class DType : std::uint8_t {
   kUint16,   // std::uint16_t
   kFloat32,  // float
   kFloat64,  // double
+  kFloat16,  // Float16
+};
+
+// A number of IEEE 754 binary16, the element of DType::kFloat16.
+struct Float16 {
+  std::uint16_t bits = 0;
+
+  Float16() = default;
+  // The nearest float16, ties to even; infinite from 65520 on.
+  explicit Float16(float number) noexcept;
+  operator float() const noexcept;  // exact
 };
 
 std::size_t SizeOf(DType type) noexcept;       // bytes of one element
 bool IsInteger(DType type) noexcept;           // whether the type is an integer type
-std::string_view NameOf(DType type) noexcept;  // "int8" ... "float64"
+std::string_view NameOf(DType type) noexcept;  // "int8" ... "float16"
 
 // Returns the DType of a C++ type. Does not compile for a type without a DType.
 template <class T>
@@ -80,6 +91,8 @@ constexpr DType DTypeOf() noexcept {
     return DType::kUint8;
   } else if constexpr (std::is_same_v<T, std::uint16_t>) {
     return DType::kUint16;
+  } else if constexpr (std::is_same_v<T, Float16>) {
+    return DType::kFloat16;
   } else if constexpr (std::is_same_v<T, float>) {
     return DType::kFloat32;
   } else {

@@ -17,7 +17,10 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/checksum.h"
 #include "format/disk/file_lock.h"
+#include "format/disk/limits.h"
+#include "format/disk/shard_fetch.h"
 #include "format/disk/system_error.h"
 #include "format/remote/cache/sparse_data.h"
 
@@ -27,6 +30,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Each shard's mapping begins at a page; this is the largest usual page size of a machine.
+constexpr std::uint64_t kShardAlignment = 65536;
+
 // Opens a dataset's folder if a cache has made it. (Users keep other things on fast disks, too.)
 std::optional<SharedFolder> CachedIn(const SharedFolder& root, const std::string& name) {
   if (Id128 id; !FromHex(name, id)) return std::nullopt;
@@ -35,13 +41,36 @@ std::optional<SharedFolder> CachedIn(const SharedFolder& root, const std::string
     bool table = false;
     for (const std::string& inside : folder.Names()) {
       table = table || inside == kCacheTable;
-      if (inside != kCacheData && inside != kCacheTable && inside != kCacheLock)
+      if (inside != kCacheData && inside != kCacheTable && inside != kCacheShards &&
+          inside != kCacheLock)
         return std::nullopt;
     }
     return table ? std::optional(std::move(folder)) : std::nullopt;
   } catch (const Error&) {  // a file, a link, or another user's
     return std::nullopt;
   }
+}
+
+// The list of shards in the folder, up to the first entry that cannot be right: a crash of the
+// machine may have left zeros.
+CachedShards ShardsIn(const SharedFolder& folder) {
+  CachedShards shards;
+  try {
+    const FileHandle file = folder.OpenForReading(kCacheShards);
+    struct stat info {};
+    if (fstat(file.get(), &info) != 0 || info.st_size < 0) return {};
+    const auto size = static_cast<std::uint64_t>(info.st_size) / sizeof(CachedShard);
+    shards.resize(std::min<std::uint64_t>(size, kMaxShards));
+    if (!ReadWhole(file, 0, std::as_writable_bytes(std::span(shards)))) return {};
+  } catch (const Error&) {
+    return {};
+  }
+  shards.erase(std::ranges::find_if(shards,
+                                    [](const CachedShard& shard) {
+                                      return shard.blocks == 0 || shard.bytes > kMaxShardBytes;
+                                    }),
+               shards.end());
+  return shards;
 }
 
 // Takes the dataset's lock. Returns an empty handle if a process uses the dataset.
@@ -55,6 +84,36 @@ FileHandle TakeUnused(const SharedFolder& folder) {
 }
 
 }  // namespace
+
+void CachePlace::Add(const CachedShard& shard) noexcept {
+  bytes += AlignUp(shard.bytes, kShardAlignment);
+  // A block takes a page at least, whatever number of blocks the manifest claims.
+  pieces += ShardParts::PartsOf(std::min(shard.blocks, shard.bytes / kPageBytes));
+}
+
+CachePlace CachePlace::After(const CachedShards& shards) noexcept {
+  CachePlace place;
+  for (const CachedShard& shard : shards)
+    place.Add(shard);
+  return place;
+}
+
+std::pair<std::string, CachedShards> CacheFolderOf(const SharedFolder& root,
+                                                   const CachedShards& shards) {
+  std::pair<std::string, CachedShards> best;
+  for (const std::string& name : root.Names()) {
+    const std::optional<SharedFolder> folder = CachedIn(root, name);
+    if (!folder || !folder->Has(kCacheShards)) continue;
+    CachedShards there = ShardsIn(*folder);
+    const auto both = static_cast<std::ptrdiff_t>(std::min(there.size(), shards.size()));
+    if (both > 0 && there.size() > best.second.size() &&
+        std::equal(there.begin(), there.begin() + both, shards.begin())) {
+      best = {name, std::move(there)};
+    }
+  }
+  if (best.first.empty()) best.first = ToHex(Hash128(std::as_bytes(std::span(shards))));
+  return best;
+}
 
 std::optional<CacheLock> CacheLock::Try(const SharedFolder& root) {
   FileHandle file = root.OpenLock(kCacheLock);
@@ -139,7 +198,7 @@ std::uint64_t TrimCache(const CacheLock& lock, const std::string& own, std::uint
     if (dataset.entry.id == own) continue;
     const FileHandle unused = TakeUnused(dataset.folder);
     if (!unused) continue;
-    for (const char* const name : {kCacheData, kCacheTable, kCacheLock})
+    for (const char* const name : {kCacheData, kCacheTable, kCacheShards, kCacheLock})
       dataset.folder.Remove(name);
     lock.root().Remove(dataset.entry.id);
     used -= dataset.entry.bytes;

@@ -107,7 +107,7 @@ std::uint64_t CacheRoom::BytesOfOthers(std::uint64_t wanted) {
     try {
       // While another process has the lock, the last known number is used.
       if (const std::optional<CacheLock> lock = CacheLock::Try(data_.root()))
-        others_use_ = TrimCache(*lock, id_, cache_.bytes - std::min(cache_.bytes, wanted));
+        others_use_ = TrimCache(*lock, data_.name(), cache_.bytes - std::min(cache_.bytes, wanted));
     } catch (const Error&) {
       others_use_ = cache_.bytes;  // the folder is gone, or no longer ours
     }

@@ -27,10 +27,11 @@ namespace sluice {
 // Not thread-safe.
 class EvictionOrder {
  public:
-  // next_uses[i]: when piece i is needed next; 0: never evict it. Other processes change the array
-  // meanwhile.
-  EvictionOrder(const std::atomic<std::uint64_t>* next_uses, std::uint64_t pieces) noexcept
-      : next_uses_(next_uses), pieces_(pieces) {}
+  // next_uses[i * stride]: when piece i is needed next; 0: never evict it. Other processes change
+  // the array meanwhile.
+  EvictionOrder(const std::atomic<std::uint64_t>* next_uses, std::uint64_t pieces,
+                std::size_t stride = 1) noexcept
+      : next_uses_(next_uses), pieces_(pieces), stride_(stride) {}
 
   // Notes that the piece may be evicted, or that its next use has changed.
   void Add(std::uint64_t piece);
@@ -51,13 +52,14 @@ class EvictionOrder {
     }
   };
   std::uint64_t NextUse(std::uint64_t piece) const noexcept {
-    return next_uses_[piece].load(std::memory_order_relaxed);
+    return next_uses_[piece * stride_].load(std::memory_order_relaxed);
   }
   void ScanTable();
   void KeepLatest(std::size_t count);
 
   const std::atomic<std::uint64_t>* const next_uses_;
   const std::uint64_t pieces_;
+  const std::size_t stride_;
   std::vector<Entry> heap_;  // the latest at the front; entries may be outdated
   std::uint64_t floor_ = 0;  // pieces needed before this are left out
   std::uint64_t begun_ = 0;  // searches since the last scan of the table
@@ -75,12 +77,11 @@ struct BlockCache {
 // Not thread-safe: RemoteShards owns one and uses it under its mutex.
 class CacheRoom {
  public:
-  // `id`: the dataset's. `data` must outlive this object.
-  CacheRoom(const BlockCache& cache, const std::string& id, SparseData& data)
+  // `data` must outlive this object.
+  CacheRoom(const BlockCache& cache, SparseData& data)
       : cache_(cache),
-        id_(id),
         data_(data),
-        order_(data.next_uses(), data.pieces()),
+        order_(data.next_uses(), data.pieces(), data.next_use_stride()),
         room_(cache.bytes) {}
 
   // Reserves `bytes` at `offset` for a piece that this process has locked. Returns false if
@@ -106,7 +107,6 @@ class CacheRoom {
   std::uint64_t BytesOfOthers(std::uint64_t wanted);
 
   const BlockCache cache_;
-  const std::string id_;
   SparseData& data_;
   EvictionOrder order_;
   std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // piece -> hash

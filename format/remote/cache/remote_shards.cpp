@@ -32,8 +32,6 @@ namespace sluice {
 
 namespace {
 
-// Each shard's mapping begins at a page; this is the largest usual page size of a machine.
-constexpr std::uint64_t kShardAlignment = 65536;
 // How often a waiting thread checks whether another process has unlocked a piece (kLockPoll), and
 // whether its caller still wants the piece (kGiveUpPoll).
 constexpr std::chrono::milliseconds kLockPoll{4};
@@ -88,43 +86,41 @@ class RemoteShards::Parts : public ShardParts {
 RemoteShards::RemoteShards(std::shared_ptr<ObjectStore> store, const Manifest& manifest,
                            std::uint64_t idle_bytes)
     : store_(std::move(store)), idle_bytes_(idle_bytes), etags_(manifest.shards.size()) {
-  std::uint64_t base = 0;
-  std::uint64_t pieces = 0;
+  CachePlace place;
   for (const ManifestShard& shard : manifest.shards) {
     objects_.push_back(shard.file);
     shard_bytes_.push_back(shard.bytes);
-    bases_.push_back(base);
-    first_piece_.push_back(pieces);
-    base += AlignUp(shard.bytes, kShardAlignment);
-    // A block takes a page at least, whatever number of blocks the manifest claims.
-    pieces += ShardParts::PartsOf(std::min(shard.blocks, shard.bytes / kPageBytes));
+    bases_.push_back(place.bytes);
+    first_piece_.push_back(place.pieces);
+    place.Add({shard.id, shard.digest, shard.bytes, shard.blocks});
   }
-  bases_.push_back(base);
-  first_piece_.push_back(pieces);
+  bases_.push_back(place.bytes);
+  first_piece_.push_back(place.pieces);
 }
 
 std::shared_ptr<RemoteShards> RemoteShards::Open(std::shared_ptr<ObjectStore> store,
-                                                 const Manifest& manifest, const std::string& id,
+                                                 const Manifest& manifest,
                                                  const std::optional<BlockCache>& cache,
                                                  std::uint64_t idle_bytes) {
   std::shared_ptr<RemoteShards> shards(new RemoteShards(std::move(store), manifest, idle_bytes));
-  shards->MakeData(id, cache);
+  CachedShards list;
+  for (const ManifestShard& shard : manifest.shards)
+    list.push_back({shard.id, shard.digest, shard.bytes, shard.blocks});
+  shards->MakeData(list, cache);
   return shards;
 }
 
-void RemoteShards::MakeData(const std::string& id, const std::optional<BlockCache>& cache) {
-  const std::uint64_t bytes = bases_.back();
-  const std::uint64_t pieces = first_piece_.back();
+void RemoteShards::MakeData(const CachedShards& shards, const std::optional<BlockCache>& cache) {
   if (cache) {
     try {
-      data_ = std::make_unique<SparseData>(cache->folder, id, bytes, pieces);
-      room_.emplace(*cache, id, *data_);
+      data_ = std::make_unique<SparseData>(cache->folder, shards);
+      room_.emplace(*cache, *data_);
       return;
     } catch (const SystemError& error) {
       if (!BypassesCache(error)) throw;  // otherwise everything bypasses the cache
     }
   }
-  data_ = std::make_unique<SparseData>(bytes, pieces, idle_bytes_ / 2);
+  data_ = std::make_unique<SparseData>(bases_.back(), first_piece_.back(), idle_bytes_ / 2);
 }
 
 RemoteShards::~RemoteShards() {

@@ -30,6 +30,7 @@
 #include "format/disk/read_guard.h"
 #include "format/disk/shard_fetch.h"
 #include "format/mutex.h"
+#include "format/remote/cache/cache_folder.h"
 #include "format/remote/cache/cache_room.h"
 #include "format/remote/cache/sparse_data.h"
 #include "format/remote/object_store.h"
@@ -64,9 +65,9 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   // The next use of a piece, if it is unknown.
   static constexpr std::uint64_t kUnknown = UINT64_MAX;
 
-  // `id`: the dataset's id. Throws Error.
+  // Throws Error.
   static std::shared_ptr<RemoteShards> Open(std::shared_ptr<ObjectStore> store,
-                                            const Manifest& manifest, const std::string& id,
+                                            const Manifest& manifest,
                                             const std::optional<BlockCache>& cache,
                                             std::uint64_t idle_bytes = kIdleBytes);
   ~RemoteShards();
@@ -140,7 +141,7 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   };
   RemoteShards(std::shared_ptr<ObjectStore> store, const Manifest& manifest,
                std::uint64_t idle_bytes);
-  void MakeData(const std::string& id, const std::optional<BlockCache>& cache);
+  void MakeData(const CachedShards& shards, const std::optional<BlockCache>& cache);
 
   std::uint64_t PieceOf(std::uint32_t shard, const ShardParts::Part& part) const;
   void Start(std::uint64_t piece, Live& live) REQUIRES(mutex_);

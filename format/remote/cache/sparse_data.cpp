@@ -175,7 +175,7 @@ void SetSize(const FileHandle& file, std::uint64_t bytes, const fs::path& name) 
 }  // namespace
 
 std::uint64_t SparseData::TableBytes() const noexcept {
-  return kPageBytes + pieces_ * (sizeof(std::uint64_t) + sizeof(Record));
+  return kPageBytes + pieces_ * sizeof(Record);
 }
 
 void SparseData::Map() {
@@ -184,12 +184,13 @@ void SparseData::Map() {
   table_ = MapFile(table_file_.get(), TableBytes(), PROT_READ | (writable_ ? PROT_WRITE : 0), name);
   if (shared()) table_guard_.emplace(Bytes(table_, TableBytes()), lost_table_);
   head_ = reinterpret_cast<Head*>(table_);
-  next_use_ = reinterpret_cast<std::atomic<std::uint64_t>*>(table_ + kPageBytes);
+  records_ = reinterpret_cast<Record*>(table_ + kPageBytes);
+  next_use_ = &records_->next_use;
   if (!writable_) {
     own_next_use_ = std::vector<std::atomic<std::uint64_t>>(pieces_);
     next_use_ = own_next_use_.data();
+    next_use_stride_ = 1;
   }
-  records_ = reinterpret_cast<Record*>(table_ + kPageBytes + pieces_ * sizeof(std::uint64_t));
 }
 
 SparseData::SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t spare)
@@ -219,17 +220,13 @@ void SparseData::MapAnonymous(std::uint64_t spare) {
   spare_.emplace(data_, spare);
 }
 
-SparseData::SparseData(const fs::path& folder, const std::string& id, std::uint64_t bytes,
-                       std::uint64_t pieces)
-    : root_(SharedFolder::Make(AbsolutePath(folder))),
-      folder_(root_->path() / id),
-      bytes_(bytes),
-      pieces_(pieces) {
+SparseData::SparseData(const fs::path& folder, const CachedShards& shards)
+    : root_(SharedFolder::Make(AbsolutePath(folder))) {
   try {
-    OpenForWriting(id);
+    OpenForWriting(shards);
   } catch (const SystemError& error) {
     if (error.number() != EROFS && error.number() != EACCES) throw;
-    if (!OpenForReading(id)) throw;
+    if (!OpenForReading(shards)) throw;
   }
 }
 
@@ -239,9 +236,11 @@ SparseData::~SparseData() {
   if (table_ != nullptr) munmap(table_, TableBytes());
 }
 
-void SparseData::OpenForWriting(const std::string& id) {
+void SparseData::OpenForWriting(const CachedShards& shards) {
   const CacheLock root = CacheLock::Wait(*root_);
-  const SharedFolder folder = root_->MakeFolder(id);
+  const auto [name, there] = CacheFolderOf(*root_, shards);
+  folder_ = root_->path() / name;
+  const SharedFolder folder = root_->MakeFolder(name);
   file_ = folder.OpenFile(kCacheData);
   table_file_ = folder.OpenFile(kCacheTable);
   in_use_ = folder.OpenFile(kCacheLock);
@@ -255,17 +254,28 @@ void SparseData::OpenForWriting(const std::string& id) {
     throw Error(ErrorCode::kIo, folder_.string(),
                 "another version of Sluice uses this cache; use another folder");
   }
-  if (!fits) MakeTable();
+  if (!fits) {
+    // Through size 0, so that the files become one hole: old pieces must not take disk space.
+    SetSize(file_, 0, folder_ / kCacheData);
+    SetSize(table_file_, 0, folder_ / kCacheTable);
+  }
+  Grow(folder.OpenFile(kCacheShards), there.size() > shards.size() ? there : shards);
   Map();
-  if (alone) Recount();
+  if (alone) Recount(CachePlace::After(shards).pieces);
   if (!LockFile(in_use_, FileHold::kShared)) Fail(folder_, "cannot be locked", errno);
   futimens(in_use_.get(), nullptr);  // notes the time of use, for TrimCache()
 }
 
 // Returns false if there is nothing to read.
-bool SparseData::OpenForReading(const std::string& id) {
+bool SparseData::OpenForReading(const CachedShards& shards) {
+  // Where the files end before that, nothing is there.
+  const CachePlace end = CachePlace::After(shards);
+  bytes_ = end.bytes;
+  pieces_ = end.pieces;
   try {
-    const SharedFolder folder = root_->OpenFolder(id);
+    const std::string name = CacheFolderOf(*root_, shards).first;
+    folder_ = root_->path() / name;
+    const SharedFolder folder = root_->OpenFolder(name);
     file_ = folder.OpenForReading(kCacheData);
     table_file_ = folder.OpenForReading(kCacheTable);
     if (!Fits()) return false;
@@ -283,44 +293,48 @@ bool SparseData::OpenForReading(const std::string& id) {
 
 bool SparseData::Fits() const {
   Head head{};
-  struct stat table {};
-  struct stat data {};
   return ReadWhole(table_file_, 0, std::as_writable_bytes(std::span(&head, 1))) &&
          std::memcmp(head.magic, kCacheMagic, sizeof(kCacheMagic)) == 0 &&
-         head.version == kCacheVersion && head.pieces == pieces_ && head.bytes == bytes_ &&
-         fstat(table_file_.get(), &table) == 0 && fstat(file_.get(), &data) == 0 &&
-         static_cast<std::uint64_t>(table.st_size) == TableBytes() &&
-         static_cast<std::uint64_t>(data.st_size) == bytes_;
+         head.version == kCacheVersion;
 }
 
-void SparseData::MakeTable() {
-  // Through size 0, so that the file becomes one hole: old pieces must not take disk space.
-  SetSize(file_, 0, folder_ / kCacheData);
-  SetSize(file_, bytes_, folder_ / kCacheData);
-  SetSize(table_file_, 0, folder_ / kCacheTable);
+// Gives the files the size that these shards need. Processes that use fewer shards there have the
+// beginnings of the files mapped, which stay as they are.
+void SparseData::Grow(const FileHandle& list, const CachedShards& shards) {
+  const CachePlace end = CachePlace::After(shards);
+  bytes_ = end.bytes;
+  pieces_ = end.pieces;
+  struct stat data {};
+  if (fstat(file_.get(), &data) != 0 || static_cast<std::uint64_t>(data.st_size) < bytes_)
+    SetSize(file_, bytes_, folder_ / kCacheData);
   // Allocates all of the file's blocks, so that writing to the mapping cannot fail.
   const int number = posix_fallocate(table_file_.get(), 0, static_cast<off_t>(TableBytes()));
   if (number != 0) Fail(folder_ / kCacheTable, "cannot be allocated", number);
+  if (!WriteWhole(list, 0, std::as_bytes(std::span(shards))))
+    Fail(folder_ / kCacheShards, "cannot be written", errno);
   Head head{};
   std::memcpy(head.magic, kCacheMagic, sizeof(kCacheMagic));
   head.version = kCacheVersion;
   head.pieces = pieces_;
   head.bytes = bytes_;
-  if (!WriteWhole(table_file_, 0, std::as_bytes(std::span(&head, 1))))
-    Fail(folder_ / kCacheTable, "cannot be written", errno);
+  // Not `used`, which other processes count.
+  const Bytes known = std::as_bytes(std::span(&head, 1)).first(offsetof(Head, used));
+  if (!WriteWhole(table_file_, 0, known)) Fail(folder_ / kCacheTable, "cannot be written", errno);
 }
 
 // Recomputes the count of used bytes and the file's holes from the pieces that are there.
-void SparseData::Recount() {
+// Pieces from `own_pieces` on are of shards that this process does not use: they go first.
+void SparseData::Recount(std::uint64_t own_pieces) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> there;  // offset, bytes
   std::uint64_t used = 0;
   for (std::uint64_t piece = 0; piece < pieces_; ++piece) {
     const std::optional<Piece> found = Find(piece);
     if (!found) {
-      records_[piece] = {};
-      next_use_[piece] = 0;
+      records_[piece].there = {};
+      next_use(piece) = 0;
       continue;
     }
+    if (piece >= own_pieces) next_use(piece) = UINT64_MAX;
     used += found->bytes;
     there.emplace_back(found->offset, found->bytes);
   }
@@ -337,7 +351,7 @@ void SparseData::Recount() {
   head_->used = used;
 }
 
-std::uint64_t SparseData::CheckOf(std::uint64_t piece, const Record& record) noexcept {
+std::uint64_t SparseData::CheckOf(std::uint64_t piece, const Record::There& record) noexcept {
   // The number of the piece is part of it, so that a record at a wrong place does not count. The
   // lowest bit is set, because 0 marks a record that is empty.
   const std::uint64_t words[] = {piece, record.offset, record.bytes, record.hash, kCacheVersion};
@@ -345,22 +359,22 @@ std::uint64_t SparseData::CheckOf(std::uint64_t piece, const Record& record) noe
 }
 
 std::optional<SparseData::Piece> SparseData::Find(std::uint64_t piece) const noexcept {
-  const Record record = records_[piece];
+  const Record::There record = records_[piece].there;
   if (record.check == 0 || record.check != CheckOf(piece, record)) return {};
   if (!Inside(record.offset, record.bytes, bytes_)) return {};
   return Piece{record.offset, record.bytes, record.hash};
 }
 
 void SparseData::Note(std::uint64_t piece, const Piece& there) noexcept {
-  Record record{there.offset, there.bytes, there.hash, 0};
+  Record::There record{there.offset, there.bytes, there.hash, 0};
   record.check = CheckOf(piece, record);
-  records_[piece] = record;
+  records_[piece].there = record;
 }
 
 void SparseData::Drop(std::uint64_t piece) noexcept {
   const std::optional<Piece> found = Find(piece);
-  records_[piece] = {};
-  next_use_[piece].store(0, std::memory_order_relaxed);
+  records_[piece].there = {};
+  next_use(piece).store(0, std::memory_order_relaxed);
   // Freed last: a process that finds the record may read the bytes.
   if (found) Free(found->offset, found->bytes);
 }

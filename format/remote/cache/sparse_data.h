@@ -16,6 +16,7 @@
 #include "format/disk/read_guard.h"
 #include "format/disk/shared_folder.h"
 #include "format/mutex.h"
+#include "format/remote/cache/cache_folder.h"
 
 namespace sluice {
 
@@ -71,11 +72,10 @@ class SparseData {
   // Keeps the data in memory, where up to `spare` bytes are kept for further pieces, until
   // SetSpare() changes that.
   SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t spare);
-  // Keeps the data in FOLDER/ID, shared with other processes that use the same dataset there. If
-  // the folder is not writable, its pieces can still be read. Throws Error;
+  // Keeps the data in a subfolder, shared with other processes that use these shards there: see
+  // CacheFolderOf(). If the folder is not writable, its pieces can still be read. Throws Error;
   // SystemError(EWOULDBLOCK) if another process keeps the folder locked.
-  SparseData(const std::filesystem::path& folder, const std::string& id, std::uint64_t bytes,
-             std::uint64_t pieces);
+  SparseData(const std::filesystem::path& folder, const CachedShards& shards);
   ~SparseData();
   SparseData(const SparseData&) = delete;
   SparseData& operator=(const SparseData&) = delete;
@@ -87,6 +87,8 @@ class SparseData {
   bool writable() const noexcept { return writable_; }
   // The cache's folder. Call it only if the data lies in one.
   const SharedFolder& root() const noexcept { return *root_; }
+  std::string name() const { return folder_.filename().string(); }  // of the subfolder
+  // At least those of the shards; more if the folder keeps further shards.
   std::uint64_t pieces() const noexcept { return pieces_; }
 
   // A piece that is there: its place, and the hash of its bytes.
@@ -103,9 +105,10 @@ class SparseData {
   // When a piece will be needed next. The piece with the largest value is evicted first; 0: never
   // evict it.
   std::atomic<std::uint64_t>& next_use(std::uint64_t piece) const noexcept {
-    return next_use_[piece];
+    return next_use_[piece * next_use_stride_];
   }
   const std::atomic<std::uint64_t>* next_uses() const noexcept { return next_use_; }
+  std::size_t next_use_stride() const noexcept { return next_use_stride_; }
   // Bytes of all pieces that any process has fetched or is fetching.
   std::atomic<std::uint64_t>& used() const noexcept { return head_->used; }
 
@@ -150,28 +153,33 @@ class SparseData {
   };
 
  private:
+  // One record after another, so that the table of more shards begins with that of fewer.
   struct Record {
-    std::uint64_t offset;
-    std::uint64_t bytes;
-    std::uint64_t hash;
-    std::uint64_t check;  // over the members above and the piece's number; 0: not there
+    std::atomic<std::uint64_t> next_use;
+    struct There {
+      std::uint64_t offset;
+      std::uint64_t bytes;
+      std::uint64_t hash;
+      std::uint64_t check;  // over the members above and the piece's number; 0: not there
+    } there;
   };
+  static_assert(sizeof(Record) == 40);
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
-  static std::uint64_t CheckOf(std::uint64_t piece, const Record& record) noexcept;
+  static std::uint64_t CheckOf(std::uint64_t piece, const Record::There& record) noexcept;
   std::uint64_t TableBytes() const noexcept;
-  void OpenForWriting(const std::string& id);
-  bool OpenForReading(const std::string& id);
-  void MakeTable();
+  void OpenForWriting(const CachedShards& shards);
+  bool OpenForReading(const CachedShards& shards);
+  void Grow(const FileHandle& list, const CachedShards& shards);
   void MapAnonymous(std::uint64_t spare);
   void Map();
   bool Fits() const;
-  void Recount();
+  void Recount(std::uint64_t own_pieces);
 
   std::optional<SharedFolder> root_;
   std::filesystem::path folder_;
   bool writable_ = true;
-  const std::uint64_t bytes_;
-  const std::uint64_t pieces_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t pieces_ = 0;
   FileHandle in_use_;  // the dataset's lock, held shared
   FileHandle file_;    // empty: anonymous memory
   FileHandle table_file_;
@@ -183,6 +191,7 @@ class SparseData {
   std::optional<LastingGuard> table_guard_;
   Head* head_ = nullptr;
   std::atomic<std::uint64_t>* next_use_ = nullptr;
+  std::size_t next_use_stride_ = sizeof(Record) / sizeof(std::uint64_t);
   std::vector<std::atomic<std::uint64_t>> own_next_use_;  // used if the table is not writable
   Record* records_ = nullptr;
 };

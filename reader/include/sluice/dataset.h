@@ -85,6 +85,7 @@ class Sample {
 
  private:
   friend class Dataset;
+  const Sample* InColumn(std::size_t field) const;
   Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index);
   std::span<const std::byte> Elements(std::string_view field, DType type) const;
   // Calls `read(block, touched)` with the sample's block, under a guard. `read` sets `touched` to
@@ -111,6 +112,7 @@ class Sample {
     std::vector<std::byte> content;
   };
   mutable std::vector<Inflated> inflated_;
+  mutable std::vector<std::shared_ptr<Sample>> columns_;  // its rows of the dataset's columns
 };
 
 // A shard, as the manifest describes it.
@@ -176,10 +178,14 @@ class Dataset {
   // If a sample cannot be made, reading it throws; in a Loader, it is a fault.
   static Dataset Open(std::shared_ptr<SampleSupply> samples, const ReadLimits& limits = {});
 
-  std::uint64_t size() const noexcept;           // samples
-  Sample operator[](std::uint64_t index) const;  // Error(kInvalidArgument) beyond the end
+  std::uint64_t size() const noexcept;  // samples, deleted ones included: their numbers stay
+  // Throws Error(kInvalidArgument) beyond the end, and for a sample that was deleted.
+  Sample operator[](std::uint64_t index) const;
+  // Whether the sample was deleted (`sluice delete`), and how many were.
+  bool IsDeleted(std::uint64_t index) const noexcept;
+  std::uint64_t deleted() const noexcept;
   // The number of the sample with that key (Sample::key()). If several samples have the key, this
-  // is the first of them; if no sample has it, the result is empty.
+  // is the first of them; if no sample has it, the result is empty. Deleted samples are not found.
   //
   // The first call reads the keys of all samples. So it maps all shards, and takes time in
   // proportion to the dataset. From then on, the Dataset and its copies keep 16 bytes a sample (up

@@ -47,6 +47,12 @@ inline constexpr auto WordsOf<OnFault> =
           Word("substitute", OnFault::kSubstitute, "another sample takes its row"));
 
 template <>
+inline constexpr auto WordsOf<DeletedSamples> =
+    Words("DeletedSamples", "What becomes of the rows of samples that were deleted",
+          Word("leave_out", DeletedSamples::kLeaveOut, "their batches are shorter"),
+          Word("substitute", DeletedSamples::kSubstitute, "other samples take their rows"));
+
+template <>
 inline constexpr auto WordsOf<DecodeOn> =
     Words("DecodeOn", "Where JPEGs and packed pictures are decoded", Word("host", DecodeOn::kHost),
           Word("device", DecodeOn::kDevice, "as far as it can"),
@@ -88,7 +94,10 @@ inline constexpr auto OptionsOf<OrderOptions> = Options<OrderOptions>(
            "a lane",
            {.form = NumberForm::kBytes, .changes = Changes::kOrder}),
     Option("skip", &OrderOptions::skip, "batches that are left out, as after a loss spike",
-           Changes::kOrder));
+           Changes::kOrder),
+    Option("deleted", &OrderOptions::deleted,
+           "what becomes of the rows of samples that were deleted",
+           {.changes = Changes::kContent}));
 
 template <>
 inline constexpr auto OptionsOf<RankOptions> = Options<RankOptions>(

@@ -36,6 +36,15 @@ namespace sluice {
 class LoaderTrace;
 class Metrics;
 
+// The rows of samples that were deleted (`sluice delete`). Neither way moves any other sample.
+enum class DeletedSamples {
+  // The batch is that many samples shorter. It may be empty, as with OnFault::kSkip.
+  kLeaveOut,
+  // The row gets another sample, as with OnFault::kSubstitute: batches keep their sizes, and some
+  // samples come twice in an epoch. Not for validation. A row for which none is found is left out.
+  kSubstitute,
+};
+
 // LoaderOptions::order: which samples an epoch has, and in which order. Every member changes the
 // order.
 struct OrderOptions {
@@ -62,6 +71,7 @@ struct OrderOptions {
   // since a range was counted, set the range's global_batch: the range is refused if it is then not
   // a whole number of this loader's batches.
   std::vector<SkippedBatches> skip = {};
+  DeletedSamples deleted = DeletedSamples::kLeaveOut;  // what becomes of the rows of such samples
 };
 
 // LoaderOptions::ranks: the processes that train together. For every world size, the sequence of

@@ -55,6 +55,7 @@ inline at::ScalarType ScalarOf(DType type) {
     case DType::kInt32: return at::kInt;
     case DType::kInt64: return at::kLong;
     case DType::kUint8: return at::kByte;
+    case DType::kFloat16: return at::kHalf;
     case DType::kFloat32: return at::kFloat;
     case DType::kFloat64: return at::kDouble;
     case DType::kUint16: break;

@@ -34,6 +34,12 @@
 
 namespace nanobind::detail {
 
+template <>
+struct dtype_traits<sluice::Float16> {
+  static constexpr dlpack::dtype value{static_cast<std::uint8_t>(dlpack::dtype_code::Float), 16, 1};
+  static constexpr auto name = const_name("float16");
+};
+
 // Whether the object is a truth value, or an array, scalar or tensor of them (arguments.cpp).
 bool HoldsTruthValues(handle given) noexcept;
 
@@ -222,6 +228,7 @@ decltype(auto) WithType(DType type, F&& f) {
     case DType::kUint8: return f(std::uint8_t{});
     case DType::kUint16: return f(std::uint16_t{});
     case DType::kFloat32: return f(float{});
+    case DType::kFloat16: return f(Float16());
     case DType::kFloat64: break;
   }
   return f(double{});

@@ -103,6 +103,10 @@ struct PySample {
   }
 };
 
+nb::module_ Columns() {
+  return nb::module_::import_("sluice._columns");
+}
+
 // The values of a scalar field over all samples.
 nb::object ColumnOf(const Dataset& dataset, const std::string& name) {
   const DType type = FieldNamed(dataset.schema(), name).dtype;
@@ -338,8 +342,19 @@ void BindDataset(nb::module_& module) {
           },
           "The samples of a slice, as a list")
       .def(
-          "__iter__", [](nb::handle self) { return nb::steal(PySeqIter_New(self.ptr())); },
-          nb::sig("def __iter__(self) -> collections.abc.Iterator[Sample]"))
+          "__iter__",
+          [](nb::handle self) -> nb::object {
+            const Dataset dataset = nb::cast<const Dataset&>(self);
+            if (dataset.deleted() == 0) return nb::steal(PySeqIter_New(self.ptr()));
+            const nb::module_ builtins = nb::module_::import_("builtins");
+            const nb::object there = nb::cpp_function(
+                [dataset](std::uint64_t sample) { return !dataset.IsDeleted(sample); });
+            return builtins.attr("map")(
+                self.attr("__getitem__"),
+                builtins.attr("filter")(there, builtins.attr("range")(dataset.size())));
+          },
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[Sample]"),
+          "All samples in order, except those that were deleted")
       .def(
           "find",
           [](const Dataset& dataset, const nb::object& key) {
@@ -357,7 +372,7 @@ void BindDataset(nb::module_& module) {
           },
           "key"_a, "The number of the sample with that key, or None")
       .def("column", &ColumnOf, "field"_a, nb::sig("def column(self, field: str) -> typing.Any"),
-           "A field of one number for each sample, as a numpy array")
+           "A field of one number for each sample, as a numpy array; 0 for deleted samples")
       .def_prop_ro(
           "fields", [](const Dataset& dataset) { return dataset.schema().fields; },
           "the fields of its samples, in order")
@@ -381,7 +396,63 @@ void BindDataset(nb::module_& module) {
       .def_prop_ro("id", &Dataset::id)
       .def_prop_ro("name", &Dataset::name)
       .def_prop_ro("path", [](const Dataset& dataset) { return TextOf(dataset.path().string()); })
-      .def_prop_ro("class_counts", &Dataset::class_counts, "Samples of each class, by number")
+      .def_prop_ro("class_counts", &Dataset::class_counts,
+                   "Samples of each class, by number; deleted samples are counted, too")
+      .def_prop_ro(
+          "deleted",
+          [](const Dataset& dataset) {
+            std::vector<std::uint64_t> deleted;
+            for (std::uint64_t i = 0; dataset.deleted() > 0 && i < dataset.size(); ++i)
+              if (dataset.IsDeleted(i)) deleted.push_back(i);
+            return deleted;
+          },
+          "The numbers of the samples that were deleted. len(dataset) counts them; dataset[i] "
+          "raises "
+          "an Error for them")
+      .def(
+          "add_column",
+          [](nb::handle self, const std::string& name, nb::handle array, nb::handle samples,
+             std::optional<double> missing, const std::string& role,
+             const std::vector<std::string>& classes, const std::string& note) {
+            return Columns().attr("write")(self, name, array, samples, missing, role, classes, note,
+                                           false);
+          },
+          "name"_a, "array"_a, "samples"_a = nb::none(), nb::kw_only(), "missing"_a = nb::none(),
+          "role"_a = "none", "classes"_a = std::vector<std::string>(), "note"_a = "",
+          nb::sig(
+              "def add_column(self, name: str, array: typing.Any, samples: "
+              "collections.abc.Iterable[int] | None = None, *, missing: float | None = None, "
+              "role: str = 'none', classes: collections.abc.Sequence[str] = (), note: str = '') "
+              "-> Dataset"),
+          "Adds a field to the dataset's folder, as a new version, and returns that. No picture is "
+          "read or written. array: a row for each sample, or for each of `samples`, in this order. "
+          "missing: the value of samples without a row. classes: for labels, the names")
+      .def(
+          "replace_column",
+          [](nb::handle self, const std::string& name, nb::handle array, nb::handle samples,
+             std::optional<double> missing, const std::string& role,
+             const std::vector<std::string>& classes, const std::string& note) {
+            return Columns().attr("write")(self, name, array, samples, missing, role, classes, note,
+                                           true);
+          },
+          "name"_a, "array"_a, "samples"_a = nb::none(), nb::kw_only(), "missing"_a = nb::none(),
+          "role"_a = "none", "classes"_a = std::vector<std::string>(), "note"_a = "",
+          nb::sig(
+              "def replace_column(self, name: str, array: typing.Any, samples: "
+              "collections.abc.Iterable[int] | None = None, *, missing: float | None = None, "
+              "role: str = 'none', classes: collections.abc.Sequence[str] = (), note: str = '') "
+              "-> Dataset"),
+          "Like add_column(), in the place of the field of that name. A label keeps its classes")
+      .def(
+          "drop_fields",
+          [](nb::handle self, nb::handle names, const std::string& note) {
+            return Columns().attr("drop")(self, names, note);
+          },
+          "names"_a, nb::kw_only(), "note"_a = "",
+          nb::sig(
+              "def drop_fields(self, names: str | collections.abc.Sequence[str], *, note: str = "
+              "'') -> Dataset"),
+          "Hides fields, in a new version of the dataset's folder, and returns that")
       .def_prop_ro("made_with", &Dataset::made_with, "How it was made, as JSON text")
       .def_prop_ro("meta", &Dataset::meta,
                    "What its maker says about it, such as its license: names with values")

@@ -86,6 +86,7 @@ void BindLoaderOptions(nb::module_& module) {
   BindWords<ImageSizes>(module);
   BindWords<Verify>(module);
   BindWords<OnFault>(module);
+  BindWords<DeletedSamples>(module);
   BindWords<DecodeOn>(module);
   BindWords<ImagesIn>(module);
   BindOrder(module);

@@ -7,6 +7,7 @@
 //
 // Functions that decode, encode or write release the GIL. The arrays and bytes that they read are
 // kept alive by the call itself.
+#include <sluice/dataset_edit.h>
 #include <sluice/dataset_writer.h>
 
 #include "reader/python/binding/binding.h"
@@ -119,6 +120,33 @@ void BindBuilder(nb::module_& module) {
 
 void BindWriter(nb::module_& module) {
   BindBuilder(module);
+  module.def(
+      "_write_column",
+      [](const std::filesystem::path& dataset, Field field, std::vector<std::string> classes,
+         const nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>& values,
+         const std::optional<std::vector<std::uint64_t>>& samples, std::optional<double> missing,
+         const std::string& note, bool replace) {
+        field.classes = std::move(classes);
+        ColumnValues column{field, {static_cast<const std::byte*>(values.data()), values.nbytes()}};
+        if (samples) column.samples = *samples;
+        ColumnOptions options;
+        options.missing = missing;
+        options.note = note;
+        const Released released;
+        // An empty list of numbers means all samples to C++.
+        if (samples && samples->empty()) return;
+        (replace ? ReplaceColumn : AddColumn)(dataset, column, options, {});
+      },
+      "dataset"_a, "field"_a, "classes"_a, "values"_a, "samples"_a.none(), "missing"_a.none(),
+      "note"_a, "replace"_a);
+  module.def(
+      "_drop_fields",
+      [](const std::filesystem::path& dataset, const std::vector<std::string>& names,
+         const std::string& note) {
+        const Released released;
+        DropFields(dataset, names, note);
+      },
+      "dataset"_a, "names"_a, "note"_a);
 }
 
 }  // namespace sluice::python

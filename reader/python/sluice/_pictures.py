@@ -46,8 +46,12 @@ def contact_sheet(dataset: Dataset, count: int = 12, side: int = 128) -> str:
     images = [field for field in dataset.fields if field.kind == "image"]
     label = next((f for f in dataset.fields if f.role == "label" and f.kind == "array" and not f.shape), None)
     cells = []
+    deleted = set(dataset.deleted)
     for at in range(min(count, len(dataset))) if images else ():
-        sample = dataset[at * len(dataset) // min(count, len(dataset))]
+        number = at * len(dataset) // min(count, len(dataset))
+        if number in deleted:
+            continue
+        sample = dataset[number]
         picture = sample[images[0].name]
         if picture is None:
             continue
@@ -69,4 +73,4 @@ def table_of(dataset: Dataset) -> Any:
     import pandas
 
     fields = [field for field in dataset.fields if field.kind == "array" and not field.shape]
-    return pandas.DataFrame({field.name: dataset.column(field.name) for field in fields})
+    return pandas.DataFrame({field.name: dataset.column(field.name) for field in fields}).drop(dataset.deleted)

@@ -35,6 +35,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -98,6 +99,116 @@ struct MergeSummary {
 MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options = {},
                            const EditHooks& hooks = {});
+
+// Columns: fields with shards of their own over the samples of a dataset. No image shard is read or
+// written. These functions make another version of the dataset in its own folder: one manifest,
+// which names the version before it. That one stays, as manifest-ID.json.
+
+// The options of AddColumns() and ReplaceColumns().
+struct ColumnOptions {
+  std::vector<std::string> fields = {};  // their names in the source; at least one
+  // Finds a sample's row by the sample's key. In a table, this is the column of keys; in a dataset
+  // it has no meaning. Without it, row n is sample n.
+  std::optional<std::string> by_key = {};
+  // The value of arrays for samples without a row. Other fields are then absent.
+  std::optional<double> missing = {};
+  // For a table: how a field is stored, such as "int64", "float16[768]", "text", "json", "class".
+  // Without it, the field that is replaced says so, or the cells.
+  std::map<std::string, std::string> types = {};
+  std::string note = {};  // kept in the manifest, for people
+};
+
+// The version of a dataset that an edit made.
+struct VersionSummary {
+  std::string id;             // of the new version
+  std::string before;         // of the version before it
+  std::uint64_t samples = 0;  // of the dataset
+  std::uint64_t missing = 0;  // samples that have no row in the source
+  std::uint64_t shards = 0;   // that were written
+  std::uint64_t bytes = 0;    // of these
+};
+
+// Adds fields from a dataset, or from a table (.csv, .tsv, .jsonl or .parquet). ReplaceColumns()
+// puts fields in the place of those of the same names.
+VersionSummary AddColumns(const std::filesystem::path& dataset, const std::filesystem::path& from,
+                          const ColumnOptions& options, const EditHooks& hooks = {});
+VersionSummary ReplaceColumns(const std::filesystem::path& dataset,
+                              const std::filesystem::path& from, const ColumnOptions& options,
+                              const EditHooks& hooks = {});
+
+// A column's values in memory.
+struct ColumnValues {
+  Field field;                             // an array field
+  std::span<const std::byte> values = {};  // the elements of one row after another
+  // The sample of each row; empty: row n is sample n. Only ColumnOptions::missing and note count.
+  std::span<const std::uint64_t> samples = {};
+};
+VersionSummary AddColumn(const std::filesystem::path& dataset, const ColumnValues& column,
+                         const ColumnOptions& options = {}, const EditHooks& hooks = {});
+VersionSummary ReplaceColumn(const std::filesystem::path& dataset, const ColumnValues& column,
+                             const ColumnOptions& options = {}, const EditHooks& hooks = {});
+
+// Hides fields from readers. Their bytes stay.
+VersionSummary DropFields(const std::filesystem::path& dataset,
+                          const std::vector<std::string>& fields, const std::string& note = {});
+
+// Versions of a dataset. Each change of a dataset in its own folder (appending, repacking, columns,
+// deletion) writes one new manifest; the one before it stays as manifest-ID.json. A tag is a copy
+// of a manifest under a name of its own, manifest-NAME.json, which can be opened like the folder.
+
+struct DatasetVersion {
+  std::string id;
+  std::string file;                    // the name of its manifest in the folder
+  std::vector<std::string> tags = {};  // names that it has
+  bool current = false;                // whether it is the folder's
+  std::string parent;                  // the id of the version before it; empty: not known
+  bool parent_is_kept = false;         // whether the manifest of that version is in the folder
+  std::string by;                      // the command that made it
+  std::string note;
+  std::uint64_t samples = 0;
+  std::uint64_t deleted = 0;  // of the samples
+  // What differs from the parent, if that is kept: sentences such as "added the field caption".
+  std::vector<std::string> changes = {};
+};
+// The current version first, then those before it, then others.
+std::vector<DatasetVersion> ListVersions(const std::filesystem::path& dataset);
+
+// Gives a version a name: letters, digits, '.', '_' and '-'. `version`: an id or another name;
+// empty: the current version. Throws Error(kExists) if another version has the name.
+void TagVersion(const std::filesystem::path& dataset, const std::string& name,
+                const std::string& version = {});
+
+// Makes a new version that equals an older one, unless the current version does. The shards of the
+// older one must be there.
+VersionSummary RestoreVersion(const std::filesystem::path& dataset, const std::string& version,
+                              const std::string& note = {});
+
+// What RemoveOldVersions() removes, or would remove.
+struct OldVersions {
+  std::vector<std::string> versions = {};  // ids
+  std::vector<std::string> files = {};     // shards that no version that stays names
+  std::uint64_t bytes = 0;                 // of these shards
+};
+// Removes versions without a tag that were replaced more than `keep_days` days ago, and the shards
+// that only they name. `remove` = false: only says what it would remove.
+OldVersions RemoveOldVersions(const std::filesystem::path& dataset, double keep_days, bool remove,
+                              const std::stop_token& stop = {});
+
+// The samples to delete, by number or by key.
+struct Deletion {
+  std::vector<std::uint64_t> samples = {};
+  std::vector<std::string> keys = {};
+  std::string note = {};
+};
+struct DeletionSummary {
+  VersionSummary made;
+  std::uint64_t deleted = 0;  // samples that this call has deleted
+  // What may still hold their bytes: sentences for people.
+  std::vector<std::string> remains = {};
+};
+// Makes a version in which no reader yields these samples. All other samples keep their numbers and
+// their places in each epoch. The bytes stay in the shards until `sluice subset` writes others.
+DeletionSummary DeleteSamples(const std::filesystem::path& dataset, const Deletion& deletion);
 
 // Selects samples: those that meet all conditions that are set.
 struct Selection {
@@ -192,12 +303,17 @@ struct AppendSummary {
 // `direct`, `check` and `meta` come from `options` (`meta` acts as EditHooks::meta). If the dataset
 // does not say how it was converted, all options come from `options`, with a warning.
 //
+// Columns get rows for the new samples: of the source, if the column replaces a field of the image
+// shards; otherwise `missing` for arrays, or the value that earlier samples without a row have
+// (ColumnOptions::missing). Other fields are absent.
+//
 // Throws Error(kInvalidArgument), and adds nothing, if
 //
 //   the source has other fields than the dataset, or a class that the dataset lacks (this is
 //     found before anything is converted);
 //   the dataset already has some of the samples: sources of the same names and sizes, or samples
-//     of the same key and content.
+//     of the same key and content;
+//   a column has an array, and no value is known for it.
 //
 // A new manifest, which names the old and the new shards, replaces the manifest. The old manifest
 // stays as manifest-ID.json. Programs that have the dataset open are not disturbed.
@@ -207,7 +323,8 @@ struct AppendSummary {
 // unfinished append of another source. After an interruption, call it again to resume. A repeated
 // call that had finished adds nothing.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
-                              const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
+                              const ConvertOptions& options = {}, const ConvertHooks& hooks = {},
+                              const std::optional<double>& missing = {});
 
 // Puts all samples of a dataset, including those that were added, in a new random order, which
 // depends only on the dataset and the seed. It writes them to new shards without decoding anything,

@@ -26,6 +26,7 @@
 
 #include <sluice/error.h>
 
+#include "format/half.h"
 #include "writer/source/images/pixel_source.h"
 
 namespace sluice {
@@ -145,7 +146,7 @@ class TiffSampleReader {
   }
 
   double Float(const std::uint8_t* at) noexcept {
-    return bits_ == 16   ? FromHalf(Loaded<std::uint16_t>(at))
+    return bits_ == 16   ? OfHalf(Loaded<std::uint16_t>(at))
            : bits_ == 32 ? static_cast<double>(Loaded<float>(at))
                          : Loaded<double>(at);
   }

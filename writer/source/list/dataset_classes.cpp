@@ -35,8 +35,9 @@ DatasetClasses ClassesOfDataset(const std::filesystem::path& dataset, const std:
     if (store != nullptr) store->StopCalls();
   });
   Id128 id;
-  DatasetClasses classes = ClassesIn(
-      (store != nullptr ? ReadManifest(*store, id, place.name) : ReadManifest(dataset, id)).schema);
+  const Manifest manifest =
+      store != nullptr ? ReadManifest(*store, id, place.name) : ReadManifest(dataset, id);
+  DatasetClasses classes = ClassesIn(VisibleFields::Of(manifest).schema);
   if (!classes.label.empty()) return classes;
   throw Error(ErrorCode::kInvalidArgument, ShownPath(dataset.native()),
               "has no field with classes, so no class numbers can be taken from it "

@@ -163,7 +163,7 @@ json BetonNumbers(const BetonField& field, Bytes content) {
   return WithElementType(field.dtype.value_or(DType::kUint8), [content](auto zero) {
     json elements = json::array();
     for (std::size_t at = 0; at + sizeof zero <= content.size(); at += sizeof zero)
-      elements.push_back(LoadAt<decltype(zero)>(content, at));
+      elements.push_back(0 + LoadAt<decltype(zero)>(content, at));  // a float16 becomes a float
     return elements;
   });
 }

@@ -16,6 +16,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/zstd.h"
+#include "format/half.h"
 #include "writer/source/records/packed_page.h"
 #include "writer/source/records/parquet_file.h"
 
@@ -421,7 +422,7 @@ void ParquetColumn::ReadPlain(ParquetValue& value) {
       break;
     case ParquetType::kInt64: value.integer = LoadAt<std::int64_t>(plain_.memory, plain_.at); break;
     case ParquetType::kHalf:
-      value.number = FromHalf(LoadAt<std::uint16_t>(plain_.memory, plain_.at));
+      value.number = OfHalf(LoadAt<std::uint16_t>(plain_.memory, plain_.at));
       break;
     case ParquetType::kFloat: value.number = LoadAt<float>(plain_.memory, plain_.at); break;
     case ParquetType::kDouble: value.number = LoadAt<double>(plain_.memory, plain_.at); break;

@@ -1,0 +1,390 @@
+"""Columns, versions and deleted samples: fields and samples change, and no picture is touched."""
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy
+import pytest
+import sluice
+
+from conftest import FIELDS, caption, picture, sample
+
+SAMPLES = 50
+COMMAND = os.environ.get("SLUICE_COMMAND", "sluice")
+
+
+def run(*words, fails=False):
+    """The output of a command; of one that fails, what it says about that."""
+    done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True)
+    assert (done.returncode != 0) == fails, (words, done.returncode, done.stdout, done.stderr)
+    return done.stderr if fails else done.stdout
+
+
+@pytest.fixture()
+def data(raw, tmp_path):
+    return shutil.copytree(raw, tmp_path / "data")
+
+
+@pytest.fixture()
+def large(tmp_path):
+    """600 pictures in several blocks and shards, so that an epoch has an order."""
+    with sluice.Writer(tmp_path / "large", FIELDS[:2], image="raw", block_samples=8, shard_bytes=1_000_000) as writer:
+        for number in range(600):
+            writer.add(str(number), image=picture(number), label=number % 3)
+    return tmp_path / "large"
+
+
+def files(folder):
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+            for path in pathlib.Path(folder).glob("*.sluice")}
+
+
+def played(dataset, epochs=1, **options):
+    """For each epoch, the batches: numbers of samples, pictures, and all other fields."""
+    options = {"batch_size": 16, "threads": 2, "ranks": sluice.RankOptions(world_size=1), **options}
+    loader = sluice.Loader(dataset, **options)
+    made = []
+    for epoch in range(epochs):
+        batches = []
+        for batch in loader.epoch(epoch):
+            arrays = {name: batch[name].numpy().copy() for name in batch.keys() if hasattr(batch[name], "numpy")}
+            batches.append({"samples": batch.samples.tolist(), **arrays})
+        made.append(batches)
+    return made
+
+
+def same(batch, other, names):
+    return batch["samples"] == other["samples"] and all((batch[name] == other[name]).all() for name in names)
+
+
+EMBEDDINGS = numpy.random.default_rng(2).normal(size=(600, 48)).astype("float16")
+
+
+def test_columns_leave_pictures_and_their_order_as_they_are(large):
+    before = files(large)
+    epochs = played(sluice.Dataset(large), 3)
+    ranks = [played(sluice.Dataset(large), 1, ranks=sluice.RankOptions(rank=r, world_size=2)) for r in range(2)]
+    dataset = sluice.Dataset(large).add_column("embedding", EMBEDDINGS)
+    dataset = dataset.replace_column("label", (numpy.arange(600) + 1) % 3, note="off by one")
+    assert {name: facts for name, facts in files(large).items() if name in before} == before
+    assert [field.name for field in dataset.fields] == ["image", "label", "embedding"]
+    assert dataset.fields[2].dtype == "float16" and dataset.classes == ["cat", "dog", "eel"]
+    now = played(dataset, 3)
+    for epoch, later in zip(epochs, now):
+        assert len(epoch) == len(later)
+        for batch, other in zip(epoch, later):
+            assert same(batch, other, ["image"])
+            numbers = numpy.array(other["samples"])
+            assert (other["label"] == (numbers + 1) % 3).all()
+            assert other["embedding"].dtype == numpy.float16
+            assert (other["embedding"] == EMBEDDINGS[numbers]).all()
+    for rank, epochs_of_rank in enumerate(ranks):
+        again = played(dataset, 1, ranks=sluice.RankOptions(rank=rank, world_size=2))
+        assert all(same(a, b, ["image"]) for a, b in zip(epochs_of_rank[0], again[0]))
+
+
+@pytest.mark.parametrize("options", [
+    {"storage": sluice.Direct()},
+    {"order": sluice.OrderOptions(shuffle="random")},
+    {"order": sluice.OrderOptions(shuffle="sequential")},
+    {"output": sluice.OutputOptions(fields=["image", "embedding"])},
+    {"output": sluice.OutputOptions(fields=["embedding"])},
+])
+def test_all_ways_of_reading_give_a_columns_values(large, options):
+    dataset = sluice.Dataset(large).add_column("embedding", EMBEDDINGS)
+    for batch in played(dataset, 1, **options)[0]:
+        assert (batch["embedding"] == EMBEDDINGS[batch["samples"]]).all()
+
+
+def test_a_stage_and_a_column_together(large, tmp_path):
+    dataset = sluice.Dataset(large).add_column("embedding", EMBEDDINGS)
+    for batch in played(dataset, 1, stage=sluice.Stage(str(tmp_path / "stage"), 100_000_000))[0]:
+        assert (batch["embedding"] == EMBEDDINGS[batch["samples"]]).all()
+
+
+def test_a_mixture_has_the_columns_of_its_parts(large, data):
+    sluice.Dataset(large).add_column("score", numpy.arange(600, dtype="float32"))
+    with sluice.Writer(data.parent / "other", FIELDS[:2], image="raw") as writer:
+        for number in range(64):
+            writer.add(str(number), image=picture(number), label=0)
+    other = sluice.Dataset(data.parent / "other").add_column("score", -numpy.arange(64, dtype="float32") - 1)
+    mixture = sluice.Mixture([sluice.Dataset(large), other])
+    seen = 0
+    for batch in played(mixture)[0]:
+        for number, score in zip(batch["samples"], batch["score"]):
+            assert score == (number if number < 600 else 599 - number)
+            seen += 1
+    assert seen == 664
+
+
+def test_a_sample_has_its_columns_of_every_kind(data, tmp_path):
+    fields = [sluice.Field.bytes("story", "text"), sluice.Field.variable("points", "float16", (2,)),
+              sluice.Field.mask("mask")]
+    masks = [numpy.full((32, 32), n % 3, "uint8") for n in range(SAMPLES)]
+    # The writer wants the image that a mask follows.
+    with sluice.Writer(tmp_path / "source", [FIELDS[0], *fields], image="raw") as writer:
+        for n in range(SAMPLES):
+            writer.add(str(n), image=picture(n), story=None if n % 4 == 0 else f"story {n}",
+                       points=numpy.full((n % 3, 2), n, "float16"), mask=masks[n])
+    run("column", "add", data, "story", "points", "mask", "--from", tmp_path / "source", "--note", "more")
+    dataset = sluice.Dataset(data)
+    for n in range(SAMPLES):
+        assert dataset[n]["story"] == (None if n % 4 == 0 else f"story {n}")
+        assert dataset[n].array("points").dtype == numpy.float16
+        assert (dataset[n].array("points") == numpy.full((n % 3, 2), n)).all()
+        assert (numpy.asarray(dataset[n]["mask"]) == masks[n]).all()
+        assert dataset[n]["caption"] == caption(n)
+    transform = [sluice.RandomCrop(16), sluice.HorizontalFlip()]
+    batches = played(dataset, 1, transform=transform,
+                     output=sluice.OutputOptions(fields=["image", "mask", "story", "points"], mask_fill={"mask": 255}))
+    for batch in batches[0]:
+        for row, number in enumerate(batch["samples"]):
+            assert (batch["mask"][row] == number % 3).all()
+    assert run("verify", data, "--decode")
+
+
+def test_tables_by_number_and_by_key(data, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("key,score,class\n" + "".join(f"folder/{n}.png,{n / 8},{'cat' if n % 2 else 'eel'}\n"
+                                                   for n in reversed(range(SAMPLES))))
+    run("column", "add", data, "score", "--from", table, "--by-key=key")
+    run("column", "replace", data, "label", "--from", table_with_label(tmp_path), "--by-key=key")
+    dataset = sluice.Dataset(data)
+    assert (dataset.column("score") == numpy.arange(SAMPLES) / 8).all()
+    assert dataset.column("label").tolist() == [(n + 1) % 3 for n in range(SAMPLES)]
+    assert dataset.classes == ["cat", "dog", "eel"]
+    assert dataset.class_counts == [16, 17, 17]
+    table.write_text("score\n" + "".join(f"{n}\n" for n in range(SAMPLES)))
+    run("column", "replace", data, "score", "--from", table, "--type", "score=int16")
+    assert sluice.Dataset(data).column("score").dtype == numpy.int16
+
+
+def table_with_label(folder):
+    names = ["cat", "dog", "eel"]
+    table = folder / "labels.tsv"
+    table.write_text("key\tlabel\n" + "".join(f"folder/{n}.png\t{names[(n + 1) % 3]}\n" for n in range(SAMPLES)))
+    return table
+
+
+def test_samples_without_a_row_need_a_value(data, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("key,score,remark\n" + "".join(f"folder/{n}.png,{n},r{n}\n" for n in range(0, SAMPLES, 2)))
+    before = (data / "manifest.json").read_bytes()
+    error = run("column", "add", data, "score", "--from", table, "--by-key=key", fails=True)
+    assert "folder/1.png" in error and "--missing" in error
+    assert (data / "manifest.json").read_bytes() == before
+    run("column", "add", data, "score", "remark", "--from", table, "--by-key=key", "--missing", -1)
+    dataset = sluice.Dataset(data)
+    assert dataset.column("score").tolist() == [n if n % 2 == 0 else -1 for n in range(SAMPLES)]
+    assert dataset[1]["remark"] is None and dataset[2]["remark"] == "r2"
+
+
+@pytest.mark.parametrize("text, words, told", [
+    ("key,score\n" + "folder/1.png,1\n" * 2, ["score", "--by-key=key"], "line 3 has the key"),
+    ("key,score\nnobody,1\n", ["score", "--by-key=key", "--missing", "0"], "line 2 has the key \"nobody\""),
+    ("score\n1\n", ["score"], "has 1 rows"),
+    ("score\n1\n", ["scores"], "has no column"),
+    ("score\n1\n", ["pose"], "already"),
+    ("score\n" + "1\n" * 49 + "x\n", ["score", "--type", "score=int32"], "line 51"),
+    ("score\n" + "1\n" * 49 + "nan\n", ["score", "--type", "score=int32"], "line 51"),
+    ("score\n" + "1\n" * 49 + "300\n", ["score", "--type", "score=uint8"], "does not fit uint8"),
+    ("score\n1\n", ["score", "--type", "score=int3"], "is not a type"),
+])
+def test_rows_that_do_not_fit_change_nothing(data, tmp_path, text, words, told):
+    table = tmp_path / "bad.csv"
+    table.write_text(text)
+    before = sorted(path.name for path in data.iterdir()), (data / "manifest.json").read_bytes()
+    error = run("column", "add", data, *words[:1], "--from", table, *words[1:], fails=True)
+    assert told in error and ("bad.csv" in error or str(data) in error)
+    assert (sorted(path.name for path in data.iterdir()), (data / "manifest.json").read_bytes()) == before
+
+
+def test_a_label_that_is_no_class_is_refused(data, tmp_path):
+    for word in "wolf", "3", "nan", "-1":
+        table = tmp_path / "bad.csv"
+        table.write_text("label\n" + "cat\n" * 49 + word + "\n")
+        error = run("column", "replace", data, "label", "--from", table, fails=True)
+        assert "line 51" in error and "bad.csv" in error
+    with pytest.raises(sluice.Error, match="sample 7"):
+        sluice.Dataset(data).replace_column("label", numpy.where(numpy.arange(SAMPLES) == 7, 3, 0))
+
+
+def test_arrays_that_do_not_fit_are_refused(data):
+    dataset = sluice.Dataset(data)
+    before = (data / "manifest.json").read_bytes()
+    for array, options, told in [
+        (numpy.zeros(49), {}, "49 rows"),
+        (numpy.zeros(2), {"samples": [0, 50]}, "no sample 50"),
+        (numpy.zeros(2), {"samples": [3, 3]}, "given twice"),
+        (numpy.zeros(2), {"samples": [3, 4]}, "sample 0"),
+    ]:
+        with pytest.raises(sluice.Error, match=told):
+            dataset.add_column("new", array, **options)
+    assert (data / "manifest.json").read_bytes() == before
+    made = dataset.add_column("new", numpy.array([5.0, 7.0]), samples=[4, 2], missing=-1)
+    assert made.column("new").tolist() == [7 if n == 2 else 5 if n == 4 else -1 for n in range(SAMPLES)]
+
+
+def test_fields_that_others_need_are_not_dropped(data):
+    assert "follows" in run("column", "drop", data, "image", fails=True)
+    assert "last label" in run("column", "drop", data, "label", fails=True)
+    run("column", "drop", data, "caption", "--note", "private")
+    dataset = sluice.Dataset(data)
+    assert "caption" not in [field.name for field in dataset.fields]
+    with pytest.raises(KeyError):
+        dataset[1]["caption"]
+    dataset = dataset.add_column("caption", numpy.arange(SAMPLES))
+    assert dataset[3]["caption"] == 3
+
+
+def test_versions_are_listed_tagged_and_restored(data):
+    first = sluice.Dataset(data).id
+    run("tag", data, "v1")
+    second = sluice.Dataset(data).add_column("score", numpy.arange(SAMPLES), note="scores").id
+    versions = json.loads(run("log", data, "--json"))["versions"]
+    assert [version["id"] for version in versions] == [second, first]
+    assert versions[0]["note"] == "scores" and versions[0]["parent"] == first
+    assert versions[0]["changes"] == ["added the field score"] and versions[1]["tags"] == ["v1"]
+    assert sluice.Dataset(data / "manifest-v1.json").id == first
+    assert "already" in run("tag", data, "v1", fails=True)
+    run("restore", data, "v1")
+    assert [field.name for field in sluice.Dataset(data).fields] == [field.name for field in FIELDS]
+    run("restore", data, second)
+    assert sluice.Dataset(data).column("score").tolist() == list(range(SAMPLES))
+
+
+def test_gc_removes_only_what_old_versions_alone_name(data):
+    (data / "notes.txt").write_text("mine")
+    (data / "column-mine.sluice").write_text("mine")
+    run("tag", data, "v1")
+    sluice.Dataset(data).add_column("score", numpy.arange(SAMPLES))
+    tagged = set(files(data))
+    sluice.Dataset(data).replace_column("score", numpy.arange(SAMPLES) + 1)
+    middle = set(files(data)) - tagged
+    assert len(middle) == 1
+    assert "no version" in run("gc", data, "--yes")
+    names = sorted(path.name for path in data.iterdir())
+    told = json.loads(run("gc", data, "--keep-days", 0, "--json"))
+    assert not told["removed"] and len(told["versions"]) == 1 and len(told["files"]) == 1
+    assert sorted(path.name for path in data.iterdir()) == names
+    run("gc", data, "--keep-days", 0, "--yes")
+    left = sorted(path.name for path in data.iterdir())
+    assert set(names) - set(left) == {told["files"][0], f"manifest-{told['versions'][0]}.json"}
+    assert run("verify", data) and run("verify", data / "manifest-v1.json")
+    assert (data / "notes.txt").exists() and (data / "column-mine.sluice").exists()
+
+
+def test_a_state_is_taken_by_another_version_if_what_is_used_is_the_same(large):
+    options = {"batch_size": 16, "ranks": sluice.RankOptions(world_size=1)}
+    loader = sluice.Loader(sluice.Dataset(large), **options)
+    epoch = loader.epoch(0)
+    for _ in range(5):
+        next(epoch)
+    state = loader.state()
+    rest = [batch.samples.tolist() for batch in epoch]
+    dataset = sluice.Dataset(large).add_column("score", numpy.arange(600))
+    with pytest.raises(sluice.Error, match='field "score"'):
+        sluice.Loader(dataset, resume_from=state, **options)
+    output = sluice.OutputOptions(fields=["image", "label"])
+    resumed = sluice.Loader(dataset, resume_from=state, output=output, **options)
+    assert [batch.samples.tolist() for batch in resumed.epoch(0)] == rest
+    dataset = dataset.replace_column("label", numpy.zeros(600, int))
+    with pytest.raises(sluice.Error, match='(?s)field "label".*manifest-'):
+        sluice.Loader(dataset, resume_from=state, output=output, **options)
+
+
+def test_deleted_samples_are_given_by_nothing_and_move_nothing(large, tmp_path):
+    before = played(sluice.Dataset(large), 2)
+    gone = [3, 4, 5, 77, 300, 599]
+    (tmp_path / "keys.txt").write_text("".join(f"{n}\n" for n in gone))
+    told = run("delete", large, "--keys", tmp_path / "keys.txt", "--note", "takedown")
+    assert "6 samples deleted" in told and "cache" in told and "sluice subset" in told
+    dataset = sluice.Dataset(large)
+    assert len(dataset) == 600 and dataset.deleted == gone
+    with pytest.raises(sluice.Error, match="sample 77 was deleted"):
+        dataset[77]
+    assert [s.index for s in dataset] == [n for n in range(600) if n not in gone]
+    assert dataset.find("77") is None and dataset.find("78") == 78
+    for epoch, later in zip(before, played(dataset, 2)):
+        assert [[n for n in batch["samples"] if n not in gone] for batch in epoch] == [b["samples"] for b in later]
+        for batch, other in zip(epoch, later):
+            kept = [row for row, n in enumerate(batch["samples"]) if n not in gone]
+            assert (batch["image"][kept] == other["image"]).all()
+    substituted = played(dataset, 2, order=sluice.OrderOptions(deleted="substitute"))
+    for epoch, later in zip(before, substituted):
+        for batch, other in zip(epoch, later):
+            assert len(batch["samples"]) == len(other["samples"])
+            for was, now in zip(batch["samples"], other["samples"]):
+                assert now == was or (was in gone and now not in gone)
+    loader = sluice.Loader(dataset, batch_size=16, ranks=sluice.RankOptions(world_size=1))
+    assert len(loader.when([77], range(2))["sample"]) == 0 and len(loader.when([78], range(2))["sample"]) == 2
+    with pytest.raises(sluice.Error, match="was deleted"):
+        loader.row(77, 0)
+    listed = sluice.SampleList.class_balanced(dataset, 100)
+    for batch in played(dataset, 1, order=sluice.OrderOptions(samples=listed))[0]:
+        assert not set(batch["samples"]) & set(gone)
+    run("subset", large, tmp_path / "rest")
+    assert len(sluice.Dataset(tmp_path / "rest")) == 594
+    assert sluice.Dataset(tmp_path / "rest").deleted == []
+    assert "no sample" in run("delete", large, "--keys", __file__, fails=True)
+
+
+def test_edits_fold_columns_in_or_refuse(data, tmp_path):
+    dataset = sluice.Dataset(data).add_column("score", numpy.arange(SAMPLES, dtype="float32"))
+    dataset.replace_column("label", (numpy.arange(SAMPLES) + 1) % 3)
+    (tmp_path / "gone.txt").write_text("7\n8\n")
+    run("delete", data, "--samples", tmp_path / "gone.txt")
+    left = [n for n in range(SAMPLES) if n not in (7, 8)]
+
+    def check(folder, numbers):
+        made = sluice.Dataset(folder)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert "columns" not in manifest and "deleted" not in manifest and "requires" not in manifest
+        assert made.column("score").tolist() == numbers
+        assert made.column("label").tolist() == [(n + 1) % 3 for n in numbers]
+        assert run("verify", folder)
+
+    run("subset", data, tmp_path / "subset")
+    check(tmp_path / "subset", left)
+    run("subset", data, tmp_path / "dogs", "--class", "dog")
+    check(tmp_path / "dogs", [n for n in left if (n + 1) % 3 == 1])
+    run("transcode", data, tmp_path / "transcoded", "--image", "jpeg")
+    check(tmp_path / "transcoded", left)
+    assert "columns" in run("merge", data, tmp_path / "subset", tmp_path / "merged", fails=True)
+    assert "columns" in run("repair", data, tmp_path / "repaired", fails=True)
+    run("copy", data, tmp_path / "copy")
+    assert (tmp_path / "copy" / "manifest.json").read_bytes() == (data / "manifest.json").read_bytes()
+    assert run("verify", tmp_path / "copy")
+    assert sluice.Dataset(tmp_path / "copy").column("score").tolist() == [n if n in left else 0 for n in range(SAMPLES)]
+    run("append", "--repack", data)
+    made = sluice.Dataset(data)
+    assert sorted(made.column("score").tolist()) == left
+    assert all(s["label"] == (s["score"] + 1) % 3 for s in made)
+
+
+def test_two_writers_one_wins_and_the_other_is_told(data):
+    code = "import sys, sluice, numpy; sluice.Dataset(sys.argv[1]).add_column(sys.argv[2], numpy.arange(50))"
+    racers = [subprocess.Popen([sys.executable, "-c", code, str(data), name], stderr=subprocess.PIPE)
+              for name in ("a", "b")]
+    errors = [racer.communicate()[1].decode() for racer in racers]
+    names = {field.name for field in sluice.Dataset(data).fields}
+    for name, racer, error in zip("ab", racers, errors):
+        assert (racer.returncode == 0) == (name in names)
+        assert racer.returncode == 0 or "another command" in error
+    assert names & {"a", "b"}
+
+
+def test_a_second_reader_made_from_the_page_reads_the_same(data):
+    sluice.Dataset(data).add_column("emb", numpy.arange(SAMPLES * 3, dtype="float16").reshape(-1, 3))
+    sluice.Dataset(data).replace_column("label", numpy.zeros(SAMPLES, int)).drop_fields("caption")
+    reader = pathlib.Path(__file__).parent.parent / "format" / "read_from_spec.py"
+    lines = subprocess.run([sys.executable, reader, data], capture_output=True, text=True, check=True).stdout.split("\n")
+    of_7 = lines[lines.index("sample 7"):lines.index("sample 8")]
+    assert of_7[2].startswith("  image codec") and of_7[3] == "  label 00000000"
+    assert of_7[-1] == "  emb " + numpy.arange(21, 24, dtype="float16").tobytes().hex()
+    assert not any(line.startswith("  caption") for line in of_7)
