@@ -41,9 +41,9 @@ void CheckGeometry(const GeometryOptions& geometry, ImageCodec image) {
 }
 
 template <class V>
-nlohmann::json JsonOf(const V& value) {
+nlohmann::json OptionJson(const V& value) {
   if constexpr (requires { value.has_value(); }) {
-    return value ? JsonOf(*value) : nlohmann::json();
+    return value ? OptionJson(*value) : nlohmann::json();
   } else if constexpr (std::is_same_v<V, Size>) {
     return {value.width, value.height};
   } else if constexpr (option_list::HasWords<V>) {
@@ -60,7 +60,7 @@ nlohmann::json ValuesOf(const Options& options) {
   option_list::ForEachOption(options,
                              [&](const auto& option, const auto& value, const std::string&) {
                                if (option.facts.changes != option_list::Changes::kSpeed)
-                                 out[option.name] = JsonOf(value);
+                                 out[option.name] = OptionJson(value);
                              });
   return out;
 }
