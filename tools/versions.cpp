@@ -112,7 +112,7 @@ int RunGc(const VersionArguments& arguments) {
   return cli::kDone;
 }
 
-std::vector<std::string> LinesOf(const std::string& path) {
+std::vector<std::string> LinesOfFile(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Error(ErrorCode::kNotFound, path, "cannot be read");
   std::vector<std::string> lines;
@@ -126,10 +126,10 @@ std::vector<std::string> LinesOf(const std::string& path) {
 int RunDelete(const VersionArguments& arguments) {
   Deletion deletion;
   deletion.note = arguments.note;
-  if (!arguments.keys.empty()) deletion.keys = LinesOf(arguments.keys);
+  if (!arguments.keys.empty()) deletion.keys = LinesOfFile(arguments.keys);
   if (!arguments.samples.empty()) {
     std::uint64_t line = 0;
-    for (const std::string& text : LinesOf(arguments.samples)) {
+    for (const std::string& text : LinesOfFile(arguments.samples)) {
       ++line;
       try {
         deletion.samples.push_back(cli::ParseInteger(text, 0, UINT64_MAX));

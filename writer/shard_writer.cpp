@@ -258,10 +258,15 @@ std::uint64_t ShardWriter::AddArrays(Bytes values, std::uint64_t limit) {
   const std::uint64_t bytes = layout_.entry_bytes(0);
   const std::uint64_t record = layout_.record_bytes();
   std::uint64_t added = 0;
+  // Used again for each block: all bytes of rows are written, and padding stays zero. Only a block
+  // of fewer rows has padding where the one before has rows.
+  std::vector<std::byte> block;
+  std::uint64_t rows_before = 0;
   while (!values.empty() && (added == 0 || file_->size() + samples_ * bytes < limit)) {
     const std::uint64_t count =
         std::min<std::uint64_t>(finished_.shard.block_samples, values.size() / bytes);
-    std::vector<std::byte> block(AlignUp(PayloadStart(count, record), kPageBytes));
+    if (std::exchange(rows_before, count) != count)
+      block.assign(AlignUp(PayloadStart(count, record), kPageBytes), std::byte{0});
     std::byte* const rows = block.data() + sizeof(BlockHeader);
     if (record == bytes) {
       std::memcpy(rows, values.data(), count * bytes);

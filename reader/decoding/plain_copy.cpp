@@ -14,7 +14,6 @@
 
 #include "format/pixels/lines.h"
 #include "reader/dataset/options_of.h"
-#include "reader/decoding/row_sources.h"
 
 namespace sluice {
 
@@ -75,12 +74,13 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
     return false;
   }
   if (options.on_device.images != ImagesIn::kStorage || ReadsDirectly(options) ||
-      UsesColumns(recipe) || recipe.dataset.table.remote != nullptr ||
-      recipe.dataset.facts->supply != nullptr || options.keep ||
-      !recipe.dataset.table.keeps_all() || !recipe.dataset.facts->one_layout() ||
+      recipe.dataset.table.remote != nullptr || recipe.dataset.facts->supply != nullptr ||
+      options.keep || !recipe.dataset.table.keeps_all() || !recipe.dataset.facts->one_layout() ||
       options.integrity.verify == Verify::kAlways) {
     return false;
   }
+  for (const UsedColumn& used : UsedColumnsOf(recipe))
+    if (used.column->table.remote != nullptr || !used.column->table.keeps_all()) return false;
   const ImagePayload image = ImageOf(recipe);
   const ViewProgram& view = recipe.views[0];
   for (std::size_t stage = 0; stage < view.geometry.stages(); ++stage) {
@@ -102,7 +102,8 @@ PlainCopy::PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared)
       image_bytes_(dataset_.facts->RawImageBytes(layout_.picture_field())),
       whole_(geometry_.empty() && layout_.picture().image.layout == Layout::kNHWC &&
              layout_.picture().image.sample_bytes() == image_bytes_),
-      read_later_(recipe.RowsLeaveCaches()) {
+      read_later_(recipe.RowsLeaveCaches()),
+      columns_(UsedColumnsOf(recipe)) {
   sources_.reserve(kMaxRows);
   mappings_.reserve(kMaxRows);
 }
@@ -117,6 +118,8 @@ void PlainCopy::Fill(Slot& slot, std::size_t begin, std::size_t end) {
   CopyArrays(slot);
   CopyImages(slot);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // WholeSoFar() looks after all copying
+  const auto whole = [](const ShardFile* file) { return file->WholeSoFar(); };
+  if (!std::ranges::all_of(column_files_, whole)) return;
   for (const Source& source : sources_) {
     if (source.pixels == nullptr || !source.file->WholeSoFar()) continue;
     filled_[source.row - begin] = true;
@@ -127,6 +130,8 @@ void PlainCopy::Fill(Slot& slot, std::size_t begin, std::size_t end) {
 void PlainCopy::FindRows(const Slot& slot, std::size_t begin, std::size_t end) {
   sources_.clear();
   mappings_.clear();
+  column_entries_.clear();
+  column_files_.clear();
   const ShardFile* last = nullptr;
   for (std::size_t row = begin; row < end; ++row) {
     if (slot.flags[row] == kLeftOut) continue;
@@ -135,12 +140,34 @@ void PlainCopy::FindRows(const Slot& slot, std::size_t begin, std::size_t end) {
     if (file == nullptr || (compared_ != nullptr && !compared_->Has(ref, *file))) continue;
     const std::byte* const block = file->VerifiedBlock(ref.block);
     if (block == nullptr) continue;
+    if (!FindColumns(ref)) continue;
     const std::byte* const entries = block + sizeof(BlockHeader) + ref.record * record_bytes_;
     __builtin_prefetch(entries);
     sources_.push_back({file, row, block, file->block_entry(ref.block).bytes, entries, nullptr});
     if (file != last) mappings_.push_back(file->guarded());
     last = file;
   }
+}
+
+// Notes where the sample's values lie in columns. Returns false, and notes nothing, if a block is
+// not open and verified yet: SampleReader then makes the row, and verifies the block.
+bool PlainCopy::FindColumns(const SampleRef& ref) {
+  const std::size_t before = column_entries_.size();
+  for (const UsedColumn& used : columns_) {
+    const SampleRef at = used.column->facts->shape.Sample(ref.index);
+    const ShardFile* const file = used.column->table.KeptShard(at.shard);
+    const std::byte* const block = file == nullptr ? nullptr : file->VerifiedBlock(at.block);
+    if (block == nullptr) {
+      column_entries_.resize(before);
+      return false;
+    }
+    column_entries_.push_back(block + sizeof(BlockHeader) +
+                              at.record * used.layout->record_bytes());
+    if (std::ranges::find(column_files_, file) != column_files_.end()) continue;
+    column_files_.push_back(file);
+    mappings_.push_back(file->guarded());
+  }
+  return true;
 }
 
 void PlainCopy::FindPixels() {
@@ -166,6 +193,17 @@ void PlainCopy::CopyArrays(Slot& slot) const {
     if (array.field == Schema::kNone) {
       std::memset(first + sources_.front().row * bytes, 0,
                   (sources_.back().row + 1 - sources_.front().row) * bytes);
+      continue;
+    }
+    const auto has = [&array](const UsedColumn& used) { return used.layout->has(array.field); };
+    const auto column = std::ranges::find_if(columns_, has);
+    if (column != columns_.end()) {
+      const std::byte* const* entries = column_entries_.data() + (column - columns_.begin());
+      for (const Source& source : sources_) {
+        CopyElements(*entries + column->layout->offset(array.field), bytes,
+                     first + source.row * bytes);
+        entries += columns_.size();
+      }
       continue;
     }
     const std::size_t offset = dataset_.facts->layout.offset(array.field);

@@ -17,6 +17,7 @@
 #include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
 #include "reader/decoding/compared_payloads.h"
+#include "reader/decoding/row_sources.h"
 
 namespace sluice {
 
@@ -51,6 +52,7 @@ class PlainCopy {
     const std::byte* pixels = nullptr;   // null: SampleReader must read this row
   };
   void FindRows(const Slot& slot, std::size_t begin, std::size_t end);
+  bool FindColumns(const SampleRef& ref);
   void FindPixels();
   void CopyArrays(Slot& slot) const;
   void CopyImages(Slot& slot);
@@ -67,7 +69,10 @@ class PlainCopy {
   const bool whole_;       // images are copied from their first byte to their last
   const bool read_later_;  // see PixelTarget
   PayloadDecoder decoder_;
+  const std::vector<UsedColumn> columns_;
   std::vector<Source> sources_;
+  std::vector<const std::byte*> column_entries_;  // of each source, its record in each column
+  std::vector<const ShardFile*> column_files_;    // that these lie in
   std::vector<GuardedMapping> mappings_;
   std::size_t begin_ = 0;
   bool filled_[kMaxRows] = {};

@@ -43,12 +43,14 @@ void ForEachUsed(const BatchRecipe& recipe, Visit visit) {
 
 }  // namespace
 
-bool UsesColumns(const BatchRecipe& recipe) {
-  bool any = false;
-  ForEachUsed(recipe, [&any](std::size_t, DatasetState&, const RecordLayout&, std::uint64_t) {
-    any = true;
+std::vector<UsedColumn> UsedColumnsOf(const BatchRecipe& recipe) {
+  std::vector<UsedColumn> used;
+  if (!recipe.dataset.facts->parts.empty()) return used;
+  ForEachUsed(recipe, [&used](std::size_t, DatasetState& column, const RecordLayout& layout,
+                              std::uint64_t) {
+    used.push_back({&column, &layout});
   });
-  return any;
+  return used;
 }
 
 RowSources::RowSources(const BatchRecipe& recipe)

@@ -105,7 +105,11 @@ class ColumnsAhead {
   const std::vector<Large> large_;
 };
 
-// Whether a chosen field lies in a column.
-bool UsesColumns(const BatchRecipe& recipe);
+// A column of a dataset that is not a mixture, and has chosen fields.
+struct UsedColumn {
+  DatasetState* column;
+  const RecordLayout* layout;  // by field of the dataset's schema
+};
+std::vector<UsedColumn> UsedColumnsOf(const BatchRecipe& recipe);
 
 }  // namespace sluice

@@ -34,7 +34,8 @@ except ImportError:
     sys.exit(77)
 
 PAGE = 4096
-SIZES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "float32": 4, "float64": 8}
+SIZES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "float16": 2, "float32": 4,
+         "float64": 8}
 IMAGE = {"name": "image", "kind": "image", "role": "image"}
 LABEL = {"name": "label", "kind": "array", "dtype": "int32", "shape": [], "role": "label", "classes": ["ant", "bee"]}
 CAPTION = {"name": "caption", "kind": "bytes", "role": "text"}
@@ -316,6 +317,13 @@ def member(*path, value):
     return change
 
 
+def several(*changes):
+    def change(manifest):
+        for one in changes:
+            one(manifest)
+    return change
+
+
 def in_schema(field, name, value):
     return member("schema", "fields", field, name, value=value)
 
@@ -417,6 +425,18 @@ refused("id", "manifest", "the id is not the digest", after_text=lambda t: t + b
 refused("format", "manifest", "another format", manifest=member("format", value="sluice-data"))
 refused("version", "versions", "version 2", manifest=member("version", value=2))
 refused("requires", "manifest", "a feature that is required", manifest=member("requires", value=["label-maps"]))
+refused("columns-alone", "columns-and-versions", "columns that `requires` does not name",
+        manifest=member("columns", value=[]))
+refused("deleted-alone", "columns-and-versions", "deleted samples that `requires` does not name",
+        manifest=member("deleted", value=[[0, 1]]))
+refused("hidden-nothing", "columns-and-versions", "a dropped field that is not there",
+        manifest=several(member("requires", value=["columns"]), member("hidden", value=["nobody"])))
+refused("deleted-twice", "columns-and-versions", "runs of deleted samples that touch",
+        manifest=several(member("requires", value=["deleted"]), member("deleted", value=[[0, 1], [1, 1]])))
+refused("column-in-column", "columns-and-versions", "a column that has columns",
+        manifest=several(member("requires", value=["columns"]), member("columns", value=[
+            {"schema": {"fields": [POINTS]}, "samples": 5, "images": [], "values": [], "class_counts": [],
+             "shards": [], "columns": []}])))
 refused("after-the-end", "conventions", "text after the JSON's end", text=lambda t: t + b" {}")
 refused("null", "conventions", "null for an optional member", manifest=in_schema(0, "role", None))
 refused("fraction", "conventions", "a number with a fraction", text=text(b'5, "schema"', b'5.0, "schema"'))
@@ -448,7 +468,7 @@ refused("type-of-nothing", "manifest", "a pixel type without images", samples=[]
         manifest=member("images", 0, "pixel_type", value="uint16"))
 refused("counts", "checking", "class counts of three classes", manifest=member("class_counts", value=[2, 3, 0]))
 refused("kind", "schema", "a kind that is not known", manifest=in_schema(3, "kind", "tensor"))
-refused("dtype", "schema", "a dtype that is not known", manifest=in_schema(3, "dtype", "float16"))
+refused("dtype", "schema", "a dtype that is not known", manifest=in_schema(3, "dtype", "float8"))
 refused("no-fields", "schema", "a schema without fields", manifest=member("schema", "fields", value=[]))
 refused("equal-names", "schema", "two fields of one name", manifest=in_schema(3, "name", "caption"))
 refused("follows", "schema", "a field that follows one that is not an image",

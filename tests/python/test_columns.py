@@ -1,18 +1,21 @@
 """Columns, versions and deleted samples: fields and samples change, and no picture is touched."""
 
 import hashlib
+import http.server
 import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 
 import numpy
 import pytest
 import sluice
 
-from conftest import FIELDS, caption, picture, sample
+from conftest import FIELDS, caption, picture
+from test_remote import Ranges
 
 SAMPLES = 50
 COMMAND = os.environ.get("SLUICE_COMMAND", "sluice")
@@ -105,6 +108,48 @@ def test_a_stage_and_a_column_together(large, tmp_path):
     dataset = sluice.Dataset(large).add_column("embedding", EMBEDDINGS)
     for batch in played(dataset, 1, stage=sluice.Stage(str(tmp_path / "stage"), 100_000_000))[0]:
         assert (batch["embedding"] == EMBEDDINGS[batch["samples"]]).all()
+
+
+class Counting(Ranges):
+    """Notes which files are asked for."""
+
+    def do_GET(self):
+        self.server.asked.append(self.path.rsplit("/", 1)[1])
+        super().do_GET()
+
+
+@pytest.fixture()
+def served(large):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counting)
+    server.daemon_threads, server.folder, server.asked = True, large.parent, []
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield server, f"http://127.0.0.1:{server.server_port}/{large.name}"
+    server.shutdown()
+
+
+def test_a_column_and_a_deletion_fetch_no_picture_again(large, served, tmp_path):
+    server, url = served
+    stage = sluice.Stage(str(tmp_path / "stage"), 100_000_000)
+    pictures = set(files(large))
+    before = played(sluice.Dataset(url), 1, stage=stage)
+    assert pictures <= set(server.asked)
+    dataset = sluice.Dataset(large).add_column("embedding", EMBEDDINGS)
+    dataset.replace_column("label", (numpy.arange(600) + 1) % 3)
+    (tmp_path / "gone.txt").write_text("77\n")
+    run("delete", large, "--samples", tmp_path / "gone.txt")
+    server.asked.clear()
+    after = played(sluice.Dataset(url), 1, stage=stage)
+    assert not pictures & set(server.asked) and set(files(large)) - pictures <= set(server.asked)
+    for batch, other in zip(before[0], after[0]):
+        kept = [row for row, number in enumerate(batch["samples"]) if number != 77]
+        numbers = numpy.array(other["samples"])
+        assert (numpy.array(batch["samples"])[kept] == numbers).all()
+        assert (batch["image"][kept] == other["image"]).all()
+        assert (other["label"] == (numbers + 1) % 3).all() and (other["embedding"] == EMBEDDINGS[numbers]).all()
+    server.asked.clear()
+    for batch in played(sluice.Dataset(url), 1)[0]:  # without a stage
+        assert (batch["embedding"] == EMBEDDINGS[batch["samples"]]).all()
+    assert sluice.Dataset(url)[3].array("embedding").tolist() == EMBEDDINGS[3].tolist()
 
 
 def test_a_mixture_has_the_columns_of_its_parts(large, data):
@@ -365,6 +410,24 @@ def test_edits_fold_columns_in_or_refuse(data, tmp_path):
     made = sluice.Dataset(data)
     assert sorted(made.column("score").tolist()) == left
     assert all(s["label"] == (s["score"] + 1) % 3 for s in made)
+
+
+def test_appended_samples_have_rows_in_columns(large, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "more" / "dog").mkdir(parents=True)
+    image.fromarray(picture(1001)).save(tmp_path / "more" / "dog" / "new.png")
+    dataset = sluice.Dataset(large).add_column("score", numpy.arange(600, dtype="float32"))
+    dataset.replace_column("label", (numpy.arange(600) + 1) % 3)
+    before = (large / "manifest.json").read_bytes()
+    error = run("append", tmp_path / "more", large, fails=True)
+    assert '"score"' in error and "--missing" in error
+    assert (large / "manifest.json").read_bytes() == before
+    run("append", tmp_path / "more", large, "--missing", -1)
+    dataset = sluice.Dataset(large)
+    assert len(dataset) == 601 and dataset.column("score").tolist() == [*range(600), -1]
+    assert dataset.column("label").tolist() == [*((n + 1) % 3 for n in range(600)), 1]  # the source says dog
+    assert run("verify", large)
+    assert json.loads(run("log", large, "--json"))["versions"][0]["changes"][0] == "added 1 sample"
 
 
 def test_two_writers_one_wins_and_the_other_is_told(data):

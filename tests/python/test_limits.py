@@ -12,6 +12,7 @@ import re
 import numpy
 import pytest
 import sluice
+import sluice._columns
 
 ROOT = pathlib.Path(__file__).parents[2]
 TRIED = "what was run so far"
@@ -137,7 +138,13 @@ LIMITS = {
     "labels.md": {
         "A text cell": ELSEWHERE,
         "A mask is not a list": refused("mask", refuses_a_mask_of_samples),
-        "Columns cannot be added": lacks("add_column", "add_field", "append_column", "set_column"),
+    },
+    "living-data.md": {
+        "A dataset changes in a folder": refused(
+            "not at URLs", lambda place: sluice._columns._drop_fields("s3://bucket/data", ["label"], "")),
+        "`sluice merge` and `repair`": ELSEWHERE,
+        "A list of `SampleList.class_balanced()`": ELSEWHERE,
+        "A column at a URL": ELSEWHERE,
     },
     "mixing.md": {
         "If a dataset has only": ELSEWHERE,

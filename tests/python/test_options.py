@@ -79,6 +79,7 @@ def test_every_option_is_a_keyword(struct, made_by):
 def test_every_struct_of_options_is_compared():
     structs = {name for name in STRUCTS if name.endswith(("Options", "Limits"))}
     without = {
+        "ColumnOptions",         # keywords of Dataset.add_column()
         "ConvertOptions",        # its groups are in OPTIONS
         "DatasetWriterOptions",  # of sluice.Writer: compared below
         "FilterOptions",         # of SampleList::Where(), which Python lacks

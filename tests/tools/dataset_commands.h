@@ -53,7 +53,6 @@ inline const std::vector<DatasetCommand>& DatasetCommands() {
         {SLUICE_COMMAND, {"append", "SOURCE", "DATA", "--threads", "1"}},
         {SLUICE_COMMAND, {"append", "DATA", "--repack"}},
         {SLUICE_COMMAND, {"log", "DATA"}},
-        {SLUICE_COMMAND, {"gc", "DATA"}},
         {SLUICE_BENCH_COMMAND,
          {"epoch", "DATA", "--epochs", "1", "--warm-up", "0", "--threads", "1", "--batch-size",
           "3"}},

@@ -349,9 +349,9 @@ std::vector<std::byte> ElementsOf(const Field& field, double value) {
   return elements;
 }
 
-// Throws for a label that is not a class.
-void CheckLabels(const Field& field, Bytes elements, const std::function<std::string()>& place) {
-  if (!field.numbers_classes()) return;
+// Throws for a label that is not a class. `field`: one that numbers classes.
+template <class Place>
+void CheckLabel(const Field& field, Bytes elements, const Place& place) {
   const std::int64_t number = ClassNumber(field, elements);
   if (IsClass(field, number)) return;
   Refuse("", place() + ": " + Quoted(field.name) + " is " + std::to_string(number) +
@@ -423,6 +423,9 @@ VersionSummary ChangeColumns(const std::filesystem::path& path, const std::files
     if (schema.fields[f].kind == FieldKind::kArray)
       empty.fields[f].bytes = ElementsOf(schema.fields[f], *options.missing);
   }
+  std::vector<std::size_t> labels;
+  for (std::size_t f = 0; f < schema.fields.size(); ++f)
+    if (schema.fields[f].numbers_classes()) labels.push_back(f);
   constexpr std::uint64_t kReport = 1024;
   for (std::uint64_t sample = 0; sample < dataset.manifest.samples; ++sample) {
     if (sample % kReport == 0) {
@@ -432,8 +435,8 @@ VersionSummary ChangeColumns(const std::filesystem::path& path, const std::files
     const std::uint64_t row = of_samples.empty() ? sample : of_samples[sample];
     EncodedSample values = row == kNoRow ? empty : rows->Row(row);
     try {
-      for (std::size_t f = 0; f < schema.fields.size(); ++f)
-        CheckLabels(schema.fields[f], values.fields[f].bytes, [&] { return rows->Place(row); });
+      for (const std::size_t f : labels)
+        CheckLabel(schema.fields[f], values.fields[f].bytes, [&] { return rows->Place(row); });
       writer.Add(std::move(values));
     } catch (const Error& error) {
       if (!error.file().empty()) throw;
@@ -506,8 +509,8 @@ VersionSummary ChangeColumn(const std::filesystem::path& path, const ColumnValue
   const Bytes values = all ? Bytes(column.values) : Bytes(ordered);
   if (field.numbers_classes()) {
     for (std::uint64_t sample = 0; sample < samples; ++sample) {
-      CheckLabels(field, values.subspan(sample * row, row),
-                  [sample] { return "sample " + std::to_string(sample); });
+      CheckLabel(field, values.subspan(sample * row, row),
+                 [sample] { return "sample " + std::to_string(sample); });
     }
   }
   schema = WithMissing(schema, options, missing > 0);
