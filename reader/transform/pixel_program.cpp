@@ -123,10 +123,15 @@ void PixelProgram::CheckSize(std::uint32_t width, std::uint32_t height, std::uin
 void PixelProgram::Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint64_t position,
                        StepScratch& scratch, std::size_t stage) const {
   const std::vector<Step>& steps = stages_[stage].steps;
+  // All steps are drawn first, so that colour steps of several of them can run together.
+  scratch.ops.clear();
   for (std::size_t s = 0; s < stages_[stage].steps_here; ++s) {
     RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps[s].stream);
-    RunStep(steps[s].transform, pixels, draws, scratch);
+    PixelOps drawn;
+    DrawStep(steps[s].transform, pixels, draws, drawn);
+    scratch.ops.insert(scratch.ops.end(), drawn.at, drawn.at + drawn.count);
   }
+  RunPixelOps(scratch.ops.data(), scratch.ops.size(), pixels, scratch);
 }
 
 void PixelProgram::DrawOps(const Pixels& shape, std::uint64_t draw_seed, std::uint64_t position,

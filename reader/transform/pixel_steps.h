@@ -17,6 +17,9 @@ namespace sluice {
 
 // One thread's scratch memory, reused from picture to picture.
 struct StepScratch {
+  std::vector<PixelOp> ops;
+  std::vector<ColourStep> colour_steps;
+  ColourSteps colours;
   std::vector<std::uint32_t> weights;
   Blur blur;
   Sharpness sharpness;
@@ -43,8 +46,5 @@ DeviceNeed NeedOf(const Transform& step) noexcept;
 // Draws whether the step runs, and its operations for a picture of that shape (the pixels are not
 // read).
 void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, PixelOps& ops);
-// Draws whether the step runs, and runs it.
-void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
-             StepScratch& scratch);
 
 }  // namespace sluice

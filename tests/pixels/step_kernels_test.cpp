@@ -52,6 +52,30 @@ void CheckEverySet(Change change, Expected expected) {
   }
 }
 
+// Like CheckEverySet(), for `change(set, planes, count)`. The kernels may write beyond the planes,
+// but not beyond their slack.
+template <class Change, class Expected>
+void CheckPlanes(Change change, Expected expected) {
+  constexpr std::size_t kRoom = kernels::kSlack + kGuard;
+  for (const std::size_t count : kCounts) {
+    const std::vector<std::uint8_t> before = RandomValues(3 * count, count);
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(count, set->name);
+      std::vector<std::uint8_t> planes[3];
+      for (std::size_t c = 0; c < 3; ++c) {
+        planes[c].assign(count + kRoom, 77);
+        for (std::size_t i = 0; i < count; ++i)
+          planes[c][i] = before[3 * i + c];
+      }
+      change(*set, kernels::Planes{planes[0].data(), planes[1].data(), planes[2].data()}, count);
+      for (std::size_t i = 0; i < 3 * count; ++i)
+        REQUIRE(int{planes[i % 3][i / 3]} == int{expected(before, i)});
+      for (const std::vector<std::uint8_t>& plane : planes)
+        REQUIRE(std::count(plane.end() - kGuard, plane.end(), 77) == std::ptrdiff_t{kGuard});
+    }
+  }
+}
+
 // Scales and offsets that repeat for three channels.
 struct Terms {
   float scales[kernels::kFloatRun], offsets[kernels::kFloatRun];
@@ -80,20 +104,28 @@ TEST_CASE("Blending kernels give Pillow's values in every set") {
                   [&](const std::vector<std::uint8_t>& before, std::size_t i) {
                     return Blended(from[i], before[i], factor);
                   });
-    CheckEverySet([&](const Kernels& set, std::uint8_t* data,
-                      std::size_t count) { set.saturate_rgb(data, count, factor); },
-                  [&](const std::vector<std::uint8_t>& before, std::size_t i) {
-                    return Blended(GreyOf(&before[i / 3 * 3]), before[i], factor);
-                  });
+    CheckPlanes([&](const Kernels& set, const kernels::Planes& planes,
+                    std::size_t count) { set.saturate(planes, count, factor); },
+                [&](const std::vector<std::uint8_t>& before, std::size_t i) {
+                  return Blended(GreyOf(&before[i / 3 * 3]), before[i], factor);
+                });
   }
 }
 
-TEST_CASE("Greys, inverted values and masked bits are right for each value in every set") {
+TEST_CASE(
+    "Greys, inverted values, masked bits and looked-up values are right for each value in every "
+    "set") {
+  CheckPlanes([](const Kernels& set, const kernels::Planes& planes,
+                 std::size_t count) { set.make_grey(planes, count); },
+              [](const std::vector<std::uint8_t>& before, std::size_t i) {
+                return GreyOf(&before[i / 3 * 3]);
+              });
+  const std::vector<std::uint8_t> table = RandomValues(256, 4711);
   CheckEverySet(
-      [](const Kernels& set, std::uint8_t* data, std::size_t count) { set.grey_rgb(data, count); },
-      [](const std::vector<std::uint8_t>& before, std::size_t i) {
-        return GreyOf(&before[i / 3 * 3]);
-      });
+      [&](const Kernels& set, std::uint8_t* data, std::size_t count) {
+        set.look_up(data, 3 * count, table.data());
+      },
+      [&](const std::vector<std::uint8_t>& before, std::size_t i) { return table[before[i]]; });
   for (const int least : {0, 1, 100, 128, 255}) {
     CheckEverySet(
         [&](const Kernels& set, std::uint8_t* data, std::size_t count) {
@@ -140,12 +172,17 @@ TEST_CASE("Smoothed values are the rounded means of their neighbourhood in every
 
 TEST_CASE("The sum of greys is right in every set") {
   for (const std::size_t count : kCounts) {
-    const std::vector<std::uint8_t> rgb = RandomValues(3 * count, count);
+    // Values beyond `count` must not matter.
+    std::vector<std::uint8_t> r = RandomValues(count + kernels::kSlack, count), g = r, b = r;
+    std::reverse(g.begin(), g.end());
+    std::rotate(b.begin(), b.begin() + 1, b.end());
     std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      sum += GreyOf(&rgb[3 * i]);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint8_t pixel[] = {r[i], g[i], b[i]};
+      sum += GreyOf(pixel);
+    }
     for (const Kernels* set : AllSets())
-      REQUIRE(set->sum_grey_rgb(rgb.data(), count) == sum);
+      REQUIRE(set->sum_grey({r.data(), g.data(), b.data()}, count) == sum);
   }
 }
 
@@ -157,21 +194,29 @@ TEST_CASE("Hues are turned alike in every set, by any turn and for any colour") 
       for (const int b : {0, 1, 128, 255})
         for (const int value : {r, g, b})
           colours.push_back(static_cast<std::uint8_t>(value));
-  for (const float sixths : {-3.0F, -1.3F, 0.0F, 0.01F, 1.0F, 2.0F, 3.0F}) {
+  const std::size_t count = colours.size() / 3;
+  for (const float sixths : {-3.0F, -2.9999F, -1.3F, -1.0F, 0.0F, 0.01F, 1.0F, 2.0F, 3.0F}) {
     std::vector<std::uint8_t> first;
     for (const Kernels* set : AllSets()) {
       CAPTURE(set->name, sixths);
-      std::vector<std::uint8_t> after = colours;
-      set->turn_hue_rgb(after.data(), after.size() / 3, sixths);
+      std::vector<std::uint8_t> planes[3], after(colours.size());
+      for (std::size_t i = 0; i < colours.size(); ++i)
+        planes[i % 3].push_back(colours[i]);
+      for (std::vector<std::uint8_t>& plane : planes)
+        plane.resize(count + kernels::kSlack);
+      set->turn_hues({planes[0].data(), planes[1].data(), planes[2].data()}, count, sixths);
+      for (std::size_t i = 0; i < colours.size(); ++i)
+        after[i] = planes[i % 3][i / 3];
       if (first.empty()) first = after;
       REQUIRE(after == first);
     }
     for (std::size_t i = 0; i < colours.size(); i += 3) {
-      // The largest channel must keep its value, and the smallest one its value to within 1.
+      // The largest and the smallest channel must keep their values.
       const auto [low, high] = std::minmax({colours[i], colours[i + 1], colours[i + 2]});
       const auto [new_low, new_high] = std::minmax({first[i], first[i + 1], first[i + 2]});
-      REQUIRE((int{new_high} == int{high} && std::abs(int{new_low} - int{low}) <= 1));
+      REQUIRE((int{new_high} == int{high} && int{new_low} == int{low}));
     }
+    if (sixths == 0) CHECK(first == colours);
   }
 }
 

@@ -4,8 +4,8 @@
 // The algorithms are written once, in the headers of this folder whose names end in .inc.h, over a
 // thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_avx512.h, vector_neon.h).
 // Loops over whole lines of samples (the sums of resampling, transposition, colour) are written for
-// each set: lines_plain.h, which defines them, lines_avx2.h and lines_neon.h. Every set gives the
-// same bytes.
+// each set: lines_plain.h, which defines them, lines_avx2.h and lines_neon.h. So are the steps of
+// transforms, in steps_plain.h and steps_avx2.h. Every set gives the same bytes.
 //
 // SLUICE_ISA=plain, avx2, avx512 or neon in the environment forces one set, if the build and the
 // machine have it; the variable is read once.
@@ -255,21 +255,29 @@ struct LineKernels {
   void (*mirror_rgb)(const std::uint8_t* in, std::size_t count, std::uint8_t* out);
 };
 
-// The steps of transforms, which change decoded pixels. They read and write nothing beyond `count`.
+// The channels of pixels, each by itself.
+struct Planes {
+  std::uint8_t *r = nullptr, *g = nullptr, *b = nullptr;
+};
+
+// The steps of transforms, which change decoded pixels. Those that take planes may read and write
+// kSlack beyond the end of each; the others read and write nothing beyond `count`.
 struct StepKernels {
   // data[i] becomes a + factor * (b - a), clamped to 0 .. 255, fractions dropped. b: its old value;
   // a: `base` or from[i].
   void (*blend_with)(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor);
   void (*blend_lines)(const std::uint8_t* from, std::uint8_t* data, std::size_t count,
                       float factor);
-  // Like blend_lines, where a is each interleaved pixel's own grey (GreyOf).
-  void (*saturate_rgb)(std::uint8_t* rgb, std::size_t count, float factor);
-  // The sum of the pixels' greys (GreyOf).
-  std::uint64_t (*sum_grey_rgb)(const std::uint8_t* rgb, std::size_t count);
-  // Turns the hue of interleaved pixels by -3 to 3 sixths of the colour circle.
-  void (*turn_hue_rgb)(std::uint8_t* rgb, std::size_t count, float sixths);
-  // Replaces interleaved pixels by their greys (GreyOf).
-  void (*grey_rgb)(std::uint8_t* rgb, std::size_t count);
+  // Like blend_lines, where a is each pixel's own grey (GreyOf).
+  void (*saturate)(const Planes& planes, std::size_t count, float factor);
+  // The sum of the pixels' greys (GreyOf); at most 2^24 of them.
+  std::uint64_t (*sum_grey)(const Planes& planes, std::size_t count);
+  // Turns the hue of pixels by -3 to 3 sixths of the colour circle.
+  void (*turn_hues)(const Planes& planes, std::size_t count, float sixths);
+  // Replaces all channels by the pixels' greys (GreyOf).
+  void (*make_grey)(const Planes& planes, std::size_t count);
+  // Replaces values by those that `table` has for them, out of 256.
+  void (*look_up)(std::uint8_t* data, std::size_t count, const std::uint8_t* table);
   // Values from `least` on become 255 minus themselves.
   void (*invert_from)(std::uint8_t* data, std::size_t count, std::uint8_t least);
   // Keeps the bits of each value that are set in `mask`.

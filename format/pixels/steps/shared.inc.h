@@ -1,6 +1,6 @@
 // Arithmetic that the host and devices share: where in the source the target pixels of an affine
 // map lie, how pixels are mixed there, the pixels that a blur sees beyond a picture's edge, and
-// the new values that EqualizePixels() and StretchContrast() give.
+// the new values that kEqualize and kStretch give.
 //
 // Include it inside a namespace, with SLUICE_INLINE defined as the functions' specifiers: once
 // for the host, and once for devices (reader/device).
@@ -67,7 +67,7 @@ SLUICE_INLINE Integer Mirrored(Integer index, Integer size) noexcept {
   return index < size ? index : 2 * (size - 1) - index;
 }
 
-// The new values of EqualizePixels() and StretchContrast(), computed from how often a channel has
+// The new values of kEqualize and kStretch, computed from how often a channel has
 // each value:
 
 // The number of pixels for one step of the equalized values, or 0 if nothing changes. `last`: how

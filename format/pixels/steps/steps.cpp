@@ -1,6 +1,11 @@
-// Colour steps on single values are kernels. Steps that depend on all values of a channel
-// (EqualizePixels(), StretchContrast()) count them first and replace them by a table. The warps are
-// loops here.
+// Colour steps run one after another on a tile of pixels that stays in the first cache, split into
+// planes: ColourSteps. A step that needs a finding about the whole picture (its mean, or how often
+// each value occurs) begins a further pass, and the pass before collects the finding:
+//
+//   steps    brightness | contrast  hue | equalize        pass 1 sums the lightness,
+//   passes   1          | 2             | 3               pass 2 counts the values
+//
+// Kernels do the arithmetic. The warps are loops here.
 // Devices must give the same bytes. So the arithmetic that both have is in shared.inc.h, which is
 // included inside this file's namespace: change a formula there, not here.
 #include "format/pixels/steps/steps.h"
@@ -21,135 +26,216 @@ namespace {
 #include "format/pixels/steps/shared.inc.h"
 #undef SLUICE_INLINE
 
+using Kind = ColourStep::Kind;
 using Table = std::array<std::uint8_t, 256>;
 using Histogram = std::array<std::uint64_t, 256>;
 
-// Counts the values of each channel.
-template <std::uint32_t kChannels>
-void CountValues(const std::uint8_t* data, std::size_t pixels, Histogram (&histograms)[kChannels]) {
-  // Neighbours are often alike, and a count would have to wait for the one before it. So pixels go
-  // in turn to four separate sets of counts.
-  constexpr std::size_t kTurns = 4;
-  std::uint32_t counts[kTurns][kChannels][256] = {};
-  std::size_t i = 0;
-  for (; i + kTurns <= pixels; i += kTurns, data += kTurns * kChannels) {
-    for (std::size_t turn = 0; turn < kTurns; ++turn)
-      for (std::uint32_t c = 0; c < kChannels; ++c)
-        ++counts[turn][c][data[turn * kChannels + c]];
-  }
-  for (; i < pixels; ++i, data += kChannels)
-    for (std::uint32_t c = 0; c < kChannels; ++c)
-      ++counts[0][c][data[c]];
-  for (std::uint32_t c = 0; c < kChannels; ++c) {
-    for (std::size_t v = 0; v < 256; ++v) {
-      histograms[c][v] = 0;
-      for (std::size_t turn = 0; turn < kTurns; ++turn)
-        histograms[c][v] += counts[turn][c][v];
-    }
-  }
+// Steps that need a finding about the picture as earlier steps have left it.
+bool NeedsFinding(const ColourStep& step) noexcept {
+  return step.kind == Kind::kContrast || step.kind == Kind::kStretch ||
+         step.kind == Kind::kEqualize;
+}
+// Steps that do nothing to a picture of one channel.
+bool NeedsColours(const ColourStep& step) noexcept {
+  return step.kind == Kind::kSaturation || step.kind == Kind::kHue || step.kind == Kind::kGrey;
 }
 
-// Replaces values by a table for each channel, which make_table() makes from the channel's
-// histogram. If make_table() returns false, the channel stays as it is.
-template <std::uint32_t kChannels, class MakeTable>
-void LookUp(const Pixels& pixels, const MakeTable& make_table) noexcept {
-  const std::size_t count = std::size_t{pixels.width} * pixels.height;
-  Histogram histograms[kChannels];
-  CountValues<kChannels>(pixels.data, count, histograms);
-  Table tables[kChannels];
-  for (std::uint32_t c = 0; c < kChannels; ++c) {
-    if (!make_table(histograms[c], tables[c]))
-      std::iota(tables[c].begin(), tables[c].end(), std::uint8_t{0});
+// How often a channel has each value. Neighbours are often alike, and a count would have to wait
+// for the one before it. So values go in turn to separate sets of counts.
+class ValueCounts {
+ public:
+  void Clear() noexcept { std::memset(counts_, 0, sizeof(counts_)); }
+  // Not inlined: GCC then keeps the addresses in registers.
+  __attribute__((noinline)) void Add(const std::uint8_t* values, std::size_t count) noexcept {
+    for (; count >= 2 * kTurns; count -= 2 * kTurns, values += 2 * kTurns)
+      for (std::size_t i = 0; i < 2 * kTurns; ++i)
+        ++counts_[i % kTurns][values[i]];
+    for (; count > 0; --count, ++values)
+      ++counts_[0][*values];
   }
-  std::uint8_t* at = pixels.data;
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::uint32_t c = 0; c < kChannels; ++c, ++at)
-      *at = tables[c][*at];
+  Histogram Sum() const noexcept {
+    Histogram sum{};
+    for (const auto& counts : counts_)
+      for (std::size_t v = 0; v < 256; ++v)
+        sum[v] += counts[v];
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t kTurns = 4;
+  std::uint32_t counts_[kTurns][256];
+};
+
+Table OwnValues() noexcept {
+  Table table;
+  std::iota(table.begin(), table.end(), std::uint8_t{0});
+  return table;
 }
-template <class MakeTable>
-void LookUpByChannel(const Pixels& pixels, const MakeTable& make_table) noexcept {
-  pixels.channels == 3 ? LookUp<3>(pixels, make_table) : LookUp<1>(pixels, make_table);
+
+Table EqualizingTable(const Histogram& histogram) noexcept {
+  std::uint64_t sum = 0;
+  std::uint64_t last = 0;  // how many pixels have the greatest value that occurs
+  for (const std::uint64_t n : histogram) {
+    sum += n;
+    if (n > 0) last = n;
+  }
+  const std::uint64_t step = EqualStep(sum, last);
+  if (step == 0) return OwnValues();
+  Table table;
+  std::uint64_t below = 0;
+  for (unsigned v = 0; v < 256; ++v) {
+    table[v] = EqualValue(below, step);
+    below += histogram[v];
+  }
+  return table;
+}
+
+Table StretchingTable(int low, int high) noexcept {
+  if (high <= low) return OwnValues();
+  const double scale = StretchScale(low, high);
+  Table table;
+  for (int v = 0; v < 256; ++v)
+    table[static_cast<std::size_t>(v)] = StretchedValue(v, low, scale);
+  return table;
+}
+
+// The pixels that a pass works on at a time, as planes of `count` values: those of one channel, or
+// of all channels together, or three.
+struct Tile {
+  std::uint8_t* at[3];
+  std::size_t planes, count;
+  kernels::Planes colours() const noexcept { return {at[0], at[1], at[2]}; }
+};
+
+// A finding about the whole picture, for the first step of a pass. The pass before it collects it.
+class Finding {
+ public:
+  void Begin(Kind kind) noexcept {
+    sum_ = 0;
+    for (std::size_t p = 0; p < 3; ++p) {
+      low_[p] = 255;
+      high_[p] = 0;
+      if (kind == Kind::kEqualize) counts_[p].Clear();
+    }
+  }
+  void Add(Kind kind, const Tile& tile) noexcept {
+    if (kind == Kind::kContrast) {
+      sum_ += tile.planes == 3
+                  ? kernels::Chosen().sum_grey(tile.colours(), tile.count)
+                  : std::accumulate(tile.at[0], tile.at[0] + tile.count, std::uint32_t{0});
+      return;
+    }
+    for (std::size_t p = 0; p < tile.planes; ++p)
+      kind == Kind::kStretch ? AddRange(tile, p) : counts_[p].Add(tile.at[p], tile.count);
+  }
+  // `pixels`: how many were added.
+  void End(Kind kind, std::size_t planes, std::size_t pixels) noexcept {
+    if (kind == Kind::kContrast)
+      mean = static_cast<std::uint8_t>((2 * sum_ + pixels) / (2 * pixels));
+    for (std::size_t p = 0; p < planes; ++p) {
+      if (kind == Kind::kStretch) tables[p] = StretchingTable(low_[p], high_[p]);
+      if (kind == Kind::kEqualize) tables[p] = EqualizingTable(counts_[p].Sum());
+    }
+  }
+
+  std::uint8_t mean = 0;
+  Table tables[3];
+
+ private:
+  void AddRange(const Tile& tile, std::size_t plane) noexcept {
+    std::uint8_t low = low_[plane], high = high_[plane];
+    const std::uint8_t* const values = tile.at[plane];
+    for (std::size_t i = 0; i < tile.count; ++i) {
+      low = std::min(low, values[i]);
+      high = std::max(high, values[i]);
+    }
+    low_[plane] = low;
+    high_[plane] = high;
+  }
+
+  std::uint64_t sum_;
+  std::uint8_t low_[3], high_[3];
+  ValueCounts counts_[3];
+};
+
+void RunStep(const ColourStep& step, const Finding& found, const Tile& tile) noexcept {
+  const kernels::Kernels& set = kernels::Chosen();
+  const auto each = [&tile](const auto& change) {
+    for (std::size_t p = 0; p < tile.planes; ++p)
+      change(tile.at[p], p);
+  };
+  switch (step.kind) {
+    case Kind::kBrightness:
+    case Kind::kContrast: {
+      const std::uint8_t base = step.kind == Kind::kContrast ? found.mean : 0;
+      return each([&](std::uint8_t* values, std::size_t) {
+        set.blend_with(values, tile.count, base, step.factor);
+      });
+    }
+    case Kind::kSaturation: return set.saturate(tile.colours(), tile.count, step.factor);
+    case Kind::kHue: return set.turn_hues(tile.colours(), tile.count, step.factor * 6);
+    case Kind::kGrey: return set.make_grey(tile.colours(), tile.count);
+    case Kind::kSolarize:
+      if (step.number > 255) return;
+      return each([&](std::uint8_t* values, std::size_t) {
+        set.invert_from(values, tile.count, static_cast<std::uint8_t>(step.number));
+      });
+    case Kind::kPosterize:
+      return each([&](std::uint8_t* values, std::size_t) {
+        set.mask_bits(values, tile.count, static_cast<std::uint8_t>(0xFF00U >> step.number));
+      });
+    case Kind::kStretch:
+    case Kind::kEqualize:
+      return each([&](std::uint8_t* values, std::size_t plane) {
+        set.look_up(values, tile.count, found.tables[plane].data());
+      });
+  }
 }
 
 }  // namespace
 
-void AdjustBrightness(const Pixels& pixels, float factor) noexcept {
-  kernels::Chosen().blend_with(pixels.data, pixels.bytes(), 0, factor);
-}
-
-void AdjustContrast(const Pixels& pixels, float factor) noexcept {
-  const std::size_t count = std::size_t{pixels.width} * pixels.height;
-  if (count == 0) return;
+void ColourSteps::Run(const Pixels& pixels, std::span<const ColourStep> steps) {
   const kernels::Kernels& set = kernels::Chosen();
-  const std::uint64_t sum =
-      pixels.channels == 3 ? set.sum_grey_rgb(pixels.data, count)
-                           : std::accumulate(pixels.data, pixels.data + count, std::uint64_t{0});
-  const auto mean = static_cast<std::uint8_t>((2 * sum + count) / (2 * count));
-  set.blend_with(pixels.data, pixels.bytes(), mean, factor);
-}
-
-void AdjustSaturation(const Pixels& pixels, float factor) noexcept {
-  if (pixels.channels != 3) return;
-  kernels::Chosen().saturate_rgb(pixels.data, pixels.bytes() / 3, factor);
-}
-
-void AdjustHue(const Pixels& pixels, float turns) noexcept {
-  if (pixels.channels != 3) return;
-  kernels::Chosen().turn_hue_rgb(pixels.data, pixels.bytes() / 3, turns * 6);
-}
-
-void MakeGrey(const Pixels& pixels) noexcept {
-  if (pixels.channels != 3) return;
-  kernels::Chosen().grey_rgb(pixels.data, pixels.bytes() / 3);
-}
-
-void InvertPixels(const Pixels& pixels) noexcept {
-  kernels::Chosen().invert_from(pixels.data, pixels.bytes(), 0);
-}
-
-void SolarizePixels(const Pixels& pixels, unsigned threshold) noexcept {
-  if (threshold > 255) return;
-  kernels::Chosen().invert_from(pixels.data, pixels.bytes(), static_cast<std::uint8_t>(threshold));
-}
-
-void PosterizePixels(const Pixels& pixels, unsigned bits) noexcept {
-  kernels::Chosen().mask_bits(pixels.data, pixels.bytes(),
-                              static_cast<std::uint8_t>(0xFF00U >> bits));
-}
-
-void EqualizePixels(const Pixels& pixels) noexcept {
-  LookUpByChannel(pixels, [](const Histogram& histogram, Table& table) {
-    std::uint64_t sum = 0;
-    std::uint64_t last = 0;  // how many pixels have the greatest value that occurs
-    for (const std::uint64_t n : histogram) {
-      sum += n;
-      if (n > 0) last = n;
+  const std::size_t area = std::size_t{pixels.width} * pixels.height;
+  if (area == 0) return;
+  const bool grey = pixels.channels == 1;
+  const bool single_pass = std::ranges::none_of(steps, NeedsFinding);
+  // Interleaved values are changed where they lie if no step looks at channels.
+  const bool split = !grey && (!single_pass || std::ranges::any_of(steps, NeedsColours));
+  const std::size_t count = split ? area : pixels.bytes();
+  const std::size_t together = split ? 1024 : 8192;  // of the first cache
+  // A single pass keeps the planes of one tile, in the first cache; several passes keep all planes.
+  const std::size_t stride = (single_pass ? together : area) + kernels::kSlack;
+  if (split) planes_.resize(3 * stride);
+  Finding found;
+  std::size_t begin = 0;
+  for (bool first = true;; first = false) {
+    // The pass ends before the next step that needs a finding, and collects it. Its own first step
+    // has its finding already, unless no pass was before.
+    const auto next = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(begin + !first),
+                                   steps.end(), NeedsFinding);
+    const auto end = static_cast<std::size_t>(next - steps.begin());
+    if (next != steps.end()) found.Begin(next->kind);
+    for (std::size_t at = 0; at < count; at += together) {
+      Tile tile{{pixels.data + at}, 1, std::min(together, count - at)};
+      if (split) {
+        std::uint8_t* const plane = planes_.data() + (single_pass ? 0 : at);
+        tile = {{plane, plane + stride, plane + 2 * stride}, 3, tile.count};
+      }
+      const auto& [r, g, b] = tile.at;
+      if (split && first) set.split_rgb(pixels.data + 3 * at, tile.count, r, g, b);
+      for (const ColourStep& step : steps.subspan(begin, end - begin))
+        if (!grey || !NeedsColours(step)) RunStep(step, found, tile);
+      if (next != steps.end()) {
+        found.Add(next->kind, tile);
+      } else if (split) {
+        set.join_rgb(r, g, b, tile.count, pixels.data + 3 * at);
+      }
     }
-    const std::uint64_t step = EqualStep(sum, last);
-    if (step == 0) return false;
-    std::uint64_t below = 0;
-    for (unsigned v = 0; v < 256; ++v) {
-      table[v] = EqualValue(below, step);
-      below += histogram[v];
-    }
-    return true;
-  });
-}
-
-void StretchContrast(const Pixels& pixels) noexcept {
-  LookUpByChannel(pixels, [](const Histogram& histogram, Table& table) {
-    int low = 0;
-    int high = 255;
-    while (low < 255 && histogram[static_cast<std::size_t>(low)] == 0)
-      ++low;
-    while (high > 0 && histogram[static_cast<std::size_t>(high)] == 0)
-      --high;
-    if (high <= low) return false;
-    const double scale = StretchScale(low, high);
-    for (int v = 0; v < 256; ++v)
-      table[static_cast<std::size_t>(v)] = StretchedValue(v, low, scale);
-    return true;
-  });
+    if (next == steps.end()) return;
+    found.End(next->kind, split ? 3 : 1, area);
+    begin = end;
+  }
 }
 
 namespace {
