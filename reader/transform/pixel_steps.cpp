@@ -93,8 +93,8 @@ void EraseWithNoise(const PixelOp* op, const Pixels& pixels) {
 }
 
 void RunBlur(const PixelOp* op, const Pixels& pixels, StepScratch& scratch) {
-  scratch.weights.resize(op->number);
-  for (std::uint32_t tap = 0; tap < op->number; ++tap)
+  scratch.weights.resize(op->number / 2 + 1);
+  for (std::uint32_t tap = 0; tap < scratch.weights.size(); ++tap)
     scratch.weights[tap] = WeightOf(op, tap);
   scratch.blur.Run(pixels, scratch.weights);
 }

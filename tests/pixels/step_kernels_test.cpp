@@ -221,41 +221,48 @@ TEST_CASE("Hues are turned alike in every set, by any turn and for any colour") 
 }
 
 TEST_CASE("Weighted sums of a blur are exact in every set") {
-  for (const std::uint32_t taps : {3U, 9U, 23U}) {
-    std::vector<std::uint32_t> weights(taps, 65536 / taps);
-    weights[taps / 2] += 65536 - 65536 / taps * taps;
-    for (const std::size_t count : kCounts) {
-      std::vector<std::vector<std::uint16_t>> lines;
-      for (std::uint32_t t = 0; t < taps; ++t) {
-        const std::vector<std::uint8_t> values = RandomValues(count, 100 * taps + t);
-        lines.emplace_back(values.begin(), values.end());
-      }
-      lines[0].assign(count, 255);
-      std::vector<std::uint16_t> rows;
-      for (const auto& line : lines)
-        rows.insert(rows.end(), line.begin(), line.end());
-      std::vector<std::uint16_t> wide(count + 3 * taps, 32640);
-      for (const Kernels* set : AllSets()) {
-        CAPTURE(taps, count, set->name);
-        std::vector<std::uint16_t> sums(count + 1, 7);
-        set->blur_columns(rows.data(), count, weights.data(), taps, count, sums.data());
-        for (std::size_t i = 0; i < count; ++i) {
-          std::uint64_t sum = 256;
-          for (std::uint32_t t = 0; t < taps; ++t)
-            sum += std::uint64_t{lines[t][i]} * weights[t];
-          REQUIRE(sums[i] == sum >> 9);
-          wide[i + 3] = sums[i];
+  for (const std::uint32_t taps : {3U, 5U, 9U, 23U}) {
+    for (const bool at_ends : {false, true}) {  // the largest weights
+      std::vector<std::uint32_t> weights(taps, at_ends ? 0 : 65536 / taps);
+      if (at_ends) weights.front() = weights.back() = 32768;
+      weights[taps / 2] = 65536 - (at_ends ? 65536 : 65536 / taps * (taps - 1));
+      std::vector<std::int16_t> pairs;
+      for (std::uint32_t t = 0; t <= taps / 2; ++t)
+        pairs.push_back(
+            static_cast<std::int16_t>(-int(t < taps / 2 ? weights[t] : weights[t] / 2)));
+      if (pairs.size() % 2 == 1) pairs.push_back(0);
+      const auto job = [&](const std::int16_t* values, std::size_t step) {
+        return kernels::BlurSum{values, step, taps, pairs.data(), std::uint32_t(pairs.size())};
+      };
+      for (const std::size_t count : kCounts) {
+        std::vector<std::uint8_t> values = RandomValues(taps * count, 100 * taps);
+        std::fill_n(values.begin(), count, 255);
+        std::vector<std::int16_t> rows(taps * count + kernels::kSlack);
+        std::vector<std::int16_t> wide(count + 3 * taps + kernels::kSlack, 16320);
+        for (const Kernels* set : AllSets()) {
+          CAPTURE(taps, at_ends, count, set->name);
+          set->widen(values.data(), values.size(), rows.data());
+          std::vector<std::int16_t> sums(count + kernels::kSlack, 7);
+          set->blur_columns(job(rows.data(), count), count, sums.data());
+          for (std::size_t i = 0; i < count; ++i) {
+            std::uint64_t sum = 512;
+            for (std::uint32_t t = 0; t < taps; ++t)
+              sum += std::uint64_t{values[t * count + i]} * weights[t];
+            REQUIRE(std::uint64_t(sums[i]) == sum >> 10);
+            wide[i + 3] = sums[i];
+          }
+          CHECK(std::count(sums.begin() + std::ptrdiff_t(count) + 16, sums.end(), 7) ==
+                std::ptrdiff_t{kernels::kSlack - 16});
+          std::vector<std::uint8_t> out(count + 1, 9);
+          set->blur_line(job(wide.data(), 3), count, out.data());
+          for (std::size_t i = 0; i < count; ++i) {
+            std::uint64_t sum = std::uint64_t{1} << 21;
+            for (std::uint32_t t = 0; t < taps; ++t)
+              sum += std::uint64_t(wide[i + 3 * t]) * weights[t];
+            REQUIRE(out[i] == sum >> 22);
+          }
+          CHECK(out[count] == 9);
         }
-        CHECK(sums[count] == 7);
-        std::vector<std::uint8_t> out(count + 1, 9);
-        set->blur_line(wide.data(), 3, weights.data(), taps, count, out.data());
-        for (std::size_t i = 0; i < count; ++i) {
-          std::uint64_t sum = std::uint64_t{1} << 22;
-          for (std::uint32_t t = 0; t < taps; ++t)
-            sum += std::uint64_t{wide[i + 3 * t]} * weights[t];
-          REQUIRE(out[i] == sum >> 23);
-        }
-        CHECK(out[count] == 9);
       }
     }
   }

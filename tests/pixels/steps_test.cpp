@@ -98,41 +98,67 @@ TEST_CASE("A turn of the hue by a third exchanges channels, and greys stay") {
   CHECK(values == std::vector<std::uint8_t>{10, 200, 30, 77, 77, 77, 0, 0, 0});
 }
 
-TEST_CASE("A blur agrees with the sum over its window in double precision") {
-  for (const std::uint32_t channels : {1U, 3U}) {
-    // Symmetric weights, and weights for the left side only. Each set adds up to 65536.
-    for (const std::vector<std::uint32_t>& weights :
-         {std::vector<std::uint32_t>{13500, 38536, 13500},
-          {65536, 0, 0, 0, 0},
-          {3000, 4000, 10000, 31536, 10000, 4000, 3000}}) {
-      const std::vector<std::uint8_t> before = FormulaPicture(0, channels);
-      std::vector<std::uint8_t> after = before;
-      Blur().Run({after.data(), kFormulaWidth, kFormulaHeight, channels}, weights);
-      const int reach = static_cast<int>(weights.size()) / 2;
-      const auto mirrored = [](int i, int size) {
-        return i < 0 ? -i : i >= size ? 2 * size - 2 - i : i;
-      };
-      for (int y = 0; y < int{kFormulaHeight}; ++y) {
-        for (int x = 0; x < int{kFormulaWidth}; ++x) {
-          for (std::uint32_t c = 0; c < channels; ++c) {
-            double sum = 0;
-            for (int v = -reach; v <= reach; ++v) {
-              for (int u = -reach; u <= reach; ++u) {
-                const auto at =
-                    static_cast<std::uint32_t>(mirrored(y + v, kFormulaHeight)) * kFormulaWidth +
-                    static_cast<std::uint32_t>(mirrored(x + u, kFormulaWidth));
-                sum += before[at * channels + c] *
-                       (weights[static_cast<std::size_t>(v + reach)] / 65536.0) *
-                       (weights[static_cast<std::size_t>(u + reach)] / 65536.0);
-              }
-            }
-            const auto at =
-                (static_cast<std::uint32_t>(y) * kFormulaWidth + static_cast<std::uint32_t>(x));
-            REQUIRE(std::abs(after[at * channels + c] - sum) < 0.52);
-          }
+namespace {
+
+// Each pixel's weighted mean over a square window, in double precision. `weights`: up to the
+// middle.
+std::vector<double> BlurredExactly(const std::vector<std::uint8_t>& before, int width, int height,
+                                   int channels, const std::vector<std::uint32_t>& weights) {
+  const int reach = static_cast<int>(weights.size()) - 1;
+  const auto mirrored = [](int i, int size) {
+    return i < 0 ? -i : i >= size ? 2 * size - 2 - i : i;
+  };
+  const auto pass = [&](const std::vector<double>& in, bool down) {
+    std::vector<double> out(in.size());
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) {
+        for (int d = -reach; d <= reach; ++d) {
+          const int from_y = down ? mirrored(y + d, height) : y;
+          const int from_x = down ? x : mirrored(x + d, width);
+          const double weight = weights[static_cast<std::size_t>(reach - std::abs(d))] / 65536.0;
+          for (int c = 0; c < channels; ++c)
+            out[static_cast<std::size_t>((y * width + x) * channels + c)] +=
+                weight * in[static_cast<std::size_t>((from_y * width + from_x) * channels + c)];
         }
       }
     }
+    return out;
+  };
+  return pass(pass({before.begin(), before.end()}, true), false);
+}
+
+}  // namespace
+
+TEST_CASE("A blur agrees with the sum over its window in double precision, and writes no more") {
+  RandomStream random(4, static_cast<Purpose>(999), 2);
+  Blur blur;
+  for (std::uint32_t round = 0; round < 140; ++round) {
+    const std::uint32_t channels = round % 2 == 0 ? 3 : 1;
+    const auto reach = static_cast<std::uint32_t>(round % 9 == 0 ? 0 : random.Below(13));
+    const std::uint32_t width =
+        reach + 1 + (round < 128 ? round / 2 : static_cast<std::uint32_t>(random.Below(687)));
+    const std::uint32_t height = reach + 1 + static_cast<std::uint32_t>(random.Below(6));
+    // Weights of any size; those at the ends are often zeros.
+    std::vector<std::uint32_t> weights(reach + 1, 0);
+    std::uint32_t rest = 65536;
+    for (std::uint32_t t = reach; t > reach / 3; --t) {
+      weights[t - 1] = static_cast<std::uint32_t>(random.Below(rest / 2 + 1));
+      rest -= 2 * weights[t - 1];
+    }
+    weights[reach] = rest;
+    CAPTURE(round, width, height, channels, weights);
+    const std::size_t bytes = std::size_t{width} * height * channels;
+    std::vector<std::uint8_t> after(bytes + 64, 77);
+    for (std::size_t i = 0; i < bytes; ++i)
+      after[i] = static_cast<std::uint8_t>(random.Below(3) == 0 ? 255 * random.Below(2)
+                                                                : random.Below(256));
+    const std::vector<double> expected =
+        BlurredExactly({after.begin(), after.begin() + static_cast<std::ptrdiff_t>(bytes)},
+                       int(width), int(height), int(channels), weights);
+    blur.Run({after.data(), width, height, channels}, weights);
+    for (std::size_t i = 0; i < bytes; ++i)
+      REQUIRE(std::abs(after[i] - expected[i]) < 0.51);
+    REQUIRE(std::count(after.begin() + static_cast<std::ptrdiff_t>(bytes), after.end(), 77) == 64);
   }
 }
 

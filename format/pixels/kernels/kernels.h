@@ -260,6 +260,19 @@ struct Planes {
   std::uint8_t *r = nullptr, *g = nullptr, *b = nullptr;
 };
 
+// A blur's weighted sums: of values[i + t * step] for each t below `taps`, an odd number. The
+// weights are in 1/65536, the same at both ends, and add up to 65536.
+struct BlurSum {
+  const std::int16_t* values = nullptr;
+  std::size_t step = 0;
+  std::uint32_t taps = 0;
+  // Minus the weights up to the middle: one of 32768 would not fit with the other sign. Half of the
+  // middle one's, as its value is taken twice, like those at equal distances from it. Then a zero,
+  // if they are an odd number.
+  const std::int16_t* weights = nullptr;
+  std::uint32_t pairs = 0;  // how many weights: an even number
+};
+
 // The steps of transforms, which change decoded pixels. Those that take planes may read and write
 // kSlack beyond the end of each; the others read and write nothing beyond `count`.
 struct StepKernels {
@@ -287,14 +300,14 @@ struct StepKernels {
   void (*smooth_line)(const std::uint8_t* above, const std::uint8_t* line,
                       const std::uint8_t* below, std::size_t step, std::size_t count,
                       std::uint8_t* out);
-  // out[i] = (sum over t of line[i + t * step] * weights[t] + 256) >> 9. Weights are in 1/65536.
-  // Values have 8 bits but are stored in 16, so that they need not be widened each time.
-  void (*blur_columns)(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
-                       std::uint32_t taps, std::size_t count, std::uint16_t* out);
-  // out[i] = (sum over t of line[i + t * step] * weights[t] + 2^22) >> 23, on the sums that
-  // blur_columns made.
-  void (*blur_line)(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
-                    std::uint32_t taps, std::size_t count, std::uint8_t* out);
+  // Values of a picture to numbers of 16 bits.
+  void (*widen)(const std::uint8_t* from, std::size_t count, std::int16_t* to);
+  // out[i] = (the weighted sum around value i + 2^9) >> 10. Up to 16 sums more are read and
+  // written.
+  void (*blur_columns)(const BlurSum& sum, std::size_t count, std::int16_t* out);
+  // out[i] = (the weighted sum around value i + 2^21) >> 22, on the sums that blur_columns made. Up
+  // to 16 values more are read.
+  void (*blur_line)(const BlurSum& sum, std::size_t count, std::uint8_t* out);
   // out[i] = values[i] * scales[i % kFloatRun] + offsets[i % kFloatRun], each rounded.
   void (*to_floats)(const std::uint8_t* values, std::size_t count, const float* scales,
                     const float* offsets, float* out);

@@ -77,6 +77,6 @@ SLUICE_INLINE std::uint8_t SmoothValue(std::uint16_t sum) {
 }
 
 // The shifts of a blur's weighted sums, with weights in 1/65536: first the sums along columns, to
-// 1/128, then those along lines, to whole values. Half of the part that is shifted out is added
-// first.
-constexpr std::uint32_t kColumnsShift = 9, kLinesShift = 23;
+// 1/64, so that two of them fit into 16 bits with a sign, then those along lines, to whole values.
+// Half of the part that is shifted out is added first.
+constexpr std::uint32_t kColumnsShift = 10, kLinesShift = 22;

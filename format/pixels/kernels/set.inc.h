@@ -98,6 +98,7 @@ const Kernels kSet = {
         .invert_from = InvertFrom,
         .mask_bits = MaskBits,
         .smooth_line = SmoothLine,
+        .widen = Widen,
         .blur_columns = BlurColumns,
         .blur_line = BlurLine,
         .to_floats = ToFloats,

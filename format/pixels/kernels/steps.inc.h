@@ -25,49 +25,33 @@ void SmoothLine(const std::uint8_t* above, const std::uint8_t* line, const std::
   }
 }
 
-constexpr std::size_t kSums = 32;  // sums made together, in registers
-
-// sums[i] = kStart + the weighted sum of value i of every line, for i below `count`, which is kSums
-// at most. The compiler vectorises a constant count.
-template <std::uint32_t kStart>
-SLUICE_INLINE void WeightedSums(const std::uint16_t* lines, std::size_t step,
-                                const std::uint32_t* weights, std::uint32_t taps, std::size_t count,
-                                std::uint32_t* sums) {
+void Widen(const std::uint8_t* from, std::size_t count, std::int16_t* to) {
   for (std::size_t i = 0; i < count; ++i)
-    sums[i] = kStart;
-  for (std::uint32_t t = 0; t < taps; ++t) {
-    const std::uint16_t* const line = lines + t * step;
-    const std::uint32_t weight = weights[t];
-    for (std::size_t i = 0; i < count; ++i)
-      sums[i] += line[i] * weight;
-  }
+    to[i] = from[i];
 }
 
-template <class Out, std::uint32_t kShift>
-SLUICE_INLINE void BlurRun(const std::uint16_t* line, std::size_t step,
-                           const std::uint32_t* weights, std::uint32_t taps, std::size_t count,
-                           Out* out) {
-  constexpr std::uint32_t kHalf = 1U << (kShift - 1);
-  std::uint32_t sums[kSums];
-  std::size_t begin = 0;
-  for (; begin + kSums <= count; begin += kSums) {
-    WeightedSums<kHalf>(line + begin, step, weights, taps, kSums, sums);
-    for (std::size_t i = 0; i < kSums; ++i)
-      out[begin + i] = static_cast<Out>(sums[i] >> kShift);
-  }
-  WeightedSums<kHalf>(line + begin, step, weights, taps, count - begin, sums);
-  for (std::size_t i = 0; begin + i < count; ++i)
-    out[begin + i] = static_cast<Out>(sums[i] >> kShift);
+// Sums 64 values at a time, and the last ones in smaller blocks (steps_*.h): with 16 more values
+// than wanted at most, which are cut off where they may not be written.
+void BlurColumns(const BlurSum& job, std::size_t count, std::int16_t* out) {
+  const BlurSum sum = job;  // a copy, which no store to `out` can change
+  std::size_t i = 0;
+  for (; i + 64 <= count; i += 64)
+    BlurBlock<kColumnsShift, 4>(sum, i, out + i);
+  for (; i < count; i += 16)
+    BlurBlock<kColumnsShift, 1>(sum, i, out + i);
 }
 
-void BlurColumns(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
-                 std::uint32_t taps, std::size_t count, std::uint16_t* out) {
-  BlurRun<std::uint16_t, kColumnsShift>(line, step, weights, taps, count, out);
-}
-
-void BlurLine(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
-              std::uint32_t taps, std::size_t count, std::uint8_t* out) {
-  BlurRun<std::uint8_t, kLinesShift>(line, step, weights, taps, count, out);
+void BlurLine(const BlurSum& job, std::size_t count, std::uint8_t* out) {
+  const BlurSum sum = job;
+  std::size_t i = 0;
+  for (; i + 64 <= count; i += 64)
+    BlurBlock<kLinesShift, 4>(sum, i, out + i);
+  for (; i + 16 <= count; i += 16)
+    BlurBlock<kLinesShift, 1>(sum, i, out + i);
+  if (i == count) return;
+  std::uint8_t last[16];
+  BlurBlock<kLinesShift, 1>(sum, i, last);
+  std::memcpy(out + i, last, count - i);
 }
 
 // Calls `store(numbers, out)` for the numbers of eight values at a time.

@@ -248,3 +248,53 @@ inline void LookUp(std::uint8_t* data, std::size_t count, const std::uint8_t* ta
     Store32(to, sum);
   });
 }
+
+SLUICE_INLINE __m256i LoadShorts(const std::int16_t* values) noexcept {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values));
+}
+SLUICE_INLINE void StoreSums(const __m256i* sums, int vectors, std::int16_t* out) noexcept {
+  for (int v = 0; v < vectors; ++v)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 16 * v), sums[v]);
+}
+SLUICE_INLINE void StoreSums(const __m256i* sums, int vectors, std::uint8_t* out) noexcept {
+  const auto narrow = [](__m256i a, __m256i b) {
+    return _mm256_permute4x64_epi64(_mm256_packus_epi16(a, b), 0xD8);
+  };
+  for (int v = 0; v + 2 <= vectors; v += 2)
+    Store32(out + 16 * v, narrow(sums[v], sums[v + 1]));
+  if (vectors == 1)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                     _mm256_castsi256_si128(narrow(sums[0], sums[0])));
+}
+
+template <std::uint32_t kShift, int kVectors, class Out>
+SLUICE_INLINE void BlurBlock(const BlurSum& sum, std::size_t at, Out* out) {
+  // Not __m256i, whose lanes have 64 bits: GCC would move each sum to another register and back.
+  using Sums = int __attribute__((vector_size(32)));
+  Sums low[kVectors], high[kVectors];
+  for (int v = 0; v < kVectors; ++v)
+    low[v] = high[v] = Sums(_mm256_set1_epi32(1 << (kShift - 1)));
+  const std::int16_t* a = sum.values + at;
+  const std::int16_t* b = a + sum.step * (sum.taps - 1);
+  const std::int16_t* weight = sum.weights;
+  const std::int16_t* const end = weight + sum.pairs;
+  do {
+    std::int32_t both;
+    std::memcpy(&both, weight, sizeof(both));
+    const __m256i weights = _mm256_set1_epi32(both);
+    for (int v = 0; v < kVectors; ++v) {
+      const __m256i one = _mm256_add_epi16(LoadShorts(a + 16 * v), LoadShorts(b + 16 * v));
+      const __m256i next =
+          _mm256_add_epi16(LoadShorts(a + sum.step + 16 * v), LoadShorts(b - sum.step + 16 * v));
+      low[v] -= Sums(_mm256_madd_epi16(_mm256_unpacklo_epi16(one, next), weights));
+      high[v] -= Sums(_mm256_madd_epi16(_mm256_unpackhi_epi16(one, next), weights));
+    }
+    weight += 2;
+    a += 2 * sum.step;
+    b -= 2 * sum.step;
+  } while (weight != end);
+  __m256i packed[kVectors];
+  for (int v = 0; v < kVectors; ++v)
+    packed[v] = _mm256_packus_epi32(__m256i(low[v] >> kShift), __m256i(high[v] >> kShift));
+  StoreSums(packed, kVectors, out);
+}

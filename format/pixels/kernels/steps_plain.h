@@ -77,3 +77,21 @@ inline void LookUp(std::uint8_t* data, std::size_t count, const std::uint8_t* ta
   for (std::size_t i = 0; i < count; ++i)
     data[i] = table[data[i]];
 }
+
+// Writes kVectors * 16 weighted sums, from number `at` on.
+template <std::uint32_t kShift, int kVectors, class Out>
+SLUICE_INLINE void BlurBlock(const BlurSum& sum, std::size_t at, Out* out) {
+  constexpr std::size_t kSums = kVectors * 16;
+  std::int32_t sums[kSums];
+  for (std::int32_t& one : sums)
+    one = 1 << (kShift - 1);
+  const std::int16_t* a = sum.values + at;
+  const std::int16_t* b = a + sum.step * (sum.taps - 1);
+  for (std::uint32_t t = 0; t < sum.pairs; ++t, a += sum.step, b -= sum.step) {
+    const std::int16_t weight = sum.weights[t];
+    for (std::size_t i = 0; i < kSums; ++i)
+      sums[i] -= static_cast<std::int16_t>(a[i] + b[i]) * weight;
+  }
+  for (std::size_t i = 0; i < kSums; ++i)
+    out[i] = static_cast<Out>(sums[i] >> kShift);
+}

@@ -317,35 +317,54 @@ void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_
   }
 }
 
+namespace {
+
+// Writes `end` values before and after a row: its pixels mirrored at the outermost ones.
+template <std::size_t kChannels>
+void MirrorEnds(std::int16_t* row, std::size_t stride, std::size_t end) noexcept {
+  std::int16_t* const last = row + stride - kChannels;
+  for (std::size_t away = kChannels; away <= end; away += kChannels) {
+    std::memcpy(row - away, row + away, kChannels * sizeof(*row));
+    std::memcpy(last + away, last - away, kChannels * sizeof(*row));
+  }
+}
+
+}  // namespace
+
 void Blur::Run(const Pixels& pixels, std::span<const std::uint32_t> weights) {
   const kernels::Kernels& set = kernels::Chosen();
-  const auto taps = static_cast<std::uint32_t>(weights.size());
-  const std::int64_t reach = taps / 2;
-  const std::size_t channels = pixels.channels;
-  const std::size_t stride = pixels.width * channels;
-  // First the vertical pass over all lines of a picture with mirrored ends, then the horizontal
-  // one. Sums between the two have seven bits of fraction.
-  wide_.resize(stride * (pixels.height + 2 * static_cast<std::size_t>(reach)));
-  for (std::int64_t y = -reach; y < std::int64_t{pixels.height} + reach; ++y) {
-    const auto from = static_cast<std::size_t>(Mirrored(y, std::int64_t{pixels.height}));
-    std::copy_n(pixels.data + from * stride, stride,
-                &wide_[static_cast<std::size_t>(y + reach) * stride]);
+  // Outer weights are often zeros, as a kernel has to be large enough for the largest deviation.
+  while (weights.size() > 1 && weights.front() == 0)
+    weights = weights.subspan(1);
+  if (weights.size() == 1) return;  // each pixel stays itself
+  const std::size_t reach = weights.size() - 1;
+  const auto taps = static_cast<std::uint32_t>(2 * reach + 1);
+  weights_.assign((weights.size() + 1) / 2 * 2, 0);
+  for (std::size_t t = 0; t <= reach; ++t) {
+    const std::uint32_t weight = t < reach ? weights[t] : weights[t] / 2;  // see BlurSum
+    weights_[t] = static_cast<std::int16_t>(-static_cast<std::int32_t>(weight));
   }
-  sums_.resize(pixels.bytes());
-  for (std::size_t y = 0; y < pixels.height; ++y)
-    set.blur_columns(&wide_[y * stride], stride, weights.data(), taps, stride, &sums_[y * stride]);
-  // A row with its mirrored ends, so that every pixel's taps lie in one run.
-  const std::size_t end = static_cast<std::size_t>(reach) * channels;
-  line_.resize(stride + 2 * end);
-  for (std::uint32_t y = 0; y < pixels.height; ++y) {
-    const std::uint16_t* const row = &sums_[y * stride];
-    std::copy_n(row, stride, &line_[end]);
-    for (std::int64_t x = 1; x <= reach; ++x) {
-      const auto away = static_cast<std::size_t>(x) * channels;
-      std::copy_n(row + away, channels, &line_[end - away]);
-      std::copy_n(row + stride - channels - away, channels, &line_[end + stride - channels + away]);
-    }
-    set.blur_line(line_.data(), channels, weights.data(), taps, stride, pixels.data + y * stride);
+  const std::size_t channels = pixels.channels, height = pixels.height;
+  const std::size_t stride = pixels.width * channels, end = reach * channels;
+  wide_.resize(stride * (height + 2 * reach) + kernels::kSlack);
+  for (std::size_t y = 0; y < height; ++y)
+    set.widen(pixels.data + y * stride, stride, &wide_[(reach + y) * stride]);
+  for (std::size_t y = 1; y <= reach; ++y) {
+    std::copy_n(&wide_[(reach + y) * stride], stride, &wide_[(reach - y) * stride]);
+    const std::size_t last = reach + height - 1;
+    std::copy_n(&wide_[(last - y) * stride], stride, &wide_[(last + y) * stride]);
+  }
+  const auto sum_of = [&](const std::int16_t* values, std::size_t step) {
+    return kernels::BlurSum{values, step, taps, weights_.data(),
+                            static_cast<std::uint32_t>(weights_.size())};
+  };
+  // Each row is blurred along columns, mirrored at its ends, and blurred along the line.
+  line_.resize(stride + 2 * end + kernels::kSlack);
+  std::int16_t* const row = line_.data() + end;
+  for (std::size_t y = 0; y < height; ++y) {
+    set.blur_columns(sum_of(&wide_[y * stride], stride), stride, row);
+    channels == 3 ? MirrorEnds<3>(row, stride, end) : MirrorEnds<1>(row, stride, end);
+    set.blur_line(sum_of(line_.data(), channels), stride, pixels.data + y * stride);
   }
 }
 

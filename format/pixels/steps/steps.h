@@ -82,16 +82,16 @@ void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_
 // one thread at a time.
 class Blur {
  public:
-  // Weighted means along both axes, first rounded to 1/128 and at the end to whole values.
-  // `weights` (an odd number of them, in 1/65536, adding up to 65536) are centred on the pixel. The
-  // picture is mirrored at its edges (without repeating the outermost pixel) and must be larger
-  // than half of the weights on both axes.
+  // Weighted means along both axes, first rounded to 1/64 and at the end to whole values. `weights`
+  // (in 1/65536) are those up to the middle one, which is centred on the pixel; the others mirror
+  // them, and all add up to 65536. The picture is mirrored at its edges (without repeating the
+  // outermost pixel) and must be larger than half of the weights on both axes.
   void Run(const Pixels& pixels, std::span<const std::uint32_t> weights);
 
  private:
-  std::vector<std::uint16_t> wide_;  // the picture, with mirrored rows above and below
-  std::vector<std::uint16_t> sums_;  // after the vertical pass, in 1/128
-  std::vector<std::uint16_t> line_;  // a row of sums_, with mirrored pixels at both ends
+  std::vector<std::int16_t> weights_;
+  std::vector<std::int16_t> wide_;  // the picture, with mirrored rows above and below
+  std::vector<std::int16_t> line_;  // a row after the vertical pass, in 1/64, with mirrored ends
 };
 
 class Sharpness {
