@@ -268,6 +268,47 @@ TEST_CASE("Weighted sums of a blur are exact in every set") {
   }
 }
 
+TEST_CASE("Four pixels around a place are mixed by their shares, alike in every set") {
+  constexpr std::size_t kStride = 301;
+  const std::vector<std::uint8_t> in = RandomValues(kStride * 40, 3);
+  RandomStream random(8, static_cast<Purpose>(999), 1);
+  for (std::size_t count = 1; count <= 70; ++count) {
+    // Two in three places are arbitrary; the others have shares at their ends.
+    kernels::PlaceLine line{random.Below(50) << 32,
+                            random.Below(20) << 32,
+                            random.Below(std::uint64_t{1} << 31),
+                            random.Below(std::uint64_t{1} << 30),
+                            kStride,
+                            3};
+    if (count % 3 == 0) line.x_step = 0x7FFE0000, line.y_step = count % 2 * 0x1FFFF;
+    std::vector<std::uint8_t> first;
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(count, set->name);
+      std::vector<std::uint32_t> offsets(count + 8, 7), shares(count + 8, 7);
+      set->find_places(line, count, offsets.data(), shares.data());
+      CHECK((offsets[count + 7] == 7 && shares[count + 7] == 7));
+      std::vector<std::uint8_t> out(3 * count + kGuard, 99);
+      set->mix_rgb(in.data(), kStride, offsets.data(), shares.data(), count, out.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        const double x = std::ldexp(double(line.x + i * line.x_step), -32);
+        const double y = std::ldexp(double(line.y + i * line.y_step), -32);
+        const auto left = static_cast<std::size_t>(x), top = static_cast<std::size_t>(y);
+        const double a = x - double(left), b = y - double(top);
+        for (std::size_t c = 0; c < 3; ++c) {
+          const std::uint8_t* const at = &in[top * kStride + 3 * left + c];
+          const double exact = (1 - b) * ((1 - a) * at[0] + a * at[3]) +
+                               b * ((1 - a) * at[kStride] + a * at[kStride + 3]);
+          REQUIRE(std::abs(out[3 * i + c] - exact) < 0.52);
+        }
+      }
+      REQUIRE(std::count(out.begin() + std::ptrdiff_t(3 * count), out.end(), 99) ==
+              std::ptrdiff_t{kGuard});
+      if (first.empty()) first = out;
+      REQUIRE(out == first);
+    }
+  }
+}
+
 namespace {
 
 // Rounds a number by the definition of 16-bit formats, in double precision: to `bits` bits, with a

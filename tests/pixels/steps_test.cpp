@@ -211,3 +211,58 @@ TEST_CASE("Colour steps that run together give what they give one by one, and no
     REQUIRE(std::count(first.begin() + static_cast<std::ptrdiff_t>(bytes), first.end(), 77) == 64);
   }
 }
+
+TEST_CASE("Warps agree with double precision for any map, and write nothing beside the picture") {
+  RandomStream random(6, static_cast<Purpose>(999), 2);
+  const auto side = [&](std::uint64_t most) {
+    return 1 + static_cast<std::uint32_t>(random.Below(most));
+  };
+  for (std::uint32_t round = 0; round < 300; ++round) {
+    const std::uint32_t channels = round % 3 == 0 ? 1 : 3;
+    const std::uint32_t in_width = side(round % 10 == 0 ? 700 : 70), in_height = side(40);
+    const std::uint32_t width = round < 128 ? 1 + round : side(300), height = side(12);
+    const auto between = [&](double low, double high) {
+      return low + (high - low) * random.Uniform();
+    };
+    AffineMap map{between(-2, 2), between(-2, 2), between(-20, 60),
+                  between(-2, 2), between(-2, 2), between(-20, 60)};
+    if (round % 5 == 0) map = {1, between(-1, 1), between(-9, 9), 0, 1, between(-9, 9)};  // shears
+    if (round % 7 == 0) map = {1, 0, double(int(random.Below(9)) - 4), 0, 1, 2};
+    CAPTURE(round, channels, in_width, in_height, width, height);
+    std::vector<std::uint8_t> values(std::size_t{in_width} * in_height * channels);
+    for (std::uint8_t& value : values)
+      value = static_cast<std::uint8_t>(random.Word());
+    const std::uint8_t fill[3] = {1, 2, 3};
+    const std::size_t bytes = std::size_t{width} * height * channels;
+    std::vector<std::uint8_t> nearest(bytes + 64, 77), mixed = nearest;
+    const Pixels in{values.data(), in_width, in_height, channels};
+    WarpNearest(in, map, fill, {nearest.data(), width, height, channels});
+    WarpBilinear(in, map, fill, {mixed.data(), width, height, channels});
+    for (std::uint32_t i = 0; i < bytes; ++i) {
+      const double column = i / channels % width + 0.5, line = i / channels / width + 0.5;
+      const double x = map.X(column, line), y = map.Y(column, line);
+      // Near an edge between pixels, counting in 2^-16 decides.
+      const auto off = [](double place) { return std::abs(place - std::round(place)) > 0.01; };
+      const bool inside = x >= 0 && y >= 0 && x < in_width && y < in_height;
+      const auto at = [&](double left, double top) -> double {
+        const auto clamp = [](double v, std::uint32_t size) {
+          return static_cast<std::size_t>(std::min(std::max(v, 0.0), size - 1.0));
+        };
+        return values[(clamp(top, in_height) * in_width + clamp(left, in_width)) * channels +
+                      i % channels];
+      };
+      if (off(x) && off(y)) {
+        REQUIRE(int{nearest[i]} ==
+                (inside ? int(at(std::floor(x), std::floor(y))) : int{fill[i % channels]}));
+      }
+      if (!off(x) || !off(y)) continue;
+      const double left = std::floor(x - 0.5), top = std::floor(y - 0.5);
+      const double a = x - 0.5 - left, b = y - 0.5 - top;
+      const double exact = (1 - b) * ((1 - a) * at(left, top) + a * at(left + 1, top)) +
+                           b * ((1 - a) * at(left, top + 1) + a * at(left + 1, top + 1));
+      REQUIRE(std::abs(mixed[i] - (inside ? exact : fill[i % channels])) < 0.53);
+    }
+    for (const auto& out : {nearest, mixed})
+      REQUIRE(std::count(out.begin() + std::ptrdiff_t(bytes), out.end(), 77) == 64);
+  }
+}

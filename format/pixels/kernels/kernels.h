@@ -273,6 +273,13 @@ struct BlurSum {
   std::uint32_t pairs = 0;  // how many weights: an even number
 };
 
+// The places in a picture that a line of pixels shows, from its first one on. In 2^-32 pixels,
+// counted from the centre of the picture's first pixel; none is negative.
+struct PlaceLine {
+  std::uint64_t x = 0, y = 0, x_step = 0, y_step = 0;
+  std::uint32_t stride = 0, pixel = 0;  // bytes of the picture's lines and pixels
+};
+
 // The steps of transforms, which change decoded pixels. Those that take planes may read and write
 // kSlack beyond the end of each; the others read and write nothing beyond `count`.
 struct StepKernels {
@@ -308,6 +315,14 @@ struct StepKernels {
   // out[i] = (the weighted sum around value i + 2^21) >> 22, on the sums that blur_columns made. Up
   // to 16 values more are read.
   void (*blur_line)(const BlurSum& sum, std::size_t count, std::uint8_t* out);
+  // For each place, where the pixel before it lies in the picture, and the shares of the pixels
+  // after it in 1/32768: across in the lower half, down in the upper one.
+  void (*find_places)(const PlaceLine& line, std::size_t count, std::uint32_t* offsets,
+                      std::uint32_t* shares);
+  // Mixes four pixels of three channels each for every place: MixedValue() in
+  // format/pixels/steps/shared.inc.h. Reads eight bytes from each offset on, and of the line after.
+  void (*mix_rgb)(const std::uint8_t* in, std::size_t stride, const std::uint32_t* offsets,
+                  const std::uint32_t* shares, std::size_t count, std::uint8_t* out);
   // out[i] = values[i] * scales[i % kFloatRun] + offsets[i % kFloatRun], each rounded.
   void (*to_floats)(const std::uint8_t* values, std::size_t count, const float* scales,
                     const float* offsets, float* out);

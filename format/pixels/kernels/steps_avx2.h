@@ -298,3 +298,109 @@ SLUICE_INLINE void BlurBlock(const BlurSum& sum, std::size_t at, Out* out) {
     packed[v] = _mm256_packus_epi32(__m256i(low[v] >> kShift), __m256i(high[v] >> kShift));
   StoreSums(packed, kVectors, out);
 }
+
+// The places of eight pixels along an axis: of pixels 0, 1, 4 and 5, and of 2, 3, 6 and 7, so that
+// the halves of these numbers come out in order.
+struct AxisPlaces {
+  __m256i first, second, step;
+  SLUICE_INLINE AxisPlaces(std::uint64_t start, std::uint64_t by) noexcept {
+    const auto at = [=](std::uint64_t i) { return static_cast<long long>(start + i * by); };
+    first = _mm256_setr_epi64x(at(0), at(1), at(4), at(5));
+    second = _mm256_setr_epi64x(at(2), at(3), at(6), at(7));
+    step = _mm256_set1_epi64x(static_cast<long long>(8 * by));
+  }
+  SLUICE_INLINE __m256i Whole() const noexcept { return Halves<0xDD>(); }
+  SLUICE_INLINE __m256i Share() const noexcept { return _mm256_srli_epi32(Halves<0x88>(), 17); }
+  SLUICE_INLINE void Advance() noexcept {
+    first = _mm256_add_epi64(first, step);
+    second = _mm256_add_epi64(second, step);
+  }
+  template <int kOrder>
+  SLUICE_INLINE __m256i Halves() const noexcept {
+    return _mm256_castps_si256(
+        _mm256_shuffle_ps(_mm256_castsi256_ps(first), _mm256_castsi256_ps(second), kOrder));
+  }
+};
+
+inline void FindPlaces(const PlaceLine& line, std::size_t count, std::uint32_t* offsets,
+                       std::uint32_t* shares) {
+  AxisPlaces x(line.x, line.x_step), y(line.y, line.y_step);
+  const __m256i stride = _mm256_set1_epi32(static_cast<int>(line.stride));
+  const __m256i pixel = _mm256_set1_epi32(static_cast<int>(line.pixel));
+  for (std::size_t i = 0; i < count; i += 8) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(offsets + i),
+                        _mm256_add_epi32(_mm256_mullo_epi32(y.Whole(), stride),
+                                         _mm256_mullo_epi32(x.Whole(), pixel)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(shares + i),
+                        _mm256_or_si256(x.Share(), _mm256_slli_epi32(y.Share(), 16)));
+    x.Advance();
+    y.Advance();
+  }
+}
+
+// Eight bytes at each of four places.
+SLUICE_INLINE __m256i LoadFour(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c,
+                               const std::uint8_t* d) noexcept {
+  const auto two = [](const std::uint8_t* one, const std::uint8_t* other) {
+    return _mm_castps_si128(
+        _mm_loadh_pi(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(one))),
+                     reinterpret_cast<const __m64*>(other)));
+  };
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(two(a, b)), two(c, d), 1);
+}
+
+inline void MixRgb(const std::uint8_t* in, std::size_t stride, const std::uint32_t* offsets,
+                   const std::uint32_t* shares, std::size_t count, std::uint8_t* out) {
+  const auto twice = [](__m128i v) { return _mm256_broadcastsi128_si256(v); };
+  // The two pixels of each eight bytes, in 16-bit lanes, and the shares of a pair of places for all
+  // lanes of its pixel.
+  const __m256i first =
+      twice(_mm_setr_epi8(0, -1, 1, -1, 2, -1, -1, -1, 8, -1, 9, -1, 10, -1, -1, -1));
+  const __m256i second =
+      twice(_mm_setr_epi8(3, -1, 4, -1, 5, -1, -1, -1, 11, -1, 12, -1, 13, -1, -1, -1));
+  const __m256i across = twice(_mm_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 4, 5, 4, 5, 4, 5, 4, 5));
+  const __m256i down = _mm256_add_epi8(across, _mm256_set1_epi8(2));
+  const __m256i next = _mm256_set1_epi8(8);
+  const __m256i joined =
+      twice(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+  // Eight pixels: four in each half of the result.
+  const auto mix = [&](const std::uint32_t* at, const std::uint32_t* shares_at) {
+    const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(shares_at));
+    // Pixels `from`, from + 1, from + 4 and from + 5.
+    const auto four = [&](int from, __m256i x_places, __m256i y_places) {
+      const __m256i x = _mm256_shuffle_epi8(all, x_places), y = _mm256_shuffle_epi8(all, y_places);
+      const auto mean = [](__m256i a, __m256i b, __m256i share) {
+        return _mm256_add_epi16(a, _mm256_mulhrs_epi16(_mm256_sub_epi16(b, a), share));
+      };
+      const auto row = [&](const std::uint8_t* line) {
+        const __m256i pixels = LoadFour(line + at[from], line + at[from + 1], line + at[from + 4],
+                                        line + at[from + 5]);
+        return mean(_mm256_slli_epi16(_mm256_shuffle_epi8(pixels, first), 7),
+                    _mm256_slli_epi16(_mm256_shuffle_epi8(pixels, second), 7), x);
+      };
+      const __m256i mixed = mean(row(in), row(in + stride), y);
+      return _mm256_srli_epi16(_mm256_add_epi16(mixed, _mm256_set1_epi16(64)), 7);
+    };
+    const __m256i pixels = _mm256_packus_epi16(
+        four(0, across, down), four(2, _mm256_add_epi8(across, next), _mm256_add_epi8(down, next)));
+    return _mm256_shuffle_epi8(pixels, joined);
+  };
+  const auto store = [](__m256i pixels, std::uint8_t* to) {  // 24 bytes, and four more
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(pixels));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 12), _mm256_extracti128_si256(pixels, 1));
+  };
+  std::size_t i = 0;
+  for (; i + 10 <= count; i += 8, out += 24)  // so that the four bytes are written again
+    store(mix(offsets + i, shares + i), out);
+  for (; i < count; i += 8, out += 24) {
+    const std::size_t now = count - i < 8 ? count - i : 8;
+    std::uint32_t some_offsets[8] = {}, some_shares[8] = {};
+    for (std::size_t j = 0; j < 8; ++j)
+      some_offsets[j] = offsets[i];
+    std::memcpy(some_offsets, offsets + i, now * 4);
+    std::memcpy(some_shares, shares + i, now * 4);
+    std::uint8_t last[28];
+    store(mix(some_offsets, some_shares), last);
+    std::memcpy(out, last, 3 * now);
+  }
+}

@@ -5,15 +5,19 @@
 //   steps    brightness | contrast  hue | equalize        pass 1 sums the lightness,
 //   passes   1          | 2             | 3               pass 2 counts the values
 //
-// Kernels do the arithmetic. The warps are loops here.
-// Devices must give the same bytes. So the arithmetic that both have is in shared.inc.h, which is
-// included inside this file's namespace: change a formula there, not here.
+// Kernels do the arithmetic.
+//
+// A row of a warp is cut into parts: pixels outside the source, those at its edges, and the run
+// between them, in which each place has all its pixels in the source. Devices must give the same
+// bytes. So the arithmetic that both have is in shared.inc.h, which is included inside this file's
+// namespace: change a formula there, not here.
 #include "format/pixels/steps/steps.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "format/pixels/kernels/kernels.h"
@@ -240,55 +244,183 @@ void ColourSteps::Run(const Pixels& pixels, std::span<const ColourStep> steps) {
 
 namespace {
 
-template <std::uint32_t kChannels>
-void Bilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
-              const Pixels& out) noexcept {
-  std::uint8_t* to = out.data;
-  const std::int64_t xx = FinePlace(to_source.xx), yx = FinePlace(to_source.yx);
-  for (std::uint32_t line = 0; line < out.height; ++line) {
-    std::int64_t at_x = FinePlace(RowX(to_source, line + 0.5));
-    std::int64_t at_y = FinePlace(RowY(to_source, line + 0.5));
-    for (std::uint32_t column = 0; column < out.width;
-         ++column, at_x += xx, at_y += yx, to += kChannels) {
-      if (!LiesInside<kFine>(at_x, at_y, in.width, in.height)) {
-        std::memcpy(to, fill, kChannels);
-        continue;
-      }
-      const Pair x = PairAt(at_x, in.width);
-      const Pair y = PairAt(at_y, in.height);
-      const std::uint8_t* const above = in.data + std::size_t{y.first} * in.width * kChannels;
-      const std::uint8_t* const below = in.data + std::size_t{y.second} * in.width * kChannels;
-      for (std::uint32_t c = 0; c < kChannels; ++c) {
-        to[c] = MixedValue(above, below, x.first * kChannels + c, x.second * kChannels + c, x.share,
-                           y.share);
-      }
-    }
-  }
+// Columns of a target row.
+struct Columns {
+  std::int64_t begin = 0, end = 0;
+};
+Columns Both(const Columns& a, const Columns& b) noexcept {
+  const std::int64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
 }
 
-// Pixels have kBytes bytes, or in.channels bytes if kBytes is 0. The pictures are passed by value:
-// otherwise the compiler must assume that each pixel written may change their sizes.
-template <std::size_t kBytes>
-void Nearest(Pixels in, const AffineMap& to_source, const std::uint8_t* fill, Pixels out) noexcept {
-  const std::size_t pixel = kBytes != 0 ? kBytes : in.channels;
-  std::uint8_t* to = out.data;
-  const std::int64_t first_x = CoarsePlace(RowX(to_source, 0.5));
-  const std::int64_t first_y = CoarsePlace(RowY(to_source, 0.5));
-  const std::int64_t xx = CoarsePlace(to_source.xx), xy = CoarsePlace(to_source.xy);
-  const std::int64_t yx = CoarsePlace(to_source.yx), yy = CoarsePlace(to_source.yy);
-  for (std::uint32_t line = 0; line < out.height; ++line) {
-    std::int64_t x = first_x + line * xy;
-    std::int64_t y = first_y + line * yy;
-    for (std::uint32_t column = 0; column < out.width; ++column, x += xx, y += yx, to += pixel) {
-      const bool inside = LiesInside<kCoarse>(x, y, in.width, in.height);
-      const std::size_t at = static_cast<std::size_t>(y >> kCoarse) * in.width +
-                             static_cast<std::size_t>(x >> kCoarse);
-      std::memcpy(to, inside ? in.data + at * pixel : fill, pixel);
-    }
+// The columns of 0 .. count - 1 where first + column * step lies in low .. high - 1.
+Columns ColumnsWithin(std::int64_t first, std::int64_t step, std::int64_t low, std::int64_t high,
+                      std::int64_t count) noexcept {
+  if (low >= high) return {};
+  if (step < 0) return ColumnsWithin(-first, -step, 1 - high, 1 - low, count);
+  if (step == 0) return {0, first >= low && first < high ? count : 0};
+  // The first column from which on the places are not below `bound`.
+  const auto column = [&](std::int64_t bound) {
+    const std::int64_t way = bound - first;
+    return std::clamp<std::int64_t>(way > 0 ? (way - 1) / step + 1 : 0, 0, count);
+  };
+  return {column(low), column(high)};
+}
+
+// The places that a target row's pixels show, in 2^-32 pixels.
+struct RowPlaces {
+  std::int64_t x, y, x_step, y_step;
+  std::int64_t count;
+
+  // Where places lie in low .. high - 1 on both axes.
+  Columns Within(std::int64_t x_low, std::int64_t x_high, std::int64_t y_low,
+                 std::int64_t y_high) const noexcept {
+    return Both(ColumnsWithin(x, x_step, x_low, x_high, count),
+                ColumnsWithin(y, y_step, y_low, y_high, count));
   }
+  kernels::PlaceLine LineFrom(std::int64_t column, std::int64_t left, const Pixels& in) const {
+    return {static_cast<std::uint64_t>(x + column * x_step - left),
+            static_cast<std::uint64_t>(y + column * y_step - left),
+            static_cast<std::uint64_t>(x_step),
+            static_cast<std::uint64_t>(y_step),
+            in.width * in.channels,
+            in.channels};
+  }
+};
+
+constexpr std::int64_t kOne = std::int64_t{1} << kFine;
+constexpr std::int64_t kTogether = 256;  // pixels whose places are found together
+
+// Makes a target row: `fill` where places lie outside the source, edge(column, to) for single
+// pixels, and run(begin, end, to) for those in `inner`, if there are any, which a kernel can make
+// together.
+template <class Edge, class Run>
+void WarpRow(const Columns& inside, Columns inner, std::int64_t count,
+             std::span<const std::uint8_t> fill, std::uint8_t* to, const Edge& edge,
+             const Run& run) noexcept {
+  inner = Both(inside, inner);
+  if (inner.begin == inner.end) inner = {inside.begin, inside.begin};
+  const auto at = [&](std::int64_t column) {
+    return to + static_cast<std::size_t>(column) * fill.size();
+  };
+  const auto outside = [&](std::int64_t begin, std::int64_t end) {
+    if (begin >= end) return;
+    std::uint8_t* const first = at(begin);
+    const std::size_t bytes = static_cast<std::size_t>(end - begin) * fill.size();
+    std::memcpy(first, fill.data(), fill.size());
+    for (std::size_t done = fill.size(); done < bytes; done *= 2)
+      std::memcpy(first + done, first, std::min(done, bytes - done));
+  };
+  outside(0, inside.begin);
+  for (std::int64_t column = inside.begin; column < inner.begin; ++column)
+    edge(column, at(column));
+  for (std::int64_t begin = inner.begin; begin < inner.end; begin += kTogether)
+    run(begin, std::min(begin + kTogether, inner.end), at(begin));
+  for (std::int64_t column = inner.end; column < inside.end; ++column)
+    edge(column, at(column));
+  outside(inside.end, count);
+}
+
+// Offsets in a picture are numbers of 32 bits.
+bool HasOffsets(const Pixels& pixels) noexcept {
+  return pixels.bytes() <= std::numeric_limits<std::uint32_t>::max();
+}
+
+void BilinearPixel(const Pixels& in, std::int64_t at_x, std::int64_t at_y,
+                   std::uint8_t* to) noexcept {
+  const Pair x = PairAt(at_x, in.width);
+  const Pair y = PairAt(at_y, in.height);
+  const std::size_t channels = in.channels, stride = in.width * channels;
+  for (std::size_t c = 0; c < channels; ++c)
+    to[c] = MixedValue(in.data + y.first * stride, in.data + y.second * stride,
+                       x.first * channels + c, x.second * channels + c, x.share, y.share);
+}
+
+// The kernel reads eight bytes for two pixels, so a third pixel must follow them.
+Columns BilinearInner(const Pixels& in, const RowPlaces& row) noexcept {
+  if (in.channels != 3 || !HasOffsets(in)) return {};
+  return row.Within(kOne / 2, (in.width - INT64_C(2)) * kOne + kOne / 2, kOne / 2,
+                    (in.height - INT64_C(1)) * kOne + kOne / 2);
+}
+
+// Copies `count` pixels from their offsets. Pixels have kBytes bytes, or `pixel` bytes if kBytes is
+// 0. Of pixels of three bytes, all but the last are copied with the byte after them.
+template <std::size_t kBytes>
+void PickPixels(const std::uint8_t* in, const std::uint32_t* offsets, std::size_t count,
+                std::size_t pixel, std::uint8_t* to) noexcept {
+  if constexpr (kBytes == 3) {
+    for (; count > 1; --count, to += 3)
+      std::memcpy(to, in + *offsets++, 4);
+  }
+  const std::size_t size = kBytes != 0 ? kBytes : pixel;
+  for (; count > 0; --count, to += size)
+    std::memcpy(to, in + *offsets++, size);
 }
 
 }  // namespace
+
+void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+                  const Pixels& out) noexcept {
+  const kernels::Kernels& set = kernels::Chosen();
+  const std::size_t stride = std::size_t{in.width} * in.channels;
+  for (std::uint32_t line = 0; line < out.height; ++line) {
+    const RowPlaces row = {FinePlace(RowX(to_source, line + 0.5)),
+                           FinePlace(RowY(to_source, line + 0.5)), FinePlace(to_source.xx),
+                           FinePlace(to_source.yx), out.width};
+    WarpRow(
+        row.Within(0, in.width * kOne, 0, in.height * kOne), BilinearInner(in, row), out.width,
+        {fill, in.channels}, out.data + std::size_t{line} * out.width * out.channels,
+        [&](std::int64_t column, std::uint8_t* to) {
+          BilinearPixel(in, row.x + column * row.x_step, row.y + column * row.y_step, to);
+        },
+        [&](std::int64_t begin, std::int64_t end, std::uint8_t* to) {
+          std::uint32_t offsets[kTogether + 7], shares[kTogether + 7];
+          const auto count = static_cast<std::size_t>(end - begin);
+          set.find_places(row.LineFrom(begin, kOne / 2, in), count, offsets, shares);
+          set.mix_rgb(in.data, stride, offsets, shares, count, to);
+        });
+  }
+}
+
+void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+                 const Pixels& out) noexcept {
+  constexpr int kFiner = kFine - kCoarse;
+  const auto place = [](double value) { return CoarsePlace(value); };
+  const std::int64_t first_x = place(RowX(to_source, 0.5)), first_y = place(RowY(to_source, 0.5));
+  const std::int64_t xx = place(to_source.xx), xy = place(to_source.xy);
+  const std::int64_t yx = place(to_source.yx), yy = place(to_source.yy);
+  const std::size_t pixel = in.channels, stride = in.width * pixel;
+  // Translations and horizontal shears copy runs of pixels.
+  const bool copies = xx == INT64_C(1) << kCoarse && yx == 0;
+  const auto pick = pixel == 3 ? &PickPixels<3> : pixel == 1 ? &PickPixels<1> : &PickPixels<0>;
+  for (std::uint32_t line = 0; line < out.height; ++line) {
+    const RowPlaces row = {(first_x + line * xy) << kFiner, (first_y + line * yy) << kFiner,
+                           xx << kFiner, yx << kFiner, out.width};
+    const auto source = [&](std::int64_t column) {
+      const std::int64_t x = row.x + column * row.x_step, y = row.y + column * row.y_step;
+      return in.data + static_cast<std::size_t>(y >> kFine) * stride +
+             static_cast<std::size_t>(x >> kFine) * pixel;
+    };
+    // The last pixel of a source row has no byte after it.
+    const std::int64_t width = in.width - INT64_C(1) * (pixel == 3 && !copies);
+    const Columns inside = row.Within(0, in.width * kOne, 0, in.height * kOne);
+    const Columns inner =
+        copies || HasOffsets(in) ? row.Within(0, width * kOne, 0, in.height * kOne) : Columns();
+    WarpRow(
+        inside, inner, out.width, {fill, pixel}, out.data + std::size_t{line} * out.width * pixel,
+        [&](std::int64_t column, std::uint8_t* to) { std::memcpy(to, source(column), pixel); },
+        [&](std::int64_t begin, std::int64_t end, std::uint8_t* to) {
+          const auto count = static_cast<std::size_t>(end - begin);
+          if (copies) {
+            std::memcpy(to, source(begin), count * pixel);
+            return;
+          }
+          std::uint32_t offsets[kTogether + 7], shares[kTogether + 7];
+          kernels::Chosen().find_places(row.LineFrom(begin, 0, in), count, offsets, shares);
+          pick(in.data, offsets, count, pixel, to);
+        });
+  }
+}
 
 AffineMap AffineMap::Inverse() const noexcept {
   const double d = Determinant();
@@ -301,20 +433,6 @@ AffineMap AffineMap::Inverse() const noexcept {
 AffineMap operator*(const AffineMap& a, const AffineMap& b) noexcept {
   return {a.xx * b.xx + a.xy * b.yx, a.xx * b.xy + a.xy * b.yy, a.X(b.x0, b.y0),
           a.yx * b.xx + a.yy * b.yx, a.yx * b.xy + a.yy * b.yy, a.Y(b.x0, b.y0)};
-}
-
-void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
-                  const Pixels& out) noexcept {
-  in.channels == 3 ? Bilinear<3>(in, to_source, fill, out) : Bilinear<1>(in, to_source, fill, out);
-}
-
-void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
-                 const Pixels& out) noexcept {
-  switch (in.channels) {
-    case 1: return Nearest<1>(in, to_source, fill, out);
-    case 3: return Nearest<3>(in, to_source, fill, out);
-    default: return Nearest<0>(in, to_source, fill, out);
-  }
 }
 
 namespace {
