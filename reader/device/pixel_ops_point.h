@@ -35,15 +35,13 @@ SLUICE_ON_DEVICE inline void SaturatePixel(float factor, std::uint8_t* values) {
   const std::uint32_t grey = on_device::GreyValue(values[0], values[1], values[2]);
   BlendPixel(static_cast<float>(grey), factor, 3, values);
 }
-SLUICE_ON_DEVICE inline void TurnPixel(float sixths, std::uint8_t* values) {
-  const int r = values[0], g = values[1], b = values[2];
-  const int high = on_device::Greatest(r, g, b);
-  const int range = high - on_device::Least(r, g, b);
-  const float hue = on_device::TurnedHue(r, g, b, high, range, sixths);
-  const auto top = static_cast<float>(high), under = static_cast<float>(range);
-  values[0] = on_device::ChannelAt(hue, on_device::kRedAt, top, under);
-  values[1] = on_device::ChannelAt(hue, on_device::kGreenAt, top, under);
-  values[2] = on_device::ChannelAt(hue, on_device::kBlueAt, top, under);
+SLUICE_ON_DEVICE inline void TurnPixel(const on_device::HueTurn& turn, std::uint8_t* values) {
+  // A turn by a third makes red what blue was.
+  const on_device::Colour turned = on_device::Exchanged(
+      on_device::TurnedColour(values[0], values[1], values[2], turn.rest), (3 - turn.thirds) % 3);
+  values[0] = static_cast<std::uint8_t>(turned.r);
+  values[1] = static_cast<std::uint8_t>(turned.g);
+  values[2] = static_cast<std::uint8_t>(turned.b);
 }
 SLUICE_ON_DEVICE inline void GreyPixel(std::uint8_t* values) {
   const std::uint32_t grey = on_device::GreyValue(values[0], values[1], values[2]);
@@ -124,7 +122,7 @@ SLUICE_ON_DEVICE inline void ApplyOp(const PixelOp* op, const Findings& found, s
       return;
     case PixelOpKind::kHue:
       if (channels != 3) return;
-      SLUICE_EACH_PIXEL TurnPixel(op->factor * 6, run + 3 * p);
+      SLUICE_EACH_PIXEL TurnPixel(on_device::HueTurnOf(op->factor * 6), run + 3 * p);
       return;
     case PixelOpKind::kGrey:
       if (channels != 3) return;

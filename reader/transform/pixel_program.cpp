@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -133,11 +134,32 @@ void PixelProgram::CheckSize(std::uint32_t width, std::uint32_t height, std::uin
 void PixelProgram::Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint64_t position,
                        StepScratch& scratch, std::size_t stage) const {
   const std::vector<Step>& steps = stages_[stage].steps;
+  // All steps are drawn first, so that colour steps of several of them can run together. If times
+  // are taken, steps run as soon as they cannot run together with the next one, and have a part of
+  // their own: "jitter+gray".
+  scratch.ops.clear();
+  std::string part;
+  const auto run = [&] {
+    if (scratch.ops.empty()) return;
+    const PartClock clock(scratch.times, part, true);
+    RunPixelOps(scratch.ops.data(), scratch.ops.size(), pixels, scratch);
+  };
   for (std::size_t s = 0; s < stages_[stage].steps_here; ++s) {
-    const PartClock clock(scratch.times, steps[s].word, true);
     RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps[s].stream);
-    RunStep(steps[s].transform, pixels, draws, scratch);
+    PixelOps drawn;
+    DrawStep(steps[s].transform, pixels, draws, drawn);
+    const std::span<const PixelOp> ops(drawn.at, drawn.count);
+    if (scratch.times != nullptr && !ops.empty()) {
+      if (!RunTogether(scratch.ops) || !RunTogether(ops)) {
+        run();
+        scratch.ops.clear();
+        part.clear();
+      }
+      part += (part.empty() ? "" : "+") + steps[s].word;
+    }
+    scratch.ops.insert(scratch.ops.end(), ops.begin(), ops.end());
   }
+  run();
 }
 
 void PixelProgram::DrawOps(const Pixels& shape, std::uint64_t draw_seed, std::uint64_t position,

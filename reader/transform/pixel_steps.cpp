@@ -5,8 +5,10 @@
 // number is drawn for the probability even if the step always runs.
 #include "reader/transform/pixel_steps.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 
 #include "format/pixels/steps/steps.h"
 #include "format/random.h"
@@ -65,13 +67,6 @@ void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, P
   });
 }
 
-void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
-             StepScratch& scratch) {
-  PixelOps ops;
-  DrawStep(step, pixels, draws, ops);
-  RunPixelOps(ops.at, ops.count, pixels, scratch);
-}
-
 namespace {
 
 // Calls `change` for each row of the rectangle, with a pointer to the row's first value.
@@ -99,8 +94,8 @@ void EraseWithNoise(const PixelOp* op, const Pixels& pixels) {
 }
 
 void RunBlur(const PixelOp* op, const Pixels& pixels, StepScratch& scratch) {
-  scratch.weights.resize(op->number);
-  for (std::uint32_t tap = 0; tap < op->number; ++tap)
+  scratch.weights.resize(op->number / 2 + 1);
+  for (std::uint32_t tap = 0; tap < scratch.weights.size(); ++tap)
     scratch.weights[tap] = WeightOf(op, tap);
   scratch.blur.Run(pixels, scratch.weights);
 }
@@ -117,33 +112,57 @@ void Warp(const PixelOp* op, const Pixels& pixels, std::vector<std::uint8_t>& be
 
 void RunPixelOp(const PixelOp* op, const Pixels& pixels, StepScratch& scratch) {
   switch (op->kind) {
-    case PixelOpKind::kEnd:
-    case PixelOpKind::kWords: return;
-    case PixelOpKind::kBrightness: return AdjustBrightness(pixels, op->factor);
-    case PixelOpKind::kContrast: return AdjustContrast(pixels, op->factor);
-    case PixelOpKind::kSaturation: return AdjustSaturation(pixels, op->factor);
-    case PixelOpKind::kHue: return AdjustHue(pixels, op->factor);
-    case PixelOpKind::kGrey: return MakeGrey(pixels);
-    case PixelOpKind::kInvert: return InvertPixels(pixels);
-    case PixelOpKind::kSolarize: return SolarizePixels(pixels, op->number);
-    case PixelOpKind::kPosterize: return PosterizePixels(pixels, op->number);
     case PixelOpKind::kErase: return Erase(*op, pixels);
     case PixelOpKind::kNoise: return EraseWithNoise(op, pixels);
-    case PixelOpKind::kStretch: return StretchContrast(pixels);
-    case PixelOpKind::kEqualize: return EqualizePixels(pixels);
     case PixelOpKind::kSharpen: return scratch.sharpness.Run(pixels, op->factor);
     case PixelOpKind::kBlur: return RunBlur(op, pixels, scratch);
     case PixelOpKind::kWarpNearest:
     case PixelOpKind::kWarpBilinear: return Warp(op, pixels, scratch.before);
+    default: return;
+  }
+}
+
+// The operation as a step of ColourSteps, if it is one.
+std::optional<ColourStep> ColourStepOf(const PixelOp& op) noexcept {
+  using Kind = ColourStep::Kind;
+  switch (op.kind) {
+    case PixelOpKind::kBrightness: return ColourStep{Kind::kBrightness, op.factor};
+    case PixelOpKind::kContrast: return ColourStep{Kind::kContrast, op.factor};
+    case PixelOpKind::kSaturation: return ColourStep{Kind::kSaturation, op.factor};
+    case PixelOpKind::kHue: return ColourStep{Kind::kHue, op.factor};
+    case PixelOpKind::kGrey: return ColourStep{Kind::kGrey};
+    case PixelOpKind::kInvert: return ColourStep{Kind::kSolarize, 0, 0};
+    case PixelOpKind::kSolarize: return ColourStep{Kind::kSolarize, 0, op.number};
+    case PixelOpKind::kPosterize: return ColourStep{Kind::kPosterize, 0, op.number};
+    case PixelOpKind::kStretch: return ColourStep{Kind::kStretch};
+    case PixelOpKind::kEqualize: return ColourStep{Kind::kEqualize};
+    default: return std::nullopt;
   }
 }
 
 }  // namespace
 
+bool RunTogether(std::span<const PixelOp> ops) noexcept {
+  return std::ranges::all_of(
+      ops, [](const PixelOp& op) { return op.kind == PixelOpKind::kWords || ColourStepOf(op); });
+}
+
 void RunPixelOps(const PixelOp* ops, std::size_t count, const Pixels& pixels,
                  StepScratch& scratch) {
-  for (std::size_t i = 0; i < count && ops[i].kind != PixelOpKind::kEnd; ++i)
-    RunPixelOp(ops + i, pixels, scratch);
+  // Colour steps in a row run together.
+  const auto run_colours = [&] {
+    if (!scratch.colour_steps.empty()) scratch.colours.Run(pixels, scratch.colour_steps);
+    scratch.colour_steps.clear();
+  };
+  for (std::size_t i = 0; i < count && ops[i].kind != PixelOpKind::kEnd; ++i) {
+    if (const std::optional<ColourStep> step = ColourStepOf(ops[i])) {
+      scratch.colour_steps.push_back(*step);
+    } else if (ops[i].kind != PixelOpKind::kWords) {
+      run_colours();
+      RunPixelOp(ops + i, pixels, scratch);
+    }
+  }
+  run_colours();
 }
 
 }  // namespace sluice

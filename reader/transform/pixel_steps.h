@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <sluice/transform.h>
@@ -18,6 +19,9 @@ namespace sluice {
 
 // One thread's scratch memory, reused from picture to picture.
 struct StepScratch {
+  std::vector<PixelOp> ops;
+  std::vector<ColourStep> colour_steps;
+  ColourSteps colours;
   std::vector<std::uint32_t> weights;
   Blur blur;
   Sharpness sharpness;
@@ -27,6 +31,8 @@ struct StepScratch {
 
 // Runs operations of pixel_op.h on a picture, in place: in order, up to a kEnd or `count` of them.
 void RunPixelOps(const PixelOp* ops, std::size_t count, const Pixels& pixels, StepScratch& scratch);
+// Whether they are colour operations alone, which run together with others before and after them.
+bool RunTogether(std::span<const PixelOp> ops) noexcept;
 
 // Whether a step that changes pixels may also move them, so that no mask or box can follow. False
 // for all other steps.
@@ -45,8 +51,5 @@ DeviceNeed NeedOf(const Transform& step) noexcept;
 // Draws whether the step runs, and its operations for a picture of that shape (the pixels are not
 // read).
 void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, PixelOps& ops);
-// Draws whether the step runs, and runs it.
-void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
-             StepScratch& scratch);
 
 }  // namespace sluice

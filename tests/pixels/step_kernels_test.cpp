@@ -52,6 +52,30 @@ void CheckEverySet(Change change, Expected expected) {
   }
 }
 
+// Like CheckEverySet(), for `change(set, planes, count)`. The kernels may write beyond the planes,
+// but not beyond their slack.
+template <class Change, class Expected>
+void CheckPlanes(Change change, Expected expected) {
+  constexpr std::size_t kRoom = kernels::kSlack + kGuard;
+  for (const std::size_t count : kCounts) {
+    const std::vector<std::uint8_t> before = RandomValues(3 * count, count);
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(count, set->name);
+      std::vector<std::uint8_t> planes[3];
+      for (std::size_t c = 0; c < 3; ++c) {
+        planes[c].assign(count + kRoom, 77);
+        for (std::size_t i = 0; i < count; ++i)
+          planes[c][i] = before[3 * i + c];
+      }
+      change(*set, kernels::Planes{planes[0].data(), planes[1].data(), planes[2].data()}, count);
+      for (std::size_t i = 0; i < 3 * count; ++i)
+        REQUIRE(int{planes[i % 3][i / 3]} == int{expected(before, i)});
+      for (const std::vector<std::uint8_t>& plane : planes)
+        REQUIRE(std::count(plane.end() - kGuard, plane.end(), 77) == std::ptrdiff_t{kGuard});
+    }
+  }
+}
+
 // Scales and offsets that repeat for three channels.
 struct Terms {
   float scales[kernels::kFloatRun], offsets[kernels::kFloatRun];
@@ -80,20 +104,28 @@ TEST_CASE("Blending kernels give Pillow's values in every set") {
                   [&](const std::vector<std::uint8_t>& before, std::size_t i) {
                     return Blended(from[i], before[i], factor);
                   });
-    CheckEverySet([&](const Kernels& set, std::uint8_t* data,
-                      std::size_t count) { set.saturate_rgb(data, count, factor); },
-                  [&](const std::vector<std::uint8_t>& before, std::size_t i) {
-                    return Blended(GreyOf(&before[i / 3 * 3]), before[i], factor);
-                  });
+    CheckPlanes([&](const Kernels& set, const kernels::Planes& planes,
+                    std::size_t count) { set.saturate(planes, count, factor); },
+                [&](const std::vector<std::uint8_t>& before, std::size_t i) {
+                  return Blended(GreyOf(&before[i / 3 * 3]), before[i], factor);
+                });
   }
 }
 
-TEST_CASE("Greys, inverted values and masked bits are right for each value in every set") {
+TEST_CASE(
+    "Greys, inverted values, masked bits and looked-up values are right for each value in every "
+    "set") {
+  CheckPlanes([](const Kernels& set, const kernels::Planes& planes,
+                 std::size_t count) { set.make_grey(planes, count); },
+              [](const std::vector<std::uint8_t>& before, std::size_t i) {
+                return GreyOf(&before[i / 3 * 3]);
+              });
+  const std::vector<std::uint8_t> table = RandomValues(256, 4711);
   CheckEverySet(
-      [](const Kernels& set, std::uint8_t* data, std::size_t count) { set.grey_rgb(data, count); },
-      [](const std::vector<std::uint8_t>& before, std::size_t i) {
-        return GreyOf(&before[i / 3 * 3]);
-      });
+      [&](const Kernels& set, std::uint8_t* data, std::size_t count) {
+        set.look_up(data, 3 * count, table.data());
+      },
+      [&](const std::vector<std::uint8_t>& before, std::size_t i) { return table[before[i]]; });
   for (const int least : {0, 1, 100, 128, 255}) {
     CheckEverySet(
         [&](const Kernels& set, std::uint8_t* data, std::size_t count) {
@@ -140,12 +172,17 @@ TEST_CASE("Smoothed values are the rounded means of their neighbourhood in every
 
 TEST_CASE("The sum of greys is right in every set") {
   for (const std::size_t count : kCounts) {
-    const std::vector<std::uint8_t> rgb = RandomValues(3 * count, count);
+    // Values beyond `count` must not matter.
+    std::vector<std::uint8_t> r = RandomValues(count + kernels::kSlack, count), g = r, b = r;
+    std::reverse(g.begin(), g.end());
+    std::rotate(b.begin(), b.begin() + 1, b.end());
     std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      sum += GreyOf(&rgb[3 * i]);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint8_t pixel[] = {r[i], g[i], b[i]};
+      sum += GreyOf(pixel);
+    }
     for (const Kernels* set : AllSets())
-      REQUIRE(set->sum_grey_rgb(rgb.data(), count) == sum);
+      REQUIRE(set->sum_grey({r.data(), g.data(), b.data()}, count) == sum);
   }
 }
 
@@ -157,61 +194,117 @@ TEST_CASE("Hues are turned alike in every set, by any turn and for any colour") 
       for (const int b : {0, 1, 128, 255})
         for (const int value : {r, g, b})
           colours.push_back(static_cast<std::uint8_t>(value));
-  for (const float sixths : {-3.0F, -1.3F, 0.0F, 0.01F, 1.0F, 2.0F, 3.0F}) {
+  const std::size_t count = colours.size() / 3;
+  for (const float sixths : {-3.0F, -2.9999F, -1.3F, -1.0F, 0.0F, 0.01F, 1.0F, 2.0F, 3.0F}) {
     std::vector<std::uint8_t> first;
     for (const Kernels* set : AllSets()) {
       CAPTURE(set->name, sixths);
-      std::vector<std::uint8_t> after = colours;
-      set->turn_hue_rgb(after.data(), after.size() / 3, sixths);
+      std::vector<std::uint8_t> planes[3], after(colours.size());
+      for (std::size_t i = 0; i < colours.size(); ++i)
+        planes[i % 3].push_back(colours[i]);
+      for (std::vector<std::uint8_t>& plane : planes)
+        plane.resize(count + kernels::kSlack);
+      set->turn_hues({planes[0].data(), planes[1].data(), planes[2].data()}, count, sixths);
+      for (std::size_t i = 0; i < colours.size(); ++i)
+        after[i] = planes[i % 3][i / 3];
       if (first.empty()) first = after;
       REQUIRE(after == first);
     }
     for (std::size_t i = 0; i < colours.size(); i += 3) {
-      // The largest channel must keep its value, and the smallest one its value to within 1.
+      // The largest and the smallest channel must keep their values.
       const auto [low, high] = std::minmax({colours[i], colours[i + 1], colours[i + 2]});
       const auto [new_low, new_high] = std::minmax({first[i], first[i + 1], first[i + 2]});
-      REQUIRE((int{new_high} == int{high} && std::abs(int{new_low} - int{low}) <= 1));
+      REQUIRE((int{new_high} == int{high} && int{new_low} == int{low}));
     }
+    if (sixths == 0) CHECK(first == colours);
   }
 }
 
 TEST_CASE("Weighted sums of a blur are exact in every set") {
-  for (const std::uint32_t taps : {3U, 9U, 23U}) {
-    std::vector<std::uint32_t> weights(taps, 65536 / taps);
-    weights[taps / 2] += 65536 - 65536 / taps * taps;
-    for (const std::size_t count : kCounts) {
-      std::vector<std::vector<std::uint16_t>> lines;
-      for (std::uint32_t t = 0; t < taps; ++t) {
-        const std::vector<std::uint8_t> values = RandomValues(count, 100 * taps + t);
-        lines.emplace_back(values.begin(), values.end());
-      }
-      lines[0].assign(count, 255);
-      std::vector<std::uint16_t> rows;
-      for (const auto& line : lines)
-        rows.insert(rows.end(), line.begin(), line.end());
-      std::vector<std::uint16_t> wide(count + 3 * taps, 32640);
-      for (const Kernels* set : AllSets()) {
-        CAPTURE(taps, count, set->name);
-        std::vector<std::uint16_t> sums(count + 1, 7);
-        set->blur_columns(rows.data(), count, weights.data(), taps, count, sums.data());
-        for (std::size_t i = 0; i < count; ++i) {
-          std::uint64_t sum = 256;
-          for (std::uint32_t t = 0; t < taps; ++t)
-            sum += std::uint64_t{lines[t][i]} * weights[t];
-          REQUIRE(sums[i] == sum >> 9);
-          wide[i + 3] = sums[i];
+  for (const std::uint32_t taps : {3U, 5U, 9U, 23U}) {
+    for (const bool at_ends : {false, true}) {  // the largest weights
+      std::vector<std::uint32_t> weights(taps, at_ends ? 0 : 65536 / taps);
+      if (at_ends) weights.front() = weights.back() = 32768;
+      weights[taps / 2] = 65536 - (at_ends ? 65536 : 65536 / taps * (taps - 1));
+      std::vector<std::int16_t> pairs;
+      for (std::uint32_t t = 0; t <= taps / 2; ++t)
+        pairs.push_back(
+            static_cast<std::int16_t>(-int(t < taps / 2 ? weights[t] : weights[t] / 2)));
+      if (pairs.size() % 2 == 1) pairs.push_back(0);
+      const auto job = [&](const std::int16_t* values, std::size_t step) {
+        return kernels::BlurSum{values, step, taps, pairs.data(), std::uint32_t(pairs.size())};
+      };
+      for (const std::size_t count : kCounts) {
+        std::vector<std::uint8_t> values = RandomValues(taps * count, 100 * taps);
+        std::fill_n(values.begin(), count, 255);
+        std::vector<std::int16_t> rows(taps * count + kernels::kSlack);
+        std::vector<std::int16_t> wide(count + 3 * taps + kernels::kSlack, 16320);
+        for (const Kernels* set : AllSets()) {
+          CAPTURE(taps, at_ends, count, set->name);
+          set->widen(values.data(), values.size(), rows.data());
+          std::vector<std::int16_t> sums(count + kernels::kSlack, 7);
+          set->blur_columns(job(rows.data(), count), count, sums.data());
+          for (std::size_t i = 0; i < count; ++i) {
+            std::uint64_t sum = 512;
+            for (std::uint32_t t = 0; t < taps; ++t)
+              sum += std::uint64_t{values[t * count + i]} * weights[t];
+            REQUIRE(std::uint64_t(sums[i]) == sum >> 10);
+            wide[i + 3] = sums[i];
+          }
+          CHECK(std::count(sums.begin() + std::ptrdiff_t(count) + 16, sums.end(), 7) ==
+                std::ptrdiff_t{kernels::kSlack - 16});
+          std::vector<std::uint8_t> out(count + 1, 9);
+          set->blur_line(job(wide.data(), 3), count, out.data());
+          for (std::size_t i = 0; i < count; ++i) {
+            std::uint64_t sum = std::uint64_t{1} << 21;
+            for (std::uint32_t t = 0; t < taps; ++t)
+              sum += std::uint64_t(wide[i + 3 * t]) * weights[t];
+            REQUIRE(out[i] == sum >> 22);
+          }
+          CHECK(out[count] == 9);
         }
-        CHECK(sums[count] == 7);
-        std::vector<std::uint8_t> out(count + 1, 9);
-        set->blur_line(wide.data(), 3, weights.data(), taps, count, out.data());
-        for (std::size_t i = 0; i < count; ++i) {
-          std::uint64_t sum = std::uint64_t{1} << 22;
-          for (std::uint32_t t = 0; t < taps; ++t)
-            sum += std::uint64_t{wide[i + 3 * t]} * weights[t];
-          REQUIRE(out[i] == sum >> 23);
-        }
-        CHECK(out[count] == 9);
       }
+    }
+  }
+}
+
+TEST_CASE("Four pixels around a place are mixed by their shares, alike in every set") {
+  constexpr std::size_t kStride = 301;
+  const std::vector<std::uint8_t> in = RandomValues(kStride * 40, 3);
+  RandomStream random(8, static_cast<Purpose>(999), 1);
+  for (std::size_t count = 1; count <= 70; ++count) {
+    // Two in three places are arbitrary; the others have shares at their ends.
+    kernels::PlaceLine line{random.Below(50) << 32,
+                            random.Below(20) << 32,
+                            random.Below(std::uint64_t{1} << 31),
+                            random.Below(std::uint64_t{1} << 30),
+                            kStride,
+                            3};
+    if (count % 3 == 0) line.x_step = 0x7FFE0000, line.y_step = count % 2 * 0x1FFFF;
+    std::vector<std::uint8_t> first;
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(count, set->name);
+      std::vector<std::uint32_t> offsets(count + 8, 7), shares(count + 8, 7);
+      set->find_places(line, count, offsets.data(), shares.data());
+      CHECK((offsets[count + 7] == 7 && shares[count + 7] == 7));
+      std::vector<std::uint8_t> out(3 * count + kGuard, 99);
+      set->mix_rgb(in.data(), kStride, offsets.data(), shares.data(), count, out.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        const double x = std::ldexp(double(line.x + i * line.x_step), -32);
+        const double y = std::ldexp(double(line.y + i * line.y_step), -32);
+        const auto left = static_cast<std::size_t>(x), top = static_cast<std::size_t>(y);
+        const double a = x - double(left), b = y - double(top);
+        for (std::size_t c = 0; c < 3; ++c) {
+          const std::uint8_t* const at = &in[top * kStride + 3 * left + c];
+          const double exact = (1 - b) * ((1 - a) * at[0] + a * at[3]) +
+                               b * ((1 - a) * at[kStride] + a * at[kStride + 3]);
+          REQUIRE(std::abs(out[3 * i + c] - exact) < 0.52);
+        }
+      }
+      REQUIRE(std::count(out.begin() + std::ptrdiff_t(3 * count), out.end(), 99) ==
+              std::ptrdiff_t{kGuard});
+      if (first.empty()) first = out;
+      REQUIRE(out == first);
     }
   }
 }

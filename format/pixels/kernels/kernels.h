@@ -4,8 +4,8 @@
 // The algorithms are written once, in the headers of this folder whose names end in .inc.h, over a
 // thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_avx512.h, vector_neon.h).
 // Loops over whole lines of samples (the sums of resampling, transposition, colour) are written for
-// each set: lines_plain.h, which defines them, lines_avx2.h and lines_neon.h. Every set gives the
-// same bytes.
+// each set: lines_plain.h, which defines them, lines_avx2.h and lines_neon.h. So are the steps of
+// transforms, in steps_plain.h and steps_avx2.h. Every set gives the same bytes.
 //
 // SLUICE_ISA=plain, avx2, avx512 or neon in the environment forces one set, if the build and the
 // machine have it; the variable is read once.
@@ -255,21 +255,49 @@ struct LineKernels {
   void (*mirror_rgb)(const std::uint8_t* in, std::size_t count, std::uint8_t* out);
 };
 
-// The steps of transforms, which change decoded pixels. They read and write nothing beyond `count`.
+// The channels of pixels, each by itself.
+struct Planes {
+  std::uint8_t *r = nullptr, *g = nullptr, *b = nullptr;
+};
+
+// A blur's weighted sums: of values[i + t * step] for each t below `taps`, an odd number. The
+// weights are in 1/65536, the same at both ends, and add up to 65536.
+struct BlurSum {
+  const std::int16_t* values = nullptr;
+  std::size_t step = 0;
+  std::uint32_t taps = 0;
+  // Minus the weights up to the middle: one of 32768 would not fit with the other sign. Half of the
+  // middle one's, as its value is taken twice, like those at equal distances from it. Then a zero,
+  // if they are an odd number.
+  const std::int16_t* weights = nullptr;
+  std::uint32_t pairs = 0;  // how many weights: an even number
+};
+
+// The places in a picture that a line of pixels shows, from its first one on. In 2^-32 pixels,
+// counted from the centre of the picture's first pixel; none is negative.
+struct PlaceLine {
+  std::uint64_t x = 0, y = 0, x_step = 0, y_step = 0;
+  std::uint32_t stride = 0, pixel = 0;  // bytes of the picture's lines and pixels
+};
+
+// The steps of transforms, which change decoded pixels. Those that take planes may read and write
+// kSlack beyond the end of each; the others read and write nothing beyond `count`.
 struct StepKernels {
   // data[i] becomes a + factor * (b - a), clamped to 0 .. 255, fractions dropped. b: its old value;
   // a: `base` or from[i].
   void (*blend_with)(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor);
   void (*blend_lines)(const std::uint8_t* from, std::uint8_t* data, std::size_t count,
                       float factor);
-  // Like blend_lines, where a is each interleaved pixel's own grey (GreyOf).
-  void (*saturate_rgb)(std::uint8_t* rgb, std::size_t count, float factor);
-  // The sum of the pixels' greys (GreyOf).
-  std::uint64_t (*sum_grey_rgb)(const std::uint8_t* rgb, std::size_t count);
-  // Turns the hue of interleaved pixels by -3 to 3 sixths of the colour circle.
-  void (*turn_hue_rgb)(std::uint8_t* rgb, std::size_t count, float sixths);
-  // Replaces interleaved pixels by their greys (GreyOf).
-  void (*grey_rgb)(std::uint8_t* rgb, std::size_t count);
+  // Like blend_lines, where a is each pixel's own grey (GreyOf).
+  void (*saturate)(const Planes& planes, std::size_t count, float factor);
+  // The sum of the pixels' greys (GreyOf); at most 2^24 of them.
+  std::uint64_t (*sum_grey)(const Planes& planes, std::size_t count);
+  // Turns the hue of pixels by -3 to 3 sixths of the colour circle.
+  void (*turn_hues)(const Planes& planes, std::size_t count, float sixths);
+  // Replaces all channels by the pixels' greys (GreyOf).
+  void (*make_grey)(const Planes& planes, std::size_t count);
+  // Replaces values by those that `table` has for them, out of 256.
+  void (*look_up)(std::uint8_t* data, std::size_t count, const std::uint8_t* table);
   // Values from `least` on become 255 minus themselves.
   void (*invert_from)(std::uint8_t* data, std::size_t count, std::uint8_t least);
   // Keeps the bits of each value that are set in `mask`.
@@ -279,14 +307,22 @@ struct StepKernels {
   void (*smooth_line)(const std::uint8_t* above, const std::uint8_t* line,
                       const std::uint8_t* below, std::size_t step, std::size_t count,
                       std::uint8_t* out);
-  // out[i] = (sum over t of line[i + t * step] * weights[t] + 256) >> 9. Weights are in 1/65536.
-  // Values have 8 bits but are stored in 16, so that they need not be widened each time.
-  void (*blur_columns)(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
-                       std::uint32_t taps, std::size_t count, std::uint16_t* out);
-  // out[i] = (sum over t of line[i + t * step] * weights[t] + 2^22) >> 23, on the sums that
-  // blur_columns made.
-  void (*blur_line)(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
-                    std::uint32_t taps, std::size_t count, std::uint8_t* out);
+  // Values of a picture to numbers of 16 bits.
+  void (*widen)(const std::uint8_t* from, std::size_t count, std::int16_t* to);
+  // out[i] = (the weighted sum around value i + 2^9) >> 10. Up to 16 sums more are read and
+  // written.
+  void (*blur_columns)(const BlurSum& sum, std::size_t count, std::int16_t* out);
+  // out[i] = (the weighted sum around value i + 2^21) >> 22, on the sums that blur_columns made. Up
+  // to 16 values more are read.
+  void (*blur_line)(const BlurSum& sum, std::size_t count, std::uint8_t* out);
+  // For each place, where the pixel before it lies in the picture, and the shares of the pixels
+  // after it in 1/32768: across in the lower half, down in the upper one.
+  void (*find_places)(const PlaceLine& line, std::size_t count, std::uint32_t* offsets,
+                      std::uint32_t* shares);
+  // Mixes four pixels of three channels each for every place: MixedValue() in
+  // format/pixels/steps/shared.inc.h. Reads eight bytes from each offset on, and of the line after.
+  void (*mix_rgb)(const std::uint8_t* in, std::size_t stride, const std::uint32_t* offsets,
+                  const std::uint32_t* shares, std::size_t count, std::uint8_t* out);
   // out[i] = values[i] * scales[i % kFloatRun] + offsets[i % kFloatRun], each rounded.
   void (*to_floats)(const std::uint8_t* values, std::size_t count, const float* scales,
                     const float* offsets, float* out);

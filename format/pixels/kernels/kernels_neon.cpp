@@ -14,6 +14,8 @@ namespace sluice::kernels::neon {
 // clang-format off
 #include "format/pixels/kernels/vector_neon.h"
 #include "format/pixels/kernels/lines_neon.h"
+#include "format/pixels/kernels/pixel.inc.h"
+#include "format/pixels/kernels/steps_plain.h"
 #include "format/pixels/kernels/set.inc.h"
 // clang-format on
 }  // namespace sluice::kernels::neon

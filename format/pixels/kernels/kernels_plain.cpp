@@ -12,6 +12,8 @@ namespace sluice::kernels::plain {
 // clang-format off
 #include "format/pixels/kernels/vector_plain.h"
 #include "format/pixels/kernels/lines_plain.h"
+#include "format/pixels/kernels/pixel.inc.h"
+#include "format/pixels/kernels/steps_plain.h"
 #include "format/pixels/kernels/set.inc.h"
 // clang-format on
 }  // namespace sluice::kernels::plain

@@ -24,35 +24,50 @@ SLUICE_INLINE int Least(int r, int g, int b) {
   return less < b ? less : b;
 }
 
-// A pixel's hue after turning it by `sixths`, in sixths of a turn from 0 to 6. `high` is the
-// pixel's greatest value, `range` the difference to its least.
-SLUICE_INLINE float TurnedHue(int r, int g, int b, int high, int range, float sixths) {
-  // Starts from the corner of the greatest channel and adds the difference of the other two. Masks,
-  // not branches: the compiler would not vectorise branches.
+// A turn of the hue: whole thirds of the colour circle, by which channels only change places, and
+// the rest in 1/32768 of a sixth, -32768 to 32767.
+struct HueTurn {
+  int thirds = 0, rest = 0;  // thirds: 0 to 2
+};
+// `sixths`: -3 to 3 sixths of the circle.
+SLUICE_INLINE HueTurn HueTurnOf(float sixths) {
+  const int all = static_cast<int>(sixths * 32768.0F + (sixths < 0.0F ? -0.5F : 0.5F));
+  const int thirds = (all + 7 * 32768) / 65536 - 3;
+  return {(thirds + 3) % 3, all - thirds * 65536};
+}
+
+// The second, third and first of three channels if `thirds` is 1; if it is 2, that twice.
+template <class Three>
+SLUICE_INLINE Three Exchanged(const Three& of, int thirds) {
+  return thirds == 0 ? of : thirds == 1 ? Three{of.g, of.b, of.r} : Three{of.b, of.r, of.g};
+}
+
+struct Colour {
+  int r = 0, g = 0, b = 0;
+};
+
+// A colour whose hue is turned by `rest`, of HueTurnOf(). No division: the hue is not a number from
+// 0 to 6, but a place on a circle of 6 * range, in 1/32 of a level; `range` is the difference of
+// the greatest and the least channel. The place is counted from red, green comes after a third. A
+// channel lies below the greatest one by nothing within range of its own place, and by range from 2
+// * range on.
+SLUICE_INLINE Colour TurnedColour(int r, int g, int b, int rest) {
+  const int high = Greatest(r, g, b), range = high - Least(r, g, b);
+  // Masks, not branches: the compiler would not vectorise branches.
   const int red = -(high == r), green = -(high == g) & ~red, blue = ~(red | green);
-  const int others = (red & (g - b)) | (green & (b - r)) | (blue & (r - g));
-  const int corner = (green & 2) | (blue & 4);
-  const float part = static_cast<float>(others) / static_cast<float>(range + (range == 0));
-  const float hue = static_cast<float>(corner) + part + sixths;
-  const float up = hue + (hue < 0.0F ? 6.0F : 0.0F);
-  return up - (up >= 6.0F ? 6.0F : 0.0F);
+  const int place = (red & (g - b)) | (green & (b - r + 2 * range)) | (blue & (r - g - 2 * range));
+  const int unit = 32 * range;
+  const int turned = 32 * place + ((unit * rest + 16384) >> 15);
+  const int away = turned < 0 ? -turned : turned;
+  const int distance = away < 6 * unit - away ? away : 6 * unit - away;  // from red
+  const int left = -((turned < 0) != (away > 3 * unit));  // whether the place is nearer to blue
+  const int near = unit > distance ? unit - distance : 0;
+  const int far = unit < 3 * unit - distance ? unit : 3 * unit - distance;
+  const int beyond = distance > unit ? distance - unit : 0;
+  const int own = beyond < unit ? beyond : unit;
+  return {high - ((own + 16) >> 5), high - (((near & ~left) + (far & left) + 16) >> 5),
+          high - (((far & ~left) + (near & left) + 16) >> 5)};
 }
-
-// A channel of a colour with the given hue, in sixths of a turn: it lies below the greatest channel
-// by a share of `range`. The share is zero within one sixth of the channel's own hue, and one
-// beyond two sixths.
-SLUICE_INLINE std::uint8_t ChannelAt(float hue, float own, float high, float range) {
-  const float sum = hue + own;
-  const float k = sum - (sum >= 6.0F ? 6.0F : 0.0F);
-  const float back = 4.0F - k;
-  const float near = k < back ? k : back;
-  const float above = near > 0.0F ? near : 0.0F;
-  const float share = above < 1.0F ? above : 1.0F;
-  return static_cast<std::uint8_t>(static_cast<int>(high - range * share + 0.5F));
-}
-
-// ChannelAt()'s parameter `own` for each channel.
-constexpr float kRedAt = 5.0F, kGreenAt = 3.0F, kBlueAt = 1.0F;
 
 // The mean of nine values, of which the middle one counts five times: a thirteenth of `sum`, which
 // is their sum plus 6 for rounding. 5042 / 65536 is slightly more than 1/13, but gives the same
@@ -62,6 +77,6 @@ SLUICE_INLINE std::uint8_t SmoothValue(std::uint16_t sum) {
 }
 
 // The shifts of a blur's weighted sums, with weights in 1/65536: first the sums along columns, to
-// 1/128, then those along lines, to whole values. Half of the part that is shifted out is added
-// first.
-constexpr std::uint32_t kColumnsShift = 9, kLinesShift = 23;
+// 1/64, so that two of them fit into 16 bits with a sign, then those along lines, to whole values.
+// Half of the part that is shifted out is added first.
+constexpr std::uint32_t kColumnsShift = 10, kLinesShift = 22;

@@ -1,5 +1,5 @@
 // One instruction set's kernels: the algorithms over its vector operations. The including file
-// opens a namespace, includes the set's vector_*.h and lines_*.h, and names the set in
+// opens a namespace, includes the set's vector_*.h, lines_*.h and steps_*.h, and names the set in
 // SLUICE_SET_NAME.
 
 constexpr std::uint8_t kSpare = 64;  // the spare place, where coefficients beyond a block's end go
@@ -18,7 +18,6 @@ constexpr std::size_t kBlockSize = 64;
 #include "format/pixels/kernels/fdct.inc.h"
 #include "format/pixels/kernels/packed.inc.h"
 #include "format/pixels/kernels/weights.inc.h"
-#include "format/pixels/kernels/pixel.inc.h"
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
@@ -91,15 +90,19 @@ const Kernels kSet = {
     StepKernels{
         .blend_with = BlendWith,
         .blend_lines = BlendLines,
-        .saturate_rgb = SaturateRgb,
-        .sum_grey_rgb = SumGreyRgb,
-        .turn_hue_rgb = TurnHueRgb,
-        .grey_rgb = GreyRgb,
+        .saturate = Saturate,
+        .sum_grey = SumGrey,
+        .turn_hues = TurnHues,
+        .make_grey = MakeGrey,
+        .look_up = LookUp,
         .invert_from = InvertFrom,
         .mask_bits = MaskBits,
         .smooth_line = SmoothLine,
+        .widen = Widen,
         .blur_columns = BlurColumns,
         .blur_line = BlurLine,
+        .find_places = FindPlaces,
+        .mix_rgb = MixRgb,
         .to_floats = ToFloats,
         .to_halves = ToHalves,
         .to_bfloats = ToBFloats,

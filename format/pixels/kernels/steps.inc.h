@@ -1,91 +1,6 @@
-// Steps that change pixels: loops over runs of values, simple enough for the compiler to vectorise.
-// IEEE 754 arithmetic in a fixed order, so that every set gives the same bytes.
-
-constexpr std::size_t kRun = 64;  // pixels split into channels at a time
-
-void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor) {
-  const float a = base;
-  for (std::size_t i = 0; i < count; ++i)
-    data[i] = BlendValue(a, data[i], factor);
-}
-
-void BlendLines(const std::uint8_t* from, std::uint8_t* data, std::size_t count, float factor) {
-  for (std::size_t i = 0; i < count; ++i)
-    data[i] = BlendValue(from[i], data[i], factor);
-}
-
-// A run of pixels split into channels.
-struct RgbRun {
-  std::uint8_t r[kRun + kSlack], g[kRun + kSlack], b[kRun + kSlack];
-};
-
-// Calls `change(run)` for each run of the pixels. Beyond the last pixel, a run holds arbitrary
-// values.
-template <class Change>
-SLUICE_INLINE void ChangeRuns(std::uint8_t* rgb, std::size_t count, const Change& change) {
-  RgbRun run;
-  memset(&run, 0, sizeof(run));
-  while (count > 0) {
-    const std::size_t now = count < kRun ? count : kRun;
-    SplitRgb(rgb, now, run.r, run.g, run.b);
-    change(run);
-    JoinRgb(run.r, run.g, run.b, now, rgb);
-    rgb += now * 3;
-    count -= now;
-  }
-}
-
-void SaturateRgb(std::uint8_t* rgb, std::size_t count, float factor) {
-  ChangeRuns(rgb, count, [factor](RgbRun& run) {
-    for (std::size_t i = 0; i < kRun; ++i) {
-      const std::uint32_t grey = GreyValue(run.r[i], run.g[i], run.b[i]);
-      const float a = static_cast<float>(static_cast<int>(grey));
-      run.r[i] = BlendValue(a, run.r[i], factor);
-      run.g[i] = BlendValue(a, run.g[i], factor);
-      run.b[i] = BlendValue(a, run.b[i], factor);
-    }
-  });
-}
-
-std::uint64_t SumGreyRgb(const std::uint8_t* rgb, std::size_t count) {
-  RgbRun run;
-  memset(&run, 0, sizeof(run));
-  std::uint64_t sum = 0;
-  while (count > 0) {
-    const std::size_t now = count < kRun ? count : kRun;
-    SplitRgb(rgb, now, run.r, run.g, run.b);
-    std::uint32_t part = 0;
-    for (std::size_t i = 0; i < now; ++i)
-      part += GreyValue(run.r[i], run.g[i], run.b[i]);
-    sum += part;
-    rgb += now * 3;
-    count -= now;
-  }
-  return sum;
-}
-
-void TurnHueRgb(std::uint8_t* rgb, std::size_t count, float sixths) {
-  ChangeRuns(rgb, count, [sixths](RgbRun& run) {
-    for (std::size_t i = 0; i < kRun; ++i) {
-      const int r = run.r[i], g = run.g[i], b = run.b[i];
-      const int high = Greatest(r, g, b), range = high - Least(r, g, b);
-      const float hue = TurnedHue(r, g, b, high, range, sixths);
-      const auto top = static_cast<float>(high), width = static_cast<float>(range);
-      run.r[i] = ChannelAt(hue, kRedAt, top, width);
-      run.g[i] = ChannelAt(hue, kGreenAt, top, width);
-      run.b[i] = ChannelAt(hue, kBlueAt, top, width);
-    }
-  });
-}
-
-void GreyRgb(std::uint8_t* rgb, std::size_t count) {
-  ChangeRuns(rgb, count, [](RgbRun& run) {
-    for (std::size_t i = 0; i < kRun; ++i) {
-      const auto grey = static_cast<std::uint8_t>(GreyValue(run.r[i], run.g[i], run.b[i]));
-      run.r[i] = run.g[i] = run.b[i] = grey;
-    }
-  });
-}
+// Steps that change pixels: loops over runs of values, simple enough for the compiler to vectorise
+// on every set. The others are in steps_*.h. IEEE 754 arithmetic in a fixed order, so that every
+// set gives the same bytes.
 
 void InvertFrom(std::uint8_t* data, std::size_t count, std::uint8_t least) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -110,49 +25,33 @@ void SmoothLine(const std::uint8_t* above, const std::uint8_t* line, const std::
   }
 }
 
-constexpr std::size_t kSums = 32;  // sums made together, in registers
-
-// sums[i] = kStart + the weighted sum of value i of every line, for i below `count`, which is kSums
-// at most. The compiler vectorises a constant count.
-template <std::uint32_t kStart>
-SLUICE_INLINE void WeightedSums(const std::uint16_t* lines, std::size_t step,
-                                const std::uint32_t* weights, std::uint32_t taps, std::size_t count,
-                                std::uint32_t* sums) {
+void Widen(const std::uint8_t* from, std::size_t count, std::int16_t* to) {
   for (std::size_t i = 0; i < count; ++i)
-    sums[i] = kStart;
-  for (std::uint32_t t = 0; t < taps; ++t) {
-    const std::uint16_t* const line = lines + t * step;
-    const std::uint32_t weight = weights[t];
-    for (std::size_t i = 0; i < count; ++i)
-      sums[i] += line[i] * weight;
-  }
+    to[i] = from[i];
 }
 
-template <class Out, std::uint32_t kShift>
-SLUICE_INLINE void BlurRun(const std::uint16_t* line, std::size_t step,
-                           const std::uint32_t* weights, std::uint32_t taps, std::size_t count,
-                           Out* out) {
-  constexpr std::uint32_t kHalf = 1U << (kShift - 1);
-  std::uint32_t sums[kSums];
-  std::size_t begin = 0;
-  for (; begin + kSums <= count; begin += kSums) {
-    WeightedSums<kHalf>(line + begin, step, weights, taps, kSums, sums);
-    for (std::size_t i = 0; i < kSums; ++i)
-      out[begin + i] = static_cast<Out>(sums[i] >> kShift);
-  }
-  WeightedSums<kHalf>(line + begin, step, weights, taps, count - begin, sums);
-  for (std::size_t i = 0; begin + i < count; ++i)
-    out[begin + i] = static_cast<Out>(sums[i] >> kShift);
+// Sums 64 values at a time, and the last ones in smaller blocks (steps_*.h): with 16 more values
+// than wanted at most, which are cut off where they may not be written.
+void BlurColumns(const BlurSum& job, std::size_t count, std::int16_t* out) {
+  const BlurSum sum = job;  // a copy, which no store to `out` can change
+  std::size_t i = 0;
+  for (; i + 64 <= count; i += 64)
+    BlurBlock<kColumnsShift, 4>(sum, i, out + i);
+  for (; i < count; i += 16)
+    BlurBlock<kColumnsShift, 1>(sum, i, out + i);
 }
 
-void BlurColumns(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
-                 std::uint32_t taps, std::size_t count, std::uint16_t* out) {
-  BlurRun<std::uint16_t, kColumnsShift>(line, step, weights, taps, count, out);
-}
-
-void BlurLine(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
-              std::uint32_t taps, std::size_t count, std::uint8_t* out) {
-  BlurRun<std::uint8_t, kLinesShift>(line, step, weights, taps, count, out);
+void BlurLine(const BlurSum& job, std::size_t count, std::uint8_t* out) {
+  const BlurSum sum = job;
+  std::size_t i = 0;
+  for (; i + 64 <= count; i += 64)
+    BlurBlock<kLinesShift, 4>(sum, i, out + i);
+  for (; i + 16 <= count; i += 16)
+    BlurBlock<kLinesShift, 1>(sum, i, out + i);
+  if (i == count) return;
+  std::uint8_t last[16];
+  BlurBlock<kLinesShift, 1>(sum, i, last);
+  std::memcpy(out + i, last, count - i);
 }
 
 // Calls `store(numbers, out)` for the numbers of eight values at a time.

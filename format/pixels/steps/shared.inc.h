@@ -1,6 +1,6 @@
 // Arithmetic that the host and devices share: where in the source the target pixels of an affine
 // map lie, how pixels are mixed there, the pixels that a blur sees beyond a picture's edge, and
-// the new values that EqualizePixels() and StretchContrast() give.
+// the new values that kEqualize and kStretch give.
 //
 // Include it inside a namespace, with SLUICE_INLINE defined as the functions' specifiers: once
 // for the host, and once for devices (reader/device).
@@ -35,9 +35,10 @@ SLUICE_INLINE bool LiesInside(std::int64_t x, std::int64_t y, std::uint32_t widt
 }
 
 // The two pixels on either side of a fine place along an axis, and the second one's share in
-// 1/2048.
+// 1/32768.
 struct Pair {
-  std::uint32_t first, second, share;
+  std::uint32_t first, second;
+  int share;
 };
 SLUICE_INLINE Pair PairAt(std::int64_t place, std::uint32_t size) noexcept {
   const std::int64_t from_centre = place - (std::int64_t{1} << (kFine - 1));
@@ -45,17 +46,20 @@ SLUICE_INLINE Pair PairAt(std::int64_t place, std::uint32_t size) noexcept {
   const std::int64_t last = std::int64_t{size} - 1;
   return {static_cast<std::uint32_t>(whole < 0 ? 0 : whole),
           static_cast<std::uint32_t>(whole < last ? whole + 1 : last),
-          static_cast<std::uint32_t>(from_centre >> (kFine - 11)) & 2047U};
+          static_cast<int>(from_centre >> (kFine - 15)) & 32767};
 }
 
 // Mixes four values, two of the row `above` and two of the row `below`: those at `first` and at
-// `second`. The shares are those of `second` and of `below`, in 1/2048.
+// `second`. The shares are those of `second` and of `below`, in 1/32768. Each of the three means is
+// rounded to 1/128, so that it fits into 16 bits with a sign, and the last one then to a whole
+// value.
 SLUICE_INLINE std::uint8_t MixedValue(const std::uint8_t* above, const std::uint8_t* below,
-                                      std::size_t first, std::size_t second, std::uint32_t x_share,
-                                      std::uint32_t y_share) noexcept {
-  const std::uint32_t upper = above[first] * (2048 - x_share) + above[second] * x_share;
-  const std::uint32_t lower = below[first] * (2048 - x_share) + below[second] * x_share;
-  return static_cast<std::uint8_t>((upper * (2048 - y_share) + lower * y_share + (1U << 21)) >> 22);
+                                      std::size_t first, std::size_t second, int x_share,
+                                      int y_share) noexcept {
+  const auto mean = [](int a, int b, int share) { return a + (((b - a) * share + 16384) >> 15); };
+  const int upper = mean(above[first] * 128, above[second] * 128, x_share);
+  const int lower = mean(below[first] * 128, below[second] * 128, x_share);
+  return static_cast<std::uint8_t>((mean(upper, lower, y_share) + 64) >> 7);
 }
 
 // The pixels that a blur sees beyond the edge:
@@ -67,7 +71,7 @@ SLUICE_INLINE Integer Mirrored(Integer index, Integer size) noexcept {
   return index < size ? index : 2 * (size - 1) - index;
 }
 
-// The new values of EqualizePixels() and StretchContrast(), computed from how often a channel has
+// The new values of kEqualize and kStretch, computed from how often a channel has
 // each value:
 
 // The number of pixels for one step of the equalized values, or 0 if nothing changes. `last`: how

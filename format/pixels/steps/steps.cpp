@@ -1,14 +1,23 @@
-// Colour steps on single values are kernels. Steps that depend on all values of a channel
-// (EqualizePixels(), StretchContrast()) count them first and replace them by a table. The warps are
-// loops here.
-// Devices must give the same bytes. So the arithmetic that both have is in shared.inc.h, which is
-// included inside this file's namespace: change a formula there, not here.
+// Colour steps run one after another on a tile of pixels that stays in the first cache, split into
+// planes: ColourSteps. A step that needs a finding about the whole picture (its mean, or how often
+// each value occurs) begins a further pass, and the pass before collects the finding:
+//
+//   steps    brightness | contrast  hue | equalize        pass 1 sums the lightness,
+//   passes   1          | 2             | 3               pass 2 counts the values
+//
+// Kernels do the arithmetic.
+//
+// A row of a warp is cut into parts: pixels outside the source, those at its edges, and the run
+// between them, in which each place has all its pixels in the source. Devices must give the same
+// bytes. So the arithmetic that both have is in shared.inc.h, which is included inside this file's
+// namespace: change a formula there, not here.
 #include "format/pixels/steps/steps.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "format/pixels/kernels/kernels.h"
@@ -21,188 +30,397 @@ namespace {
 #include "format/pixels/steps/shared.inc.h"
 #undef SLUICE_INLINE
 
+using Kind = ColourStep::Kind;
 using Table = std::array<std::uint8_t, 256>;
 using Histogram = std::array<std::uint64_t, 256>;
 
-// Counts the values of each channel.
-template <std::uint32_t kChannels>
-void CountValues(const std::uint8_t* data, std::size_t pixels, Histogram (&histograms)[kChannels]) {
-  // Neighbours are often alike, and a count would have to wait for the one before it. So pixels go
-  // in turn to four separate sets of counts.
-  constexpr std::size_t kTurns = 4;
-  std::uint32_t counts[kTurns][kChannels][256] = {};
-  std::size_t i = 0;
-  for (; i + kTurns <= pixels; i += kTurns, data += kTurns * kChannels) {
-    for (std::size_t turn = 0; turn < kTurns; ++turn)
-      for (std::uint32_t c = 0; c < kChannels; ++c)
-        ++counts[turn][c][data[turn * kChannels + c]];
-  }
-  for (; i < pixels; ++i, data += kChannels)
-    for (std::uint32_t c = 0; c < kChannels; ++c)
-      ++counts[0][c][data[c]];
-  for (std::uint32_t c = 0; c < kChannels; ++c) {
-    for (std::size_t v = 0; v < 256; ++v) {
-      histograms[c][v] = 0;
-      for (std::size_t turn = 0; turn < kTurns; ++turn)
-        histograms[c][v] += counts[turn][c][v];
-    }
-  }
+// Steps that need a finding about the picture as earlier steps have left it.
+bool NeedsFinding(const ColourStep& step) noexcept {
+  return step.kind == Kind::kContrast || step.kind == Kind::kStretch ||
+         step.kind == Kind::kEqualize;
+}
+// Steps that do nothing to a picture of one channel.
+bool NeedsColours(const ColourStep& step) noexcept {
+  return step.kind == Kind::kSaturation || step.kind == Kind::kHue || step.kind == Kind::kGrey;
 }
 
-// Replaces values by a table for each channel, which make_table() makes from the channel's
-// histogram. If make_table() returns false, the channel stays as it is.
-template <std::uint32_t kChannels, class MakeTable>
-void LookUp(const Pixels& pixels, const MakeTable& make_table) noexcept {
-  const std::size_t count = std::size_t{pixels.width} * pixels.height;
-  Histogram histograms[kChannels];
-  CountValues<kChannels>(pixels.data, count, histograms);
-  Table tables[kChannels];
-  for (std::uint32_t c = 0; c < kChannels; ++c) {
-    if (!make_table(histograms[c], tables[c]))
-      std::iota(tables[c].begin(), tables[c].end(), std::uint8_t{0});
+// How often a channel has each value. Neighbours are often alike, and a count would have to wait
+// for the one before it. So values go in turn to separate sets of counts.
+class ValueCounts {
+ public:
+  void Clear() noexcept { std::memset(counts_, 0, sizeof(counts_)); }
+  // Not inlined: GCC then keeps the addresses in registers.
+  __attribute__((noinline)) void Add(const std::uint8_t* values, std::size_t count) noexcept {
+    for (; count >= 2 * kTurns; count -= 2 * kTurns, values += 2 * kTurns)
+      for (std::size_t i = 0; i < 2 * kTurns; ++i)
+        ++counts_[i % kTurns][values[i]];
+    for (; count > 0; --count, ++values)
+      ++counts_[0][*values];
   }
-  std::uint8_t* at = pixels.data;
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::uint32_t c = 0; c < kChannels; ++c, ++at)
-      *at = tables[c][*at];
+  Histogram Sum() const noexcept {
+    Histogram sum{};
+    for (const auto& counts : counts_)
+      for (std::size_t v = 0; v < 256; ++v)
+        sum[v] += counts[v];
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t kTurns = 4;
+  std::uint32_t counts_[kTurns][256];
+};
+
+Table OwnValues() noexcept {
+  Table table;
+  std::iota(table.begin(), table.end(), std::uint8_t{0});
+  return table;
 }
-template <class MakeTable>
-void LookUpByChannel(const Pixels& pixels, const MakeTable& make_table) noexcept {
-  pixels.channels == 3 ? LookUp<3>(pixels, make_table) : LookUp<1>(pixels, make_table);
+
+Table EqualizingTable(const Histogram& histogram) noexcept {
+  std::uint64_t sum = 0;
+  std::uint64_t last = 0;  // how many pixels have the greatest value that occurs
+  for (const std::uint64_t n : histogram) {
+    sum += n;
+    if (n > 0) last = n;
+  }
+  const std::uint64_t step = EqualStep(sum, last);
+  if (step == 0) return OwnValues();
+  Table table;
+  std::uint64_t below = 0;
+  for (unsigned v = 0; v < 256; ++v) {
+    table[v] = EqualValue(below, step);
+    below += histogram[v];
+  }
+  return table;
+}
+
+Table StretchingTable(int low, int high) noexcept {
+  if (high <= low) return OwnValues();
+  const double scale = StretchScale(low, high);
+  Table table;
+  for (int v = 0; v < 256; ++v)
+    table[static_cast<std::size_t>(v)] = StretchedValue(v, low, scale);
+  return table;
+}
+
+// The pixels that a pass works on at a time, as planes of `count` values: those of one channel, or
+// of all channels together, or three.
+struct Tile {
+  std::uint8_t* at[3];
+  std::size_t planes, count;
+  kernels::Planes colours() const noexcept { return {at[0], at[1], at[2]}; }
+};
+
+// A finding about the whole picture, for the first step of a pass. The pass before it collects it.
+class Finding {
+ public:
+  void Begin(Kind kind) noexcept {
+    sum_ = 0;
+    for (std::size_t p = 0; p < 3; ++p) {
+      low_[p] = 255;
+      high_[p] = 0;
+      if (kind == Kind::kEqualize) counts_[p].Clear();
+    }
+  }
+  void Add(Kind kind, const Tile& tile) noexcept {
+    if (kind == Kind::kContrast) {
+      sum_ += tile.planes == 3
+                  ? kernels::Chosen().sum_grey(tile.colours(), tile.count)
+                  : std::accumulate(tile.at[0], tile.at[0] + tile.count, std::uint32_t{0});
+      return;
+    }
+    for (std::size_t p = 0; p < tile.planes; ++p)
+      kind == Kind::kStretch ? AddRange(tile, p) : counts_[p].Add(tile.at[p], tile.count);
+  }
+  // `pixels`: how many were added.
+  void End(Kind kind, std::size_t planes, std::size_t pixels) noexcept {
+    if (kind == Kind::kContrast)
+      mean = static_cast<std::uint8_t>((2 * sum_ + pixels) / (2 * pixels));
+    for (std::size_t p = 0; p < planes; ++p) {
+      if (kind == Kind::kStretch) tables[p] = StretchingTable(low_[p], high_[p]);
+      if (kind == Kind::kEqualize) tables[p] = EqualizingTable(counts_[p].Sum());
+    }
+  }
+
+  std::uint8_t mean = 0;
+  Table tables[3];
+
+ private:
+  void AddRange(const Tile& tile, std::size_t plane) noexcept {
+    std::uint8_t low = low_[plane], high = high_[plane];
+    const std::uint8_t* const values = tile.at[plane];
+    for (std::size_t i = 0; i < tile.count; ++i) {
+      low = std::min(low, values[i]);
+      high = std::max(high, values[i]);
+    }
+    low_[plane] = low;
+    high_[plane] = high;
+  }
+
+  std::uint64_t sum_;
+  std::uint8_t low_[3], high_[3];
+  ValueCounts counts_[3];
+};
+
+void RunStep(const ColourStep& step, const Finding& found, const Tile& tile) noexcept {
+  const kernels::Kernels& set = kernels::Chosen();
+  const auto each = [&tile](const auto& change) {
+    for (std::size_t p = 0; p < tile.planes; ++p)
+      change(tile.at[p], p);
+  };
+  switch (step.kind) {
+    case Kind::kBrightness:
+    case Kind::kContrast: {
+      const std::uint8_t base = step.kind == Kind::kContrast ? found.mean : 0;
+      return each([&](std::uint8_t* values, std::size_t) {
+        set.blend_with(values, tile.count, base, step.factor);
+      });
+    }
+    case Kind::kSaturation: return set.saturate(tile.colours(), tile.count, step.factor);
+    case Kind::kHue: return set.turn_hues(tile.colours(), tile.count, step.factor * 6);
+    case Kind::kGrey: return set.make_grey(tile.colours(), tile.count);
+    case Kind::kSolarize:
+      if (step.number > 255) return;
+      return each([&](std::uint8_t* values, std::size_t) {
+        set.invert_from(values, tile.count, static_cast<std::uint8_t>(step.number));
+      });
+    case Kind::kPosterize:
+      return each([&](std::uint8_t* values, std::size_t) {
+        set.mask_bits(values, tile.count, static_cast<std::uint8_t>(0xFF00U >> step.number));
+      });
+    case Kind::kStretch:
+    case Kind::kEqualize:
+      return each([&](std::uint8_t* values, std::size_t plane) {
+        set.look_up(values, tile.count, found.tables[plane].data());
+      });
+  }
 }
 
 }  // namespace
 
-void AdjustBrightness(const Pixels& pixels, float factor) noexcept {
-  kernels::Chosen().blend_with(pixels.data, pixels.bytes(), 0, factor);
-}
-
-void AdjustContrast(const Pixels& pixels, float factor) noexcept {
-  const std::size_t count = std::size_t{pixels.width} * pixels.height;
-  if (count == 0) return;
+void ColourSteps::Run(const Pixels& pixels, std::span<const ColourStep> steps) {
   const kernels::Kernels& set = kernels::Chosen();
-  const std::uint64_t sum =
-      pixels.channels == 3 ? set.sum_grey_rgb(pixels.data, count)
-                           : std::accumulate(pixels.data, pixels.data + count, std::uint64_t{0});
-  const auto mean = static_cast<std::uint8_t>((2 * sum + count) / (2 * count));
-  set.blend_with(pixels.data, pixels.bytes(), mean, factor);
-}
-
-void AdjustSaturation(const Pixels& pixels, float factor) noexcept {
-  if (pixels.channels != 3) return;
-  kernels::Chosen().saturate_rgb(pixels.data, pixels.bytes() / 3, factor);
-}
-
-void AdjustHue(const Pixels& pixels, float turns) noexcept {
-  if (pixels.channels != 3) return;
-  kernels::Chosen().turn_hue_rgb(pixels.data, pixels.bytes() / 3, turns * 6);
-}
-
-void MakeGrey(const Pixels& pixels) noexcept {
-  if (pixels.channels != 3) return;
-  kernels::Chosen().grey_rgb(pixels.data, pixels.bytes() / 3);
-}
-
-void InvertPixels(const Pixels& pixels) noexcept {
-  kernels::Chosen().invert_from(pixels.data, pixels.bytes(), 0);
-}
-
-void SolarizePixels(const Pixels& pixels, unsigned threshold) noexcept {
-  if (threshold > 255) return;
-  kernels::Chosen().invert_from(pixels.data, pixels.bytes(), static_cast<std::uint8_t>(threshold));
-}
-
-void PosterizePixels(const Pixels& pixels, unsigned bits) noexcept {
-  kernels::Chosen().mask_bits(pixels.data, pixels.bytes(),
-                              static_cast<std::uint8_t>(0xFF00U >> bits));
-}
-
-void EqualizePixels(const Pixels& pixels) noexcept {
-  LookUpByChannel(pixels, [](const Histogram& histogram, Table& table) {
-    std::uint64_t sum = 0;
-    std::uint64_t last = 0;  // how many pixels have the greatest value that occurs
-    for (const std::uint64_t n : histogram) {
-      sum += n;
-      if (n > 0) last = n;
+  const std::size_t area = std::size_t{pixels.width} * pixels.height;
+  if (area == 0) return;
+  const bool grey = pixels.channels == 1;
+  const bool single_pass = std::ranges::none_of(steps, NeedsFinding);
+  // Interleaved values are changed where they lie if no step looks at channels.
+  const bool split = !grey && (!single_pass || std::ranges::any_of(steps, NeedsColours));
+  const std::size_t count = split ? area : pixels.bytes();
+  const std::size_t together = split ? 1024 : 8192;  // of the first cache
+  // A single pass keeps the planes of one tile, in the first cache; several passes keep all planes.
+  const std::size_t stride = (single_pass ? together : area) + kernels::kSlack;
+  if (split) planes_.resize(3 * stride);
+  Finding found;
+  std::size_t begin = 0;
+  for (bool first = true;; first = false) {
+    // The pass ends before the next step that needs a finding, and collects it. Its own first step
+    // has its finding already, unless no pass was before.
+    const auto next = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(begin + !first),
+                                   steps.end(), NeedsFinding);
+    const auto end = static_cast<std::size_t>(next - steps.begin());
+    if (next != steps.end()) found.Begin(next->kind);
+    for (std::size_t at = 0; at < count; at += together) {
+      Tile tile{{pixels.data + at}, 1, std::min(together, count - at)};
+      if (split) {
+        std::uint8_t* const plane = planes_.data() + (single_pass ? 0 : at);
+        tile = {{plane, plane + stride, plane + 2 * stride}, 3, tile.count};
+      }
+      const auto& [r, g, b] = tile.at;
+      if (split && first) set.split_rgb(pixels.data + 3 * at, tile.count, r, g, b);
+      for (const ColourStep& step : steps.subspan(begin, end - begin))
+        if (!grey || !NeedsColours(step)) RunStep(step, found, tile);
+      if (next != steps.end()) {
+        found.Add(next->kind, tile);
+      } else if (split) {
+        set.join_rgb(r, g, b, tile.count, pixels.data + 3 * at);
+      }
     }
-    const std::uint64_t step = EqualStep(sum, last);
-    if (step == 0) return false;
-    std::uint64_t below = 0;
-    for (unsigned v = 0; v < 256; ++v) {
-      table[v] = EqualValue(below, step);
-      below += histogram[v];
-    }
-    return true;
-  });
-}
-
-void StretchContrast(const Pixels& pixels) noexcept {
-  LookUpByChannel(pixels, [](const Histogram& histogram, Table& table) {
-    int low = 0;
-    int high = 255;
-    while (low < 255 && histogram[static_cast<std::size_t>(low)] == 0)
-      ++low;
-    while (high > 0 && histogram[static_cast<std::size_t>(high)] == 0)
-      --high;
-    if (high <= low) return false;
-    const double scale = StretchScale(low, high);
-    for (int v = 0; v < 256; ++v)
-      table[static_cast<std::size_t>(v)] = StretchedValue(v, low, scale);
-    return true;
-  });
+    if (next == steps.end()) return;
+    found.End(next->kind, split ? 3 : 1, area);
+    begin = end;
+  }
 }
 
 namespace {
 
-template <std::uint32_t kChannels>
-void Bilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
-              const Pixels& out) noexcept {
-  std::uint8_t* to = out.data;
-  const std::int64_t xx = FinePlace(to_source.xx), yx = FinePlace(to_source.yx);
-  for (std::uint32_t line = 0; line < out.height; ++line) {
-    std::int64_t at_x = FinePlace(RowX(to_source, line + 0.5));
-    std::int64_t at_y = FinePlace(RowY(to_source, line + 0.5));
-    for (std::uint32_t column = 0; column < out.width;
-         ++column, at_x += xx, at_y += yx, to += kChannels) {
-      if (!LiesInside<kFine>(at_x, at_y, in.width, in.height)) {
-        std::memcpy(to, fill, kChannels);
-        continue;
-      }
-      const Pair x = PairAt(at_x, in.width);
-      const Pair y = PairAt(at_y, in.height);
-      const std::uint8_t* const above = in.data + std::size_t{y.first} * in.width * kChannels;
-      const std::uint8_t* const below = in.data + std::size_t{y.second} * in.width * kChannels;
-      for (std::uint32_t c = 0; c < kChannels; ++c) {
-        to[c] = MixedValue(above, below, x.first * kChannels + c, x.second * kChannels + c, x.share,
-                           y.share);
-      }
-    }
-  }
+// Columns of a target row.
+struct Columns {
+  std::int64_t begin = 0, end = 0;
+};
+Columns Both(const Columns& a, const Columns& b) noexcept {
+  const std::int64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
 }
 
-// Pixels have kBytes bytes, or in.channels bytes if kBytes is 0. The pictures are passed by value:
-// otherwise the compiler must assume that each pixel written may change their sizes.
-template <std::size_t kBytes>
-void Nearest(Pixels in, const AffineMap& to_source, const std::uint8_t* fill, Pixels out) noexcept {
-  const std::size_t pixel = kBytes != 0 ? kBytes : in.channels;
-  std::uint8_t* to = out.data;
-  const std::int64_t first_x = CoarsePlace(RowX(to_source, 0.5));
-  const std::int64_t first_y = CoarsePlace(RowY(to_source, 0.5));
-  const std::int64_t xx = CoarsePlace(to_source.xx), xy = CoarsePlace(to_source.xy);
-  const std::int64_t yx = CoarsePlace(to_source.yx), yy = CoarsePlace(to_source.yy);
-  for (std::uint32_t line = 0; line < out.height; ++line) {
-    std::int64_t x = first_x + line * xy;
-    std::int64_t y = first_y + line * yy;
-    for (std::uint32_t column = 0; column < out.width; ++column, x += xx, y += yx, to += pixel) {
-      const bool inside = LiesInside<kCoarse>(x, y, in.width, in.height);
-      const std::size_t at = static_cast<std::size_t>(y >> kCoarse) * in.width +
-                             static_cast<std::size_t>(x >> kCoarse);
-      std::memcpy(to, inside ? in.data + at * pixel : fill, pixel);
-    }
+// The columns of 0 .. count - 1 where first + column * step lies in low .. high - 1.
+Columns ColumnsWithin(std::int64_t first, std::int64_t step, std::int64_t low, std::int64_t high,
+                      std::int64_t count) noexcept {
+  if (low >= high) return {};
+  if (step < 0) return ColumnsWithin(-first, -step, 1 - high, 1 - low, count);
+  if (step == 0) return {0, first >= low && first < high ? count : 0};
+  // The first column from which on the places are not below `bound`.
+  const auto column = [&](std::int64_t bound) {
+    const std::int64_t way = bound - first;
+    return std::clamp<std::int64_t>(way > 0 ? (way - 1) / step + 1 : 0, 0, count);
+  };
+  return {column(low), column(high)};
+}
+
+// The places that a target row's pixels show, in 2^-32 pixels.
+struct RowPlaces {
+  std::int64_t x, y, x_step, y_step;
+  std::int64_t count;
+
+  // Where places lie in low .. high - 1 on both axes.
+  Columns Within(std::int64_t x_low, std::int64_t x_high, std::int64_t y_low,
+                 std::int64_t y_high) const noexcept {
+    return Both(ColumnsWithin(x, x_step, x_low, x_high, count),
+                ColumnsWithin(y, y_step, y_low, y_high, count));
   }
+  kernels::PlaceLine LineFrom(std::int64_t column, std::int64_t left, const Pixels& in) const {
+    return {static_cast<std::uint64_t>(x + column * x_step - left),
+            static_cast<std::uint64_t>(y + column * y_step - left),
+            static_cast<std::uint64_t>(x_step),
+            static_cast<std::uint64_t>(y_step),
+            in.width * in.channels,
+            in.channels};
+  }
+};
+
+constexpr std::int64_t kOne = std::int64_t{1} << kFine;
+constexpr std::int64_t kTogether = 256;  // pixels whose places are found together
+
+// Makes a target row: `fill` where places lie outside the source, edge(column, to) for single
+// pixels, and run(begin, end, to) for those in `inner`, if there are any, which a kernel can make
+// together.
+template <class Edge, class Run>
+void WarpRow(const Columns& inside, Columns inner, std::int64_t count,
+             std::span<const std::uint8_t> fill, std::uint8_t* to, const Edge& edge,
+             const Run& run) noexcept {
+  inner = Both(inside, inner);
+  if (inner.begin == inner.end) inner = {inside.begin, inside.begin};
+  const auto at = [&](std::int64_t column) {
+    return to + static_cast<std::size_t>(column) * fill.size();
+  };
+  const auto outside = [&](std::int64_t begin, std::int64_t end) {
+    if (begin >= end) return;
+    std::uint8_t* const first = at(begin);
+    const std::size_t bytes = static_cast<std::size_t>(end - begin) * fill.size();
+    std::memcpy(first, fill.data(), fill.size());
+    for (std::size_t done = fill.size(); done < bytes; done *= 2)
+      std::memcpy(first + done, first, std::min(done, bytes - done));
+  };
+  outside(0, inside.begin);
+  for (std::int64_t column = inside.begin; column < inner.begin; ++column)
+    edge(column, at(column));
+  for (std::int64_t begin = inner.begin; begin < inner.end; begin += kTogether)
+    run(begin, std::min(begin + kTogether, inner.end), at(begin));
+  for (std::int64_t column = inner.end; column < inside.end; ++column)
+    edge(column, at(column));
+  outside(inside.end, count);
+}
+
+// Offsets in a picture are numbers of 32 bits.
+bool HasOffsets(const Pixels& pixels) noexcept {
+  return pixels.bytes() <= std::numeric_limits<std::uint32_t>::max();
+}
+
+void BilinearPixel(const Pixels& in, std::int64_t at_x, std::int64_t at_y,
+                   std::uint8_t* to) noexcept {
+  const Pair x = PairAt(at_x, in.width);
+  const Pair y = PairAt(at_y, in.height);
+  const std::size_t channels = in.channels, stride = in.width * channels;
+  for (std::size_t c = 0; c < channels; ++c)
+    to[c] = MixedValue(in.data + y.first * stride, in.data + y.second * stride,
+                       x.first * channels + c, x.second * channels + c, x.share, y.share);
+}
+
+// The kernel reads eight bytes for two pixels, so a third pixel must follow them.
+Columns BilinearInner(const Pixels& in, const RowPlaces& row) noexcept {
+  if (in.channels != 3 || !HasOffsets(in)) return {};
+  return row.Within(kOne / 2, (in.width - INT64_C(2)) * kOne + kOne / 2, kOne / 2,
+                    (in.height - INT64_C(1)) * kOne + kOne / 2);
+}
+
+// Copies `count` pixels from their offsets. Pixels have kBytes bytes, or `pixel` bytes if kBytes is
+// 0. Of pixels of three bytes, all but the last are copied with the byte after them.
+template <std::size_t kBytes>
+void PickPixels(const std::uint8_t* in, const std::uint32_t* offsets, std::size_t count,
+                std::size_t pixel, std::uint8_t* to) noexcept {
+  if constexpr (kBytes == 3) {
+    for (; count > 1; --count, to += 3)
+      std::memcpy(to, in + *offsets++, 4);
+  }
+  const std::size_t size = kBytes != 0 ? kBytes : pixel;
+  for (; count > 0; --count, to += size)
+    std::memcpy(to, in + *offsets++, size);
 }
 
 }  // namespace
+
+void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+                  const Pixels& out) noexcept {
+  const kernels::Kernels& set = kernels::Chosen();
+  const std::size_t stride = std::size_t{in.width} * in.channels;
+  for (std::uint32_t line = 0; line < out.height; ++line) {
+    const RowPlaces row = {FinePlace(RowX(to_source, line + 0.5)),
+                           FinePlace(RowY(to_source, line + 0.5)), FinePlace(to_source.xx),
+                           FinePlace(to_source.yx), out.width};
+    WarpRow(
+        row.Within(0, in.width * kOne, 0, in.height * kOne), BilinearInner(in, row), out.width,
+        {fill, in.channels}, out.data + std::size_t{line} * out.width * out.channels,
+        [&](std::int64_t column, std::uint8_t* to) {
+          BilinearPixel(in, row.x + column * row.x_step, row.y + column * row.y_step, to);
+        },
+        [&](std::int64_t begin, std::int64_t end, std::uint8_t* to) {
+          std::uint32_t offsets[kTogether + 7], shares[kTogether + 7];
+          const auto count = static_cast<std::size_t>(end - begin);
+          set.find_places(row.LineFrom(begin, kOne / 2, in), count, offsets, shares);
+          set.mix_rgb(in.data, stride, offsets, shares, count, to);
+        });
+  }
+}
+
+void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+                 const Pixels& out) noexcept {
+  constexpr int kFiner = kFine - kCoarse;
+  const auto place = [](double value) { return CoarsePlace(value); };
+  const std::int64_t first_x = place(RowX(to_source, 0.5)), first_y = place(RowY(to_source, 0.5));
+  const std::int64_t xx = place(to_source.xx), xy = place(to_source.xy);
+  const std::int64_t yx = place(to_source.yx), yy = place(to_source.yy);
+  const std::size_t pixel = in.channels, stride = in.width * pixel;
+  // Translations and horizontal shears copy runs of pixels.
+  const bool copies = xx == INT64_C(1) << kCoarse && yx == 0;
+  const auto pick = pixel == 3 ? &PickPixels<3> : pixel == 1 ? &PickPixels<1> : &PickPixels<0>;
+  for (std::uint32_t line = 0; line < out.height; ++line) {
+    const RowPlaces row = {(first_x + line * xy) << kFiner, (first_y + line * yy) << kFiner,
+                           xx << kFiner, yx << kFiner, out.width};
+    const auto source = [&](std::int64_t column) {
+      const std::int64_t x = row.x + column * row.x_step, y = row.y + column * row.y_step;
+      return in.data + static_cast<std::size_t>(y >> kFine) * stride +
+             static_cast<std::size_t>(x >> kFine) * pixel;
+    };
+    // The last pixel of a source row has no byte after it.
+    const std::int64_t width = in.width - INT64_C(1) * (pixel == 3 && !copies);
+    const Columns inside = row.Within(0, in.width * kOne, 0, in.height * kOne);
+    const Columns inner =
+        copies || HasOffsets(in) ? row.Within(0, width * kOne, 0, in.height * kOne) : Columns();
+    WarpRow(
+        inside, inner, out.width, {fill, pixel}, out.data + std::size_t{line} * out.width * pixel,
+        [&](std::int64_t column, std::uint8_t* to) { std::memcpy(to, source(column), pixel); },
+        [&](std::int64_t begin, std::int64_t end, std::uint8_t* to) {
+          const auto count = static_cast<std::size_t>(end - begin);
+          if (copies) {
+            std::memcpy(to, source(begin), count * pixel);
+            return;
+          }
+          std::uint32_t offsets[kTogether + 7], shares[kTogether + 7];
+          kernels::Chosen().find_places(row.LineFrom(begin, 0, in), count, offsets, shares);
+          pick(in.data, offsets, count, pixel, to);
+        });
+  }
+}
 
 AffineMap AffineMap::Inverse() const noexcept {
   const double d = Determinant();
@@ -217,49 +435,54 @@ AffineMap operator*(const AffineMap& a, const AffineMap& b) noexcept {
           a.yx * b.xx + a.yy * b.yx, a.yx * b.xy + a.yy * b.yy, a.Y(b.x0, b.y0)};
 }
 
-void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
-                  const Pixels& out) noexcept {
-  in.channels == 3 ? Bilinear<3>(in, to_source, fill, out) : Bilinear<1>(in, to_source, fill, out);
-}
+namespace {
 
-void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
-                 const Pixels& out) noexcept {
-  switch (in.channels) {
-    case 1: return Nearest<1>(in, to_source, fill, out);
-    case 3: return Nearest<3>(in, to_source, fill, out);
-    default: return Nearest<0>(in, to_source, fill, out);
+// Writes `end` values before and after a row: its pixels mirrored at the outermost ones.
+template <std::size_t kChannels>
+void MirrorEnds(std::int16_t* row, std::size_t stride, std::size_t end) noexcept {
+  std::int16_t* const last = row + stride - kChannels;
+  for (std::size_t away = kChannels; away <= end; away += kChannels) {
+    std::memcpy(row - away, row + away, kChannels * sizeof(*row));
+    std::memcpy(last + away, last - away, kChannels * sizeof(*row));
   }
 }
+
+}  // namespace
 
 void Blur::Run(const Pixels& pixels, std::span<const std::uint32_t> weights) {
   const kernels::Kernels& set = kernels::Chosen();
-  const auto taps = static_cast<std::uint32_t>(weights.size());
-  const std::int64_t reach = taps / 2;
-  const std::size_t channels = pixels.channels;
-  const std::size_t stride = pixels.width * channels;
-  // First the vertical pass over all lines of a picture with mirrored ends, then the horizontal
-  // one. Sums between the two have seven bits of fraction.
-  wide_.resize(stride * (pixels.height + 2 * static_cast<std::size_t>(reach)));
-  for (std::int64_t y = -reach; y < std::int64_t{pixels.height} + reach; ++y) {
-    const auto from = static_cast<std::size_t>(Mirrored(y, std::int64_t{pixels.height}));
-    std::copy_n(pixels.data + from * stride, stride,
-                &wide_[static_cast<std::size_t>(y + reach) * stride]);
+  // Outer weights are often zeros, as a kernel has to be large enough for the largest deviation.
+  while (weights.size() > 1 && weights.front() == 0)
+    weights = weights.subspan(1);
+  if (weights.size() == 1) return;  // each pixel stays itself
+  const std::size_t reach = weights.size() - 1;
+  const auto taps = static_cast<std::uint32_t>(2 * reach + 1);
+  weights_.assign((weights.size() + 1) / 2 * 2, 0);
+  for (std::size_t t = 0; t <= reach; ++t) {
+    const std::uint32_t weight = t < reach ? weights[t] : weights[t] / 2;  // see BlurSum
+    weights_[t] = static_cast<std::int16_t>(-static_cast<std::int32_t>(weight));
   }
-  sums_.resize(pixels.bytes());
-  for (std::size_t y = 0; y < pixels.height; ++y)
-    set.blur_columns(&wide_[y * stride], stride, weights.data(), taps, stride, &sums_[y * stride]);
-  // A row with its mirrored ends, so that every pixel's taps lie in one run.
-  const std::size_t end = static_cast<std::size_t>(reach) * channels;
-  line_.resize(stride + 2 * end);
-  for (std::uint32_t y = 0; y < pixels.height; ++y) {
-    const std::uint16_t* const row = &sums_[y * stride];
-    std::copy_n(row, stride, &line_[end]);
-    for (std::int64_t x = 1; x <= reach; ++x) {
-      const auto away = static_cast<std::size_t>(x) * channels;
-      std::copy_n(row + away, channels, &line_[end - away]);
-      std::copy_n(row + stride - channels - away, channels, &line_[end + stride - channels + away]);
-    }
-    set.blur_line(line_.data(), channels, weights.data(), taps, stride, pixels.data + y * stride);
+  const std::size_t channels = pixels.channels, height = pixels.height;
+  const std::size_t stride = pixels.width * channels, end = reach * channels;
+  wide_.resize(stride * (height + 2 * reach) + kernels::kSlack);
+  for (std::size_t y = 0; y < height; ++y)
+    set.widen(pixels.data + y * stride, stride, &wide_[(reach + y) * stride]);
+  for (std::size_t y = 1; y <= reach; ++y) {
+    std::copy_n(&wide_[(reach + y) * stride], stride, &wide_[(reach - y) * stride]);
+    const std::size_t last = reach + height - 1;
+    std::copy_n(&wide_[(last - y) * stride], stride, &wide_[(last + y) * stride]);
+  }
+  const auto sum_of = [&](const std::int16_t* values, std::size_t step) {
+    return kernels::BlurSum{values, step, taps, weights_.data(),
+                            static_cast<std::uint32_t>(weights_.size())};
+  };
+  // Each row is blurred along columns, mirrored at its ends, and blurred along the line.
+  line_.resize(stride + 2 * end + kernels::kSlack);
+  std::int16_t* const row = line_.data() + end;
+  for (std::size_t y = 0; y < height; ++y) {
+    set.blur_columns(sum_of(&wide_[y * stride], stride), stride, row);
+    channels == 3 ? MirrorEnds<3>(row, stride, end) : MirrorEnds<1>(row, stride, end);
+    set.blur_line(sum_of(line_.data(), channels), stride, pixels.data + y * stride);
   }
 }
 

@@ -19,26 +19,33 @@ struct Pixels {
   std::size_t bytes() const noexcept { return std::size_t{width} * height * channels; }
 };
 
-// AdjustBrightness() blends a black picture (factor 0) with the picture (factor 1), or goes beyond.
-// AdjustContrast() blends with one grey of the picture's mean lightness, AdjustSaturation() with
-// the picture in greys.
-void AdjustBrightness(const Pixels& pixels, float factor) noexcept;
-void AdjustContrast(const Pixels& pixels, float factor) noexcept;
-void AdjustSaturation(const Pixels& pixels, float factor) noexcept;
-// Turns the hue by `turns` of the colour circle, -0.5 to 0.5.
-void AdjustHue(const Pixels& pixels, float turns) noexcept;
-// Sets all channels to the lightness.
-void MakeGrey(const Pixels& pixels) noexcept;
+// A step that changes each pixel by itself, or by itself and a finding about the whole picture.
+struct ColourStep {
+  enum class Kind : std::uint8_t {
+    kBrightness,  // blends a black picture (factor 0) with the picture (factor 1), or goes beyond
+    kContrast,    // ... one grey of the picture's mean lightness
+    kSaturation,  // ... the picture in greys
+    kHue,         // turns the hue by `factor` of the colour circle, -0.5 to 0.5
+    kGrey,        // sets all channels to the lightness
+    kSolarize,    // inverts values from `number` on
+    kPosterize,   // keeps the upper `number` bits of each value
+    kStretch,     // stretches each channel's values to 0 .. 255
+    kEqualize,    // spreads each channel's values so that all are about equally frequent
+  };
+  Kind kind = Kind::kBrightness;
+  float factor = 1;
+  std::uint32_t number = 0;
+};
 
-void InvertPixels(const Pixels& pixels) noexcept;
-// Inverts values from the threshold on.
-void SolarizePixels(const Pixels& pixels, unsigned threshold) noexcept;
-// Keeps the upper `bits` of each value.
-void PosterizePixels(const Pixels& pixels, unsigned bits) noexcept;
-// Each channel's values are spread so that all are about equally frequent.
-void EqualizePixels(const Pixels& pixels) noexcept;
-// Each channel's values are stretched to 0 .. 255.
-void StretchContrast(const Pixels& pixels) noexcept;
+// Runs such steps one after another, in as few passes over the picture as possible. Keeps its
+// memory from picture to picture; one thread at a time.
+class ColourSteps {
+ public:
+  void Run(const Pixels& pixels, std::span<const ColourStep> steps);
+
+ private:
+  std::vector<std::uint8_t> planes_;
+};
 
 // An affine map, by which a picture is warped: rotation, scale, shear and shift.
 //
@@ -75,16 +82,16 @@ void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_
 // one thread at a time.
 class Blur {
  public:
-  // Weighted means along both axes, first rounded to 1/128 and at the end to whole values.
-  // `weights` (an odd number of them, in 1/65536, adding up to 65536) are centred on the pixel. The
-  // picture is mirrored at its edges (without repeating the outermost pixel) and must be larger
-  // than half of the weights on both axes.
+  // Weighted means along both axes, first rounded to 1/64 and at the end to whole values. `weights`
+  // (in 1/65536) are those up to the middle one, which is centred on the pixel; the others mirror
+  // them, and all add up to 65536. The picture is mirrored at its edges (without repeating the
+  // outermost pixel) and must be larger than half of the weights on both axes.
   void Run(const Pixels& pixels, std::span<const std::uint32_t> weights);
 
  private:
-  std::vector<std::uint16_t> wide_;  // the picture, with mirrored rows above and below
-  std::vector<std::uint16_t> sums_;  // after the vertical pass, in 1/128
-  std::vector<std::uint16_t> line_;  // a row of sums_, with mirrored pixels at both ends
+  std::vector<std::int16_t> weights_;
+  std::vector<std::int16_t> wide_;  // the picture, with mirrored rows above and below
+  std::vector<std::int16_t> line_;  // a row after the vertical pass, in 1/64, with mirrored ends
 };
 
 class Sharpness {

@@ -1,0 +1,123 @@
+// Steps that change pixels, in plain C++: loops that the compiler vectorises. This code defines
+// what the other sets must give. Included inside a namespace of its own.
+
+inline void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor) {
+  const float a = base;
+  for (std::size_t i = 0; i < count; ++i)
+    data[i] = BlendValue(a, data[i], factor);
+}
+
+inline void BlendLines(const std::uint8_t* __restrict from, std::uint8_t* data, std::size_t count,
+                       float factor) {
+  for (std::size_t i = 0; i < count; ++i)
+    data[i] = BlendValue(from[i], data[i], factor);
+}
+
+// Calls `change` for 64 pixels at a time. They are copied, so that the compiler sees that no
+// channel overlaps another one.
+struct RgbRun {
+  std::uint8_t r[kSlack], g[kSlack], b[kSlack];
+};
+template <class Change>
+SLUICE_INLINE void ChangeRuns(const Planes& from, const Planes& to, std::size_t count,
+                              const Change& change) {
+  RgbRun run;
+  for (std::size_t i = 0; i < count; i += kSlack) {
+    std::memcpy(run.r, from.r + i, kSlack);
+    std::memcpy(run.g, from.g + i, kSlack);
+    std::memcpy(run.b, from.b + i, kSlack);
+    change(run);
+    std::memcpy(to.r + i, run.r, kSlack);
+    std::memcpy(to.g + i, run.g, kSlack);
+    std::memcpy(to.b + i, run.b, kSlack);
+  }
+}
+
+inline void Saturate(const Planes& p, std::size_t count, float factor) {
+  ChangeRuns(p, p, count, [factor](RgbRun& run) {
+    for (std::size_t i = 0; i < kSlack; ++i) {
+      const std::uint32_t grey = GreyValue(run.r[i], run.g[i], run.b[i]);
+      const float a = static_cast<float>(static_cast<int>(grey));
+      run.r[i] = BlendValue(a, run.r[i], factor);
+      run.g[i] = BlendValue(a, run.g[i], factor);
+      run.b[i] = BlendValue(a, run.b[i], factor);
+    }
+  });
+}
+
+inline std::uint64_t SumGrey(const Planes& p, std::size_t count) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    sum += GreyValue(p.r[i], p.g[i], p.b[i]);
+  return sum;
+}
+
+inline void MakeGrey(const Planes& p, std::size_t count) {
+  ChangeRuns(p, p, count, [](RgbRun& run) {
+    for (std::size_t i = 0; i < kSlack; ++i) {
+      const auto grey = static_cast<std::uint8_t>(GreyValue(run.r[i], run.g[i], run.b[i]));
+      run.r[i] = run.g[i] = run.b[i] = grey;
+    }
+  });
+}
+
+inline void TurnHues(const Planes& p, std::size_t count, float sixths) {
+  const HueTurn turn = HueTurnOf(sixths);
+  ChangeRuns(p, Exchanged(p, turn.thirds), count, [rest = turn.rest](RgbRun& run) {
+    for (std::size_t i = 0; i < kSlack; ++i) {
+      const Colour turned = TurnedColour(run.r[i], run.g[i], run.b[i], rest);
+      run.r[i] = static_cast<std::uint8_t>(turned.r);
+      run.g[i] = static_cast<std::uint8_t>(turned.g);
+      run.b[i] = static_cast<std::uint8_t>(turned.b);
+    }
+  });
+}
+
+inline void LookUp(std::uint8_t* data, std::size_t count, const std::uint8_t* table) {
+  for (std::size_t i = 0; i < count; ++i)
+    data[i] = table[data[i]];
+}
+
+// Writes kVectors * 16 weighted sums, from number `at` on.
+template <std::uint32_t kShift, int kVectors, class Out>
+SLUICE_INLINE void BlurBlock(const BlurSum& sum, std::size_t at, Out* out) {
+  constexpr std::size_t kSums = kVectors * 16;
+  std::int32_t sums[kSums];
+  for (std::int32_t& one : sums)
+    one = 1 << (kShift - 1);
+  const std::int16_t* a = sum.values + at;
+  const std::int16_t* b = a + sum.step * (sum.taps - 1);
+  for (std::uint32_t t = 0; t < sum.pairs; ++t, a += sum.step, b -= sum.step) {
+    const std::int16_t weight = sum.weights[t];
+    for (std::size_t i = 0; i < kSums; ++i)
+      sums[i] -= static_cast<std::int16_t>(a[i] + b[i]) * weight;
+  }
+  for (std::size_t i = 0; i < kSums; ++i)
+    out[i] = static_cast<Out>(sums[i] >> kShift);
+}
+
+inline void FindPlaces(const PlaceLine& line, std::size_t count, std::uint32_t* __restrict offsets,
+                       std::uint32_t* __restrict shares) {
+  const PlaceLine at = line;  // a copy, which no store can change
+  std::uint64_t x = at.x, y = at.y;
+  for (std::size_t i = 0; i < count; ++i, x += at.x_step, y += at.y_step) {
+    offsets[i] = static_cast<std::uint32_t>(y >> 32) * at.stride +
+                 static_cast<std::uint32_t>(x >> 32) * at.pixel;
+    shares[i] = static_cast<std::uint32_t>(x) >> 17 | static_cast<std::uint32_t>(y) >> 17 << 16;
+  }
+}
+
+inline void MixRgb(const std::uint8_t* in, std::size_t stride, const std::uint32_t* offsets,
+                   const std::uint32_t* shares, std::size_t count, std::uint8_t* out) {
+  const auto mean = [](int a, int b, int share) { return a + (((b - a) * share + 16384) >> 15); };
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t* const above = in + offsets[i];
+    const std::uint8_t* const below = above + stride;
+    const int x = static_cast<int>(shares[i] & 32767), y = static_cast<int>(shares[i] >> 16);
+    for (std::size_t c = 0; c < 3; ++c) {
+      const int upper = mean(above[c] * 128, above[3 + c] * 128, x);
+      const int lower = mean(below[c] * 128, below[3 + c] * 128, x);
+      *out++ = static_cast<std::uint8_t>((mean(upper, lower, y) + 64) >> 7);
+    }
+  }
+}
