@@ -219,6 +219,8 @@ using nlohmann::json;
 constexpr std::string_view kOpening = "{\"id\":\"";
 constexpr std::size_t kIdDigits = 32;
 constexpr const char* kFormatName = "sluice-dataset";
+// The feature of datasets with images that readers before it could not have.
+constexpr const char* kWidePixels = "wide-pixels";
 
 json ValuesToJson(const ManifestValues& values) {
   return {{"present", values.present}, {"bytes", values.bytes}, {"max_bytes", values.max_bytes}};
@@ -270,8 +272,10 @@ ImageFigures ImagesFromJson(const json& in) {
   RangeFromJson(in, "height", kMaxImageSide, images.min_height, images.max_height);
   RangeFromJson(in, "channels", kMaxImageChannels, images.min_channels, images.max_channels);
   const auto type = in.at("pixel_type").get<std::string>();
-  if (type != "uint8" && type != "uint16") throw Malformed{"an unknown pixel type"};
-  images.pixel_type = type == "uint8" ? PixelType::kUint8 : PixelType::kUint16;
+  for (unsigned number = 0; NameOf(images.pixel_type) != type; ++number) {
+    if (number > kMaxPixelType) throw Malformed{"an unknown pixel type"};
+    images.pixel_type = static_cast<PixelType>(number);
+  }
   return images;
 }
 
@@ -375,9 +379,11 @@ void CheckFormat(const json& in, const std::string& file) {
     throw Error(ErrorCode::kCorrupt, file, "is not the manifest of a Sluice dataset");
   }
   CheckVersion(UnsignedIn(in, "version", UINT32_MAX), file);
-  if (in.contains("requires") && !List(in, "requires").empty()) {
+  const json required = in.contains("requires") ? List(in, "requires") : json::array();
+  if (std::any_of(required.begin(), required.end(),
+                  [](const json& name) { return name != kWidePixels; })) {
     throw Error(ErrorCode::kUnsupported, file,
-                "needs features that this build does not know (" + in.at("requires").dump() +
+                "needs features that this build does not know (" + required.dump() +
                     "); use a newer version of Sluice");
   }
 }
@@ -461,7 +467,7 @@ json FiguresToJson(const ImageFigures& images) {
           {"width", {images.min_width, images.max_width}},
           {"height", {images.min_height, images.max_height}},
           {"channels", {images.min_channels, images.max_channels}},
-          {"pixel_type", images.pixel_type == PixelType::kUint8 ? "uint8" : "uint16"}};
+          {"pixel_type", NameOf(images.pixel_type)}};
 }
 
 ImageFigures FiguresFromJson(const json& in) {
@@ -540,6 +546,11 @@ std::string ManifestToJson(const Manifest& manifest, Id128& id) {
   std::string rest = "\",\n";
   rest += "\"format\":\"" + std::string(kFormatName) + "\",\n";
   rest += "\"version\":" + std::to_string(kFormatVersion) + ",\n";
+  if (std::ranges::any_of(manifest.images, [](const ImageFigures& field) {
+        return field.pixel_type > PixelType::kUint16 || field.max_channels > 4;
+      })) {
+    rest += "\"requires\":[\"" + std::string(kWidePixels) + "\"],\n";
+  }
   rest += "\"name\":" + json(manifest.name).dump(-1, ' ', false, json::error_handler_t::replace);
   rest += ",\n\"samples\":" + std::to_string(manifest.samples) + ",\n";
   rest += "\"schema\":" + SchemaTextOf(manifest) + ",\n";

@@ -293,7 +293,7 @@ def print_samples(folder, out):
                 if codec and field["kind"] == "image":
                     width, height, channels, pixel_type = struct.unpack_from("<IIBB", value, 24)
                     text += " %dx%dx%d %s" % (width, height, channels,
-                                              ("uint8", "uint16")[pixel_type])
+                                              ("uint8", "uint16", "int16", "float16", "float32")[pixel_type])
                 out(text + (" " + (payload.hex() or "-") if codec else ""))
             number += 1
     require(number == manifest["samples"], "the number of samples")
