@@ -10,6 +10,7 @@
 #include <sluice/error.h>
 #include <sluice/play_source.h>
 
+#include "format/disk/shard_build.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/image_survey.h"
 #include "writer/convert/options.h"
