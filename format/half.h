@@ -1,5 +1,6 @@
-// Conversion to and from float16 (IEEE 754 binary16). The functions have no branches, so that
-// compilers vectorize loops over them.
+// Conversion to and from 16-bit floats: float16 (IEEE 754 binary16) and bfloat16.
+//
+// These functions have no branches, so that compilers vectorize loops over them.
 #pragma once
 
 #include <bit>
@@ -42,6 +43,17 @@ inline float OfHalf(std::uint16_t half) noexcept {
   const std::uint32_t finite = Either(magnitude < 0x400U, small, normal);
   const std::uint32_t other = magnitude << 13 | 0x7F800000U;  // infinity, NaN
   return std::bit_cast<float>(sign | (Either(magnitude < 0x7C00U, finite, other)));
+}
+
+// The nearest bfloat16, ties to even.
+inline std::uint16_t BFloatOf(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t number = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
+  const bool is_nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+  return static_cast<std::uint16_t>(Either(is_nan, bits >> 16 | 0x40U, number));
+}
+inline float OfBFloat(std::uint16_t bits) noexcept {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
 }  // namespace sluice

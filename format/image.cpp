@@ -15,8 +15,20 @@ std::string_view NameOf(Codec codec) noexcept {
     case Codec::kJpeg: return "jpeg";
     case Codec::kZstd: return "zstd";
     case Codec::kPacked: return "packed";
+    case Codec::kTiled: return "tiled";
   }
   return "unknown";
+}
+
+std::string_view NameOf(PixelType type) noexcept {
+  switch (type) {
+    case PixelType::kUint8: return "uint8";
+    case PixelType::kUint16: return "uint16";
+    case PixelType::kInt16: return "int16";
+    case PixelType::kFloat16: return "float16";
+    case PixelType::kFloat32: return "float32";
+  }
+  return {};
 }
 
 std::vector<std::byte> JpegFileOf(const ImagePayload& payload) {

@@ -153,8 +153,10 @@ std::optional<std::size_t> FirstImage(const Schema& schema) {
   return std::nullopt;
 }
 
-std::string EndingOf(Codec codec) {
-  return codec == Codec::kJpeg || codec == Codec::kPacked ? ".jpg" : ".png";
+// PNG has integers without a sign, in up to four channels; NPY holds any image as it is.
+std::string EndingOf(const ImagePayload& image) {
+  if (image.codec == Codec::kJpeg || image.codec == Codec::kPacked) return ".jpg";
+  return image.pixel_type <= PixelType::kUint16 && image.channels <= 4 ? ".png" : ".npy";
 }
 
 // Chooses names for the samples that can be read. A sample that cannot be read is left out when its
@@ -175,7 +177,7 @@ ExportNames NamesOf(const Dataset& dataset, const ReadableSamples& readable,
     if (dataset.images().empty()) return ".bin";
     try {
       const Sample sample = dataset[readable[i]];
-      return sample.Has(dataset.images()[0].field) ? EndingOf(sample.Shape().codec) : "";
+      return sample.Has(dataset.images()[0].field) ? EndingOf(sample.Shape()) : "";
     } catch (const Error&) {
       return "";
     }
@@ -329,12 +331,13 @@ class Export {
   std::string WriteImage(const Exporting& of, std::size_t f, std::uint64_t& bytes) const {
     const Field& field = dataset_.schema().fields[f];
     const ImagePayload payload = of.sample.Payload(field.name);
-    const std::string ending = EndingOf(payload.codec);
+    const std::string ending = EndingOf(payload);
     if (ending == ".jpg") {
       const std::vector<std::byte> jpeg = JpegFileOf(payload);
       return Write(of, f, ending, reinterpret_cast<const char*>(jpeg.data()), jpeg.size(), bytes);
     }
-    const std::vector<char> file = EncodePng(of.sample.Decode(field.name));
+    const Image image = of.sample.Decode(field.name);
+    const std::vector<char> file = ending == ".npy" ? EncodeNpy(image) : EncodePng(image);
     return Write(of, f, ending, file.data(), file.size(), bytes);
   }
 

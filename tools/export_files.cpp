@@ -94,6 +94,37 @@ std::vector<char> EncodePng(const Image& image) {
   return {begin, begin + size};
 }
 
+std::vector<char> EncodeNpy(const Image& image) {
+  const auto letter_of = [](PixelType type) {
+    switch (type) {
+      case PixelType::kUint8:
+      case PixelType::kUint16: return 'u';
+      case PixelType::kInt16: return 'i';
+      case PixelType::kFloat16:
+      case PixelType::kFloat32: break;
+    }
+    return 'f';
+  };
+  const std::size_t bytes = SizeOf(image.pixel_type);
+  std::string header = "{'descr': '" + std::string(bytes == 1 ? "|" : "<") +
+                       letter_of(image.pixel_type) + std::to_string(bytes) +
+                       "', 'fortran_order': False, 'shape': (" + std::to_string(image.height) +
+                       ", " + std::to_string(image.width) +
+                       (image.channels == 1 ? "" : ", " + std::to_string(image.channels)) + "), }";
+  // The magic, the version 1.0 and the header's size of two bytes; the pixels begin at a multiple
+  // of 64.
+  constexpr std::size_t kBefore = 10;
+  header.append((64 - (kBefore + header.size() + 1) % 64) % 64, ' ');
+  header += '\n';
+  std::string file = std::string("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(header.size() & 0xFF);
+  file += static_cast<char>(header.size() >> 8);
+  file += header;
+  std::vector<char> out(file.begin(), file.end());
+  out.insert(out.end(), image.pixels.begin(), image.pixels.end());
+  return out;
+}
+
 std::string CsvCell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string cell = "\"";

@@ -39,6 +39,8 @@ class NewFile {
 
 // Decoded pixels as a PNG file: grey, grey and alpha, RGB or RGBA, of 8 or 16 bits.
 std::vector<char> EncodePng(const Image& image);
+// The image as a file of NumPy's format NPY 1.0: height x width, or height x width x channels.
+std::vector<char> EncodeNpy(const Image& image);
 
 // A cell of a CSV file, in quotes if it needs them (RFC 4180).
 std::string CsvCell(const std::string& text);

@@ -52,7 +52,7 @@ Json ImageSummaryJson(const ImageSummary& images) {
           {"max_height", images.max_height},
           {"min_channels", images.min_channels},
           {"max_channels", images.max_channels},
-          {"pixel_type", images.pixel_type == PixelType::kUint8 ? "uint8" : "uint16"},
+          {"pixel_type", NameOf(images.pixel_type)},
           {"payload_bytes", images.payload_bytes},
           {"max_payload_bytes", images.max_payload_bytes}};
 }
@@ -139,8 +139,11 @@ std::string ImagesText(const ImageSummary& images) {
           : images.min_channels == images.max_channels && images.max_channels == 3
               ? "RGB"
               : RangeText(images.min_channels, images.max_channels) + " channels") +
-         (images.pixel_type == PixelType::kUint16 ? ", 16 bits" : "") + ", " +
-         cli::BytesText(images.payload_bytes / images.present) + " on average, at most " +
+         (images.pixel_type == PixelType::kUint8 ? ""
+          : images.pixel_type == PixelType::kUint16
+              ? ", 16 bits"
+              : ", " + std::string(NameOf(images.pixel_type))) +
+         ", " + cli::BytesText(images.payload_bytes / images.present) + " on average, at most " +
          cli::BytesText(images.max_payload_bytes);
 }
 

@@ -31,6 +31,7 @@
 #include "tools/export_files.h"
 #include "tools/preview_picture.h"
 #include "tools/samples.h"
+#include "tools/wide_pictures.h"
 
 namespace sluice {
 
@@ -57,8 +58,9 @@ struct Preview {
 };
 
 struct PreviewOptions {
-  std::uint64_t count = 100;  // of the pictures, at most
-  std::uint32_t side = 128;   // of a thumbnail, in pixels
+  std::uint64_t count = 100;       // of the pictures, at most
+  std::uint32_t side = 128;        // of a thumbnail, in pixels
+  std::vector<std::string> bands;  // names of the channels that are shown; empty: the first ones
 };
 
 // Limits that keep a preview small.
@@ -171,7 +173,10 @@ Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
     try {
       const Field& field = ShownImage(dataset.schema());
       const Sample sample = dataset[picture.index];
-      picture.thumbnail = Thumbnail(sample.Decode(field.name), options.side);
+      Image image = sample.Decode(field.name);
+      if (IsWide(image.pixel_type, image.channels) || !options.bands.empty())
+        image = Stretched(image, field, options.bands);
+      picture.thumbnail = Thumbnail(image, options.side);
       DrawAnnotations(sample, dataset.schema(), field, picture.width, picture.height,
                       picture.thumbnail);
     } catch (const Error& error) {
@@ -490,6 +495,16 @@ cli::Command AddPreviewCommand(CLI::App& program) {
           "columns", &PreviewArguments::columns,
           "pictures in a row of a sheet (default: a sheet that is a little wider than high)",
           {.most = 1000, .zero = ""}));
+  cli::AddOption(*app, "--bands", "A,B,C",
+                 "names of one or three channels to show, of images with named channels "
+                 "(default: the first three). Images of other types than uint8 are stretched from "
+                 "the 2nd to the 98th percentile of each",
+                 [arguments](const std::string& text) {
+                   std::vector<std::string>& bands = arguments->options.bands;
+                   bands.assign(1, "");
+                   for (const char letter : text)
+                     letter == ',' ? bands.emplace_back() : bands.back() += letter;
+                 });
   cli::AddDeclared(*app, arguments->limits);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kPreviewExamples) + cli::kExitCodeHelp);

@@ -18,6 +18,7 @@
 #include <sluice/error.h>
 
 #include "tools/samples.h"
+#include "tools/wide_pictures.h"
 
 namespace sluice {
 
@@ -28,15 +29,14 @@ constexpr std::uint8_t kMarginValue = 24;  // the grey of the margin
 constexpr std::uint8_t kEmptyValue = 64;   // the grey of a cell without a picture
 constexpr int kQuality = 85;
 
-// Reads a pixel as RGB; a grey value becomes all three.
+// Reads a pixel of an 8-bit picture as RGB; a grey value becomes all three.
 struct PixelReader {
   const Image& image;
 
   unsigned operator()(std::size_t x, std::size_t y, unsigned colour) const {
     const unsigned channel = image.channels >= 3 ? colour : 0;
     const std::size_t at = (y * image.width + x) * image.channels + channel;
-    return image.pixel_type == PixelType::kUint8 ? image.pixels[at]
-                                                 : image.pixels[at * 2 + 1];  // the higher byte
+    return image.pixels[at];
   }
 };
 
@@ -221,16 +221,15 @@ class Drawing {
   void DrawMask(const Field& field) {
     if (field.kind != FieldKind::kImage) return;
     const Image mask = sample_.Decode(field.name);
-    const std::size_t bytes = mask.pixel_type == PixelType::kUint16 ? 2 : 1;
+    const std::size_t bytes = SizeOf(mask.pixel_type);
     for (std::uint32_t y = 0; y < thumbnail_.height; ++y) {
       const std::size_t v = (std::uint64_t{y} * 2 + 1) * mask.height / (thumbnail_.height * 2ULL);
       for (std::uint32_t x = 0; x < thumbnail_.width; ++x) {
         const std::size_t u = (std::uint64_t{x} * 2 + 1) * mask.width / (thumbnail_.width * 2ULL);
         const auto* const pixel = &mask.pixels[(v * mask.width + u) * mask.channels * bytes];
-        const unsigned number = static_cast<unsigned>(pixel[0]) |
-                                (bytes == 2 ? static_cast<unsigned>(pixel[1]) << 8 : 0);
-        if (number == 0) continue;
-        const Colour colour = ColourOf(number - 1);
+        const double number = NumberAt(mask.pixel_type, pixel);
+        if (!(number >= 1)) continue;
+        const Colour colour = ColourOf(static_cast<unsigned>(std::min(number, 65535.0)) - 1);
         auto* const out = &thumbnail_.pixels[(std::size_t{y} * thumbnail_.width + x) * 3];
         for (std::size_t c = 0; c < 3; ++c)
           out[c] = static_cast<std::uint8_t>((unsigned{out[c]} + colour[c]) / 2);

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// The image as 8-bit RGB, scaled to fit side x side pixels without changing its shape. Each pixel
+// The 8-bit picture as RGB, scaled to fit side x side pixels without changing its shape. Each pixel
 // of a reduced image is the mean of the pixels that it covers. Small images are enlarged by a whole
 // factor, by repeating pixels. Opacity is ignored.
 Image Thumbnail(const Image& image, std::uint32_t side);

@@ -124,7 +124,7 @@ void AddImage(const Sample& sample, const Field& field, Json& json) {
   json["width"] = image.width;
   json["height"] = image.height;
   json["channels"] = image.channels;
-  json["pixel_type"] = image.pixel_type == PixelType::kUint8 ? "uint8" : "uint16";
+  json["pixel_type"] = NameOf(image.pixel_type);
   json["bytes"] = image.bytes.size();
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -30,6 +31,7 @@
 #include "tools/commands.h"
 #include "tools/edit_command.h"
 #include "tools/samples.h"
+#include "tools/wide_pictures.h"
 
 namespace sluice {
 namespace {
@@ -55,14 +57,14 @@ struct StatsArguments {
   ReadLimits limits;
 };
 
-// Sums over pixel values, as integers: the result is the same for any number of threads. Values of
-// 16-bit images reach 65535, so sums of squares need 128 bits.
+// Sums over the values of 8-bit pictures, as integers: the result is the same for any number of
+// threads. The squares of 2^48 samples of 2^28 pixels need 128 bits.
 struct Sums {
   __extension__ using Wide = unsigned __int128;
   std::uint64_t pixels = 0;
   std::uint64_t sum[4] = {};
   Wide squares[4] = {};
-  std::uint64_t least[4] = {65535, 65535, 65535, 65535}, most[4] = {};
+  std::uint64_t least[4] = {255, 255, 255, 255}, most[4] = {};
 
   void Add(const Sums& other) {
     pixels += other.pixels;
@@ -75,15 +77,14 @@ struct Sums {
   }
 };
 
-template <class Value>
 void AddPixels(const Image& image, Sums& sums) {
-  const auto* values = reinterpret_cast<const Value*>(image.pixels.data());
+  const std::uint8_t* const values = image.pixels.data();
   const std::size_t pixels = std::size_t{image.width} * image.height;
   sums.pixels += pixels;
   for (std::uint8_t c = 0; c < image.channels; ++c) {
     std::uint64_t sum = 0;
-    std::uint64_t squares = 0;  // does not overflow: at most 2^28 squares, each below 2^32
-    Value least = values[c], most = values[c];
+    std::uint64_t squares = 0;  // does not overflow: at most 2^28 squares, each below 2^16
+    std::uint8_t least = values[c], most = values[c];
     for (std::size_t i = 0; i < pixels; ++i) {
       const std::uint64_t value = values[i * image.channels + c];
       sum += value;
@@ -100,11 +101,103 @@ void AddPixels(const Image& image, Sums& sums) {
 
 using Json = nlohmann::ordered_json;
 
+// The figures of one channel of wide images: of its finite values that are not no data.
+struct WideChannel {
+  std::uint64_t count = 0, not_counted = 0;
+  double mean = 0, squares = 0;  // of the differences from the mean
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  // How often values occur, by the upper 16 bits of a number that orders them; so each number
+  // stands for one value, except that of float32 it stands for a run of values.
+  std::vector<std::uint64_t> histogram;
+
+  // Adds the figures of other images, which come after these (Chan, Golub and LeVeque 1979).
+  void Add(const WideChannel& other) {
+    not_counted += other.not_counted;
+    if (other.count == 0) return;
+    const auto own = static_cast<double>(count), more = static_cast<double>(other.count);
+    const double step = other.mean - mean;
+    mean += step * more / (own + more);
+    squares += other.squares + step * step * own * more / (own + more);
+    count += other.count;
+    least = std::min(least, other.least);
+    most = std::max(most, other.most);
+    histogram.resize(65'536);
+    for (std::size_t i = 0; i < other.histogram.size(); ++i)
+      histogram[i] += other.histogram[i];
+  }
+
+  double Percentile(PixelType type, unsigned per_cent) const {
+    std::uint64_t left = (count - 1) * per_cent / 100;
+    std::uint32_t number = 0;
+    while (number < 65'535 && left >= histogram[number])
+      left -= histogram[number++];
+    return NumberOfOrder(type, number);
+  }
+
+  static std::uint32_t OrderOf(PixelType type, const std::uint8_t* at) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, at, SizeOf(type));
+    switch (type) {
+      case PixelType::kUint8:
+      case PixelType::kUint16: return bits;
+      case PixelType::kInt16: return bits ^ 0x8000U;
+      case PixelType::kFloat32: bits >>= 16; break;
+      case PixelType::kFloat16: break;
+    }
+    return (bits & 0x8000U) != 0 ? ~bits & 0xFFFFU : bits | 0x8000U;
+  }
+  static double NumberOfOrder(PixelType type, std::uint32_t number) {
+    std::uint32_t bits = number;
+    if (type == PixelType::kInt16) bits ^= 0x8000U;
+    if (type == PixelType::kFloat16 || type == PixelType::kFloat32)
+      bits = (number & 0x8000U) != 0 ? number & 0x7FFFU : ~number & 0xFFFFU;
+    if (type == PixelType::kFloat32) bits <<= 16;
+    std::uint8_t value[4];
+    std::memcpy(value, &bits, sizeof bits);
+    return NumberAt(type, value);
+  }
+};
+
+std::vector<WideChannel> WideFiguresOf(const Image& image, std::optional<double> no_data) {
+  std::vector<WideChannel> channels(image.channels);
+  const std::size_t pixels = std::size_t{image.width} * image.height;
+  const std::size_t bytes = SizeOf(image.pixel_type);
+  std::vector<double> values;
+  for (std::size_t c = 0; c < image.channels; ++c) {
+    WideChannel& channel = channels[c];
+    channel.histogram.resize(65'536);
+    values.clear();
+    for (std::size_t i = 0; i < pixels; ++i) {
+      const std::uint8_t* const at = &image.pixels[(i * image.channels + c) * bytes];
+      const double value = NumberAt(image.pixel_type, at);
+      if (!std::isfinite(value) ||
+          (no_data && static_cast<float>(value) == static_cast<float>(*no_data))) {
+        ++channel.not_counted;
+        continue;
+      }
+      values.push_back(value);
+      ++channel.histogram[WideChannel::OrderOf(image.pixel_type, at)];
+    }
+    channel.count = values.size();
+    for (const double value : values) {
+      channel.mean += value / static_cast<double>(values.size());
+      channel.least = std::min(channel.least, value);
+      channel.most = std::max(channel.most, value);
+    }
+    for (const double value : values)
+      channel.squares += (value - channel.mean) * (value - channel.mean);
+  }
+  return channels;
+}
+
 struct Found {
+  // Instead of `sums`, if the images are not 8-bit pictures of up to four channels.
+  bool wide = false;
+  PixelType type = PixelType::kUint8;
+  std::vector<WideChannel> wide_channels;
   Sums sums;
   unsigned channels = 0;
   bool mixed = false;  // images differ in their number of channels, so they have no common mean
-  double full = 255;   // the greatest possible value of a pixel
   std::vector<std::uint32_t> widths, heights;
   std::set<std::uint64_t> left_out;  // samples whose image cannot be read
   Json fields;                       // the member "fields" of --json
@@ -124,7 +217,11 @@ class Counting {
     const ImageSummary& images = dataset.images().at(0);
     found_.channels = images.max_channels;
     found_.mixed = images.min_channels != images.max_channels;
-    found_.full = images.pixel_type == PixelType::kUint16 ? 65535 : 255;
+    const Field& field = dataset.schema().fields[dataset.schema().Find(images.field)];
+    no_data_ = NoDataNumber(field);
+    found_.type = images.pixel_type;
+    found_.wide = IsWide(images.pixel_type, images.max_channels);
+    found_.wide_channels.resize(found_.wide ? images.max_channels : 0);
   }
 
   Found Run(const EditHooks& hooks) {
@@ -137,6 +234,7 @@ class Counting {
         for (std::uint64_t i = next++; i < samples_.size() && !failed; i = next++) {
           if (hooks.stop.stop_requested()) break;
           Look(samples_[i], sums);
+          if (found_.wide) Fold(samples_[i]);
           if (reports) hooks.on_progress(i, samples_.size());
         }
       } catch (...) {
@@ -171,10 +269,13 @@ class Counting {
       const Sample sample = dataset_[i];
       if (!sample.Has(dataset_.images()[0].field)) return;
       const Image image = sample.Decode();
-      if (image.pixel_type == PixelType::kUint16) {
-        AddPixels<std::uint16_t>(image, sums);
+      if (found_.wide) {
+        std::vector<WideChannel> figures = WideFiguresOf(image, no_data_);
+        const std::lock_guard lock(mutex_);
+        found_.sums.pixels += std::uint64_t{image.width} * image.height;
+        waiting_[i] = std::move(figures);
       } else {
-        AddPixels<std::uint8_t>(image, sums);
+        AddPixels(image, sums);
       }
       const std::lock_guard lock(mutex_);
       found_.widths.push_back(image.width);
@@ -187,11 +288,29 @@ class Counting {
     }
   }
 
+  // Adds the figures of images in their order, so that the sums do not depend on the threads.
+  void Fold(std::uint64_t sample) {
+    const std::lock_guard lock(mutex_);
+    done_.insert(sample);
+    for (; next_ < samples_.size() && done_.erase(samples_[next_]) > 0; ++next_) {
+      const auto figures = waiting_.extract(samples_[next_]);
+      if (figures.empty()) continue;
+      for (std::size_t c = 0; c < figures.mapped().size() && c < found_.wide_channels.size(); ++c)
+        found_.wide_channels[c].Add(figures.mapped()[c]);
+    }
+  }
+
   const Dataset& dataset_;
   ReadableSamples& samples_;
   unsigned threads_;
   std::mutex mutex_;
   Found found_;
+  std::optional<double> no_data_;
+  // Of wide images: samples that are done, the figures of those that were not added yet, and the
+  // place in `samples_` of the next to be added.
+  std::set<std::uint64_t> done_;
+  std::map<std::uint64_t, std::vector<WideChannel>> waiting_;
+  std::uint64_t next_ = 0;
 };
 
 // The figures of one field that is not an image, over all samples.
@@ -364,20 +483,43 @@ Json StatsJson(const Dataset& dataset, const Found& found, const ReadableSamples
             {"pixels", found.sums.pixels}};
   Json mean = Json::array();
   Json deviation = Json::array();
-  Json least = Json::array(), most = Json::array();
-  for (unsigned c = 0; c < found.channels && !found.mixed && found.sums.pixels > 0; ++c) {
+  Json least = Json::array(), most = Json::array(), low = Json::array(), high = Json::array();
+  for (const WideChannel& channel :
+       found.mixed ? std::vector<WideChannel>() : found.wide_channels) {
+    const bool any = channel.count > 0;
+    const auto add = [any](Json& list, double number) {
+      list.push_back(any ? Json(number) : Json());
+    };
+    add(mean, channel.mean);
+    add(deviation, std::sqrt(channel.squares /
+                             static_cast<double>(std::max<std::uint64_t>(channel.count, 1))));
+    add(least, channel.least);
+    add(most, channel.most);
+    add(low, any ? channel.Percentile(found.type, 2) : 0);
+    add(high, any ? channel.Percentile(found.type, 98) : 0);
+  }
+  for (unsigned c = 0; c < found.channels && !found.wide && !found.mixed && found.sums.pixels > 0;
+       ++c) {
     const auto count = static_cast<double>(found.sums.pixels);
     const double average = static_cast<double>(found.sums.sum[c]) / count;
     const double square = static_cast<double>(found.sums.squares[c]) / count;
-    mean.push_back(average / found.full);
-    deviation.push_back(std::sqrt(std::max(0.0, square - average * average)) / found.full);
-    least.push_back(static_cast<double>(found.sums.least[c]) / found.full);
-    most.push_back(static_cast<double>(found.sums.most[c]) / found.full);
+    mean.push_back(average / 255);
+    deviation.push_back(std::sqrt(std::max(0.0, square - average * average)) / 255);
+    least.push_back(static_cast<double>(found.sums.least[c]) / 255);
+    most.push_back(static_cast<double>(found.sums.most[c]) / 255);
   }
   json["mean"] = found.mixed ? Json() : mean;
   json["std"] = found.mixed ? Json() : deviation;
   json["min"] = found.mixed ? Json() : least;
   json["max"] = found.mixed ? Json() : most;
+  if (found.wide) {
+    json["percentile_2"] = found.mixed ? Json() : low;
+    json["percentile_98"] = found.mixed ? Json() : high;
+    std::uint64_t not_counted = 0;
+    for (const WideChannel& channel : found.wide_channels)
+      not_counted += channel.not_counted;
+    json["values_not_counted"] = not_counted;
+  }
   json["width"] = Percentiles(found.widths);
   json["height"] = Percentiles(found.heights);
   Json classes = Json::array();
@@ -396,7 +538,9 @@ Json StatsJson(const Dataset& dataset, const Found& found, const ReadableSamples
 std::string Numbers(const Json& values) {
   std::string text;
   for (const Json& value : values)
-    text += cli::Format("%s%.4f", text.empty() ? "" : ", ", value.get<double>());
+    text += value.is_null() ? std::string(text.empty() ? "" : ", ") + "no data"
+                            : cli::Format(value.get<double>() > 1 ? "%s%.6g" : "%s%.4f",
+                                          text.empty() ? "" : ", ", value.get<double>());
   return text;
 }
 
@@ -409,6 +553,11 @@ std::string StatsText(const Json& json, const ReadableSamples& samples) {
   } else if (!json["mean"].empty()) {
     text +=
         "  mean       " + Numbers(json["mean"]) + "\n  std        " + Numbers(json["std"]) + "\n";
+    if (json.contains("percentile_2")) {
+      text += "  min        " + Numbers(json["min"]) + "\n  2%         " +
+              Numbers(json["percentile_2"]) + "\n  98%        " + Numbers(json["percentile_98"]) +
+              "\n  max        " + Numbers(json["max"]) + "\n";
+    }
   }
   for (const char* side : {"width", "height"}) {
     if (json[side].empty()) continue;

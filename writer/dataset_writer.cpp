@@ -18,7 +18,9 @@
 #include "format/disk/limits.h"
 #include "format/disk/shard_build.h"
 #include "format/disk/zstd.h"
+#include "format/pixel_attributes.h"
 #include "format/pixels/decode.h"
+#include "format/pixels/tiled/tiled.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/encode/jpeg.h"
 #include "writer/fit/fit.h"
@@ -116,17 +118,31 @@ void CheckPixels(std::string_view name, std::uint32_t width, std::uint32_t heigh
                     std::to_string(kMaxImageChannels) + " channels, not " + std::to_string(width) +
                     "x" + std::to_string(height) + "x" + std::to_string(channels));
   }
+  const std::uint64_t expected = std::uint64_t{width} * height * channels * SizeOf(type);
+  if (expected > kMaxImageBytes) {
+    throw Error(ErrorCode::kLimit, Quoted(name) + " takes images of at most " +
+                                       std::to_string(kMaxImageBytes) + " bytes, not " +
+                                       std::to_string(expected));
+  }
   if (std::uint64_t{width} * height > kMaxImagePixels) {
     throw Error(ErrorCode::kLimit, Quoted(name) + " takes images of at most " +
                                        std::to_string(kMaxImagePixels) + " pixels, not " +
                                        std::to_string(width) + "x" + std::to_string(height));
   }
-  const std::uint64_t expected = std::uint64_t{width} * height * channels * SizeOf(type);
   if (bytes != expected) {
     throw Error(ErrorCode::kInvalidArgument,
                 Quoted(name) + " was set with " + std::to_string(bytes) +
                     " bytes of pixels, but its size takes " + std::to_string(expected));
   }
+}
+
+// Whether the field is a mask of a type that masks always had. They keep the codec that readers of
+// any version know.
+bool IsUsualMask(const Schema& schema, std::string_view name, PixelType type,
+                 std::uint8_t channels) {
+  const std::size_t field = schema.Find(name);
+  return field != Schema::kNone && schema.fields[field].role == Role::kMask &&
+         type == PixelType::kUint16 && channels <= 4;
 }
 
 }  // namespace
@@ -271,7 +287,12 @@ void SampleBuilder::SetPixels(std::string_view name, std::uint32_t width, std::u
                               std::span<const std::byte> pixels, bool compress) {
   CheckPixels(name, width, height, channels, pixels.size(), type);
   FieldValue value;
-  SetContent(name, pixels, compress, value);
+  if (compress && IsWide(type, channels) && !IsUsualMask(*state_->schema, name, type, channels)) {
+    value.bytes = tiled::Encode({Codec::kRaw, type, channels, width, height, pixels});
+    value.codec = Codec::kTiled;
+  } else {
+    SetContent(name, pixels, compress, value);
+  }
   value.SetSize(width, height, channels);
   value.pixel_type = type;
   state_->Value(name, FieldKind::kImage) = std::move(value);
@@ -330,9 +351,12 @@ struct DatasetWriter::State {
         layout(*schema),
         header_bytes(BuildShardHeader(*schema, {}, 1).size()),
         options(the_options),
-        block_samples(the_options.block_samples) {}
+        block_samples(the_options.block_samples),
+        pixel_types(schema->fields.size()) {}
 
   void Check(const SampleBuilder::State& sample) const;
+  template <class Refuse>
+  void CheckImages(const std::vector<FieldValue>& values, const Refuse& refuse) const;
   void Append(EncodedSample sample);
   void SettleBlockSamples();
   void Store(EncodedSample sample);
@@ -351,6 +375,7 @@ struct DatasetWriter::State {
   std::uint64_t surveyed_bytes = 0;
   std::optional<ShardWriter> shard;
   bool over = false;  // finished, or broken by an error of the file system
+  std::vector<std::optional<PixelType>> pixel_types;  // by field: of its images so far
 };
 
 namespace {
@@ -397,6 +422,30 @@ void CheckBoxes(const std::vector<Field>& fields, const std::vector<FieldValue>&
 
 }  // namespace
 
+// All images of a field have one type, and as many channels as the field's attribute names.
+template <class Refuse>
+void DatasetWriter::State::CheckImages(const std::vector<FieldValue>& values,
+                                       const Refuse& refuse) const {
+  for (std::size_t f = 0; f < schema->fields.size(); ++f) {
+    const Field& field = schema->fields[f];
+    const FieldValue& value = values[f];
+    if (field.kind != FieldKind::kImage || value.codec == Codec::kAbsent) continue;
+    const std::string of = "field \"" + field.name + "\"";
+    if (pixel_types[f] && !Admits(*pixel_types[f], value.pixel_type) &&
+        !Admits(value.pixel_type, *pixel_types[f])) {
+      refuse(of + " has an image of " + std::string(NameOf(value.pixel_type)) +
+             ", and earlier ones have " + std::string(NameOf(*pixel_types[f])) +
+             "; convert the images to one type, or give them fields of their own");
+    }
+    const std::size_t names = ChannelNamesOf(field).size();
+    if (names != 0 && names != value.channels) {
+      refuse(of + " names " + std::to_string(names) +
+             " channels in its attribute \"channels\", and the image has " +
+             std::to_string(value.channels));
+    }
+  }
+}
+
 void DatasetWriter::State::Check(const SampleBuilder::State& sample) const {
   const auto refuse = [&sample](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, "sample \"" + sample.sample.key + "\": " + what);
@@ -418,6 +467,7 @@ void DatasetWriter::State::Check(const SampleBuilder::State& sample) const {
              std::to_string(field.classes.size()) + " classes, counted from 0");
     }
   }
+  CheckImages(sample.sample.fields, refuse);
   CheckBoxes(schema->fields, sample.sample.fields, sample.set, refuse);
   for (std::size_t f = 0; f < schema->fields.size() && !options.upright; ++f) {
     const Field& field = schema->fields[f];
@@ -483,6 +533,8 @@ DatasetWriter::DatasetWriter(const std::filesystem::path& dataset, const Schema&
   CheckOptions(options);
   schema.Validate();
   CheckDrawnFields(schema);
+  for (const Field& field : schema.fields)
+    CheckPixelAttributes(field);
   state_ = std::make_unique<State>(dataset, schema, options);
   state_->manifest = BeginManifest(
       options.name.empty() ? NamedFolder(dataset).filename().string() : options.name, schema);
@@ -510,6 +562,12 @@ void DatasetWriter::Add(const SampleBuilder& sample) {
                 "this writer is finished, or was stopped by an error; nothing can be added");
   }
   state_->Check(*sample.state_);
+  for (std::size_t f = 0; f < state_->schema->fields.size(); ++f) {
+    const FieldValue& value = sample.state_->sample.fields[f];
+    std::optional<PixelType>& type = state_->pixel_types[f];
+    if (value.codec != Codec::kAbsent)
+      type = std::max(type.value_or(value.pixel_type), value.pixel_type);
+  }
   state_->over = true;  // stays so if something below throws
   state_->Append(sample.state_->sample);
   state_->over = false;

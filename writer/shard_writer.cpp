@@ -82,8 +82,21 @@ nlohmann::json LibrariesOf(nlohmann::json others) {
 
 void AddShard(const FinishedShard& finished, Manifest& manifest) {
   manifest.samples += finished.shard.samples;
-  for (std::size_t i = 0; i < manifest.images.size(); ++i) {
-    manifest.images[i].Add(finished.images[i]);
+  std::size_t i = 0;
+  for (const Field& field : manifest.schema.fields) {
+    if (field.kind != FieldKind::kImage) continue;
+    ImageFigures& images = manifest.images[i];
+    const ImageFigures& more = finished.images[i++];
+    if (images.present > 0 && more.present > 0 && !Admits(images.pixel_type, more.pixel_type) &&
+        !Admits(more.pixel_type, images.pixel_type)) {
+      throw Error(ErrorCode::kInvalidArgument, finished.shard.file,
+                  "the images of field \"" + field.name + "\" hold " +
+                      std::string(NameOf(more.pixel_type)) + ", and those before hold " +
+                      std::string(NameOf(images.pixel_type)) +
+                      ", but a field has one type; leave one of the datasets out, or write its "
+                      "images again with the other's type");
+    }
+    images.Add(more);
   }
   // An older manifest does not have these values.
   for (std::size_t i = 0; i < manifest.values.size(); ++i)

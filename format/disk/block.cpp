@@ -166,8 +166,12 @@ Defect BlockView::GetImage(const RecordLayout& layout, std::uint32_t record, std
   if (image.codec == Codec::kAbsent) return nullptr;
   if (part.width == 0 || part.width > kMaxImageSide || part.height == 0 ||
       part.height > kMaxImageSide || std::uint64_t{part.width} * part.height > kMaxImagePixels ||
-      part.channels == 0 || part.channels > kMaxImageChannels || part.pixel_type > 1) {
+      part.channels == 0 || part.channels > kMaxImageChannels || part.pixel_type > kMaxPixelType) {
     return "the image's size or pixel type is out of range";
+  }
+  if (std::uint64_t{part.width} * part.height * part.channels * SizeOf(image.pixel_type) >
+      kMaxImageBytes) {
+    return "the image takes more than 1 GiB";
   }
   return nullptr;
 }
@@ -178,7 +182,8 @@ Defect BlockView::CheckContentCodec(const Payload& payload) noexcept {
     case Codec::kRaw:
     case Codec::kZstd: return nullptr;
     case Codec::kJpeg:
-    case Codec::kPacked: return "its codec is for images, and this field holds no images";
+    case Codec::kPacked:
+    case Codec::kTiled: return "its codec is for images, and this field holds no images";
   }
   return "its codec is not known to this build; use a newer version of Sluice";
 }

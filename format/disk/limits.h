@@ -10,7 +10,8 @@
 namespace sluice {
 
 inline constexpr std::uint64_t kMaxPayloadBytes = 120'000'000;
-inline constexpr std::uint64_t kMaxInflatedBytes = 1'073'741'824;  // a zstd payload's content
+inline constexpr std::uint64_t kMaxInflatedBytes = 1'073'741'824;  // a zstd payload's content, 2^30
+inline constexpr std::uint64_t kMaxImageBytes = 1'073'741'824;     // an image's values, 2^30
 inline constexpr std::uint32_t kMaxBlockSamples = 65'536;
 inline constexpr std::uint64_t kMaxShards = 1'000'000;
 inline constexpr std::uint64_t kMaxSamples = std::uint64_t{1} << 48;
@@ -23,7 +24,8 @@ inline constexpr std::uint64_t kMaxKeyBytes = 65'535;
 inline constexpr std::uint32_t kMaxKeyChunkSamples = 4'096;  // keys compressed together
 inline constexpr std::uint64_t kMaxNameBytes = 255;
 inline constexpr std::uint32_t kMaxImageSide = 65'535;
-inline constexpr std::uint32_t kMaxImageChannels = 4;
+inline constexpr std::uint32_t kMaxImageChannels = 64;
+inline constexpr std::uint32_t kMaxPixelType = 4;              // enum PixelType
 inline constexpr std::uint64_t kMaxImagePixels = 268'435'456;  // width x height, 2^28
 inline constexpr std::uint64_t kMaxManifestBytes = 1'073'741'824;
 inline constexpr unsigned kMaxJsonDepth = 32;  // levels of objects and arrays inside each other

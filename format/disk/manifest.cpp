@@ -368,6 +368,7 @@ constexpr const char* kFormatName = "sluice-dataset";
 // What "requires" names.
 constexpr const char* kColumnsFeature = "columns";
 constexpr const char* kDeletedFeature = "deleted";
+constexpr const char* kWidePixels = "wide-pixels";  // images that readers before it could not have
 
 json ValuesToJson(const ManifestValues& values) {
   return {{"present", values.present}, {"bytes", values.bytes}, {"max_bytes", values.max_bytes}};
@@ -419,8 +420,10 @@ ImageFigures ImagesFromJson(const json& in) {
   RangeFromJson(in, "height", kMaxImageSide, images.min_height, images.max_height);
   RangeFromJson(in, "channels", kMaxImageChannels, images.min_channels, images.max_channels);
   const auto type = in.at("pixel_type").get<std::string>();
-  if (type != "uint8" && type != "uint16") throw Malformed{"an unknown pixel type"};
-  images.pixel_type = type == "uint8" ? PixelType::kUint8 : PixelType::kUint16;
+  for (unsigned number = 0; NameOf(images.pixel_type) != type; ++number) {
+    if (number > kMaxPixelType) throw Malformed{"an unknown pixel type"};
+    images.pixel_type = static_cast<PixelType>(number);
+  }
   return images;
 }
 
@@ -524,11 +527,13 @@ void CheckFormat(const json& in, const std::string& file) {
     throw Error(ErrorCode::kCorrupt, file, "is not the manifest of a Sluice dataset");
   }
   CheckVersion(UnsignedIn(in, "version", UINT32_MAX), file);
-  if (!in.contains("requires")) return;
-  for (const json& feature : List(in, "requires")) {
-    if (feature == kColumnsFeature || feature == kDeletedFeature) continue;
+  const json required = in.contains("requires") ? List(in, "requires") : json::array();
+  const auto known = [](const json& name) {
+    return name == kColumnsFeature || name == kDeletedFeature || name == kWidePixels;
+  };
+  if (!std::ranges::all_of(required, known)) {
     throw Error(ErrorCode::kUnsupported, file,
-                "needs features that this build does not know (" + in.at("requires").dump() +
+                "needs features that this build does not know (" + required.dump() +
                     "); use a newer version of Sluice");
   }
 }
@@ -687,7 +692,7 @@ json FiguresToJson(const ImageFigures& images) {
           {"width", {images.min_width, images.max_width}},
           {"height", {images.min_height, images.max_height}},
           {"channels", {images.min_channels, images.max_channels}},
-          {"pixel_type", images.pixel_type == PixelType::kUint8 ? "uint8" : "uint16"}};
+          {"pixel_type", NameOf(images.pixel_type)}};
 }
 
 ImageFigures FiguresFromJson(const json& in) {
@@ -782,11 +787,20 @@ std::string ShardsText(const std::vector<ManifestShard>& shards) {
 }
 
 // The members that only a changed dataset has; empty for all others.
+// Whether the shards may have images that readers before kWidePixels could not have.
+bool HasWidePixels(const Manifest& manifest) {
+  return std::ranges::any_of(manifest.images, [](const ImageFigures& field) {
+    return field.pixel_type > PixelType::kUint16 || field.max_channels > 4;
+  });
+}
+
 std::string ChangesText(const Manifest& manifest) {
   std::string text;
   json features = json::array();
   if (!manifest.columns.empty() || !manifest.hidden.empty()) features.push_back(kColumnsFeature);
   if (!manifest.deleted.empty()) features.push_back(kDeletedFeature);
+  if (HasWidePixels(manifest) || std::ranges::any_of(manifest.columns, HasWidePixels))
+    features.push_back(kWidePixels);
   if (!features.empty()) text += "\"requires\":" + features.dump() + ",\n";
   if (manifest.change) {
     text += "\"change\":" +

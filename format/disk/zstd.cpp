@@ -32,15 +32,60 @@ std::size_t Checked(std::size_t result) {
 }
 }  // namespace
 
-std::vector<std::byte> ZstdCompress(Bytes content, int level) {
-  std::vector<std::byte> frame(ZSTD_compressBound(content.size()));
-  const std::size_t size =
-      Checked(ZSTD_compress(frame.data(), frame.size(), content.data(), content.size(), level));
-  if (ZSTD_isError(size) != 0) {
+namespace {
+
+// Cuts the frame to the size that a compression returned.
+void Cut(std::size_t size, std::vector<std::byte>& frame) {
+  if (ZSTD_isError(Checked(size)) != 0) {
     throw Error(ErrorCode::kIo, std::string("zstd could not compress: ") + ZSTD_getErrorName(size));
   }
   frame.resize(size);
+}
+
+bool IsOneFrame(Bytes frame) noexcept {
+  return IsFrame(frame) && ZSTD_findFrameCompressedSize(frame.data(), frame.size()) == frame.size();
+}
+
+}  // namespace
+
+std::vector<std::byte> ZstdCompress(Bytes content, int level) {
+  std::vector<std::byte> frame(ZSTD_compressBound(content.size()));
+  Cut(ZSTD_compress(frame.data(), frame.size(), content.data(), content.size(), level), frame);
   return frame;
+}
+
+ZstdCompressor::ZstdCompressor(int level) : context_(ZSTD_createCCtx()) {
+  if (!context_) throw std::bad_alloc();
+  ZSTD_CCtx_setParameter(static_cast<ZSTD_CCtx*>(context_.get()), ZSTD_c_compressionLevel, level);
+}
+
+void ZstdCompressor::SetMinMatch(int bytes) {
+  ZSTD_CCtx_setParameter(static_cast<ZSTD_CCtx*>(context_.get()), ZSTD_c_minMatch, bytes);
+}
+
+void ZstdCompressor::Compress(Bytes content, std::vector<std::byte>& frame) {
+  frame.resize(ZSTD_compressBound(content.size()));
+  Cut(ZSTD_compress2(static_cast<ZSTD_CCtx*>(context_.get()), frame.data(), frame.size(),
+                     content.data(), content.size()),
+      frame);
+}
+
+void ZstdCompressor::Free::operator()(void* context) const noexcept {
+  ZSTD_freeCCtx(static_cast<ZSTD_CCtx*>(context));
+}
+
+ZstdDecompressor::ZstdDecompressor() : context_(ZSTD_createDCtx()) {
+  if (!context_) throw std::bad_alloc();
+}
+
+bool ZstdDecompressor::Decompress(Bytes frame, std::span<std::byte> content) {
+  if (!IsOneFrame(frame)) return false;
+  return Checked(ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(context_.get()), content.data(),
+                                     content.size(), frame.data(), frame.size())) == content.size();
+}
+
+void ZstdDecompressor::Free::operator()(void* context) const noexcept {
+  ZSTD_freeDCtx(static_cast<ZSTD_DCtx*>(context));
 }
 
 std::optional<std::uint64_t> ZstdContentBytes(Bytes frame) noexcept {
@@ -51,8 +96,7 @@ std::optional<std::uint64_t> ZstdContentBytes(Bytes frame) noexcept {
 }
 
 bool ZstdDecompress(Bytes frame, std::span<std::byte> content) {
-  if (!IsFrame(frame)) return false;
-  if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) return false;
+  if (!IsOneFrame(frame)) return false;
   return Checked(ZSTD_decompress(content.data(), content.size(), frame.data(), frame.size())) ==
          content.size();
 }

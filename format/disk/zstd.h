@@ -1,6 +1,7 @@
 // zstd frames, with their sizes checked before memory is taken.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "format/disk/bytes.h"
@@ -22,6 +23,34 @@ bool ZstdDecompress(Bytes frame, std::span<std::byte> content);
 // long. Memory grows only with the bytes that were decompressed, since `bytes` may be a false
 // claim.
 bool ZstdAppend(Bytes frame, std::uint64_t bytes, std::vector<std::byte>& content);
+
+// As ZstdCompress() and ZstdDecompress(), for many small frames: keeps the library's working
+// memory. One thread at a time.
+class ZstdCompressor {
+ public:
+  explicit ZstdCompressor(int level = 3);
+  // Shorter matches are not looked for: less to decode, for content in which they save little.
+  void SetMinMatch(int bytes);
+  // Replaces `frame`.
+  void Compress(Bytes content, std::vector<std::byte>& frame);
+
+ private:
+  struct Free {
+    void operator()(void* context) const noexcept;
+  };
+  std::unique_ptr<void, Free> context_;
+};
+class ZstdDecompressor {
+ public:
+  ZstdDecompressor();
+  bool Decompress(Bytes frame, std::span<std::byte> content);
+
+ private:
+  struct Free {
+    void operator()(void* context) const noexcept;
+  };
+  std::unique_ptr<void, Free> context_;
+};
 
 // The library's version, such as "1.5.4".
 const char* ZstdVersion() noexcept;

@@ -4,13 +4,14 @@
 // JPEG and packed payloads become planes, which are resampled each at its own resolution and only
 // then converted to RGB (planar.h). Files that our decoder does not take go through libjpeg: as
 // planes if their colours are grey or Y Cb Cr (JpegPlanes), else as pixels (JpegDecoder). Raw and
-// zstd payloads are interleaved pixels already (interleaved.h). 16-bit pixels are only copied. A
-// transposed region is decoded upright and turned at the end.
+// zstd payloads are interleaved pixels already (interleaved.h). A transposed region is decoded
+// upright and turned at the end. Wide images have a path of their own (wide.h).
 #include "format/pixels/decode.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include <sluice/error.h>
 
@@ -25,6 +26,7 @@
 #include "format/pixels/packed/decoder.h"
 #include "format/pixels/planar.h"
 #include "format/pixels/resample.h"
+#include "format/pixels/wide.h"
 
 namespace sluice {
 
@@ -75,26 +77,6 @@ bool SpanIsSound(const Span& span, std::uint32_t size) {
          span.start + span.length <= double(span.bound) + span.bound_length + kRounding;
 }
 
-void CopyLine(const std::uint8_t* in, std::uint32_t pixels, std::size_t pixel_bytes, bool mirrored,
-              std::uint8_t* out) {
-  if (!mirrored) {
-    std::memcpy(out, in, pixels * pixel_bytes);
-    return;
-  }
-  for (std::uint32_t x = 0; x < pixels; ++x) {
-    std::memcpy(out + x * pixel_bytes, in + (pixels - 1 - x) * pixel_bytes, pixel_bytes);
-  }
-}
-
-// Height x width x channels to channels x height x width.
-template <class Value>
-void ToPlanes(const Value* in, std::size_t pixels, std::uint32_t channels, Value* out) {
-  for (std::uint32_t c = 0; c < channels; ++c) {
-    for (std::size_t i = 0; i < pixels; ++i)
-      *out++ = in[i * channels + c];
-  }
-}
-
 }  // namespace
 
 bool LiesInside(const Region& region, std::uint32_t width, std::uint32_t height) noexcept {
@@ -109,15 +91,19 @@ Defect CheckStored(const ImagePayload& payload) noexcept {
     case Codec::kRaw:
       return payload.bytes.size() == size ? nullptr
                                           : "the pixels are of another size than the table says";
+    case Codec::kTiled:
+      if (!IsWide(payload.pixel_type, payload.channels))
+        return "a picture of 8 bits and up to 4 channels cannot be tiled";
+      return size <= kMaxImageBytes ? nullptr : "the image takes more than 1 GiB";
     case Codec::kZstd:
-      if (size > kMaxInflatedBytes) return "the image takes more than 1 GiB";
+      if (size > kMaxImageBytes) return "the image takes more than 1 GiB";
       return ZstdContentBytes(payload.bytes) == size
                  ? nullptr
                  : "the zstd frame's content is of another size than the table says";
     case Codec::kJpeg:
     case Codec::kPacked:
       if (payload.pixel_type != PixelType::kUint8)
-        return "a JPEG or packed image cannot have 16-bit pixels";
+        return "a JPEG or packed image has 8-bit pixels only";
       return payload.channels == 1 || payload.channels == 3
                  ? nullptr
                  : "a JPEG or packed image has one or three channels";
@@ -136,10 +122,10 @@ struct PayloadDecoder::State {
   JpegDecoder jpeg;             // RGB, CMYK
   PlanarResampler planar{set};
   InterleavedResampler interleaved{set};  // all payloads that do not decode to planes
+  WideDecoder wide{set};
   std::vector<std::byte> inflated;
   bool inflated_for_views = false;      // `inflated` has the payload of the last DecodeViews()
   std::vector<std::uint8_t> converted;  // a picture in the target's number of channels
-  std::vector<std::uint8_t> whole16;    // a 16-bit target, before it is put into planes
   std::vector<std::uint8_t> upright;    // a target before its rows become columns
 
   // Of the last DecodeViews(): the regions whose planes it asked `baseline` for, which are those
@@ -172,7 +158,7 @@ struct PayloadDecoder::State {
   Defect RawPixels(const ImagePayload& payload, const Region& region, std::uint32_t channels,
                    Part& part);
   void ConvertChannels(const Region& region, std::uint32_t channels, Part& part);
-  Defect Decode16(const ImagePayload& payload, const Region& region, const PixelTarget& target);
+  Defect DecodeWide(const ImagePayload& payload, const Region& region, const PixelTarget& target);
   Defect RawBytes(const ImagePayload& payload, Bytes& pixels);
 };
 
@@ -319,29 +305,17 @@ void PayloadDecoder::State::Finish(const Part& part, const Region& region,
       AxisOfPart(region.y, part.reduction, part.top, view.height, region.filter), region, target);
 }
 
-Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region& region,
-                                       const PixelTarget& target) {
-  if (region != region.TurnOf(payload.width, payload.height) ||
-      target.channels != payload.channels) {
-    return "16-bit images can only be taken whole, at their own size and channels";
-  }
-  Bytes pixels;
-  if (const Defect defect = RawBytes(payload, pixels)) return defect;
-  const std::size_t count = std::size_t{payload.width} * payload.height;
-  const std::size_t pixel_bytes = std::size_t{payload.channels} * 2;
-  const bool planes = target.order == PixelOrder::kPlanar && payload.channels > 1;
-  if (planes) whole16.resize(count * pixel_bytes);
-  std::uint8_t* const out = planes ? whole16.data() : target.data;
-  const std::size_t row = payload.width * pixel_bytes;
-  for (std::uint32_t y = 0; y < payload.height; ++y) {
-    CopyLine(reinterpret_cast<const std::uint8_t*>(pixels.data()) + y * row, payload.width,
-             pixel_bytes, region.flip, out + LineOf(region, y) * row);
-  }
-  if (planes) {
-    ToPlanes(reinterpret_cast<const std::uint16_t*>(whole16.data()), count, payload.channels,
-             reinterpret_cast<std::uint16_t*>(target.data));
-  }
-  return nullptr;
+Defect PayloadDecoder::State::DecodeWide(const ImagePayload& payload, const Region& region,
+                                         const PixelTarget& target) {
+  if (!LiesInside(region, payload.width, payload.height))
+    return "the region does not lie inside the image";
+  if (!WideDecoder::Copies(region) || target.channels != payload.channels)
+    return "the pixels of a wide image can only be copied, in its own channels";
+  if (const Defect defect = wide.Open(payload)) return defect;
+  std::array<std::uint32_t, 256> channels;
+  std::iota(channels.begin(), channels.end(), 0U);
+  return wide.Copy(region, std::span(channels).first(payload.channels), 0, target.order,
+                   target.data);
 }
 
 Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const Region& region,
@@ -351,13 +325,9 @@ Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const R
   if (!LiesInside(region, payload.width, payload.height))
     return "the region does not lie inside the image";
   if (region.x.out == 0 || region.y.out == 0) {  // nothing but padding
-    std::memset(target.data, 0,
-                std::size_t{region.x.target} * region.y.target * target.channels *
-                    SizeOf(payload.pixel_type));
+    std::memset(target.data, 0, std::size_t{region.x.target} * region.y.target * target.channels);
     return nullptr;
   }
-  if (payload.pixel_type == PixelType::kUint16) return Decode16(payload, region, target);
-
   switch (payload.codec) {
     case Codec::kJpeg: return DecodeJpeg(payload, region, target, planes);
     case Codec::kPacked: return DecodePacked(payload, region, target);
@@ -368,6 +338,7 @@ Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const R
       if (defect == nullptr) Finish(part, region, target);
       return defect;
     }
+    case Codec::kTiled:
     case Codec::kAbsent: break;
   }
   return nullptr;
@@ -415,19 +386,23 @@ PayloadDecoder& PayloadDecoder::operator=(PayloadDecoder&&) noexcept = default;
 
 Defect PayloadDecoder::State::Decode(const ImagePayload& payload, const Region& region,
                                      const PixelTarget& target, const ColumnPlane* planes) {
-  const std::size_t value_bytes = SizeOf(payload.pixel_type);
+  if (IsWide(payload.pixel_type, payload.channels)) return DecodeWide(payload, region, target);
   if (!region.transpose) {
     const Defect defect = DecodeUpright(payload, region, target, planes);
-    if (defect == nullptr) FillBorder(region, target, value_bytes);
+    if (defect == nullptr) FillBorder(region, target, 1);
     return defect;
   }
   Region first_region = region;
   first_region.transpose = false;
-  upright.resize(std::size_t{region.width()} * region.height() * target.channels * value_bytes);
+  upright.resize(std::size_t{region.width()} * region.height() * target.channels);
   const PixelTarget first{upright.data(), target.channels, target.order};
   if (const Defect defect = Decode(payload, first_region, first, planes)) return defect;
-  TransposePixels(upright.data(), region.x.target, region.y.target, target, value_bytes);
+  TransposePixels(upright.data(), region.x.target, region.y.target, target, 1);
   return nullptr;
+}
+
+WideDecoder& PayloadDecoder::wide() noexcept {
+  return state_->wide;
 }
 
 Defect PayloadDecoder::Decode(const ImagePayload& payload, const Region& region,
@@ -442,9 +417,10 @@ void PayloadDecoder::DecodeViews(const ImagePayload& payload, std::span<const Re
   state.view_planes.assign(regions.size(), State::kAlone);
   state.inflated_for_views = false;
   Bytes pixels;  // a frame that is broken is inflated again for each view, which says so
+  if (IsWide(payload.pixel_type, payload.channels)) return;
   if (payload.codec == Codec::kZstd && CheckStored(payload) == nullptr)
     state.inflated_for_views = state.RawBytes(payload, pixels) == nullptr;
-  if (payload.codec != Codec::kJpeg || payload.pixel_type != PixelType::kUint8) return;
+  if (payload.codec != Codec::kJpeg) return;
   for (std::size_t i = 0; i < regions.size(); ++i) {
     if (regions[i].x.out == 0 || regions[i].y.out == 0 ||
         !LiesInside(regions[i], payload.width, payload.height))

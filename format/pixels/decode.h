@@ -109,6 +109,8 @@ inline std::size_t Ycc420Values(std::uint32_t width, std::uint32_t height) noexc
 // this check.
 Defect CheckStored(const ImagePayload& payload) noexcept;
 
+class WideDecoder;
+
 class PayloadDecoder {
  public:
   explicit PayloadDecoder(DecodePolicy policy = {});
@@ -117,8 +119,11 @@ class PayloadDecoder {
   PayloadDecoder& operator=(PayloadDecoder&&) noexcept;
 
   // Null, or a sentence that says why the payload cannot be decoded; it lives until the next call.
-  // 16-bit images can only be decoded whole and unscaled; their target holds two bytes a value.
+  // Of a wide image, only copies one to one, in its own channels; its target holds the stored
+  // values. wide() does the rest.
   Defect Decode(const ImagePayload& payload, const Region& region, const PixelTarget& target);
+
+  WideDecoder& wide() noexcept;
 
   // For several regions of one payload: DecodeViews() reads what they share once, where it can, and
   // DecodeView() then does what Decode() does for regions[i], with the same pixels. The payload's

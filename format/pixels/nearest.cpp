@@ -26,13 +26,13 @@ std::uint32_t Nearest(const Span& span, std::uint32_t i, std::uint32_t size) noe
 }  // namespace
 
 void SetValues(std::uint8_t* values, std::size_t count, std::uint32_t value_bytes,
-               std::uint16_t value) noexcept {
+               std::uint32_t value) noexcept {
   if (value_bytes == 1 || value == 0) {
-    std::memset(values, value, count * value_bytes);
+    std::memset(values, static_cast<int>(value), count * value_bytes);
     return;
   }
   for (std::size_t i = 0; i < count; ++i)
-    std::memcpy(values + i * sizeof value, &value, sizeof value);
+    std::memcpy(values + i * value_bytes, &value, value_bytes);
 }
 
 void NearestSampler::Sample(const MaskView& mask, const Region& region, PixelOrder order,

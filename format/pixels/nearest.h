@@ -18,12 +18,12 @@ struct MaskView {
   std::uint32_t height = 0;
   std::uint32_t channels = 1;
   std::uint32_t value_bytes = 1;
-  std::uint16_t fill = 0;  // value of the pixels outside the spans, if the border is a colour
+  std::uint32_t fill = 0;  // bits of the pixels outside the spans, if the border is a colour
 };
 
-// Sets `count` values of one or two bytes.
+// Sets `count` values of one, two or four bytes.
 void SetValues(std::uint8_t* values, std::size_t count, std::uint32_t value_bytes,
-               std::uint16_t value) noexcept;
+               std::uint32_t value) noexcept;
 
 // Keeps its memory from picture to picture; one thread at a time.
 class NearestSampler {

@@ -24,6 +24,7 @@ const char* HowToRead(ElementType type) noexcept {
       return "read them as std::uint8_t, or end the transform with Normalize to get float32 "
              "(Normalize{} gives 0 to 1)";
     case ElementType::kUint16: return "read them as std::uint16_t";
+    case ElementType::kInt16: return "read them as std::int16_t";
     case ElementType::kFloat32: return "read them as float";
     case ElementType::kFloat16:
     case ElementType::kBFloat16: break;
@@ -69,6 +70,7 @@ std::string_view NameOf(ElementType type) noexcept {
   switch (type) {
     case ElementType::kUint8: return "uint8";
     case ElementType::kUint16: return "uint16";
+    case ElementType::kInt16: return "int16";
     case ElementType::kFloat32: return "float32";
     case ElementType::kFloat16: return "float16";
     case ElementType::kBFloat16: break;

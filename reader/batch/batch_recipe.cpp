@@ -55,12 +55,23 @@ std::size_t ValuesIndexOf(const std::vector<Field>& fields, std::size_t field) {
 
 }  // namespace
 
+namespace {
+
+bool HasWidePicture(const DatasetFacts& dataset, const FieldChoice& choice) {
+  if (choice.image == Schema::kNone) return false;
+  const ImageSummary& images = dataset.ImagesOf(choice.image);
+  return dataset.manifest.schema.fields[choice.image].role != Role::kMask &&
+         IsWide(images.pixel_type, images.max_channels);
+}
+
+}  // namespace
+
 BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options,
                          const ExtendLayout& extend)
     : dataset(of),
       options(std::move(checked_options)),
-      views(ViewsOf(options)),
       choice(FieldChoice::Of(dataset, options)),
+      views(ViewsOf(options, HasWidePicture(dataset, choice))),
       program(dataset, options, choice),
       layout(MakeSlotLayout(dataset, options, choice, views, program.target(), extend)),
       followers(Followers::Of(dataset, options, choice, layout, views[0], program.mixes())),

@@ -69,8 +69,8 @@ struct BatchRecipe {
 
   DatasetState& dataset;
   LoaderOptions options;
-  std::vector<ViewProgram> views;
   FieldChoice choice;
+  std::vector<ViewProgram> views;
   BatchProgram program;
   SlotLayout layout;
   Followers followers;

@@ -41,6 +41,7 @@ Element ElementOf(ElementType type) {
   switch (type) {
     case ElementType::kUint8: return {dlpack::kUint, 8};
     case ElementType::kUint16: return {dlpack::kUint, 16};
+    case ElementType::kInt16: return {dlpack::kInt, 16};
     case ElementType::kFloat32: return {dlpack::kFloat, 32};
     case ElementType::kFloat16: return {dlpack::kFloat, 16};
     case ElementType::kBFloat16: break;

@@ -35,7 +35,7 @@ void MoveImage(std::byte* first, SlotImage& image, std::size_t from, std::size_t
   if (!image.shown.empty()) image.shown[to] = image.shown[from];
 }
 
-void FillPixels(std::uint8_t* at, std::size_t bytes, std::size_t value_bytes, std::uint16_t fill) {
+void FillPixels(std::uint8_t* at, std::size_t bytes, std::size_t value_bytes, std::uint32_t fill) {
   if (fill == 0) {
     std::memset(at, 0, bytes);
   } else {
@@ -43,10 +43,10 @@ void FillPixels(std::uint8_t* at, std::size_t bytes, std::size_t value_bytes, st
   }
 }
 
-// Pads the first `count` rows to the right and below with `fill` (which must be 0 if values have
-// more than two bytes), and gives the image the size of the padded rows. The rows lie in order, and
-// none begins before its padded place.
-void PadRows(std::uint8_t* first, std::size_t count, std::uint16_t fill, ImageBatch& image,
+// Pads the first `count` rows to the right and below with values of the bits `fill`, and gives the
+// image the size of the padded rows. The rows lie in order, and none begins before its padded
+// place.
+void PadRows(std::uint8_t* first, std::size_t count, std::uint32_t fill, ImageBatch& image,
              SizedRows& rows) {
   image.height = image.width = 0;
   for (std::size_t row = 0; row < count; ++row) {

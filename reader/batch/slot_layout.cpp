@@ -16,6 +16,8 @@
 
 #include "format/disk/bytes.h"
 #include "format/disk/limits.h"
+#include "format/pixel_attributes.h"
+#include "format/pixels/wide.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/transform/geometry.h"
@@ -49,10 +51,17 @@ void CheckPixels(const DatasetFacts& dataset, const ImageSummary& images) {
 }
 
 ElementType ElementOf(PixelType type) {
-  return type == PixelType::kUint8 ? ElementType::kUint8 : ElementType::kUint16;
+  switch (type) {
+    case PixelType::kUint8: return ElementType::kUint8;
+    case PixelType::kUint16: return ElementType::kUint16;
+    case PixelType::kInt16: return ElementType::kInt16;
+    case PixelType::kFloat16: return ElementType::kFloat16;
+    case PixelType::kFloat32: break;
+  }
+  return ElementType::kFloat32;
 }
 
-// `as_stored`: masks and 16-bit images, whose channels are not converted.
+// `as_stored`: masks and wide images, whose channels are not converted.
 std::size_t ChannelsOf(const DatasetFacts& dataset, const LoaderOptions& options,
                        const ImageSummary& images, bool as_stored) {
   if (options.output.channels != 0 && options.output.channels != 1 &&
@@ -64,8 +73,9 @@ std::size_t ChannelsOf(const DatasetFacts& dataset, const LoaderOptions& options
       (images.min_channels != options.output.channels ||
        images.max_channels != options.output.channels)) {
     Refuse(dataset, "field \"" + images.field +
-                        "\" is a mask or has 16 bits, so its channels cannot be converted; leave "
-                        "LoaderOptions::output.channels at 0");
+                        "\" is a mask or not an 8-bit picture, so its channels cannot be "
+                        "converted; leave LoaderOptions::output.channels at 0, and choose channels "
+                        "by LoaderOptions::output.bands");
   }
   if (options.output.channels != 0 &&
       !(is_picture(images.min_channels) && is_picture(images.max_channels))) {
@@ -78,20 +88,93 @@ std::size_t ChannelsOf(const DatasetFacts& dataset, const LoaderOptions& options
   if (options.output.channels != 0) return options.output.channels;
   if (images.min_channels != images.max_channels) {
     Refuse(dataset, "some images have " + std::to_string(images.min_channels) + " and some " +
-                        std::to_string(images.max_channels) +
-                        " channels; set LoaderOptions::output.channels to 1 or 3");
+                        std::to_string(images.max_channels) + " channels; " +
+                        (images.max_channels <= 4 && !as_stored
+                             ? "set LoaderOptions::output.channels to 1 or 3"
+                             : "convert them to one number of channels"));
   }
   return images.max_channels;
 }
 
-void CheckSixteenBits(const DatasetFacts& dataset, const Geometry& geometry) {
-  for (std::size_t stage = 0; stage < geometry.stages(); ++stage) {
-    const Pipeline& steps = geometry.steps(stage);
-    if (!std::ranges::all_of(steps, Turns)) {
-      Refuse(dataset,
-             "16-bit images can only be flipped and turned; do other steps in a sample_function, "
-             "or before you convert the images");
+// Sets what only wide images have: the channels that batches hold, and the number for no data.
+void SetWide(const DatasetFacts& dataset, const LoaderOptions& options, const ImageSummary& images,
+             SlotLayout::ImageField& field) {
+  const Field& of = dataset.manifest.schema.fields[field.field];
+  field.pixels = images.pixel_type;
+  field.image.type = ElementOf(images.pixel_type);
+  field.wide = IsWide(images.pixel_type, images.max_channels);
+  field.stored_channels = images.max_channels;
+  for (std::uint32_t c = 0; c < images.max_channels; ++c)
+    field.channels.push_back(c);
+  const auto bands = options.output.bands.find(of.name);
+  if (bands != options.output.bands.end()) {
+    const std::string option = "LoaderOptions::output.bands: field \"" + of.name + "\" ";
+    if (!field.wide || field.nearest) {
+      Refuse(dataset, option +
+                          "is a mask or holds 8-bit pictures of up to four channels, whose "
+                          "channels are not chosen by name; leave it out of the option");
     }
+    const std::vector<std::string> names = ChannelNamesOf(of);
+    if (names.empty())
+      Refuse(dataset, option + "has no attribute \"channels\" with the names of its channels");
+    if (names.size() != images.max_channels) {
+      Refuse(dataset, option + "names " + std::to_string(names.size()) +
+                          " channels in its attribute \"channels\", but its images have " +
+                          std::to_string(images.max_channels));
+    }
+    if (bands->second.empty() || bands->second.size() > kMaxImageChannels)
+      Refuse(dataset, option + "needs 1 to 64 names of channels");
+    field.channels.clear();
+    for (const std::string& name : bands->second) {
+      const auto at = std::ranges::find(names, name);
+      if (at == names.end())
+        Refuse(dataset,
+               option + "has no channel \"" + name + "\"" + NamesInstead(name, names, "it has"));
+      field.channels.push_back(static_cast<std::uint32_t>(at - names.begin()));
+    }
+  }
+  if (!of.attributes.contains("no_data") || !field.wide) return;
+  field.no_data = NoDataOf(of);
+  const std::string text = of.attributes.at("no_data");
+  const bool floats = field.pixels == PixelType::kFloat16 || field.pixels == PixelType::kFloat32;
+  if (!field.no_data ||
+      (!floats && ValueOf(field.pixels, BitsOf(field.pixels, *field.no_data)) != *field.no_data)) {
+    Refuse(dataset, "field \"" + of.name + "\" has the attribute no_data \"" + text +
+                        "\", which is not a value of " + std::string(NameOf(field.pixels)) +
+                        "; correct the attribute");
+  }
+  field.fill = BitsOf(field.pixels, *field.no_data);
+}
+
+// Refuses what the steps cannot do to a wide image. `program`: null for an image without steps that
+// change pixels. Sets the type of the rows.
+void SetWideOutput(const DatasetFacts& dataset, const LoaderOptions& options,
+                   const Geometry& geometry, const PixelProgram* program,
+                   const std::vector<Geometry::Extent>& smallest, SlotLayout::ImageField& field) {
+  const std::string of = "field \"" + field.name + "\", whose images hold " +
+                         std::string(NameOf(field.pixels)) + " in " +
+                         std::to_string(field.stored_channels) +
+                         (field.stored_channels == 1 ? " channel" : " channels");
+  for (std::size_t stage = 0; stage < geometry.stages(); ++stage) {
+    for (const Transform& step : geometry.steps(stage)) {
+      if (HasColour(step)) {
+        Refuse(dataset, StepName(step) +
+                            " has a fill that is not black, which is for 8-bit pictures,"
+                            " and not for " +
+                            of + "; leave the fill out");
+      }
+    }
+    if (program != nullptr) {
+      program->CheckWide(of, smallest[stage].width, smallest[stage].height,
+                         static_cast<std::uint32_t>(field.channels.size()), stage);
+    }
+  }
+  if (program != nullptr && program->output()) {
+    field.image.type = ElementTypeOf(*program->output());
+    field.fill = 0;
+  } else if (program != nullptr && field.no_data && Blends(options)) {
+    Refuse(dataset, "MixUp would mix no data with values in " + of +
+                        "; end the transform's own steps with Normalize, which makes 0 of no data");
   }
 }
 
@@ -188,13 +271,13 @@ void SetExtents(const std::vector<Geometry::Extent>& extents, ImageBatch& image)
 }
 
 // Gives the image the type and layout that the view's steps make. Refuses steps that do not fit it.
-// `plain`: the field holds 8-bit pictures, not masks.
+// `plain`: the field holds pictures, not masks.
 void SetOutput(const DatasetFacts& dataset, const PixelProgram& program, const std::string& field,
                bool plain, const std::vector<Geometry::Extent>& smallest, ImageBatch& image) {
   if (program.empty()) return;
   if (!plain) {
     Refuse(dataset, "LoaderOptions::transform has steps that change pixels, and field \"" + field +
-                        "\" is a mask or has 16 bits");
+                        "\" is a mask");
   }
   for (std::size_t stage = 0; stage < smallest.size(); ++stage) {
     program.CheckSize(smallest[stage].width, smallest[stage].height,
@@ -236,10 +319,10 @@ void CheckPicture(const DatasetFacts& dataset, const FieldChoice& choice) {
 }
 
 void CheckViews(const DatasetFacts& dataset, const std::vector<ViewProgram>& views,
-                const Field& field, const ImageSummary& images) {
-  if (field.role == Role::kMask || images.pixel_type == PixelType::kUint16) {
-    Refuse(dataset, "LoaderOptions::views needs 8-bit images, and field \"" + field.name +
-                        "\" is a mask or has 16 bits");
+                const Field& field) {
+  if (field.role == Role::kMask) {
+    Refuse(dataset,
+           "LoaderOptions::views needs pictures, and field \"" + field.name + "\" is a mask");
   }
   for (std::size_t v = 1; v < views.size(); ++v) {
     if (dataset.manifest.schema.Find(views[v].name) == Schema::kNone) continue;
@@ -259,7 +342,6 @@ void LayOutViews(const DatasetFacts& dataset, const LoaderOptions& options,
   CheckPicture(dataset, choice);
   const Field& of = dataset.manifest.schema.fields[choice.image];
   const ImageSummary& images = dataset.ImagesOf(choice.image);
-  const bool wide = images.pixel_type == PixelType::kUint16;
   layout.views = views.size();
   for (std::size_t v = 0; v < views.size(); ++v) {
     const ViewProgram& view = views[v];
@@ -269,22 +351,26 @@ void LayOutViews(const DatasetFacts& dataset, const LoaderOptions& options,
     field.name = v == 0 ? of.name : view.name;
     field.nearest = of.role == Role::kMask;
     field.moves = view.pixels.moves();
-    field.pixels = images.pixel_type;
-    if (wide && !field.nearest) CheckSixteenBits(dataset, view.geometry);
+    SetWide(dataset, options, images, field);
     field.extents = ExtentsOf(dataset, images, view.geometry, layout.image_sizes);
     field.least = LeastOf(images, view.geometry, layout.image_sizes);
     field.image.samples = options.batch_size;
     SetExtents(field.extents, field.image);
-    field.image.channels = ChannelsOf(dataset, options, images, wide || field.nearest);
+    field.image.channels = ChannelsOf(dataset, options, images, field.wide || field.nearest);
     field.image.layout = options.output.layout;
-    field.image.type = ElementOf(images.pixel_type);
-    SetOutput(dataset, view.pixels, of.name, !wide && !field.nearest,
-              field.least.empty() ? field.extents : field.least, field.image);
-    if (!field.nearest) CheckWarp(dataset, view.geometry, field.image);
+    const std::vector<Geometry::Extent>& smallest =
+        field.least.empty() ? field.extents : field.least;
+    if (field.wide && !field.nearest) {
+      field.image.channels = field.channels.size();
+      SetWideOutput(dataset, options, view.geometry, &view.pixels, smallest, field);
+    } else {
+      SetOutput(dataset, view.pixels, of.name, !field.nearest, smallest, field.image);
+      if (!field.nearest) CheckWarp(dataset, view.geometry, field.image);
+    }
     field.row_bytes = RowBytesOf(dataset, options, field.image, field.extents, view.geometry,
                                  dataset.limits.pixels(choice.image));
     AddImage(std::move(field), layout);
-    if (v == 0 && views.size() > 1) CheckViews(dataset, views, of, images);
+    if (v == 0 && views.size() > 1) CheckViews(dataset, views, of);
   }
 }
 
@@ -369,9 +455,7 @@ void LayOutOtherImages(const DatasetFacts& dataset, const LoaderOptions& options
       field.name = fields[f].name;
       field.leader = choice.leaders[f];
       field.nearest = fields[f].role == Role::kMask;
-      if (images.pixel_type == PixelType::kUint16 && !field.nearest) {
-        CheckSixteenBits(dataset, geometry);
-      }
+      SetWide(dataset, options, images, field);
       if (leads) {
         extents[f] = images.present == 0
                          ? std::vector<Geometry::Extent>(geometry.stages())
@@ -392,13 +476,27 @@ void LayOutOtherImages(const DatasetFacts& dataset, const LoaderOptions& options
       }
       RequireValues(dataset, options, f);
       field.required = NeedsMasks(options, fields[f]);
-      field.pixels = images.pixel_type;
-      field.image.type = ElementOf(images.pixel_type);
-      if (!field.nearest) CheckWarp(dataset, geometry, field.image);
+      if (field.wide && !field.nearest) {
+        field.image.channels = std::max<std::size_t>(field.channels.size(), 1);
+        SetWideOutput(dataset, options, geometry, nullptr, {}, field);
+      } else if (!field.nearest) {
+        CheckWarp(dataset, geometry, field.image);
+      }
       field.row_bytes = RowBytesOf(dataset, options, field.image, field.extents, geometry,
                                    dataset.limits.pixels(field.leader));
       AddImage(std::move(field), layout);
     }
+  }
+}
+
+// Refuses LoaderOptions::output.bands for fields that batches do not hold.
+void CheckBands(const DatasetFacts& dataset, const LoaderOptions& options,
+                const SlotLayout& layout) {
+  for (const auto& [name, bands] : options.output.bands) {
+    dataset.ImageField(name);  // throws for other names
+    if (FindIn(layout.images, name) != Schema::kNone) continue;
+    Refuse(dataset, "LoaderOptions::output.bands names field \"" + name +
+                        "\", which LoaderOptions::output.fields leaves out; name it there, too");
   }
 }
 
@@ -417,13 +515,13 @@ void SetMaskFills(const DatasetFacts& dataset, const LoaderOptions& options, Slo
                           "\", which LoaderOptions::output.fields leaves out; name it there, too");
     }
     SlotLayout::ImageField& mask = layout.images[at];
-    const std::uint32_t max = mask.pixels == PixelType::kUint8 ? 255 : 65535;
-    if (value > max) {
+    const std::uint32_t bits = BitsOf(mask.pixels, value);
+    if (ValueOf(mask.pixels, bits) != static_cast<float>(value)) {
       Refuse(dataset, "LoaderOptions::output.mask_fill is " + std::to_string(value) + " for \"" +
-                          name + "\", a mask of " + (max == 255 ? "8" : "16") +
-                          " bits, which holds 0 to " + std::to_string(max));
+                          name + "\", a mask of " + std::string(NameOf(mask.pixels)) +
+                          ", which does not have this value");
     }
-    mask.fill = static_cast<std::uint16_t>(value);
+    mask.fill = bits;
   }
 }
 
@@ -580,6 +678,7 @@ SlotLayout MakeSlotLayout(const DatasetFacts& dataset, LoaderOptions& options,
     dataset.FieldIndex(name);  // a wrong name is refused before the mask that it was meant for
   LayOutOtherImages(dataset, options, choice, views[0].geometry, layout);
   SetMaskFills(dataset, options, layout);
+  CheckBands(dataset, options, layout);
   layout.keeps_shown = options.sample_function || options.batch_function;
   LayOutFields(dataset, options, choice, layout);
   LayOutMadeFields(dataset, options, target, layout);

@@ -44,11 +44,17 @@ struct SlotLayout {
     std::string name;
     std::size_t leader = Schema::kNone;  // the image that it follows; `field` if it follows none
     bool nearest = false;                // a mask: its pixels are never mixed
-    std::uint16_t fill = 0;              // a mask's value in a border of one colour
-    bool required = false;               // a mask that each sample with a picture must have
+    // The bits of the value in a border of one colour, and of pixels that a sample lacks. Not 0
+    // only for masks and wide images.
+    std::uint32_t fill = 0;
+    bool required = false;  // a mask that each sample with a picture must have
     bool moves = false;  // RandAugment or TrivialAugmentWide moves pixels, so its border is unknown
     PixelType pixels = PixelType::kUint8;  // as stored
-    ImageBatch image;                      // a full batch of the largest size; `data` is null
+    bool wide = false;  // not an 8-bit picture of up to four channels; the rest is for such images
+    std::uint8_t stored_channels = 0;
+    std::vector<std::uint32_t> channels;  // the stored channel of each channel in the batch
+    std::optional<double> no_data;        // the stored number that stands for no data
+    ImageBatch image;                     // a full batch of the largest size; `data` is null
     // One for each stage (Geometry::stages()). Unless image_sizes is kEqual, `extents` are the
     // largest width and height of a row, and `least` the smallest.
     std::vector<Geometry::Extent> extents, least;

@@ -67,7 +67,7 @@ ValueFault ValueLimits::CheckEntry(std::size_t field, const ImagePayload& image)
   const ImageFigures& images = images_[field];
   if (image.width <= images.max_width && image.height <= images.max_height &&
       image.channels <= images.max_channels && image.bytes.size() <= images.max_payload_bytes &&
-      image.pixel_type <= images.pixel_type) {
+      Admits(images.pixel_type, image.pixel_type)) {
     return {};
   }
   return {"the image is larger than the manifest says", ErrorCode::kCorrupt};

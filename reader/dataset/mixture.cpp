@@ -33,9 +33,9 @@ const std::vector<std::string>& Longer(const Field& field, const std::vector<std
           "with the classes of the other (`sluice convert --classes-of`)");
 }
 
-std::string PairsOf(const Field& field) {
-  const auto pairs = field.attributes.find("flip_pairs");
-  return pairs == field.attributes.end() ? "" : pairs->second;
+std::string AttributeOf(const Field& field, const char* name) {
+  const auto found = field.attributes.find(name);
+  return found == field.attributes.end() ? "" : found->second;
 }
 
 void RequireSame(const Field& field, const Field& known, const DatasetFacts& dataset,
@@ -52,7 +52,12 @@ void RequireSame(const Field& field, const Field& known, const DatasetFacts& dat
   if (field.role != known.role) refuse("role");
   if (field.follows != known.follows) refuse("image that it belongs to");
   if (field.coordinates != known.coordinates) refuse("convention of coordinates");
-  if (PairsOf(field) != PairsOf(known)) refuse("list of flip_pairs");
+  const auto differs = [&](const char* attribute) {
+    return AttributeOf(field, attribute) != AttributeOf(known, attribute);
+  };
+  if (differs("flip_pairs")) refuse("list of flip_pairs");
+  if (differs("channels")) refuse("list of channels");
+  if (differs("no_data")) refuse("number for no data");
 }
 
 Schema JoinedSchema(const std::vector<MixedDataset>& datasets) {
@@ -115,10 +120,10 @@ void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
     const ImageFigures& images = part.images[image];
     ImageFigures& sum = all.images[image++];
     if (images.present > 0 && sum.present > 0 && images.pixel_type != sum.pixel_type) {
-      RefuseMixing(dataset, "the images of field \"" + field.name + "\" have " +
-                                std::to_string(8 * SizeOf(images.pixel_type)) +
-                                " bits, but those of another dataset have " +
-                                std::to_string(8 * SizeOf(sum.pixel_type)) +
+      RefuseMixing(dataset, "the images of field \"" + field.name + "\" are of type " +
+                                std::string(NameOf(images.pixel_type)) +
+                                ", but those of another dataset of type " +
+                                std::string(NameOf(sum.pixel_type)) +
                                 "; leave one of the datasets out");
     }
     sum.Add(images);

@@ -303,8 +303,13 @@ class TotalsCheck {
     Compare(of + "the greatest height", claimed.max_height, found.max_height);
     Compare(of + "the least number of channels", claimed.min_channels, found.min_channels);
     Compare(of + "the greatest number of channels", claimed.max_channels, found.max_channels);
-    Compare(of + "the bits of pixel_type", 8 * SizeOf(claimed.pixel_type),
-            8 * SizeOf(found.pixel_type));
+    if (claimed.pixel_type != found.pixel_type) {
+      faults_.push_back({kManifestName,
+                         -1,
+                         {},
+                         of + "pixel_type is " + std::string(NameOf(claimed.pixel_type)) +
+                             ", but the samples give " + std::string(NameOf(found.pixel_type))});
+    }
   }
   void CompareValues(const Field& field, const ManifestValues& claimed,
                      const ManifestValues& found) {

@@ -56,7 +56,12 @@ std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
   std::uint64_t max = 0;
   for (std::size_t i = layout.views; i < layout.images.size(); ++i) {
     const SlotLayout::ImageField& field = layout.images[i];
-    if (!field.nearest) continue;
+    if (!field.nearest) {
+      if (field.wide)
+        max =
+            std::max(max, WidePainter::MemoryBytes(layout, dataset.limits.pixels(field.field), i));
+      continue;
+    }
     const ImageSummary& masks = dataset.ImagesOf(field.field);
     const std::uint64_t pixels = dataset.limits.pixels(field.field);
     max = std::max(max, pixels * masks.max_channels * SizeOf(masks.pixel_type) +
@@ -174,12 +179,9 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
       shown[row] = VisiblePart(static_cast<std::uint32_t>(absent.width),
                                static_cast<std::uint32_t>(absent.height));
     }
-    std::uint8_t* const pixels = PixelsOf(slot, index, row);
-    if (field.nearest && field.pixels == PixelType::kUint16) {
-      std::fill_n(reinterpret_cast<std::uint16_t*>(pixels), absent.sample_bytes() / 2, field.fill);
-    } else {
-      std::memset(pixels, field.fill, absent.sample_bytes());  // 0 unless it is a mask
-    }
+    const std::size_t value_bytes = SizeOf(absent.type);
+    SetValues(PixelsOf(slot, index, row), absent.sample_bytes() / value_bytes,
+              static_cast<std::uint32_t>(value_bytes), field.fill);
     return {};
   }
   payloads_.push_back(payload.bytes);
@@ -218,14 +220,15 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
   };
   static const PixelProgram kNoSteps{Pipeline{}};
   const Defect defect =
-      field.nearest
-          ? DecodeMask(payload, frame, field.fill, order, target, decoder)
+      field.nearest ? DecodeMask(payload, frame, field.fill, order, target, decoder)
+      : field.wide
+          ? wide_painter_.Paint(payload, decoder.wide(), frame, field, {}, order, target)
           : view_painter_.Paint(decode, frame, kNoSteps, {},
                                 {target, static_cast<std::uint32_t>(image.channels), order});
   return defect == nullptr ? ValueFault() : Fault(field.field, defect);
 }
 
-Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
+Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint32_t fill,
                                PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder) {
   const std::uint32_t value_bytes = static_cast<std::uint32_t>(SizeOf(payload.pixel_type));
   const std::size_t bytes =

@@ -33,8 +33,8 @@ class FieldReader {
                   bool verify);
 
   // Decodes a mask, without mixing pixels. Where other images get a border of one colour, the mask
-  // gets the value `fill`.
-  Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
+  // gets the value with the bits `fill`.
+  Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint32_t fill,
                     PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder);
 
   void Clear() noexcept { payloads_.clear(); }
@@ -74,6 +74,7 @@ class FieldReader {
   std::vector<std::uint8_t> whole_;  // a mask, decoded whole
   NearestSampler nearest_;
   ViewPainter view_painter_;
+  WidePainter wide_painter_;
   std::string sentence_;
 };
 

@@ -2,8 +2,7 @@
 // asked with the first view's frame only: with several views, it keeps whole pictures, which do not
 // depend on the frame. PaintViews() reads a payload for several views together only once some view
 // is left to the host, because a device may take all of them. It draws the device's operations for
-// every view, even if the host has decoded it. A picture whose values are not uint8 is decoded
-// straight into the row, by the first view's frame alone.
+// every view, even if the host has decoded it. Wide images have a painter of their own.
 #include "reader/decoding/picture_painter.h"
 
 #include <algorithm>
@@ -46,6 +45,7 @@ PicturePainter::PicturePainter(const BatchRecipe& recipe, DecodedPictureCache* c
 std::uint64_t PicturePainter::MemoryBytes(const BatchRecipe& recipe, std::uint64_t pixels) {
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
+  if (layout.picture().wide) return WidePainter::MemoryBytes(layout, pixels);
   std::uint64_t steps = StepBytesOf(options.transform, options.schedule, layout.picture().image);
   for (std::size_t v = 0; v < options.views.size(); ++v) {
     const View& view = options.views[v];
@@ -80,11 +80,16 @@ PicturePainter::From PicturePainter::Find(const ImagePayload& payload, Slot& slo
 
 Defect PicturePainter::Paint(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
                              std::size_t row) {
-  const SlotLayout::ImageField& picture = layout_.picture();
-  if (picture.pixels == PixelType::kUint8) return PaintViews(payload, decoder, slot, row);
-  return decoder.Decode(payload, frames_[0].region,
-                        {PixelsOf(slot, 0, row), static_cast<std::uint32_t>(picture.image.channels),
-                         OrderOf(picture.image)});
+  if (!layout_.picture().wide) return PaintViews(payload, decoder, slot, row);
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    const WidePainter::Steps steps{&views_[v].pixels, slot.view_seeds[v], slot.positions[row],
+                                   slot.stages[v]};
+    const Defect defect =
+        wide_painter_.Paint(payload, decoder.wide(), frames_[v], layout_.images[v], steps,
+                            OrderOf(slot.images[v].image), PixelsOf(slot, v, row));
+    if (defect != nullptr) return defect;
+  }
+  return nullptr;
 }
 
 Defect PicturePainter::PaintViews(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
@@ -148,13 +153,13 @@ void ViewPainter::Finish(const Pixels& before_warp, const Pixels& after_warp, co
   program.Write(after_warp, row.order, row.data);
 }
 
-void ViewPainter::WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint16_t fill,
+void ViewPainter::WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint32_t fill,
                            const PixelTarget& row) {
   const std::uint32_t width = frame.region.width(), height = frame.region.height();
   const bool planar = row.order == PixelOrder::kPlanar;
   const std::uint32_t pixel = value_bytes * (planar ? 1 : row.channels);
   const std::size_t plane = std::size_t{width} * height * pixel;
-  std::uint8_t outside[2 * 255];  // one pixel: at most 255 channels of two bytes
+  std::uint8_t outside[4 * 255];  // one pixel: at most 255 channels of four bytes
   SetValues(outside, pixel / value_bytes, value_bytes, fill);
   for (std::size_t part = 0; part < (planar ? row.channels : 1); ++part) {
     const Pixels in{unwarped_.data() + part * plane, width, height, pixel};

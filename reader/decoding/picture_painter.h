@@ -13,6 +13,7 @@
 #include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
 #include "reader/decoding/decoded_picture_use.h"
+#include "reader/decoding/wide_painter.h"
 #include "reader/transform/frame.h"
 #include "reader/transform/pixel_program.h"
 
@@ -44,12 +45,12 @@ class ViewPainter {
     return nullptr;
   }
 
-  // Paints a mask into its row, in the row's layout. `pick_nearest(region, data)` makes the mask as
-  // it is before the warp, if the frame has one. The warp takes nearest pixels; pixels from outside
-  // the mask get `fill`.
+  // Paints a mask into its row, in the row's layout; `fill`: bits of a value. `pick_nearest(region,
+  // data)` makes the mask as it is before the warp, if the frame has one. The warp takes nearest
+  // pixels; pixels from outside the mask get `fill`.
   template <class PickNearest>
   void PaintMask(const PickNearest& pick_nearest, const Frame& frame, std::uint32_t value_bytes,
-                 std::uint16_t fill, const PixelTarget& row) {
+                 std::uint32_t fill, const PixelTarget& row) {
     if (!frame.warped) return pick_nearest(frame.region, row.data);
     unwarped_.resize(std::size_t{frame.region.width()} * frame.region.height() * row.channels *
                      value_bytes);
@@ -69,7 +70,7 @@ class ViewPainter {
   // Warps the picture if the frame has a warp, runs the steps, and writes the row's numbers.
   void Finish(const Pixels& before_warp, const Pixels& after_warp, const Frame& frame,
               const PixelProgram& program, const Place& place, const PixelTarget& row);
-  void WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint16_t fill,
+  void WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint32_t fill,
                 const PixelTarget& row);
 
   std::vector<std::uint8_t> pixels_, unwarped_;
@@ -134,6 +135,7 @@ class PicturePainter {
   std::vector<Frame> frames_;    // by view
   std::vector<Region> regions_;  // by view
   ViewPainter view_painter_;
+  WidePainter wide_painter_;
 };
 
 }  // namespace sluice

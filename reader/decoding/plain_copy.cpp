@@ -68,8 +68,7 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
     return false;
   }
   const SlotLayout::ImageField& picture = layout.picture();
-  if (picture.pixels != PixelType::kUint8 || picture.nearest ||
-      recipe.views[0].pixels.device_ops() != 0 ||
+  if (picture.wide || picture.nearest || recipe.views[0].pixels.device_ops() != 0 ||
       recipe.dataset.facts->RawImageBytes(picture.field) == 0) {
     return false;
   }

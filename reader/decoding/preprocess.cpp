@@ -238,8 +238,10 @@ struct Preprocess::State {
                                           " pixels, more than the " +
                                           std::to_string(options_.max_pixels) + " of max_pixels");
     }
-    if (image.pixel_type != PixelType::kUint8)
-      return Error(ErrorCode::kUnsupported, "the image has 16 bits a value; convert it to 8 bits");
+    if (IsWide(image.pixel_type, image.channels)) {
+      return Error(ErrorCode::kUnsupported,
+                   "the image is not an 8-bit picture of up to four channels; convert it to one");
+    }
     const Frame frame = geometry_.FrameFor(image.width, image.height, 0, 0);
     if (frame.region.width() != pipeline_.width || frame.region.height() != pipeline_.height) {
       return Error(ErrorCode::kInvalidArgument,

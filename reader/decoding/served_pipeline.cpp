@@ -252,7 +252,7 @@ ServedPipeline ServedPipeline::Of(const BatchRecipe& recipe, std::uint64_t epoch
   };
   if (layout.images.empty()) refuse("its batches have no image");
   if (layout.picture().nearest) refuse("its image is a mask");
-  if (layout.picture().pixels != PixelType::kUint8) refuse("its images have 16 bits a value");
+  if (layout.picture().wide) refuse("its images are not 8-bit pictures of up to four channels");
   if (options.sample_function || options.batch_function)
     refuse("it has a function of yours, which text cannot hold; make a Loader without it");
   if (!options.views.empty())

@@ -35,6 +35,7 @@ bool JpegParts::Parse(const ImagePayload& payload) {
     case Codec::kPacked: return ParsePacked(payload);
     case Codec::kRaw:
     case Codec::kZstd:
+    case Codec::kTiled:
     case Codec::kAbsent: break;
   }
   return false;

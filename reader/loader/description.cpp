@@ -7,6 +7,7 @@
 
 #include <sluice/unmapped_note.h>
 
+#include "format/pixels/wide.h"
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/decoding/decoded_picture_use.h"
@@ -73,8 +74,9 @@ std::string ImagesText(const SlotLayout& layout, ImagesIn images) {
 }
 
 // The text for LoaderOptions::output.mask_fill.
-std::string FillText(std::uint16_t fill) {
-  return fill == 0 ? "" : "; " + std::to_string(fill) + " in a border of one colour";
+std::string FillText(const SlotLayout::ImageField& image) {
+  if (image.fill == 0) return "";
+  return "; " + NumberText(ValueOf(image.pixels, image.fill)) + " in a border of one colour";
 }
 
 const std::string& FollowerName(const Followers::Numbers& numbers, const SlotLayout& layout) {
@@ -163,7 +165,7 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
     const ImageBatch delivered = DeliveredImage(view.image, views[v].pixels, options.output.layout);
     const std::string of = v == 0 ? "" : " (a view of " + layout.picture().name + ")";
     Describe(view.name + of + ": " + ShapeText(delivered, view.extents, layout.image_sizes) +
-                 FillText(view.fill),
+                 FillText(view),
              v == 0 ? options.transform : options.views[v - 1].transform,
              v == 0 ? options.schedule : options.views[v - 1].schedule, views[v], text);
   }
@@ -183,7 +185,7 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
     const SlotLayout::ImageField& image = layout.images[i];
     text += image.name + ": " + ShapeText(image.image, image.extents, layout.image_sizes) +
             "; the geometric steps" +
-            (image.nearest ? ", by the nearest pixel" + FillText(image.fill) + "\n" : "\n");
+            (image.nearest ? ", by the nearest pixel" + FillText(image) + "\n" : "\n");
   }
   for (const SlotLayout::ArrayField& array : layout.arrays) {
     if (array.absent.empty()) continue;

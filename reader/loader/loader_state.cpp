@@ -23,13 +23,12 @@ namespace sluice {
 
 namespace {
 
-// The cache for LoaderOptions::keep, or null. Neither masks nor 16-bit images are kept as pictures:
-// a kept picture is resampled, as masks must not be, and 16-bit images are stored raw, so that
-// keeping them saves no decoding.
+// The cache for LoaderOptions::keep, or null. Neither masks nor wide images are kept as pictures: a
+// kept picture is resampled, as masks must not be, and has 8 bits.
 std::unique_ptr<DecodedPictureCache> MakeDecodedPictureCache(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
-  const bool pictures = !layout.images.empty() && !layout.picture().nearest &&
-                        layout.picture().pixels == PixelType::kUint8;
+  const bool pictures =
+      !layout.images.empty() && !layout.picture().nearest && !layout.picture().wide;
   if (!recipe.options.keep || (!pictures && !KeepsFunctionRows(recipe.options))) return nullptr;
   return std::make_unique<DecodedPictureCache>(recipe.dataset.facts->shape.samples(),
                                                recipe.options.keep->bytes,

@@ -64,6 +64,7 @@ struct StepOf<RandomErasing> : PixelStep {
     list.Flag("noise", op.noise);
     if (!op.noise) list.Colour("value", op.value);
   }
+  static bool FitsWide(const RandomErasing&) { return true; }
   static std::size_t MaxOps(const RandomErasing& op) {
     return op.noise ? OpsWithWords(kNoiseWords) : 1;
   }

@@ -94,6 +94,9 @@ void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
   const auto share = static_cast<float>(lambda);
   const std::size_t count = shape.height * shape.width * shape.channels;
   const auto rounded = [](float v) { return static_cast<std::uint8_t>(v + 0.5F); };
+  const auto rounded_signed = [](float v) {
+    return static_cast<std::int16_t>(std::floor(v + 0.5F));
+  };
   const auto rounded16 = [](float v) { return static_cast<std::uint16_t>(v + 0.5F); };
   const auto same = [](float v) { return v; };
   WithPartners(data, shape.samples, shape.sample_bytes(), saved,
@@ -104,6 +107,9 @@ void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
                      break;
                    case ElementType::kUint16:
                      MixValues<std::uint16_t>(own, partner, count, share, same, rounded16);
+                     break;
+                   case ElementType::kInt16:
+                     MixValues<std::int16_t>(own, partner, count, share, same, rounded_signed);
                      break;
                    case ElementType::kFloat32:
                      MixValues<float>(own, partner, count, share, same, same);

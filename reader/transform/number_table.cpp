@@ -54,17 +54,15 @@ std::string ListText(const std::vector<float>& numbers, double by = 1) {
   throw Error(ErrorCode::kInvalidArgument, what);
 }
 
+[[noreturn]] void RefuseNumbers(const char* what) {
+  throw Error(ErrorCode::kInvalidArgument, std::string("transform: Normalize needs ") + what);
+}
+
 void Check(const Normalize& op) {
-  const auto refuse = [](const char* what) {
-    throw Error(ErrorCode::kInvalidArgument, std::string("transform: Normalize needs ") + what);
-  };
   const auto fits = [](const std::vector<float>& v) { return v.size() == 1 || v.size() == 3; };
   if (!fits(op.mean) || !fits(op.deviation))
-    refuse("one mean and deviation, or three of them, one for each channel");
-  for (const float mean : op.mean)
-    if (!std::isfinite(mean)) refuse("finite means");
-  for (const float deviation : op.deviation)
-    if (!(deviation > 0 && std::isfinite(deviation))) refuse("deviations above 0");
+    RefuseNumbers("one mean and deviation, or three of them, one for each channel");
+  CheckNumbers(op);
   if (!AllUpTo(1, op.mean) || !AllUpTo(1, op.deviation)) RefuseScale(op);
 }
 
@@ -73,6 +71,13 @@ bool Finite(const std::vector<float>& numbers) {
 }
 
 }  // namespace
+
+void CheckNumbers(const Normalize& op) {
+  for (const float mean : op.mean)
+    if (!std::isfinite(mean)) RefuseNumbers("finite means");
+  for (const float deviation : op.deviation)
+    if (!(deviation > 0 && std::isfinite(deviation))) RefuseNumbers("deviations above 0");
+}
 
 NumberTable::NumberTable(const Normalize& op) : type_(op.type) {
   Check(op);

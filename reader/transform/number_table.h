@@ -14,6 +14,8 @@
 //   reader/python/binding/steps.cpp
 //   reader/transform/steps/numbers.h      its words in a transform's text
 //   reader/transform/number_table.cpp
+//   format/half.h                         its conversion
+//   reader/decoding/wide_painter.cpp
 //   reader/transform/batch_mix.cpp
 //   reader/TRANSFORMS.md
 //   format/pixels/kernels/kernels.h       its loop
@@ -56,21 +58,11 @@
 
 namespace sluice {
 
-// Conversion to bfloat16, like that to float16 (format/half.h) without branches.
+// Throws Error(kInvalidArgument) for numbers that no type of pixels has a use for.
+void CheckNumbers(const Normalize& op);
 
-// The nearest bfloat16, ties to even.
-inline std::uint16_t BFloatOf(float value) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t number = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
-  const bool is_nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
-  return static_cast<std::uint16_t>(Either(is_nan, bits >> 16 | 0x40U, number));
-}
-inline float OfBFloat(std::uint16_t bits) noexcept {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16);
-}
-
-// Normalize, ready to run: value * scale + offset in single precision, rounded after each
-// operation. For a 16-bit type, the result is then rounded to that type.
+// Normalize for 8-bit pictures, ready to run: value * scale + offset in single precision, rounded
+// after each operation. For a 16-bit type, the result is then rounded to that type.
 class NumberTable {
  public:
   // Throws Error(kInvalidArgument) for parameters out of range.

@@ -44,10 +44,11 @@ std::string StepWord(const Transform& step) {
 
 }  // namespace
 
-PixelProgram::PixelProgram(const std::vector<PipelineStage>& stages, DevicePart part)
-    : part_(part) {
+PixelProgram::PixelProgram(const std::vector<PipelineStage>& stages, DevicePart part, bool wide)
+    : part_(part), wide_(wide) {
   for (const PipelineStage& from : stages) {
     numbers_.reset();  // all stages have the same numbers
+    wide_numbers_.reset();
     Stage& stage = stages_.emplace_back(StageOf(from.steps));
     if (part_ == DevicePart::kSteps) LeaveSteps(stage);
   }
@@ -66,7 +67,7 @@ PixelProgram::Stage PixelProgram::StageOf(const Pipeline& pipeline) {
       RefuseTransform("OneHot, MixUp and CutMix must come last; put " + StepName(step) +
                       " before them");
     }
-    if (numbers_) {
+    if (numbers_ || wide_numbers_) {
       RefuseTransform("only OneHot, MixUp and CutMix can follow Normalize; put " + StepName(step) +
                       " before it");
     }
@@ -76,7 +77,12 @@ PixelProgram::Stage PixelProgram::StageOf(const Pipeline& pipeline) {
       stage.steps.push_back(
           {step, static_cast<std::uint16_t>(uses[kind]++ << 8 | kind), StepWord(step)});
     } else if (const auto* const normalize = std::get_if<Normalize>(&step)) {
-      numbers_.emplace(*normalize);
+      if (wide_) {
+        CheckNumbers(*normalize);
+        wide_numbers_ = *normalize;
+      } else {
+        numbers_.emplace(*normalize);
+      }
     } else if (!stage.steps.empty()) {
       RefuseTransform("steps that change pixels must come after those that move them; put " +
                       StepName(step) + " before " + StepName(stage.steps.front().transform));
@@ -101,7 +107,7 @@ void PixelProgram::LeaveSteps(Stage& stage) {
 }
 
 bool PixelProgram::empty() const noexcept {
-  return !numbers_ &&
+  return !numbers_ && !wide_numbers_ &&
          std::ranges::all_of(stages_, [](const Stage& stage) { return stage.steps.empty(); });
 }
 
@@ -129,6 +135,42 @@ void PixelProgram::CheckSize(std::uint32_t width, std::uint32_t height, std::uin
   }
   for (const Step& step : stages_[stage].steps)
     CheckStepFits(step.transform, width, height);
+}
+
+void PixelProgram::CheckWide(const std::string& of, std::uint32_t width, std::uint32_t height,
+                             std::uint32_t channels, std::size_t stage) const {
+  for (const Step& step : stages_[stage].steps) {
+    if (!FitsWide(step.transform)) {
+      RefuseTransform(StepText(step.transform) + " is for 8-bit pictures, and not for " + of +
+                      "; leave it out. Their values can be changed by ColorJitter of brightness "
+                      "and contrast alone, GaussianBlur and RandomErasing");
+    }
+    if (HasColour(step.transform)) {
+      RefuseTransform(StepName(step.transform) +
+                      " has a value that is not black, which is for 8-bit pictures, and not for " +
+                      of + "; leave the value out");
+    }
+    CheckStepFits(step.transform, width, height);
+  }
+  if (!wide_numbers_) return;
+  for (const auto& [numbers, what] : {std::pair{&wide_numbers_->mean, "mean"},
+                                      std::pair{&wide_numbers_->deviation, "deviation"}}) {
+    if (numbers->size() == 1 || numbers->size() == channels) continue;
+    RefuseTransform("Normalize has " + std::to_string(numbers->size()) + " numbers as " + what +
+                    ", and batches have " + std::to_string(channels) + " channels of " + of +
+                    "; give one number, or one for each of these channels");
+  }
+}
+
+void PixelProgram::DrawWide(const Pixels& shape, std::uint64_t draw_seed, std::uint64_t position,
+                            std::size_t stage, std::vector<PixelOp>& ops) const {
+  ops.clear();
+  for (const Step& step : stages_[stage].steps) {
+    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, step.stream);
+    PixelOps drawn;
+    DrawStep(step.transform, shape, draws, drawn);
+    ops.insert(ops.end(), drawn.at, drawn.at + drawn.count);
+  }
 }
 
 void PixelProgram::Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint64_t position,
@@ -202,11 +244,15 @@ bool HasMix(const LoaderOptions& options, bool cut) noexcept {
 }
 
 ViewProgram ProgramOf(const std::string& name, const std::vector<PipelineStage>& stages,
-                      DevicePart part) {
-  return {name, Geometry(stages), PixelProgram(stages, part)};
+                      DevicePart part, bool wide) {
+  return {name, Geometry(stages), PixelProgram(stages, part, wide)};
 }
 
 }  // namespace
+
+bool Blends(const LoaderOptions& options) noexcept {
+  return HasMix(options, false);
+}
 
 bool MixesPictures(const LoaderOptions& options) noexcept {
   return HasMix(options, false) || HasMix(options, true);
@@ -224,15 +270,15 @@ DevicePart DevicePartOf(const LoaderOptions& options) noexcept {
   return DevicePart::kSteps;
 }
 
-std::vector<ViewProgram> ViewsOf(const LoaderOptions& options) {
+std::vector<ViewProgram> ViewsOf(const LoaderOptions& options, bool wide) {
   constexpr std::size_t kMaxViews = 64;
   const auto refuse = [](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, "LoaderOptions::views: " + what);
   };
-  const DevicePart part = DevicePartOf(options);
+  const DevicePart part = wide ? DevicePart::kNone : DevicePartOf(options);
   std::vector<ViewProgram> views;
   views.push_back(
-      ProgramOf("", StagesOf(options.transform, options.sizes, options.schedule), part));
+      ProgramOf("", StagesOf(options.transform, options.sizes, options.schedule), part, wide));
   if (!options.views.empty() && MixesPictures(options)) {
     refuse("MixUp and CutMix cannot be used with several views");
   }
@@ -251,7 +297,7 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options) {
               "OneHot, MixUp and CutMix belong in LoaderOptions::transform, not in a "
               "view");
       }
-      views.push_back(ProgramOf(view.name, stages, part));
+      views.push_back(ProgramOf(view.name, stages, part, wide));
     } catch (const Error& error) {
       throw Error(error.code(), "LoaderOptions::views, \"" + view.name + "\"", error.sentence());
     }

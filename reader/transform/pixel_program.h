@@ -37,10 +37,11 @@ class PixelProgram {
  public:
   static constexpr std::size_t kMaxDeviceOps = 256;  // for one sample
 
-  // Uses the pipelines' steps that change pixels. Throws Error(kInvalidArgument) for parameters out
-  // of range, and for steps that cannot stand in this order.
+  // Uses the pipelines' steps that change pixels. `wide`: for wide images (IsWide), which no device
+  // changes. Throws Error(kInvalidArgument) for parameters out of range, and for steps that cannot
+  // stand in this order.
   explicit PixelProgram(const std::vector<PipelineStage>& stages,
-                        DevicePart part = DevicePart::kNone);
+                        DevicePart part = DevicePart::kNone, bool wide = false);
   explicit PixelProgram(const Pipeline& pipeline, DevicePart part = DevicePart::kNone)
       : PixelProgram(StagesOf(pipeline), part) {}
 
@@ -80,6 +81,18 @@ class PixelProgram {
   void CheckSize(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
                  std::size_t stage = 0) const;
 
+  // For a program of wide images. Throws Error(kInvalidArgument) unless all steps of the stage fit
+  // such images of that size. `of`: the images, for messages.
+  void CheckWide(const std::string& of, std::uint32_t width, std::uint32_t height,
+                 std::uint32_t channels, std::size_t stage) const;
+  // Draws the operations of all steps for a picture of that shape.
+  void DrawWide(const Pixels& shape, std::uint64_t draw_seed, std::uint64_t position,
+                std::size_t stage, std::vector<PixelOp>& ops) const;
+  // Normalize, for wide images; null if there is none.
+  const Normalize* wide_numbers() const noexcept {
+    return wide_numbers_ ? &*wide_numbers_ : nullptr;
+  }
+
   // Changes the pixels in place, by all steps that are not left to a device.
   void Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint64_t position,
            StepScratch& scratch, std::size_t stage = 0) const;
@@ -94,6 +107,7 @@ class PixelProgram {
   };
 
   std::optional<FloatType> numbers_type() const noexcept {
+    if (wide_numbers_) return wide_numbers_->type;
     return numbers_ ? std::optional(numbers_->type()) : std::nullopt;
   }
   struct Stage {
@@ -107,7 +121,9 @@ class PixelProgram {
   std::vector<Stage> stages_;
   std::size_t device_ops_ = 0;  // of the stage with the most
   DeviceNeed need_;
+  bool wide_ = false;
   std::optional<NumberTable> numbers_;
+  std::optional<Normalize> wide_numbers_;  // instead of numbers_, for wide images
 };
 
 // The programs that make one view of a sample's image: that of LoaderOptions::transform, or one of
@@ -123,9 +139,11 @@ DevicePart DevicePartOf(const LoaderOptions& options) noexcept;
 
 // Whether MixUp or CutMix mixes the pictures of a batch in some epoch.
 bool MixesPictures(const LoaderOptions& options) noexcept;
+// Whether MixUp does.
+bool Blends(const LoaderOptions& options) noexcept;
 
-// Makes the programs of all views; the first is for LoaderOptions::transform. Throws
-// Error(kInvalidArgument).
-std::vector<ViewProgram> ViewsOf(const LoaderOptions& options);
+// Makes the programs of all views; the first is for LoaderOptions::transform. `wide`: the picture
+// is a wide image. Throws Error(kInvalidArgument).
+std::vector<ViewProgram> ViewsOf(const LoaderOptions& options, bool wide = false);
 
 }  // namespace sluice

@@ -50,6 +50,10 @@ void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t hei
   });
 }
 
+bool FitsWide(const Transform& step) noexcept {
+  return OfPixelStep(step, false, []<class Of>(Of, const auto& op) { return Of::FitsWide(op); });
+}
+
 std::size_t MaxOps(const Transform& step) noexcept {
   return OfPixelStep(step, std::size_t{0},
                      []<class Of>(Of, const auto& op) { return Of::MaxOps(op); });

@@ -44,6 +44,8 @@ bool MayMovePixels(const Transform& step) noexcept;
 std::uint8_t DrawKind(const Transform& step) noexcept;
 // Throws Error(kInvalidArgument) if the step does not fit pictures of that size.
 void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t height);
+// Whether the step is also for wide images.
+bool FitsWide(const Transform& step) noexcept;
 // The most operations that the step adds, words included.
 std::size_t MaxOps(const Transform& step) noexcept;
 // The needs of the step's operations on a device.

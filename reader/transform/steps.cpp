@@ -133,6 +133,18 @@ void CheckParameters(const Transform& step) {
   if (const std::string wrong = WrongParameter(step); !wrong.empty()) RefuseTransform(wrong);
 }
 
+bool HasColour(const Transform& step) {
+  class Finding final : public ParameterList {
+   public:
+    void Colour(const char*, std::array<std::uint8_t, 3>& colour) override {
+      found = found || colour != std::array<std::uint8_t, 3>{};
+    }
+    bool found = false;
+  } list;
+  std::visit([&list]<class Step>(Step copy) { StepOf<Step>::List(copy, list); }, step);
+  return list.found;
+}
+
 namespace {
 
 std::string TextOf(double value) {

@@ -34,6 +34,9 @@ std::string WrongParameter(const Transform& step);
 // Throws Error(kInvalidArgument) with that sentence.
 void CheckParameters(const Transform& step);
 
+// Whether the step has a colour that is not black.
+bool HasColour(const Transform& step);
+
 // --- The step's text, for Loader::Describe().
 
 // The step almost as it is written in C++: "RandomResizedCrop(224, 224, triangle)". Parameters that

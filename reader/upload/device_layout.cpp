@@ -91,7 +91,7 @@ namespace {
 PictureRoom RoomFor(const DatasetFacts& dataset, const LoaderOptions& options, SlotLayout& layout) {
   if (options.on_device.decode == DecodeOn::kHost || layout.images.empty()) return {};
   const SlotLayout::ImageField& picture = layout.picture();
-  if (picture.nearest || picture.pixels != PixelType::kUint8) return {};
+  if (picture.nearest || picture.wide) return {};
   const bool raw = dataset.RawImageBytes(picture.field) != 0;
   if (raw && options.on_device.images == ImagesIn::kStorage) return {};
   std::vector<std::size_t> sides;

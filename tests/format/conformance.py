@@ -91,6 +91,28 @@ def packed(dc=(8, -8), form=1):
     return head + struct.pack("<I", len(head) + 4 + len(row)) + row + bytes(16)
 
 
+TYPES = (("uint8", 1), ("uint16", 2), ("int16", 2), ("float16", 2), ("float32", 4))  # pixel types and their bytes
+
+
+def tiled(value, tile=lambda t: t):
+    """The same image, of at most 128 x 128 pixels, as tiled: a plain tile of each channel."""
+    width, height, channels, kind = value.size
+    size = TYPES[kind][1]
+    pixels = [value.content[i:i + size] for i in range(0, len(value.content), size)]
+    if kind > 2:  # floats are put in order: all bits are inverted if the sign is set, else the sign alone
+        top = 1 << (8 * size - 1)
+        numbers = (int.from_bytes(pixel, "little") for pixel in pixels)
+        pixels = [(n ^ (2 * top - 1) if n & top else n | top).to_bytes(size, "little") for n in numbers]
+    tiles = [bytes(4) + b"".join(pixels[c::channels]) for c in range(channels)]
+    low = lambda data: xxhash.xxh3_64_intdigest(data) & 0xFFFFFFFF
+    end, directory = 20 + 8 * channels, b""
+    for data in tiles:
+        end += len(data)
+        directory += struct.pack("<II", end, low(data))
+    covered = struct.pack("<BBHHHII", 1, 0, 128, 128, 0, 0, 0) + directory
+    return u32(low(covered)) + covered + tile(b"".join(tiles)) + bytes(32)
+
+
 class Value:
     """A value of a bytes, variable or image field. `fault`: whether it must not be delivered."""
 
@@ -103,12 +125,12 @@ class Value:
         if self.fault or self.size is None:
             return "fault" if self.fault else self.content.hex()
         width, height, channels, kind = self.size
-        return {"width": width, "height": height, "channels": channels, "pixel_type": ("uint8", "uint16")[kind],
+        return {"width": width, "height": height, "channels": channels, "pixel_type": TYPES[kind][0],
                 "pixels": self.content.hex()}
 
 
 def image(width=2, height=1, channels=3, kind=0, **more):
-    content = bytes(i * 7 % 256 for i in range(width * height * channels * (1 + kind)))
+    content = bytes(i * 7 % 256 for i in range(width * height * channels * TYPES[kind][1]))
     return Value(**{"content": content, "size": (width, height, channels, kind), **more})
 
 
@@ -249,7 +271,7 @@ class Dataset:
                 images.append({"present": len(found), "payload_bytes": sum(len(v.payload) for v in found),
                                "max_payload_bytes": max([len(v.payload) for v in found] or [0]),
                                **{name: [min(s), max(s)] for name, s in zip(("width", "height", "channels"), sizes)},
-                               "pixel_type": "uint16" if 1 in sizes[3] else "uint8"})
+                               "pixel_type": TYPES[max(sizes[3])][0]})
             elif field["kind"] != "array":
                 bytes_ = [len(value.content) for value in found]
                 values.append({"present": len(found), "bytes": sum(bytes_), "max_bytes": max(bytes_ or [0])})
@@ -260,6 +282,8 @@ class Dataset:
         manifest = {"format": "sluice-dataset", "version": 1, "name": "case", "samples": len(self.samples),
                     "schema": {"fields": json.loads(json.dumps(self.fields))}, "images": images, "values": values,
                     "class_counts": counts, "made": {}, "shards": shards}
+        if any(field["channels"][1] > 4 or field["pixel_type"] not in ("uint8", "uint16") for field in images):
+            manifest["requires"] = ["wide-pixels"]
         if not self.sums:
             del manifest["values"]
         return self.at("manifest", manifest)
@@ -405,6 +429,11 @@ valid("two-fields-of-boxes", "boxes-key-points-masks", "two fields of boxes of o
 valid("pixels", "codecs", "raw and zstd images of one to four channels and 8 and 16 bits",
       samples=[sample(b"%d%d" % (c, k), image=image(3, 2, c, k, **({"codec": 3, "payload": zstd(
           image(3, 2, c, k).content)} if k else {}))) for c in (1, 2, 3, 4) for k in (0, 1)], shards=(8,))
+for kind, (name, _) in enumerate(TYPES):
+    valid(f"wide-{name}", "tiled", f"raw, zstd and tiled images of {name} with five channels", samples=[
+        sample(b"raw", image=image(3, 2, 5, kind)),
+        sample(b"zstd", image=image(3, 2, 5, kind, codec=3, payload=zstd(image(3, 2, 5, kind).content))),
+        sample(b"tiled", image=image(3, 2, 5, kind, codec=5, payload=tiled(image(3, 2, 5, kind))))], shards=(3,))
 valid("zstd", "codecs", "zstd payloads, also an empty one, and a frame with a window instead of a single segment",
       samples=[sample(b"0", caption=Value(b"long", 3, zstd(b"long"))), sample(b"1", points=Value(b"", 3, zstd(b""))),
                sample(b"2", caption=Value(b"w", 3, zstd(b"w", header=b"\xC0\x00" + u64(1))))], shards=(3,))
@@ -510,11 +539,19 @@ case("table-checksum", "blocks", "the checksum of the second block's table", bro
 
 # Check 4: a value. In a record, the image's entry begins at 0, the label's at 40, the caption's at 48, the points' at 72.
 BAD = {"fault": True}
-case("codec", "codecs", "a codec that is not assigned", arguments=with_value(1, caption=Value(b"x", 5, **BAD)))
+case("codec", "codecs", "a codec that is not assigned", arguments=with_value(1, caption=Value(b"x", 6, **BAD)))
 case("private-codec", "codecs", "a private codec", arguments=with_value(1, image=image(codec=0x8000, **BAD)))
 case("flag", "records", "a flag of an entry", arguments=with_value(1, caption=Value(b"x", flags=1, **BAD)))
 case("pixel-type", "records", "a pixel type that is not known", arguments=with_value(1, image=image(**BAD)),
-     record=put(33, b"\2", 1))
+     record=put(33, b"\5", 1))
+case("tiled-text", "codecs", "a text with the codec tiled", arguments=with_value(
+    1, caption=Value(tiled(image(3, 2, 5, 1)), 5, **BAD)))
+case("tiled-picture", "codecs", "a tiled image of 8 bits and three channels", arguments=with_value(
+    1, image=image(codec=5, payload=tiled(image()), **BAD)))
+case("tiled-checksum", "tiled", "the checksum of a tile", samples=[
+    sample(b"0", image=image(3, 2, 5, 1, codec=5, payload=tiled(image(3, 2, 5, 1)))),
+    sample(b"1", image=image(3, 2, 5, 1, codec=5, payload=tiled(
+        image(3, 2, 5, 1), lambda tiles: tiles[:-1] + bytes([tiles[-1] ^ 1])), **BAD))], shards=(2,))
 case("beyond", "checking", "a payload beyond its block", record=put(48, u64(1 << 40), 1),
      arguments=with_value(1, caption=Value(b"x", **BAD)))
 case("overflow", "checking", "an offset and size whose sum overflows", record=put(48, u64((1 << 64) - 64), 1),

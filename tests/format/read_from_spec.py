@@ -295,7 +295,7 @@ def rows(folder, dataset):
                 if codec and field["kind"] == "image":
                     width, height, channels, pixel_type = struct.unpack_from("<IIBB", value, 24)
                     text += " %dx%dx%d %s" % (width, height, channels,
-                                              ("uint8", "uint16")[pixel_type])
+                                              ("uint8", "uint16", "int16", "float16", "float32")[pixel_type])
                 lines[field["name"]] = text + (" " + (payload.hex() or "-") if codec else "")
             yield key, lines
             number += 1

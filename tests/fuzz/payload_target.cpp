@@ -89,8 +89,8 @@ void RunPayload(Bytes input) {
   ImagePayload payload;
   payload.bytes = own;
   payload.codec = static_cast<Codec>(request.codec);
-  payload.pixel_type = static_cast<PixelType>(request.pixel_type % 2);
-  payload.channels = static_cast<std::uint8_t>(request.channels % 4 + 1);
+  payload.pixel_type = static_cast<PixelType>(request.pixel_type % 5);
+  payload.channels = static_cast<std::uint8_t>(request.channels % 8 + 1);
   payload.width = request.width;
   payload.height = request.height;
   JpegInfo info;

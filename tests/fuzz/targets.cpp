@@ -22,6 +22,7 @@ std::vector<Target> Targets() {
       {"payload", RunPayload, PayloadSeeds, 150, MutatePayload},
       {"jpeg", RunJpeg, JpegSeeds, 50, MutateJpeg},
       {"packed", RunPacked, PackedSeeds, 150},
+      {"tiled", RunTiled, TiledSeeds, 400, MutateTiled},
       {"plan", RunPlan, PlanSeeds, 1000},
       {"origin", RunOrigin, OriginSeeds, 1000},
       {"source", RunSource, SourceSeeds, 80},

@@ -246,6 +246,10 @@ TEST_CASE("16-bit pixels are decoded exactly, mirrored and in planes") {
         REQUIRE(out[c * 24 + y * 6 + x] == values[(y * 6 + 5 - x) * 3 + c]);
     }
   }
+  Region corner = CropTo(2, 1, 3, 3, 3);
+  REQUIRE(decoder.Decode(payload, corner, {bytes, 3, PixelOrder::kInterleaved}) == nullptr);
+  REQUIRE(out[0] == values[(1 * 6 + 2) * 3]);
+  REQUIRE(out[8 * 3 + 2] == values[(3 * 6 + 4) * 3 + 2]);
   REQUIRE(decoder.Decode(payload, CropTo(0, 0, 4, 4, 2), {bytes, 3, PixelOrder::kInterleaved}) !=
           nullptr);
 }

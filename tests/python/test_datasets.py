@@ -150,7 +150,7 @@ def test_several_threads_write_many_samples_in_order(tmp_path):
 def test_values_that_do_not_fit_are_refused_and_the_writer_continues(tmp_path):
     with sluice.Writer(tmp_path / "dataset", FIELDS) as writer:
         for wrong, kind in [
-            ({"image": numpy.zeros((4, 4, 3), numpy.float32)}, sluice.Error),
+            ({"image": numpy.full((4, 4, 3), 0.1)}, ValueError),
             ({"image": b"no jpeg"}, sluice.Error),
             ({"label": 1.5}, ValueError),
             ({"label": 2**40}, ValueError),

@@ -17,6 +17,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/shard_build.h"
 #include "format/pixels/decode.h"
+#include "format/pixels/tiled/tiled.h"
 #include "writer/convert/options.h"
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/edit/dataset_build.h"
@@ -45,6 +46,8 @@ class Transcoder {
   // Returns false and leaves the value unchanged if the form cannot store the image. Throws Error
   // for a broken payload.
   bool ToForm(FieldValue& value) {
+    if (IsWide(value.pixel_type, value.channels) && options_.image != ImageCodec::kRaw)
+      return ToTiles(value);
     switch (options_.image) {
       case ImageCodec::kRaw: return ToPixels(value);
       case ImageCodec::kJpeg: return ToJpeg(value);
@@ -81,12 +84,20 @@ class Transcoder {
     const std::uint64_t size =
         std::uint64_t{value.width} * value.height * value.channels * SizeOf(value.pixel_type);
     if (value.codec == Codec::kRaw) return true;
-    const bool known =
-        value.codec == Codec::kJpeg || value.codec == Codec::kPacked || value.codec == Codec::kZstd;
+    const bool known = value.codec == Codec::kJpeg || value.codec == Codec::kPacked ||
+                       value.codec == Codec::kZstd || value.codec == Codec::kTiled;
     if (!known || size > kMaxPayloadBytes) return false;
     const Picture picture = Pixels(value);
     value.SetBytes(std::as_bytes(std::span(picture.pixels)));
     value.codec = Codec::kRaw;
+    return true;
+  }
+
+  // Wide images have one form without loss, whatever the form for pictures.
+  static bool ToTiles(FieldValue& value) {
+    if (value.codec != Codec::kRaw) return true;
+    value.bytes = tiled::Encode(PayloadOf(value));
+    value.codec = Codec::kTiled;
     return true;
   }
 

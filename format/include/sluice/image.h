@@ -54,19 +54,44 @@ enum class Codec : std::uint16_t {
   kJpeg = 2,    // one complete JPEG file
   kZstd = 3,    // one zstd frame of what kRaw would hold
   kPacked = 4,  // a JPEG's coefficients, laid out for fast decoding
+  kTiled = 5,   // lossless tiles of one channel, for images that no JPEG can hold
 };
 
 std::string_view NameOf(Codec codec) noexcept;  // "absent", "raw", "jpeg", ...
 
-// The type of a stored image's values.
+// The type of a stored image's values. The numbers are on disk. Only the first is ever in a JPEG.
 enum class PixelType : std::uint8_t {
-  kUint8 = 0,   // 0 to 255
-  kUint16 = 1,  // 0 to 65535; never in a JPEG
+  kUint8 = 0,    // 0 to 255
+  kUint16 = 1,   // 0 to 65535
+  kInt16 = 2,    // -32768 to 32767
+  kFloat16 = 3,  // IEEE 754 binary16
+  kFloat32 = 4,  // IEEE 754 binary32
 };
+
+std::string_view NameOf(PixelType type) noexcept;  // "uint8" ... "float32"; empty for other numbers
 
 // Bytes of one value.
 constexpr std::size_t SizeOf(PixelType type) noexcept {
-  return type == PixelType::kUint8 ? 1 : 2;
+  switch (type) {
+    case PixelType::kUint8: return 1;
+    case PixelType::kUint16:
+    case PixelType::kInt16:
+    case PixelType::kFloat16: return 2;
+    case PixelType::kFloat32: break;
+  }
+  return 4;
+}
+
+// Whether an image is wide: not an 8-bit picture of 1 to 4 channels. No JPEG holds a wide image,
+// and no step mixes its channels.
+constexpr bool IsWide(PixelType type, std::size_t channels) noexcept {
+  return type != PixelType::kUint8 || channels > 4;
+}
+
+// Whether a field whose figures say `field` may have an image of type `image`. All images of a
+// field have one type, except that 8-bit images may stand among 16-bit ones.
+constexpr bool Admits(PixelType field, PixelType image) noexcept {
+  return image == field || (image == PixelType::kUint8 && field == PixelType::kUint16);
 }
 
 // How pixels are computed from others when an image is resized. Both filters are anti-aliased: they
@@ -86,7 +111,7 @@ enum class Filter : std::uint8_t {
 struct ImagePayload {
   Codec codec = Codec::kAbsent;
   PixelType pixel_type = PixelType::kUint8;
-  std::uint8_t channels = 0;         // 1 (grey) or 3 (RGB); raw also 2 and 4
+  std::uint8_t channels = 0;         // 1 (grey) or 3 (RGB); raw, zstd and tiled up to 64
   std::uint32_t width = 0;           // pixels, 1..65535
   std::uint32_t height = 0;          // pixels, 1..65535
   std::span<const std::byte> bytes;  // as `codec` stores them
@@ -99,7 +124,7 @@ struct ImageFigures {
   std::uint64_t max_payload_bytes = 0;  // size of the largest payload
   std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;  // pixels
   std::uint8_t min_channels = 0, max_channels = 0;  // channels of an image
-  PixelType pixel_type = PixelType::kUint8;         // the widest of all images
+  PixelType pixel_type = PixelType::kUint8;         // uint16 if there are uint8 and uint16 images
   // Whether all images have the same size and the same number of channels.
   bool uniform() const noexcept {
     return min_width == max_width && min_height == max_height && min_channels == max_channels;
@@ -115,8 +140,8 @@ struct ImageFigures {
 // codec and Error(kCorrupt) for a broken payload.
 std::vector<std::byte> JpegFileOf(const ImagePayload& payload);
 
-// Decoded pixels: height x width x channels values, without padding between rows. 16-bit values are
-// native-endian.
+// Decoded pixels: height x width x channels values, without padding between rows. Values of several
+// bytes are native-endian.
 struct Image {
   std::uint32_t width = 0;    // pixels
   std::uint32_t height = 0;   // pixels

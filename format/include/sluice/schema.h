@@ -1,6 +1,6 @@
 // The schema of a dataset's samples: their fields, with types, roles and classes.
 //
-// A new DType also goes into these files, where "\bk?int16\b" shows how:
+// A new DType also goes into these files, where "\bk?int8\b" shows how:
 //   format/schema.cpp                     its name
 //   format/disk/record_layout.h
 //   format/FORMAT.md
@@ -8,6 +8,7 @@
 //   reader/include/sluice/torch.h
 //   reader/python/binding/binding.h
 //   reader/python/binding/batch.cpp       Format(), item_bytes()
+//   reader/python/binding/schema.cpp      the names in its help
 //   tools/samples.h
 //   writer/source/records/beton.cpp       kNumpyKinds
 //   tests/format/schema_json_test.cpp

@@ -223,6 +223,26 @@ struct PackedKernels {
   bool (*unpack_line)(const PackedLineJob& job);
 };
 
+// Tiled images, for values of each size.
+struct TiledKernels {
+  // Makes 8 * groups differences of groups that lie one after another from `at` on; group g has
+  // widths[g] bytes, at most 8 * the size of a value. `words` has room for them. Reads up to 8 *
+  // the size of a value beyond the last group.
+  template <class U>
+  using Unpack = void (*)(const std::uint8_t* at, const std::uint8_t* widths, std::size_t groups,
+                          std::uint64_t* words, U* out);
+  // Adds predictions (tiled::Predictor) to the differences of a tile's first `lines` lines.
+  template <class U>
+  using Predict = void (*)(U* tile, std::uint32_t width, std::uint32_t lines,
+                           std::uint32_t predictor);
+  Unpack<std::uint8_t> unpack8;
+  Unpack<std::uint16_t> unpack16;
+  Unpack<std::uint32_t> unpack32;
+  Predict<std::uint8_t> predict8;
+  Predict<std::uint16_t> predict16;
+  Predict<std::uint32_t> predict32;
+};
+
 // Lines of samples: resampling and colour.
 struct LineKernels {
   void (*make_weights)(const WeightJob& job);
@@ -336,7 +356,7 @@ struct StepKernels {
 };
 
 // An instruction set's kernels.
-struct Kernels : JpegKernels, PackedKernels, LineKernels, StepKernels {
+struct Kernels : JpegKernels, PackedKernels, TiledKernels, LineKernels, StepKernels {
   const char* name;
 };
 

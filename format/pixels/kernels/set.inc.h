@@ -17,6 +17,7 @@ constexpr std::size_t kBlockSize = 64;
 #include "format/pixels/kernels/coding.inc.h"
 #include "format/pixels/kernels/fdct.inc.h"
 #include "format/pixels/kernels/packed.inc.h"
+#include "format/pixels/kernels/tiled.inc.h"
 #include "format/pixels/kernels/weights.inc.h"
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
@@ -74,6 +75,14 @@ const Kernels kSet = {
     PackedKernels{
         .find_values = FindValues,
         .unpack_line = UnpackLine,
+    },
+    TiledKernels{
+        .unpack8 = UnpackGroups<std::uint8_t>,
+        .unpack16 = UnpackGroups<std::uint16_t>,
+        .unpack32 = UnpackGroups<std::uint32_t>,
+        .predict8 = AddPredictions<std::uint8_t>,
+        .predict16 = AddPredictions<std::uint16_t>,
+        .predict32 = AddPredictions<std::uint32_t>,
     },
     LineKernels{
         .make_weights = MakeWeights,

@@ -56,10 +56,11 @@ enum class SampleFlag : std::uint8_t {
 // The type of an image's values in a batch.
 enum class ElementType : std::uint8_t {
   kUint8,     // 0 to 255
-  kUint16,    // 16-bit raw images
-  kFloat32,   // after Normalize
-  kFloat16,   // IEEE 754 binary16
-  kBFloat16,  // the upper half of a float32
+  kUint16,    // 0 to 65535
+  kFloat32,   // IEEE 754 binary32: as stored, or after Normalize
+  kFloat16,   // IEEE 754 binary16: likewise
+  kBFloat16,  // the upper half of a float32: after Normalize
+  kInt16,     // -32768 to 32767
 };
 
 // The ElementType of the numbers that Normalize makes.
@@ -78,6 +79,7 @@ constexpr std::size_t SizeOf(ElementType type) noexcept {
     case ElementType::kUint8: return 1;
     case ElementType::kFloat32: return 4;
     case ElementType::kUint16:
+    case ElementType::kInt16:
     case ElementType::kFloat16:
     case ElementType::kBFloat16: break;
   }
@@ -90,14 +92,17 @@ std::string_view NameOf(ElementType type) noexcept;  // "uint8" ... "bfloat16"
 //
 //   std::uint8_t     kUint8
 //   std::uint16_t    kUint16, and the bits of kFloat16 and kBFloat16
+//   std::int16_t     kInt16
 //   float            kFloat32
 template <class T>
 constexpr bool IsReadAs(ElementType type) noexcept {
-  if constexpr (std::is_same_v<T, std::uint16_t>) return SizeOf(type) == 2;
+  if constexpr (std::is_same_v<T, std::int16_t>) return type == ElementType::kInt16;
+  if constexpr (std::is_same_v<T, std::uint16_t>)
+    return SizeOf(type) == 2 && type != ElementType::kInt16;
   if constexpr (std::is_same_v<T, std::uint8_t>) return type == ElementType::kUint8;
   static_assert(std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint16_t> ||
-                    std::is_same_v<T, float>,
-                "images are made of std::uint8_t, std::uint16_t or float");
+                    std::is_same_v<T, std::int16_t> || std::is_same_v<T, float>,
+                "images are made of std::uint8_t, std::uint16_t, std::int16_t or float");
   return type == ElementType::kFloat32;
 }
 // Throws an Error(kInvalidArgument) that names the images' type and says how to read this type, or

@@ -211,8 +211,8 @@ class Loader {
   // text longer than the 1 MB that Preprocess reads, they are left out.
   //
   // Throws Error(kInvalidArgument) if the rows depend on something that the text cannot hold: your
-  // own functions, views, LoaderOptions::keep with random crops, masks, 16-bit images, or images
-  // that differ in size.
+  // own functions, views, LoaderOptions::keep with random crops, masks, images that are not 8-bit
+  // pictures of up to four channels, or images that differ in size.
   std::string PipelineText(std::uint64_t epoch = 0) const;
 
   // The point from which a training can resume: where the consumer stands.

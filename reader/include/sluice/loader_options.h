@@ -249,15 +249,22 @@ struct OutputOptions {
   //   0      images keep the channels that they are stored with; all must have the same number
   //
   // Raw images with two or four channels always come as they are stored, and only geometric steps
-  // may be applied to them.
+  // may be applied to them. Images of other types than uint8, or with more than four channels,
+  // are never converted; see `bands`.
   unsigned channels = 0;
+  // By image field, which channels batches hold, and in what order:
+  // {{"image", {"B04", "B03", "B02"}}}. The names are those of the field's attribute `channels`.
+  // Only these channels are decoded. For images of other types than uint8, or with more than four
+  // channels. Fields not named here have all their channels.
+  std::map<std::string, std::vector<std::string>> bands = {};
   // Which boxes are dropped when an image is transformed. (Masks, boxes and key points follow their
   // image, Field::follows, through its geometric steps.)
   BoxRule boxes = {};
   // By mask field: the value of mask pixels outside the picture (a crop's padding, the corners of a
-  // rotation). If a sample has no mask, every pixel of its mask in the batch has this value. 0 to
-  // 255, or 0 to 65535 for 16-bit masks. Segmentation losses usually ignore 255. Masks not named
-  // here get 0, which is usually a class. (Border::kReflect mirrors masks, too.)
+  // rotation). If a sample has no mask, every pixel of its mask in the batch has this value. It may
+  // be any whole number that the mask's type has, such as 0 to 255, or 0 to 65535 for masks of
+  // uint16. Segmentation losses usually ignore 255. Masks not named here get 0, which is usually a
+  // class. (Border::kReflect mirrors masks, too.)
   //
   // If a mask is not named here, a dataset in which samples lack the mask is refused. So is a
   // mixture in which a dataset lacks the field. If samples are chosen (OrderOptions::samples or

@@ -1,9 +1,13 @@
 // Steps of a pipeline that change the values of pixels, after the geometric steps.
 //
-// They work on 8-bit grey or RGB pixels, in the order given. Normalize, if it is used, is the last.
-// The definitions are those of torchvision's transforms for PIL images, except that the hue is
-// computed in floating point, not in Pillow's 256 steps. Each step has its own random numbers, so
-// adding a step does not change what the others draw.
+// They work on 8-bit grey or RGB pixels, in the order given. ColorJitter of brightness and contrast
+// alone, GaussianBlur, RandomErasing to black or with noise, and Normalize also work on images of
+// other types and of up to 64 channels; other steps are refused for these. Such values keep their
+// own scale: contrast is that of each channel, noise is uniform over the integer type's range, or
+// from 0 to 1, and values are clamped to the type's range only when they are stored. Normalize, if
+// it is used, is the last. The definitions are those of torchvision's transforms for PIL images,
+// except that the hue is computed in floating point, not in Pillow's 256 steps. Each step has its
+// own random numbers, so adding a step does not change what the others draw.
 #pragma once
 
 #include <array>
@@ -172,9 +176,13 @@ enum class FloatType : std::uint8_t {
 // one deviation, or one for each channel, for pixels from 0 to 1, as torchvision does (0.485).
 // Values for pixels from 0 to 255, as FFCV gives them (123.675), are refused: the Error says to
 // divide them by 255, and gives the result.
+//
+// For images that are not 8-bit pictures of up to four channels: (value - mean) / deviation, in the
+// units of the stored values, with one number or one for each delivered channel. No data (the
+// field's attribute `no_data`) becomes 0.
 struct Normalize {
-  std::vector<float> mean = {0};         // 0 to 1
-  std::vector<float> deviation = {1};    // above 0, up to 1
+  std::vector<float> mean = {0};         // 0 to 1 for 8-bit pictures
+  std::vector<float> deviation = {1};    // above 0; up to 1 for 8-bit pictures
   FloatType type = FloatType::kFloat32;  // of the batch's numbers
   Normalize() = default;
   explicit Normalize(std::vector<float> mean_, std::vector<float> std_ = {1},

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include <ATen/ATen.h>
+#include <torch/version.h>
 #if __has_include(<c10/cuda/impl/cuda_cmake_macros.h>)  // only a LibTorch with CUDA has it
 #include <c10/cuda/CUDAStream.h>
 #endif
@@ -43,9 +44,15 @@ inline at::ScalarType ScalarOf(ElementType type) {
     case ElementType::kFloat32: return at::kFloat;
     case ElementType::kFloat16: return at::kHalf;
     case ElementType::kBFloat16: return at::kBFloat16;
+    case ElementType::kInt16: return at::kShort;
     case ElementType::kUint16: break;
   }
-  throw Error(ErrorCode::kUnsupported, "LibTorch has no tensor type for 16-bit images (uint16)");
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
+  return at::kUInt16;
+#endif
+  throw Error(ErrorCode::kUnsupported,
+              "LibTorch before 2.3 has no tensor type for images of uint16; end the transform with "
+              "Normalize, which makes floats");
 }
 
 inline at::ScalarType ScalarOf(DType type) {

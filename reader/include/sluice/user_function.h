@@ -81,7 +81,8 @@ class MutableRows {
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
   // The values of the images in that field ({}: in Batch::image()), in the batch's layout. T is
-  // std::uint8_t, std::uint16_t (also for the bits of 16-bit floats) or float: see IsReadAs().
+  // std::uint8_t, std::uint16_t (also for the bits of 16-bit floats), std::int16_t or float: see
+  // IsReadAs().
   template <class T>
   std::span<T> Values(std::string_view field = {}) {
     if (!IsReadAs<T>(shape(field).type)) RefuseValues(field);

@@ -208,10 +208,13 @@ inline std::string Utf8Of(nb::handle text) {
 // A numpy array over memory that `owner` keeps.
 nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
                      bool writable);
+nb::object ArrayOver(const void* data, PixelType type, std::vector<std::size_t> shape,
+                     nb::handle owner, bool writable);
+nb::dlpack::dtype NumpyTypeOf(PixelType type);
 nb::object ArrayOver(const ImageBatch& image, nb::handle owner, bool writable);
 // A numpy array that owns its values.
-template <class T>
-nb::object OwnArray(std::vector<T> values, DType type, std::vector<std::size_t> shape) {
+template <class T, class Type>
+nb::object OwnArray(std::vector<T> values, Type type, std::vector<std::size_t> shape) {
   auto* const kept = new std::vector<T>(std::move(values));
   const nb::capsule owner(
       kept, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });

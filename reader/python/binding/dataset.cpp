@@ -33,9 +33,7 @@ const Field& FieldNamed(const Schema& schema, const std::string& name) {
 nb::object PixelsOf(Image image) {
   std::vector<std::size_t> shape = {image.height, image.width, image.channels};
   if (image.channels == 1) shape.pop_back();
-  return OwnArray(std::move(image.pixels),
-                  image.pixel_type == PixelType::kUint8 ? DType::kUint8 : DType::kUint16,
-                  std::move(shape));
+  return OwnArray(std::move(image.pixels), image.pixel_type, std::move(shape));
 }
 
 // A sample and its dataset, which has its schema.

@@ -3,6 +3,10 @@
 // then gets numpy's flag. numpy does not have bfloat16, so an array of it is refused, with advice.
 // ValueNamed() finds the end of an enumeration by NameOf(), which is empty beyond the last
 // enumerator.
+#include <array>
+#include <charconv>
+#include <cmath>
+
 #include "reader/python/binding/binding.h"
 
 namespace sluice::python {
@@ -13,13 +17,16 @@ nb::dlpack::dtype TypeOf(DType type) {
   return WithType(type, [](auto value) { return nb::dtype<decltype(value)>(); });
 }
 
+constexpr nb::dlpack::dtype kHalf = {static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float), 16,
+                                     1};
+
 nb::dlpack::dtype TypeOf(ElementType type, std::string_view what) {
   switch (type) {
     case ElementType::kUint8: return nb::dtype<std::uint8_t>();
     case ElementType::kUint16: return nb::dtype<std::uint16_t>();
+    case ElementType::kInt16: return nb::dtype<std::int16_t>();
     case ElementType::kFloat32: return nb::dtype<float>();
-    case ElementType::kFloat16:
-      return {static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
+    case ElementType::kFloat16: return kHalf;
     case ElementType::kBFloat16: break;
   }
   throw Error(ErrorCode::kUnsupported,
@@ -55,6 +62,27 @@ std::string ReprOfField(const Field& field) {
   return text + ")";
 }
 
+Field ImageField(std::string name, std::string follows, const std::vector<std::string>& channels,
+                 std::optional<double> no_data) {
+  Field field = Field::Image(std::move(name));
+  field.follows = std::move(follows);
+  std::string names;
+  for (const std::string& channel : channels) {
+    if (channel.find(',') != std::string::npos) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "a channel's name has no comma; \"" + channel + "\" has one");
+    }
+    names += (names.empty() ? "" : ",") + channel;
+  }
+  if (!channels.empty()) field.attributes["channels"] = names;
+  if (no_data) {
+    std::array<char, 32> text;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), *no_data).ptr;
+    field.attributes["no_data"] = std::isnan(*no_data) ? "nan" : std::string(text.data(), end);
+  }
+  return field;
+}
+
 // The DType or the Role of that name.
 template <class Enum>
 Enum ValueNamed(std::string_view name) {
@@ -81,6 +109,22 @@ Field WithRole(Field field, const std::string& role, std::string follows, std::s
 nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
                      bool writable) {
   return OwnedArray(data, TypeOf(type), shape, owner, writable);
+}
+
+nb::object ArrayOver(const void* data, PixelType type, std::vector<std::size_t> shape,
+                     nb::handle owner, bool writable) {
+  return OwnedArray(data, NumpyTypeOf(type), shape, owner, writable);
+}
+
+nb::dlpack::dtype NumpyTypeOf(PixelType type) {
+  switch (type) {
+    case PixelType::kUint8: return nb::dtype<std::uint8_t>();
+    case PixelType::kUint16: return nb::dtype<std::uint16_t>();
+    case PixelType::kInt16: return nb::dtype<std::int16_t>();
+    case PixelType::kFloat16: return kHalf;
+    case PixelType::kFloat32: break;
+  }
+  return nb::dtype<float>();
 }
 
 nb::object ArrayOver(const ImageBatch& image, nb::handle owner, bool writable) {
@@ -110,7 +154,14 @@ void BindSchema(nb::module_& module) {
       .def_ro("coordinates", &Field::coordinates,
               "Convention of boxes or key points, such as 'xyxy-pixels'")
       .def_ro("classes", &Field::classes, "Class names, by number")
-      .def_static("image", &Field::Image, "name"_a = "image")
+      .def_ro("attributes", &Field::attributes,
+              "Anything else worth keeping, such as the names of an image's channels")
+      .def_static(
+          "image", &ImageField, "name"_a = "image", "follows"_a = "",
+          "channels"_a = std::vector<std::string>(), "no_data"_a = nb::none(),
+          "Pictures. follows: the image whose crops and flips they go through, such as that "
+          "of a depth map. channels: a name for each channel, for OutputOptions.bands. "
+          "no_data: the number that stands for no data, which never mixes with values")
       .def_static("mask", &Field::Mask, "name"_a, "follows"_a = "image",
                   "An image of class numbers that goes through its image's geometric steps")
       .def_static("label", &Field::Label, "name"_a = "label",

@@ -29,25 +29,32 @@ struct PixelShape {
   std::span<const std::byte> bytes;
 };
 
+std::optional<PixelType> PixelTypeOf(nb::dlpack::dtype type) {
+  for (unsigned number = 0; !NameOf(static_cast<PixelType>(number)).empty(); ++number) {
+    const auto pixel_type = static_cast<PixelType>(number);
+    if (type == NumpyTypeOf(pixel_type)) return pixel_type;
+  }
+  return std::nullopt;
+}
+
 PixelShape ShapeOf(const Pixels& pixels) {
-  const bool bytes = pixels.dtype() == nb::dtype<std::uint8_t>();
-  if ((pixels.ndim() != 2 && pixels.ndim() != 3) ||
-      (!bytes && pixels.dtype() != nb::dtype<std::uint16_t>())) {
+  const std::optional<PixelType> type = PixelTypeOf(pixels.dtype());
+  if ((pixels.ndim() != 2 && pixels.ndim() != 3) || !type) {
     throw Error(ErrorCode::kInvalidArgument,
-                "pixels are an array of uint8 or uint16 with the shape height x width or height x "
-                "width x channels");
+                "pixels are an array of uint8, uint16, int16, float16 or float32 with the shape "
+                "height x width or height x width x channels");
   }
   const std::size_t channels = pixels.ndim() == 2 ? 1 : pixels.shape(2);
   // Checked here, because the casts below would make a valid size of a number that is too large.
-  if (pixels.shape(0) > 65535 || pixels.shape(1) > 65535 || channels > 4) {
+  if (pixels.shape(0) > 65535 || pixels.shape(1) > 65535 || channels > 64) {
     throw Error(ErrorCode::kInvalidArgument,
-                "images have at most 65535 pixels a side and 4 channels; the array is height x "
+                "images have at most 65535 pixels a side and 64 channels; the array is height x "
                 "width x channels");
   }
   return {static_cast<std::uint32_t>(pixels.shape(1)),
           static_cast<std::uint32_t>(pixels.shape(0)),
           static_cast<std::uint8_t>(channels),
-          bytes ? PixelType::kUint8 : PixelType::kUint16,
+          *type,
           {static_cast<const std::byte*>(pixels.data()), pixels.nbytes()}};
 }
 
@@ -77,7 +84,8 @@ void BindBuilder(nb::module_& module) {
              const PixelShape shape = ShapeOf(pixels);
              if (shape.type != PixelType::kUint8) {
                throw Error(ErrorCode::kInvalidArgument,
-                           "field \"" + field + "\": a JPEG holds uint8; store uint16 as 'raw'");
+                           "field \"" + field + "\": a JPEG holds uint8; store " +
+                               std::string(NameOf(shape.type)) + " as 'raw'");
              }
              const Released released;
              builder.SetEncoded(field, shape.width, shape.height, shape.channels, shape.bytes,

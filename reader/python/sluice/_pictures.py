@@ -18,8 +18,13 @@ def picture_of(pixels: Any) -> Any:
         raise ImportError(
             "Pillow is needed to show an image (pip install pillow); sample.array(field) gives its pixels"
         ) from error
-    if pixels.ndim == 3 and pixels.dtype.name == "uint16":
-        raise TypeError("Pillow has no colour images of 16 bits; sample.array(field) gives the pixels")
+    if pixels.dtype.name in ("int16", "float16") or pixels.ndim == 3 and (
+        pixels.dtype.name != "uint8" or pixels.shape[2] > 4
+    ):
+        raise TypeError(
+            f"Pillow has no images of {pixels.dtype.name} with {pixels.shape[2] if pixels.ndim == 3 else 1} channels; "
+            "sample.array(field) gives the pixels"
+        )
     if pixels.ndim == 3 and pixels.shape[2] == 2:
         return Image.fromarray(pixels, "LA")
     return Image.fromarray(pixels)

@@ -30,7 +30,7 @@ def _without_loss(field: Field, image: Any) -> Any:
     if image.mode in ("I", "F"):
         raise ValueError(
             f"field {field.name!r} is given an image of mode {image.mode!r}, whose values a picture cannot hold: "
-            "give an array of uint8 or uint16, with the values scaled to that type"
+            "give an array of float32 or of another type that keeps them: numpy.asarray(image, dtype)"
         )
     transparent = image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
     if transparent and image.convert("RGBA").getchannel("A").getextrema() != (255, 255):
@@ -41,6 +41,26 @@ def _without_loss(field: Field, image: Any) -> Any:
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
+# Types of pixels, in the order in which values of another type are tried in them.
+_PIXELS = ("uint8", "uint16", "int16", "float16", "float32")
+
+
+def _exactly(field: Field, pixels: Any) -> Any:
+    """Pixels of another type, such as int32 or float64, as uint16, int16 or float32, if every value fits exactly."""
+    import numpy
+
+    if pixels.dtype.kind in "iuf":
+        for name in ("float32",) if pixels.dtype.kind == "f" else ("uint16", "int16", "float32"):
+            with numpy.errstate(all="ignore"):
+                converted = pixels.astype(name)
+                if numpy.array_equal(converted.astype(pixels.dtype), pixels, equal_nan=pixels.dtype.kind == "f"):
+                    return converted
+    raise ValueError(
+        f"field {field.name!r} is given pixels of {pixels.dtype}, which uint8, uint16, int16, float16 and float32 cannot "
+        "hold exactly: round or scale them, and convert them by astype()"
+    )
+
+
 class Writer:
     """Writes a dataset of samples from Python.
 
@@ -48,13 +68,13 @@ class Writer:
         with sluice.Writer("data/pets", fields) as writer:
             writer.add("cats/1", image=pixels, label=0)
 
-    An image is given as pixels (a numpy array of uint8 or uint16, height x width [x channels]), as an
-    image of Pillow, or as the bytes of a JPEG file, which are stored as they are. An image of Pillow and
+    An image is given as pixels (a numpy array of uint8, uint16, int16, float16 or float32, height x width
+    [x channels], with up to 64 channels), as an image of Pillow, or as the bytes of a JPEG file, which are stored as they are. An image of Pillow and
     a JPEG file that Exif turns are stored upright, as sluice.convert stores them. Their boxes, masks and
     key points are not turned: `upright=True` says that they were drawn on the upright picture, as most
     tools show it. Without `upright=True`, a picture that Exif turns is refused if it has boxes, masks or
-    key points. `image` says how pixels are stored: "jpeg" (with `quality`), "packed" or "raw". Masks, and
-    pixels of uint16, are stored raw and compressed. Other fields are given as numbers, arrays, str or
+    key points. `image` says how pixels are stored: "jpeg" (with `quality`), "packed" or "raw". Masks, pixels
+    of other types than uint8, and more than four channels are stored without loss. All images of a field have one type. Other fields are given as numbers, arrays, str or
     bytes; None is an absent value. `meta` is what the dataset says about itself, such as
     {"license": "CC-BY-4.0"}: see Dataset.meta.
 
@@ -211,13 +231,15 @@ class Writer:
         pixels = numpy.ascontiguousarray(value)
         if pixels.dtype.kind in "OSU":
             raise TypeError(
-                f"field {field.name!r} takes an image of Pillow, the bytes of a JPEG file, or an array of uint8 or "
-                f"uint16 of height x width [x channels], not {value!r}"
+                f"field {field.name!r} takes an image of Pillow, the bytes of a JPEG file, or an array of numbers of "
+                f"height x width [x channels], not {value!r}"
             )
-        if pixels.ndim not in (2, 3) or pixels.ndim == 3 and pixels.shape[2] > 4:
-            cure = " (channels first: use pixels.transpose(1, 2, 0))" if pixels.ndim == 3 and pixels.shape[0] <= 4 else ""
+        # Fewer lines than channels are rather an array with its channels first, unless the channels have names.
+        first = pixels.ndim == 3 and 4 < pixels.shape[2] > pixels.shape[0] and "channels" not in field.attributes
+        if pixels.ndim not in (2, 3) or first or pixels.ndim == 3 and pixels.shape[2] > 64:
+            cure = " (channels first: use pixels.transpose(1, 2, 0))" if pixels.ndim == 3 and pixels.shape[0] <= 64 else ""
             raise ValueError(
-                f"field {field.name!r} takes height x width [x channels], with at most 4 channels, not an array of shape "
+                f"field {field.name!r} takes height x width [x channels], with at most 64 channels, not an array of shape "
                 f"{pixels.shape}{cure}"
             )
         if pixels.dtype == bool:
@@ -227,7 +249,10 @@ class Writer:
                     "pixels * numpy.uint8(255) for black and white, or make it a mask by sluice.Field.mask()"
                 )
             pixels = pixels.astype(numpy.uint8)
-        lossless = self._image == "raw" or field.role == "mask" or pixels.dtype != numpy.uint8
+        if pixels.dtype.name not in _PIXELS:
+            pixels = _exactly(field, pixels)
+        wide = pixels.dtype != numpy.uint8 or pixels.ndim == 3 and pixels.shape[2] > 4
+        lossless = self._image == "raw" or field.role == "mask" or wide
         if lossless:
             sample.set_pixels(field.name, pixels, self._image != "raw")
         else:

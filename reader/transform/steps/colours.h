@@ -46,6 +46,7 @@ struct StepOf<ColorJitter> : PixelStep {
     list.Chance(step.probability, Shown::kNamedIfUnusual);
   }
   static std::size_t MaxOps(const ColorJitter&) { return 4; }
+  static bool FitsWide(const ColorJitter& step) { return step.saturation == 0 && step.hue == 0; }
   static DeviceNeed Need(const ColorJitter& step) { return {.whole = step.contrast > 0}; }
 
   static void Draw(const ColorJitter& step, const Pixels&, RandomStream& draws, PixelOps& ops) {
@@ -99,6 +100,7 @@ struct StepOf<GaussianBlur> : PixelStep {
                     " pixels is too large for images of " + std::to_string(width) + "x" +
                     std::to_string(height));
   }
+  static bool FitsWide(const GaussianBlur&) { return true; }
   static std::size_t MaxOps(const GaussianBlur& step) { return OpsWithWords(TapsUpToMiddle(step)); }
   static DeviceNeed Need(const GaussianBlur&) {
     return {.whole = true, .spare_bytes = 2};  // two-byte sums

@@ -252,8 +252,9 @@ struct TranscodeSummary {
 //   pixels to JPEG or packed     encodes them with the given quality
 //
 // Images that the form cannot store stay as they are: JPEGs with unusual sampling have no packed
-// form, and 16-bit pixels have no JPEG. Masks and all other fields also stay as they are. Throws
-// Error(kCorrupt), which says where, if an image cannot be decoded.
+// form. Images that are not 8-bit pictures of up to four channels have no JPEG; they become tiled
+// (FORMAT.md, "Tiled"), which loses nothing, or raw. Masks and all other fields also stay as they
+// are. Throws Error(kCorrupt), which says where, if an image cannot be decoded.
 TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const std::filesystem::path& out,
                                   const TranscodeOptions& options = {},
