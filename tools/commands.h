@@ -26,6 +26,7 @@
 //   tools/docs/options.cpp
 //   tools/docs/options.py
 //   tests/python/test_options.py
+//   not tests/python/test_wide.py         converts images of any type
 //   not bench/                            calls it
 //   not reader/loader/memory_bound.cpp    advises it, as do the next five
 //   not writer/source/list/list_checks.cpp  likewise

@@ -786,7 +786,6 @@ std::string ShardsText(const std::vector<ManifestShard>& shards) {
   return text;
 }
 
-// The members that only a changed dataset has; empty for all others.
 // Whether the shards may have images that readers before kWidePixels could not have.
 bool HasWidePixels(const Manifest& manifest) {
   return std::ranges::any_of(manifest.images, [](const ImageFigures& field) {
@@ -794,6 +793,7 @@ bool HasWidePixels(const Manifest& manifest) {
   });
 }
 
+// `requires`, and the members that only a changed dataset has; empty for all others.
 std::string ChangesText(const Manifest& manifest) {
   std::string text;
   json features = json::array();

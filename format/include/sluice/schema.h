@@ -10,6 +10,8 @@
 //   reader/python/binding/batch.cpp       Format(), item_bytes()
 //   reader/python/binding/schema.cpp      the names in its help
 //   tools/samples.h
+//   tools/column.cpp                      its help
+//   writer/edit/table_columns.cpp         its message
 //   writer/source/records/beton.cpp       kNumpyKinds
 //   tests/format/schema_json_test.cpp
 //   tests/format/read_from_spec.py
