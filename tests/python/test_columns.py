@@ -317,6 +317,10 @@ def test_gc_removes_only_what_old_versions_alone_name(data):
     told = json.loads(run("gc", data, "--keep-days", 0, "--json"))
     assert not told["removed"] and len(told["versions"]) == 1 and len(told["files"]) == 1
     assert sorted(path.name for path in data.iterdir()) == names
+    (data / "manifest-mine.json").write_text("mine")  # it may name any shard
+    assert "manifest-mine.json" in run("gc", data, "--keep-days", 0, "--yes", fails=True)
+    assert len(json.loads(run("log", data, "--json"))["versions"]) == 3
+    (data / "manifest-mine.json").unlink()
     run("gc", data, "--keep-days", 0, "--yes")
     left = sorted(path.name for path in data.iterdir())
     assert set(names) - set(left) == {told["files"][0], f"manifest-{told['versions'][0]}.json"}
