@@ -216,6 +216,25 @@ def table_with_label(folder):
     return table
 
 
+def test_a_table_can_hold_arrays_of_float16_and_json(data, tmp_path):
+    (tmp_path / "t.csv").write_text("v,j\n" + "".join(f'"{n} {n + .5} 3","{{""a"":{n}}}"\n' for n in range(SAMPLES)))
+    run("column", "add", data, "v", "j", "--from", tmp_path / "t.csv", "--type", "v=float16[3]", "--type", "j=json")
+    sample = sluice.Dataset(data)[4]
+    assert sample.array("v").dtype == numpy.float16 and sample.array("v").tolist() == [4, 4.5, 3]
+    assert sample["j"] == '{"a":4}'
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    numbers = range(SAMPLES)
+    parquet.write_table(arrow.table({
+        "key": [f"folder/{n}.png" for n in numbers], "half": arrow.array(numpy.arange(SAMPLES, dtype="float16")),
+        "pair": [[float(n), 1.0] for n in numbers], "text": [None if n == 3 else f"t{n}" for n in numbers],
+    }), tmp_path / "t.parquet")
+    run("column", "add", data, "half", "pair", "text", "--from", tmp_path / "t.parquet", "--by-key=key",
+        "--type", "half=float16")
+    dataset = sluice.Dataset(data)
+    assert dataset.column("half").dtype == numpy.float16 and dataset.column("half").tolist() == list(numbers)
+    assert dataset[4].array("pair").tolist() == [4, 1] and dataset[3]["text"] is None and dataset[4]["text"] == "t4"
+
+
 def test_samples_without_a_row_need_a_value(data, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("key,score,remark\n" + "".join(f"folder/{n}.png,{n},r{n}\n" for n in range(0, SAMPLES, 2)))
