@@ -19,7 +19,7 @@ namespace sluice {
 namespace {
 
 constexpr const char* kColumnDescription =
-    "Adds, replaces or drops fields of a dataset, without reading or writing a picture.\n\n"
+    "Adds, replaces or drops fields of a dataset; no picture is touched.\n\n"
     "  add       takes fields that the dataset does not have from --from\n"
     "  replace   puts fields from --from in the place of those of the same names\n"
     "  drop      hides fields from readers\n\n"

@@ -164,7 +164,7 @@ int RunDelete(const VersionArguments& arguments) {
 cli::Command AddLogCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand(
       "log",
-      "Lists the versions of a dataset: the current one first, then those before it.\n\n"
+      "Lists the versions of a dataset, the current one first.\n\n"
       "For each, it says which command made it, and what differs from the version before it. The\n"
       "path of a version's manifest, DATASET/manifest-ID.json or manifest-TAG.json, opens that\n"
       "version in all commands and loaders.\n");
@@ -225,7 +225,7 @@ cli::Command AddRestoreCommand(CLI::App& program) {
 cli::Command AddGcCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand(
       "gc",
-      "Says which old versions of a dataset would be removed; with --yes, removes them.\n\n"
+      "Shows which old versions of a dataset could go; --yes removes them.\n\n"
       "Versions go that have no tag, are not the current one, and were replaced more than\n"
       "--keep-days days ago. Their shards go first, except those that a version that stays names.\n"
       "No other file is touched. A process that still reads an old version fails.\n");

@@ -247,10 +247,14 @@ LoaderStats LoaderState::Stats() {
   }
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
   if (const RemoteShards* const remote = setup_.recipe.dataset.table.remote.get()) {
-    const RemoteShards::Counts counts = remote->counts();
-    stats.fetched_bytes = counts.fetched_bytes;
-    stats.cached_bytes = counts.from_cache_bytes;
-    stats.past_cache_bytes = counts.past_cache_bytes;
+    const auto add = [&stats](const RemoteShards::Counts& counts) {
+      stats.fetched_bytes += counts.fetched_bytes;
+      stats.cached_bytes += counts.from_cache_bytes;
+      stats.past_cache_bytes += counts.past_cache_bytes;
+    };
+    add(remote->counts());
+    for (const std::shared_ptr<DatasetState>& column : setup_.recipe.dataset.columns)
+      add(column->table.remote->counts());
     const ObjectStore::Counts requests = remote->store().counts();
     stats.requests = requests.requests;
     stats.repeated_requests = requests.repeated;

@@ -216,6 +216,25 @@ def table_with_label(folder):
     return table
 
 
+def test_a_table_can_hold_arrays_of_float16_and_json(data, tmp_path):
+    (tmp_path / "t.csv").write_text("v,j\n" + "".join(f'"{n} {n + .5} 3","{{""a"":{n}}}"\n' for n in range(SAMPLES)))
+    run("column", "add", data, "v", "j", "--from", tmp_path / "t.csv", "--type", "v=float16[3]", "--type", "j=json")
+    sample = sluice.Dataset(data)[4]
+    assert sample.array("v").dtype == numpy.float16 and sample.array("v").tolist() == [4, 4.5, 3]
+    assert sample["j"] == '{"a":4}'
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    numbers = range(SAMPLES)
+    parquet.write_table(arrow.table({
+        "key": [f"folder/{n}.png" for n in numbers], "half": arrow.array(numpy.arange(SAMPLES, dtype="float16")),
+        "pair": [[float(n), 1.0] for n in numbers], "text": [None if n == 3 else f"t{n}" for n in numbers],
+    }), tmp_path / "t.parquet")
+    run("column", "add", data, "half", "pair", "text", "--from", tmp_path / "t.parquet", "--by-key=key",
+        "--type", "half=float16")
+    dataset = sluice.Dataset(data)
+    assert dataset.column("half").dtype == numpy.float16 and dataset.column("half").tolist() == list(numbers)
+    assert dataset[4].array("pair").tolist() == [4, 1] and dataset[3]["text"] is None and dataset[4]["text"] == "t4"
+
+
 def test_samples_without_a_row_need_a_value(data, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("key,score,remark\n" + "".join(f"folder/{n}.png,{n},r{n}\n" for n in range(0, SAMPLES, 2)))
@@ -317,6 +336,10 @@ def test_gc_removes_only_what_old_versions_alone_name(data):
     told = json.loads(run("gc", data, "--keep-days", 0, "--json"))
     assert not told["removed"] and len(told["versions"]) == 1 and len(told["files"]) == 1
     assert sorted(path.name for path in data.iterdir()) == names
+    (data / "manifest-mine.json").write_text("mine")  # it may name any shard
+    assert "manifest-mine.json" in run("gc", data, "--keep-days", 0, "--yes", fails=True)
+    assert len(json.loads(run("log", data, "--json"))["versions"]) == 3
+    (data / "manifest-mine.json").unlink()
     run("gc", data, "--keep-days", 0, "--yes")
     left = sorted(path.name for path in data.iterdir())
     assert set(names) - set(left) == {told["files"][0], f"manifest-{told['versions'][0]}.json"}

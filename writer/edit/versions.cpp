@@ -38,8 +38,10 @@ struct KeptManifest {
   bool tag() const { return IsOldManifestName(file) && file != OldManifestName(id); }
 };
 
-// The manifests of the folder, the current one first. Throws Error for one that cannot be read.
-std::vector<KeptManifest> ManifestsIn(const std::filesystem::path& folder) {
+// The manifests of the folder, the current one first. One that cannot be read is left out, as
+// nobody can open it; with `need_all` it is an Error, for callers that must know every shard that
+// is named.
+std::vector<KeptManifest> ManifestsIn(const std::filesystem::path& folder, bool need_all = false) {
   std::vector<KeptManifest> kept;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -47,7 +49,12 @@ std::vector<KeptManifest> ManifestsIn(const std::filesystem::path& folder) {
     KeptManifest one{name, {}, {}, entry.last_write_time()};
     std::vector<std::byte> text;
     ReadFile(entry.path(), kMaxManifestBytes, text);
-    one.manifest = ManifestFromJson(AsText(text), entry.path().string(), one.id);
+    try {
+      one.manifest = ManifestFromJson(AsText(text), entry.path().string(), one.id);
+    } catch (const Error& error) {
+      if (need_all || name == kManifestName || error.code() != ErrorCode::kCorrupt) throw;
+      continue;
+    }
     kept.push_back(std::move(one));
   }
   std::ranges::sort(kept, [](const KeptManifest& a, const KeptManifest& b) {
@@ -255,7 +262,7 @@ OldVersions RemoveOldVersions(const std::filesystem::path& path, double keep_day
                               const std::stop_token& stop) {
   const LockedDataset locked(path, Changed::kTaken);
   const std::filesystem::path& folder = locked.stored.folder;
-  const std::vector<KeptManifest> kept = ManifestsIn(folder);
+  const std::vector<KeptManifest> kept = ManifestsIn(folder, true);
   const auto now = std::chrono::file_clock::now();
   const std::chrono::duration<double> least(keep_days * 86400);
   std::set<std::string> stay;  // ids that the current version and tags have
