@@ -1,14 +1,16 @@
 // Steps that change pixels, in plain C++: loops that the compiler vectorises. This code defines
 // what the other sets must give. Included inside a namespace of its own.
 
-inline void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor) {
-  const float a = base;
+inline void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base,
+                      const BlendFactor& blend) {
+  const float a = base, factor = blend.factor;
   for (std::size_t i = 0; i < count; ++i)
     data[i] = BlendValue(a, data[i], factor);
 }
 
 inline void BlendLines(const std::uint8_t* __restrict from, std::uint8_t* data, std::size_t count,
-                       float factor) {
+                       const BlendFactor& blend) {
+  const float factor = blend.factor;
   for (std::size_t i = 0; i < count; ++i)
     data[i] = BlendValue(from[i], data[i], factor);
 }
@@ -33,8 +35,8 @@ SLUICE_INLINE void ChangeRuns(const Planes& from, const Planes& to, std::size_t 
   }
 }
 
-inline void Saturate(const Planes& p, std::size_t count, float factor) {
-  ChangeRuns(p, p, count, [factor](RgbRun& run) {
+inline void Saturate(const Planes& p, std::size_t count, const BlendFactor& blend) {
+  ChangeRuns(p, p, count, [factor = blend.factor](RgbRun& run) {
     for (std::size_t i = 0; i < kSlack; ++i) {
       const std::uint32_t grey = GreyValue(run.r[i], run.g[i], run.b[i]);
       const float a = static_cast<float>(static_cast<int>(grey));

@@ -44,6 +44,11 @@ bool NeedsColours(const ColourStep& step) noexcept {
   return step.kind == Kind::kSaturation || step.kind == Kind::kHue || step.kind == Kind::kGrey;
 }
 
+bool Blends(const ColourStep& step) noexcept {
+  return step.kind == Kind::kBrightness || step.kind == Kind::kContrast ||
+         step.kind == Kind::kSaturation;
+}
+
 // How often a channel has each value. Neighbours are often alike, and a count would have to wait
 // for the one before it. So values go in turn to separate sets of counts.
 class ValueCounts {
@@ -162,7 +167,8 @@ class Finding {
   ValueCounts counts_[3];
 };
 
-void RunStep(const ColourStep& step, const Finding& found, const Tile& tile) noexcept {
+void RunStep(const ColourStep& step, const kernels::BlendFactor& factor, const Finding& found,
+             const Tile& tile) noexcept {
   const kernels::Kernels& set = kernels::Chosen();
   const auto each = [&tile](const auto& change) {
     for (std::size_t p = 0; p < tile.planes; ++p)
@@ -173,10 +179,10 @@ void RunStep(const ColourStep& step, const Finding& found, const Tile& tile) noe
     case Kind::kContrast: {
       const std::uint8_t base = step.kind == Kind::kContrast ? found.mean : 0;
       return each([&](std::uint8_t* values, std::size_t) {
-        set.blend_with(values, tile.count, base, step.factor);
+        set.blend_with(values, tile.count, base, factor);
       });
     }
-    case Kind::kSaturation: return set.saturate(tile.colours(), tile.count, step.factor);
+    case Kind::kSaturation: return set.saturate(tile.colours(), tile.count, factor);
     case Kind::kHue: return set.turn_hues(tile.colours(), tile.count, step.factor * 6);
     case Kind::kGrey: return set.make_grey(tile.colours(), tile.count);
     case Kind::kSolarize:
@@ -207,10 +213,13 @@ void ColourSteps::Run(const Pixels& pixels, std::span<const ColourStep> steps) {
   // Interleaved values are changed where they lie if no step looks at channels.
   const bool split = !grey && (!single_pass || std::ranges::any_of(steps, NeedsColours));
   const std::size_t count = split ? area : pixels.bytes();
-  const std::size_t together = split ? 1024 : 8192;  // of the first cache
+  const std::size_t together = split ? 2048 : 8192;  // in the first cache
   // A single pass keeps the planes of one tile, in the first cache; several passes keep all planes.
   const std::size_t stride = (single_pass ? together : area) + kernels::kSlack;
   if (split) planes_.resize(3 * stride);
+  factors_.clear();
+  for (const ColourStep& step : steps)
+    factors_.push_back(Blends(step) ? kernels::BlendFactorOf(step.factor) : kernels::BlendFactor());
   Finding found;
   std::size_t begin = 0;
   for (bool first = true;; first = false) {
@@ -228,8 +237,8 @@ void ColourSteps::Run(const Pixels& pixels, std::span<const ColourStep> steps) {
       }
       const auto& [r, g, b] = tile.at;
       if (split && first) set.split_rgb(pixels.data + 3 * at, tile.count, r, g, b);
-      for (const ColourStep& step : steps.subspan(begin, end - begin))
-        if (!grey || !NeedsColours(step)) RunStep(step, found, tile);
+      for (std::size_t s = begin; s < end; ++s)
+        if (!grey || !NeedsColours(steps[s])) RunStep(steps[s], factors_[s], found, tile);
       if (next != steps.end()) {
         found.Add(next->kind, tile);
       } else if (split) {
@@ -488,16 +497,19 @@ void Blur::Run(const Pixels& pixels, std::span<const std::uint32_t> weights) {
 
 void Sharpness::Run(const Pixels& pixels, float factor) {
   if (pixels.width < 3 || pixels.height < 3) return;
-  const std::size_t channels = pixels.channels;
-  const std::size_t stride = pixels.width * channels;
-  smooth_.assign(pixels.data, pixels.data + pixels.bytes());
   const kernels::Kernels& set = kernels::Chosen();
+  const kernels::BlendFactor blend = kernels::BlendFactorOf(factor);
+  const std::size_t channels = pixels.channels;
+  const std::size_t stride = pixels.width * channels, inner = stride - 2 * channels;
+  smooth_.resize(inner);
+  above_.assign(pixels.data, pixels.data + stride);
   for (std::uint32_t y = 1; y + 1 < pixels.height; ++y) {
-    const std::uint8_t* const line = pixels.data + y * stride;
-    set.smooth_line(line - stride, line, line + stride, channels, stride - 2 * channels,
-                    &smooth_[y * stride + channels]);
+    std::uint8_t* const line = pixels.data + y * stride;
+    before_.assign(line, line + stride);
+    set.smooth_line(above_.data(), line, line + stride, channels, inner, smooth_.data());
+    set.blend_lines(smooth_.data(), line + channels, inner, blend);
+    above_.swap(before_);
   }
-  set.blend_lines(smooth_.data(), pixels.data, pixels.bytes(), factor);
 }
 
 }  // namespace sluice
