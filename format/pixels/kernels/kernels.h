@@ -348,6 +348,8 @@ struct StepKernels {
                      const float* offsets, std::uint16_t* out);
   // Whether to_halves and to_bfloats are faster than a table of the 256 values' numbers.
   bool rounds_fast;
+  // Whether split_rgb and join_rgb cost little, next to a step.
+  bool splits_fast;
 };
 
 // An instruction set's kernels.
