@@ -16,9 +16,10 @@ namespace sluice {
 namespace {
 
 // The bytes of the buffers that steps work in. Five pictures have one byte for each value: the
-// picture; copies of it before turning, before warping and before an operation; and a smoothed one.
+// picture; copies of it before turning, before warping and before an operation; and its planes.
 // GaussianBlur works with numbers of two bytes. It has three pictures of them, since it mirrors the
-// picture on either side (a kernel reaches no further), and one picture of sums.
+// picture on either side (a kernel reaches no further), and a few rows, for which one more picture
+// is counted.
 std::uint64_t StepBytesOf(const Pipeline& transform,
                           const std::vector<ScheduledTransform>& schedule,
                           const ImageBatch& image) {

@@ -225,9 +225,19 @@ void PixelProgram::Write(const Pixels& pixels, PixelOrder order, std::uint8_t* t
     return;
   }
   const std::size_t count = std::size_t{pixels.width} * pixels.height;
-  for (std::uint32_t c = 0; c < pixels.channels; ++c) {
-    for (std::size_t i = 0; i < count; ++i)
-      *target++ = pixels.data[i * pixels.channels + c];
+  if (pixels.channels != 3) {
+    for (std::uint32_t c = 0; c < pixels.channels; ++c)
+      for (std::size_t i = 0; i < count; ++i)
+        *target++ = pixels.data[i * pixels.channels + c];
+    return;
+  }
+  constexpr std::size_t kTogether = 1024;
+  std::uint8_t planes[3][kTogether + kernels::kSlack];
+  for (std::size_t begin = 0; begin < count; begin += kTogether) {
+    const std::size_t now = std::min(kTogether, count - begin);
+    kernels::Chosen().split_rgb(pixels.data + 3 * begin, now, planes[0], planes[1], planes[2]);
+    for (std::size_t c = 0; c < 3; ++c)
+      std::copy_n(planes[c], now, target + c * count + begin);
   }
 }
 

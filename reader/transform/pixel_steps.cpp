@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <optional>
 
 #include "format/pixels/steps/steps.h"
@@ -81,10 +82,16 @@ void ChangeRectangle(const PixelOp& op, const Pixels& pixels, const Change& chan
 }
 
 void Erase(const PixelOp& op, const Pixels& pixels) {
+  const std::size_t channels = pixels.channels, bytes = op.width * channels;
+  const std::uint8_t* first = nullptr;  // the first row, which the others copy
   ChangeRectangle(op, pixels, [&](std::uint8_t* at) {
-    for (std::uint32_t x = 0; x < op.width; ++x)
-      for (std::uint32_t c = 0; c < pixels.channels; ++c)
-        *at++ = op.value[c];
+    if (first != nullptr) {
+      std::memcpy(at, first, bytes);
+      return;
+    }
+    for (std::size_t i = 0; i < bytes; i += channels)
+      std::memcpy(at + i, op.value, channels);
+    first = at;
   });
 }
 

@@ -90,25 +90,31 @@ struct Terms {
 }  // namespace
 
 TEST_CASE("Blending kernels give Pillow's values in every set") {
-  for (const float factor : {0.0F, 0.3F, 1.0F, 1.7F, 40.0F}) {
+  for (const float factor : {0.0F, 0.3F, 0.8123F, 1.0F, 1.4142F, 1.7F, 40.0F}) {
     for (const std::uint8_t base : {std::uint8_t{0}, std::uint8_t{131}, std::uint8_t{255}}) {
-      CheckEverySet([&](const Kernels& set, std::uint8_t* data,
-                        std::size_t count) { set.blend_with(data, 3 * count, base, factor); },
-                    [&](const std::vector<std::uint8_t>& before, std::size_t i) {
-                      return Blended(base, before[i], factor);
-                    });
+      CheckEverySet(
+          [&](const Kernels& set, std::uint8_t* data, std::size_t count) {
+            set.blend_with(data, 3 * count, base, kernels::BlendFactorOf(factor));
+          },
+          [&](const std::vector<std::uint8_t>& before, std::size_t i) {
+            return Blended(base, before[i], factor);
+          });
     }
     const std::vector<std::uint8_t> from = RandomValues(3000, 77);
-    CheckEverySet([&](const Kernels& set, std::uint8_t* data,
-                      std::size_t count) { set.blend_lines(from.data(), data, 3 * count, factor); },
-                  [&](const std::vector<std::uint8_t>& before, std::size_t i) {
-                    return Blended(from[i], before[i], factor);
-                  });
-    CheckPlanes([&](const Kernels& set, const kernels::Planes& planes,
-                    std::size_t count) { set.saturate(planes, count, factor); },
-                [&](const std::vector<std::uint8_t>& before, std::size_t i) {
-                  return Blended(GreyOf(&before[i / 3 * 3]), before[i], factor);
-                });
+    CheckEverySet(
+        [&](const Kernels& set, std::uint8_t* data, std::size_t count) {
+          set.blend_lines(from.data(), data, 3 * count, kernels::BlendFactorOf(factor));
+        },
+        [&](const std::vector<std::uint8_t>& before, std::size_t i) {
+          return Blended(from[i], before[i], factor);
+        });
+    CheckPlanes(
+        [&](const Kernels& set, const kernels::Planes& planes, std::size_t count) {
+          set.saturate(planes, count, kernels::BlendFactorOf(factor));
+        },
+        [&](const std::vector<std::uint8_t>& before, std::size_t i) {
+          return Blended(GreyOf(&before[i / 3 * 3]), before[i], factor);
+        });
   }
 }
 

@@ -399,3 +399,37 @@ TEST_CASE("Steps out of range, out of order, or on unsuitable images are refused
                        ErrorCode::kInvalidArgument),
              ContainsSubstring("has 16 bits"));
 }
+
+TEST_CASE("Pixels that steps have changed become planes, and nothing beside them is written") {
+  const PixelProgram program(Pipeline{Invert{}});
+  for (const std::uint32_t channels : {1U, 3U}) {
+    for (const std::uint32_t width : {1U, 31U, 32U, 65U, 511U}) {
+      const std::size_t count = std::size_t{width} * 3;
+      std::vector<std::uint8_t> values(count * channels), planes(count * channels + 64, 77);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
+      program.Write({values.data(), width, 3, channels}, PixelOrder::kPlanar, planes.data());
+      for (std::size_t i = 0; i < values.size(); ++i)
+        REQUIRE(planes[i % channels * count + i / channels] == values[i]);
+      REQUIRE(std::count(planes.end() - 64, planes.end(), 77) == 64);
+    }
+  }
+}
+
+TEST_CASE("Erasing fills its rectangle with the colour, and nothing else") {
+  for (const std::uint32_t channels : {1U, 3U}) {
+    PixelOp erase;
+    erase.kind = PixelOpKind::kErase;
+    erase.left = 3, erase.top = 2, erase.width = 5, erase.height = 4;
+    for (std::uint8_t c = 0; c < 3; ++c)
+      erase.value[c] = static_cast<std::uint8_t>(200 + c);
+    std::vector<std::uint8_t> values(9 * 7 * channels, 50);
+    StepScratch scratch;
+    RunPixelOps(&erase, 1, {values.data(), 9, 7, channels}, scratch);
+    for (std::uint32_t i = 0; i < values.size(); ++i) {
+      const std::uint32_t x = i / channels % 9, y = i / channels / 9;
+      const bool inside = x >= 3 && x < 8 && y >= 2 && y < 6;
+      REQUIRE(values[i] == (inside ? 200 + i % channels : 50));
+    }
+  }
+}

@@ -293,6 +293,20 @@ struct BlurSum {
   std::uint32_t pairs = 0;  // how many weights: an even number
 };
 
+// The factor of a blend a + factor * (b - a) of values of 0 to 255, and whole numbers that give the
+// same values as floats do, for most factors.
+struct BlendFactor {
+  float factor = 1;
+  // With d for the difference of b and a, without its sign: the whole part of factor * d is
+  // d * whole + (d * fraction >> 16).
+  std::uint16_t whole = 0, fraction = 0;
+  bool scales = false;  // true for every d
+  // Also, no factor * d lies so near to a whole number that it matters whether a is added before
+  // the fraction is dropped.
+  bool blends = false;
+};
+BlendFactor BlendFactorOf(float factor) noexcept;
+
 // The places in a picture that a line of pixels shows, from its first one on. In 2^-32 pixels,
 // counted from the centre of the picture's first pixel; none is negative.
 struct PlaceLine {
@@ -303,13 +317,14 @@ struct PlaceLine {
 // The steps of transforms, which change decoded pixels. Those that take planes may read and write
 // kSlack beyond the end of each; the others read and write nothing beyond `count`.
 struct StepKernels {
-  // data[i] becomes a + factor * (b - a), clamped to 0 .. 255, fractions dropped. b: its old value;
-  // a: `base` or from[i].
-  void (*blend_with)(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor);
+  // data[i] becomes a + factor * (b - a), clamped to 0 .. 255, fractions dropped, in single
+  // precision. b: its old value; a: `base` or from[i].
+  void (*blend_with)(std::uint8_t* data, std::size_t count, std::uint8_t base,
+                     const BlendFactor& factor);
   void (*blend_lines)(const std::uint8_t* from, std::uint8_t* data, std::size_t count,
-                      float factor);
+                      const BlendFactor& factor);
   // Like blend_lines, where a is each pixel's own grey (GreyOf).
-  void (*saturate)(const Planes& planes, std::size_t count, float factor);
+  void (*saturate)(const Planes& planes, std::size_t count, const BlendFactor& factor);
   // The sum of the pixels' greys (GreyOf); at most 2^24 of them.
   std::uint64_t (*sum_grey)(const Planes& planes, std::size_t count);
   // Turns the hue of pixels by -3 to 3 sixths of the colour circle.
@@ -353,6 +368,8 @@ struct StepKernels {
                      const float* offsets, std::uint16_t* out);
   // Whether to_halves and to_bfloats are faster than a table of the 256 values' numbers.
   bool rounds_fast;
+  // Whether split_rgb and join_rgb cost little, next to a step.
+  bool splits_fast;
 };
 
 // An instruction set's kernels.

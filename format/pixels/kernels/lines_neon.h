@@ -191,6 +191,7 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
 }
 
 constexpr bool kRoundsFast = true;
+constexpr bool kSplitsFast = true;
 
 // As lines_plain.h defines it.
 struct Numbers8 {

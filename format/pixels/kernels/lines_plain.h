@@ -82,6 +82,7 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
 // Whether Numbers8 is a vector. If so, ToFloats() is faster with it than as a plain loop, and
 // rounding to 16 bits is faster than a table of the 256 values' numbers.
 constexpr bool kRoundsFast = false;
+constexpr bool kSplitsFast = false;
 
 // Eight values as numbers, value * scale + offset, each rounded.
 struct Numbers8 {

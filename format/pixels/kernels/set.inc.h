@@ -116,6 +116,7 @@ const Kernels kSet = {
         .to_halves = ToHalves,
         .to_bfloats = ToBFloats,
         .rounds_fast = kRoundsFast,
+        .splits_fast = kSplitsFast,
     },
     SLUICE_SET_NAME,
 };

@@ -16,12 +16,18 @@ void MaskBits(std::uint8_t* data, std::size_t count, std::uint8_t mask) {
 
 void SmoothLine(const std::uint8_t* above, const std::uint8_t* line, const std::uint8_t* below,
                 std::size_t step, std::size_t count, std::uint8_t* __restrict out) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t middle = i + step, last = middle + step;
-    const auto around =
-        static_cast<std::uint16_t>(above[i] + above[middle] + above[last] + line[i] + line[last] +
-                                   below[i] + below[middle] + below[last]);
-    out[i] = SmoothValue(static_cast<std::uint16_t>(around + 5 * line[middle] + 6));
+  constexpr std::size_t kRun = 256, kMaxStep = 3;
+  std::uint16_t columns[kRun + 2 * kMaxStep];  // sums of three values
+  for (std::size_t begin = 0; begin < count; begin += kRun) {
+    const std::size_t now = count - begin < kRun ? count - begin : kRun;
+    for (std::size_t i = 0; i < now + 2 * step; ++i)
+      columns[i] =
+          static_cast<std::uint16_t>(above[begin + i] + line[begin + i] + below[begin + i]);
+    for (std::size_t i = 0; i < now; ++i) {
+      const auto sum = static_cast<std::uint16_t>(
+          columns[i] + columns[i + step] + columns[i + 2 * step] + 4 * line[begin + i + step] + 6);
+      out[begin + i] = SmoothValue(sum);
+    }
   }
 }
 

@@ -14,6 +14,7 @@ template <class Change>
 SLUICE_INLINE void EachExactly32(const std::uint8_t* from, std::uint8_t* to, std::size_t count,
                                  const Change& change) {
   std::size_t i = 0;
+#pragma GCC unroll 2
   for (; i + 32 <= count; i += 32)
     change(from + i, to + i);
   if (i == count) return;
@@ -43,22 +44,56 @@ SLUICE_INLINE __m256 Blended(__m256 a, __m256 b, __m256 factor) noexcept {
   return _mm256_add_ps(a, _mm256_mul_ps(factor, _mm256_sub_ps(b, a)));
 }
 
-inline void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor) {
-  const __m256 a = _mm256_set1_ps(base), f = _mm256_set1_ps(factor);
-  const auto blend = [=](const auto& of) {
-    EachExactly32(data, data, count, [&](const std::uint8_t* from, std::uint8_t* to) {
-      Store32(to, Clamped(Truncated(of(LoadFloats(from)), of(LoadFloats(from + 8))),
-                          Truncated(of(LoadFloats(from + 16)), of(LoadFloats(from + 24)))));
-    });
+// Blends in whole numbers, if the factor has them.
+struct WholeBlend {
+  bool more;  // whether the factor is 1 or more
+  __m256i fraction;
+  explicit SLUICE_INLINE WholeBlend(const BlendFactor& factor) noexcept
+      : more(factor.whole != 0), fraction(_mm256_set1_epi16(static_cast<short>(factor.fraction))) {}
+
+  // Differences times the factor, at most 255.
+  SLUICE_INLINE __m256i Scaled(__m256i d) const noexcept {
+    const __m256i zero = _mm256_setzero_si256();
+    const __m256i part =
+        _mm256_packus_epi16(_mm256_mulhi_epu16(_mm256_unpacklo_epi8(d, zero), fraction),
+                            _mm256_mulhi_epu16(_mm256_unpackhi_epi8(d, zero), fraction));
+    return more ? _mm256_adds_epu8(part, d) : part;
+  }
+  SLUICE_INLINE __m256i Blended(__m256i a, __m256i b) const noexcept {
+    const __m256i above = _mm256_subs_epu8(b, a), below = _mm256_subs_epu8(a, b);
+    const __m256i scaled = Scaled(_mm256_or_si256(above, below));
+    // Below a, the fraction that is dropped makes the value smaller by one.
+    const __m256i down = _mm256_subs_epu8(_mm256_subs_epu8(a, _mm256_set1_epi8(1)), scaled);
+    return _mm256_blendv_epi8(down, _mm256_adds_epu8(a, scaled),
+                              _mm256_cmpeq_epi8(below, _mm256_setzero_si256()));
+  }
+};
+
+inline void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base,
+                      const BlendFactor& factor) {
+  const WholeBlend whole(factor);
+  const __m256i bases = _mm256_set1_epi8(static_cast<char>(base));
+  const __m256 a = _mm256_set1_ps(base), f = _mm256_set1_ps(factor.factor);
+  const auto each = [=](const auto& of) {
+    EachExactly32(data, data, count,
+                  [&](const std::uint8_t* from, std::uint8_t* to) { Store32(to, of(from)); });
   };
-  if (base == 0) return blend([=](__m256 b) { return _mm256_mul_ps(f, b); });
-  blend([=](__m256 b) { return Blended(a, b, f); });
+  if (base == 0 && factor.scales)
+    return each([&](const std::uint8_t* b) { return whole.Scaled(Load32(b)); });
+  if (factor.blends)
+    return each([&](const std::uint8_t* b) { return whole.Blended(bases, Load32(b)); });
+  each([&](const std::uint8_t* b) {
+    const auto at = [&](int i) { return Blended(a, LoadFloats(b + i), f); };
+    return Clamped(Truncated(at(0), at(8)), Truncated(at(16), at(24)));
+  });
 }
 
 inline void BlendLines(const std::uint8_t* from, std::uint8_t* data, std::size_t count,
-                       float factor) {
-  const __m256 f = _mm256_set1_ps(factor);
-  const auto blend = [f](const std::uint8_t* a, std::uint8_t* b) {
+                       const BlendFactor& factor) {
+  const WholeBlend whole(factor);
+  const __m256 f = _mm256_set1_ps(factor.factor);
+  const auto blend = [&](const std::uint8_t* a, std::uint8_t* b) {
+    if (factor.blends) return Store32(b, whole.Blended(Load32(a), Load32(b)));
     const auto at = [&](int i) { return Blended(LoadFloats(a + i), LoadFloats(b + i), f); };
     Store32(b, Clamped(Truncated(at(0), at(8)), Truncated(at(16), at(24))));
   };
@@ -82,33 +117,7 @@ SLUICE_INLINE __m256 GreyFloats(__m256 r, __m256 g, __m256 b) noexcept {
   return _mm256_floor_ps(_mm256_add_ps(sum, _mm256_set1_ps(0.5F)));
 }
 
-inline void Saturate(const Planes& p, std::size_t count, float factor) {
-  const __m256 f = _mm256_set1_ps(factor);
-  for (std::size_t i = 0; i < count; i += 32) {
-    __m256i r[2], g[2], b[2];
-    for (std::size_t half = 0; half < 2; ++half) {
-      __m256 of_r[2], of_g[2], of_b[2];
-      for (std::size_t part = 0; part < 2; ++part) {
-        const std::size_t at = i + 16 * half + 8 * part;
-        const __m256 red = LoadFloats(p.r + at), green = LoadFloats(p.g + at),
-                     blue = LoadFloats(p.b + at);
-        const __m256 grey = GreyFloats(red, green, blue);
-        of_r[part] = Blended(grey, red, f);
-        of_g[part] = Blended(grey, green, f);
-        of_b[part] = Blended(grey, blue, f);
-      }
-      r[half] = Truncated(of_r[0], of_r[1]);
-      g[half] = Truncated(of_g[0], of_g[1]);
-      b[half] = Truncated(of_b[0], of_b[1]);
-    }
-    Store32(p.r + i, Clamped(r[0], r[1]));
-    Store32(p.g + i, Clamped(g[0], g[1]));
-    Store32(p.b + i, Clamped(b[0], b[1]));
-  }
-}
-
-// GreyValue() of 32 pixels. _mm256_packs_epi32() of the first two, and of the last two, and
-// _mm256_packus_epi16() of these give them in order.
+// GreyValue() of 32 pixels; InOrder() gives them in order.
 struct Greys32 {
   __m256i at[4];
 };
@@ -137,7 +146,50 @@ SLUICE_INLINE Greys32 GreysOf(__m256i r, __m256i g, __m256i b) noexcept {
   return greys;
 }
 
-inline std::uint64_t SumGrey(const Planes& p, std::size_t count) {
+SLUICE_INLINE __m256i InOrder(const Greys32& greys) noexcept {
+  return _mm256_packus_epi16(_mm256_packs_epi32(greys.at[0], greys.at[1]),
+                             _mm256_packs_epi32(greys.at[2], greys.at[3]));
+}
+
+inline void Saturate(const Planes& planes, std::size_t count, const BlendFactor& factor) {
+  const Planes p = planes;  // a copy, which no store to a plane can change
+  if (factor.blends) {
+    const WholeBlend whole(factor);
+    for (std::size_t i = 0; i < count; i += 32) {
+      const __m256i r = Load32(p.r + i), g = Load32(p.g + i), b = Load32(p.b + i);
+      const __m256i grey = InOrder(GreysOf(r, g, b));
+      Store32(p.r + i, whole.Blended(grey, r));
+      Store32(p.g + i, whole.Blended(grey, g));
+      Store32(p.b + i, whole.Blended(grey, b));
+    }
+    return;
+  }
+  const __m256 f = _mm256_set1_ps(factor.factor);
+  for (std::size_t i = 0; i < count; i += 32) {
+    __m256i r[2], g[2], b[2];
+    for (std::size_t half = 0; half < 2; ++half) {
+      __m256 of_r[2], of_g[2], of_b[2];
+      for (std::size_t part = 0; part < 2; ++part) {
+        const std::size_t at = i + 16 * half + 8 * part;
+        const __m256 red = LoadFloats(p.r + at), green = LoadFloats(p.g + at),
+                     blue = LoadFloats(p.b + at);
+        const __m256 grey = GreyFloats(red, green, blue);
+        of_r[part] = Blended(grey, red, f);
+        of_g[part] = Blended(grey, green, f);
+        of_b[part] = Blended(grey, blue, f);
+      }
+      r[half] = Truncated(of_r[0], of_r[1]);
+      g[half] = Truncated(of_g[0], of_g[1]);
+      b[half] = Truncated(of_b[0], of_b[1]);
+    }
+    Store32(p.r + i, Clamped(r[0], r[1]));
+    Store32(p.g + i, Clamped(g[0], g[1]));
+    Store32(p.b + i, Clamped(b[0], b[1]));
+  }
+}
+
+inline std::uint64_t SumGrey(const Planes& planes, std::size_t count) {
+  const Planes p = planes;
   __m256i sums = _mm256_setzero_si256();
   const auto add = [&sums](const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b) {
     const Greys32 greys = GreysOf(Load32(r), Load32(g), Load32(b));
@@ -162,18 +214,18 @@ inline std::uint64_t SumGrey(const Planes& p, std::size_t count) {
   return sum;
 }
 
-inline void MakeGrey(const Planes& p, std::size_t count) {
+inline void MakeGrey(const Planes& planes, std::size_t count) {
+  const Planes p = planes;
   for (std::size_t i = 0; i < count; i += 32) {
-    const Greys32 greys = GreysOf(Load32(p.r + i), Load32(p.g + i), Load32(p.b + i));
-    const __m256i all = _mm256_packus_epi16(_mm256_packs_epi32(greys.at[0], greys.at[1]),
-                                            _mm256_packs_epi32(greys.at[2], greys.at[3]));
+    const __m256i all = InOrder(GreysOf(Load32(p.r + i), Load32(p.g + i), Load32(p.b + i)));
     Store32(p.r + i, all);
     Store32(p.g + i, all);
     Store32(p.b + i, all);
   }
 }
 
-inline void TurnHues(const Planes& p, std::size_t count, float sixths) {
+inline void TurnHues(const Planes& planes, std::size_t count, float sixths) {
+  const Planes p = planes;
   const HueTurn turn = HueTurnOf(sixths);
   const Planes to = Exchanged(p, turn.thirds);  // a third turns red into green
   const __m256i zero = _mm256_setzero_si256(), ones = _mm256_set1_epi8(1);

@@ -1,48 +1,33 @@
 // Steps that change pixels, in plain C++: loops that the compiler vectorises. This code defines
 // what the other sets must give. Included inside a namespace of its own.
 
-inline void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor) {
-  const float a = base;
+inline void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base,
+                      const BlendFactor& blend) {
+  const float a = base, factor = blend.factor;
   for (std::size_t i = 0; i < count; ++i)
     data[i] = BlendValue(a, data[i], factor);
 }
 
 inline void BlendLines(const std::uint8_t* __restrict from, std::uint8_t* data, std::size_t count,
-                       float factor) {
+                       const BlendFactor& blend) {
+  const float factor = blend.factor;
   for (std::size_t i = 0; i < count; ++i)
     data[i] = BlendValue(from[i], data[i], factor);
 }
 
-// Calls `change` for 64 pixels at a time. They are copied, so that the compiler sees that no
-// channel overlaps another one.
-struct RgbRun {
-  std::uint8_t r[kSlack], g[kSlack], b[kSlack];
-};
-template <class Change>
-SLUICE_INLINE void ChangeRuns(const Planes& from, const Planes& to, std::size_t count,
-                              const Change& change) {
-  RgbRun run;
-  for (std::size_t i = 0; i < count; i += kSlack) {
-    std::memcpy(run.r, from.r + i, kSlack);
-    std::memcpy(run.g, from.g + i, kSlack);
-    std::memcpy(run.b, from.b + i, kSlack);
-    change(run);
-    std::memcpy(to.r + i, run.r, kSlack);
-    std::memcpy(to.g + i, run.g, kSlack);
-    std::memcpy(to.b + i, run.b, kSlack);
+inline void SaturateRun(std::uint8_t* __restrict r, std::uint8_t* __restrict g,
+                        std::uint8_t* __restrict b, float factor) {
+  for (std::size_t i = 0; i < kSlack; ++i) {
+    const std::uint32_t grey = GreyValue(r[i], g[i], b[i]);
+    const float a = static_cast<float>(static_cast<int>(grey));
+    r[i] = BlendValue(a, r[i], factor);
+    g[i] = BlendValue(a, g[i], factor);
+    b[i] = BlendValue(a, b[i], factor);
   }
 }
-
-inline void Saturate(const Planes& p, std::size_t count, float factor) {
-  ChangeRuns(p, p, count, [factor](RgbRun& run) {
-    for (std::size_t i = 0; i < kSlack; ++i) {
-      const std::uint32_t grey = GreyValue(run.r[i], run.g[i], run.b[i]);
-      const float a = static_cast<float>(static_cast<int>(grey));
-      run.r[i] = BlendValue(a, run.r[i], factor);
-      run.g[i] = BlendValue(a, run.g[i], factor);
-      run.b[i] = BlendValue(a, run.b[i], factor);
-    }
-  });
+inline void Saturate(const Planes& p, std::size_t count, const BlendFactor& blend) {
+  for (std::size_t i = 0; i < count; i += kSlack)
+    SaturateRun(p.r + i, p.g + i, p.b + i, blend.factor);
 }
 
 inline std::uint64_t SumGrey(const Planes& p, std::size_t count) {
@@ -52,25 +37,32 @@ inline std::uint64_t SumGrey(const Planes& p, std::size_t count) {
   return sum;
 }
 
+inline void GreyRun(std::uint8_t* __restrict r, std::uint8_t* __restrict g,
+                    std::uint8_t* __restrict b) {
+  for (std::size_t i = 0; i < kSlack; ++i)
+    r[i] = g[i] = b[i] = static_cast<std::uint8_t>(GreyValue(r[i], g[i], b[i]));
+}
 inline void MakeGrey(const Planes& p, std::size_t count) {
-  ChangeRuns(p, p, count, [](RgbRun& run) {
-    for (std::size_t i = 0; i < kSlack; ++i) {
-      const auto grey = static_cast<std::uint8_t>(GreyValue(run.r[i], run.g[i], run.b[i]));
-      run.r[i] = run.g[i] = run.b[i] = grey;
-    }
-  });
+  for (std::size_t i = 0; i < count; i += kSlack)
+    GreyRun(p.r + i, p.g + i, p.b + i);
 }
 
-inline void TurnHues(const Planes& p, std::size_t count, float sixths) {
+inline void TurnHues(const Planes& planes, std::size_t count, float sixths) {
   const HueTurn turn = HueTurnOf(sixths);
-  ChangeRuns(p, Exchanged(p, turn.thirds), count, [rest = turn.rest](RgbRun& run) {
+  const Planes from = planes, to = Exchanged(planes, turn.thirds);
+  for (std::size_t begin = 0; begin < count; begin += kSlack) {
+    std::uint8_t r[kSlack], g[kSlack], b[kSlack];
     for (std::size_t i = 0; i < kSlack; ++i) {
-      const Colour turned = TurnedColour(run.r[i], run.g[i], run.b[i], rest);
-      run.r[i] = static_cast<std::uint8_t>(turned.r);
-      run.g[i] = static_cast<std::uint8_t>(turned.g);
-      run.b[i] = static_cast<std::uint8_t>(turned.b);
+      const Colour turned =
+          TurnedColour(from.r[begin + i], from.g[begin + i], from.b[begin + i], turn.rest);
+      r[i] = static_cast<std::uint8_t>(turned.r);
+      g[i] = static_cast<std::uint8_t>(turned.g);
+      b[i] = static_cast<std::uint8_t>(turned.b);
     }
-  });
+    std::memcpy(to.r + begin, r, kSlack);
+    std::memcpy(to.g + begin, g, kSlack);
+    std::memcpy(to.b + begin, b, kSlack);
+  }
 }
 
 inline void LookUp(std::uint8_t* data, std::size_t count, const std::uint8_t* table) {

@@ -44,17 +44,23 @@ bool NeedsColours(const ColourStep& step) noexcept {
   return step.kind == Kind::kSaturation || step.kind == Kind::kHue || step.kind == Kind::kGrey;
 }
 
+bool Blends(const ColourStep& step) noexcept {
+  return step.kind == Kind::kBrightness || step.kind == Kind::kContrast ||
+         step.kind == Kind::kSaturation;
+}
+
 // How often a channel has each value. Neighbours are often alike, and a count would have to wait
 // for the one before it. So values go in turn to separate sets of counts.
 class ValueCounts {
  public:
   void Clear() noexcept { std::memset(counts_, 0, sizeof(counts_)); }
-  // Not inlined: GCC then keeps the addresses in registers.
+  // `count` values that lie kStep apart. Not inlined: GCC then keeps the addresses in registers.
+  template <std::size_t kStep>
   __attribute__((noinline)) void Add(const std::uint8_t* values, std::size_t count) noexcept {
-    for (; count >= 2 * kTurns; count -= 2 * kTurns, values += 2 * kTurns)
+    for (; count >= 2 * kTurns; count -= 2 * kTurns, values += 2 * kTurns * kStep)
       for (std::size_t i = 0; i < 2 * kTurns; ++i)
-        ++counts_[i % kTurns][values[i]];
-    for (; count > 0; --count, ++values)
+        ++counts_[i % kTurns][values[i * kStep]];
+    for (; count > 0; --count, values += kStep)
       ++counts_[0][*values];
   }
   Histogram Sum() const noexcept {
@@ -103,42 +109,62 @@ Table StretchingTable(int low, int high) noexcept {
   return table;
 }
 
-// The pixels that a pass works on at a time, as planes of `count` values: those of one channel, or
-// of all channels together, or three.
+// The most pixels that a pass works on at a time: they fit into the first cache.
+constexpr std::size_t kTilePixels = 2048;
+
+// The pixels that a pass works on at a time: three planes of `count` values, or one run of `count`
+// values, which are those of one channel or interleaved ones of three.
 struct Tile {
   std::uint8_t* at[3];
-  std::size_t planes, count;
+  std::size_t planes, count, channels;
   kernels::Planes colours() const noexcept { return {at[0], at[1], at[2]}; }
+  bool interleaved() const noexcept { return planes < channels; }
+  std::size_t pixels() const noexcept { return interleaved() ? count / channels : count; }
 };
 
 // A finding about the whole picture, for the first step of a pass. The pass before it collects it.
 class Finding {
  public:
-  void Begin(Kind kind) noexcept {
+  // `interleaved`: whether tiles are.
+  void Begin(Kind kind, bool interleaved) noexcept {
+    kind_ = kind;
+    // Ranges are found by vectors, but not those of interleaved channels.
+    counts_values_ = kind == Kind::kEqualize || (kind == Kind::kStretch && interleaved);
     sum_ = 0;
-    for (std::size_t p = 0; p < 3; ++p) {
-      low_[p] = 255;
-      high_[p] = 0;
-      if (kind == Kind::kEqualize) counts_[p].Clear();
+    for (std::size_t c = 0; c < 3; ++c) {
+      low_[c] = 255;
+      high_[c] = 0;
+      if (counts_values_) counts_[c].Clear();
     }
   }
-  void Add(Kind kind, const Tile& tile) noexcept {
-    if (kind == Kind::kContrast) {
-      sum_ += tile.planes == 3
-                  ? kernels::Chosen().sum_grey(tile.colours(), tile.count)
-                  : std::accumulate(tile.at[0], tile.at[0] + tile.count, std::uint32_t{0});
+  void Add(const Tile& tile) noexcept {
+    if (kind_ == Kind::kContrast) {
+      sum_ += SumOfLightness(tile);
       return;
     }
-    for (std::size_t p = 0; p < tile.planes; ++p)
-      kind == Kind::kStretch ? AddRange(tile, p) : counts_[p].Add(tile.at[p], tile.count);
+    for (std::size_t c = 0; c < tile.channels; ++c) {
+      if (!counts_values_) {
+        AddRange(tile.at[c], tile.count, c);
+      } else {
+        tile.interleaved() ? counts_[c].Add<3>(tile.at[0] + c, tile.pixels())
+                           : counts_[c].Add<1>(tile.at[c], tile.count);
+      }
+    }
   }
   // `pixels`: how many were added.
-  void End(Kind kind, std::size_t planes, std::size_t pixels) noexcept {
-    if (kind == Kind::kContrast)
+  void End(std::size_t channels, std::size_t pixels) noexcept {
+    if (kind_ == Kind::kContrast) {
       mean = static_cast<std::uint8_t>((2 * sum_ + pixels) / (2 * pixels));
-    for (std::size_t p = 0; p < planes; ++p) {
-      if (kind == Kind::kStretch) tables[p] = StretchingTable(low_[p], high_[p]);
-      if (kind == Kind::kEqualize) tables[p] = EqualizingTable(counts_[p].Sum());
+      return;
+    }
+    for (std::size_t c = 0; c < channels; ++c) {
+      const Histogram values = counts_values_ ? counts_[c].Sum() : Histogram();
+      for (std::size_t v = 0; v < 256; ++v) {
+        const auto value = static_cast<std::uint8_t>(v);
+        if (values[v] > 0) AddRange(&value, 1, c);
+      }
+      tables[c] =
+          kind_ == Kind::kEqualize ? EqualizingTable(values) : StretchingTable(low_[c], high_[c]);
     }
   }
 
@@ -146,23 +172,41 @@ class Finding {
   Table tables[3];
 
  private:
-  void AddRange(const Tile& tile, std::size_t plane) noexcept {
-    std::uint8_t low = low_[plane], high = high_[plane];
-    const std::uint8_t* const values = tile.at[plane];
-    for (std::size_t i = 0; i < tile.count; ++i) {
+  static std::uint64_t SumOfLightness(const Tile& tile) noexcept {
+    const kernels::Kernels& set = kernels::Chosen();
+    if (tile.channels == 1)
+      return std::accumulate(tile.at[0], tile.at[0] + tile.count, std::uint32_t{0});
+    if (!tile.interleaved()) return set.sum_grey(tile.colours(), tile.count);
+    std::uint8_t r[kTilePixels + kernels::kSlack], g[sizeof r], b[sizeof r];
+    set.split_rgb(tile.at[0], tile.pixels(), r, g, b);
+    return set.sum_grey({r, g, b}, tile.pixels());
+  }
+  void AddRange(const std::uint8_t* values, std::size_t count, std::size_t channel) noexcept {
+    std::uint8_t low = low_[channel], high = high_[channel];
+    for (std::size_t i = 0; i < count; ++i) {
       low = std::min(low, values[i]);
       high = std::max(high, values[i]);
     }
-    low_[plane] = low;
-    high_[plane] = high;
+    low_[channel] = low;
+    high_[channel] = high;
   }
 
+  Kind kind_ = Kind::kContrast;
+  bool counts_values_ = false;
   std::uint64_t sum_;
   std::uint8_t low_[3], high_[3];
   ValueCounts counts_[3];
 };
 
-void RunStep(const ColourStep& step, const Finding& found, const Tile& tile) noexcept {
+void LookUpInterleaved(const Tile& tile, const Table* tables) noexcept {
+  std::uint8_t* at = tile.at[0];
+  for (std::size_t i = 0; i < tile.count; i += 3)
+    for (std::size_t c = 0; c < 3; ++c, ++at)
+      *at = tables[c][*at];
+}
+
+void RunStep(const ColourStep& step, const kernels::BlendFactor& factor, const Finding& found,
+             const Tile& tile) noexcept {
   const kernels::Kernels& set = kernels::Chosen();
   const auto each = [&tile](const auto& change) {
     for (std::size_t p = 0; p < tile.planes; ++p)
@@ -173,10 +217,10 @@ void RunStep(const ColourStep& step, const Finding& found, const Tile& tile) noe
     case Kind::kContrast: {
       const std::uint8_t base = step.kind == Kind::kContrast ? found.mean : 0;
       return each([&](std::uint8_t* values, std::size_t) {
-        set.blend_with(values, tile.count, base, step.factor);
+        set.blend_with(values, tile.count, base, factor);
       });
     }
-    case Kind::kSaturation: return set.saturate(tile.colours(), tile.count, step.factor);
+    case Kind::kSaturation: return set.saturate(tile.colours(), tile.count, factor);
     case Kind::kHue: return set.turn_hues(tile.colours(), tile.count, step.factor * 6);
     case Kind::kGrey: return set.make_grey(tile.colours(), tile.count);
     case Kind::kSolarize:
@@ -190,6 +234,7 @@ void RunStep(const ColourStep& step, const Finding& found, const Tile& tile) noe
       });
     case Kind::kStretch:
     case Kind::kEqualize:
+      if (tile.interleaved()) return LookUpInterleaved(tile, found.tables);
       return each([&](std::uint8_t* values, std::size_t plane) {
         set.look_up(values, tile.count, found.tables[plane].data());
       });
@@ -204,13 +249,18 @@ void ColourSteps::Run(const Pixels& pixels, std::span<const ColourStep> steps) {
   if (area == 0) return;
   const bool grey = pixels.channels == 1;
   const bool single_pass = std::ranges::none_of(steps, NeedsFinding);
-  // Interleaved values are changed where they lie if no step looks at channels.
-  const bool split = !grey && (!single_pass || std::ranges::any_of(steps, NeedsColours));
+  // Interleaved values are changed where they lie if no step looks at channels, or only the
+  // findings do and splitting costs more than it saves.
+  const bool split =
+      !grey && ((!single_pass && set.splits_fast) || std::ranges::any_of(steps, NeedsColours));
   const std::size_t count = split ? area : pixels.bytes();
-  const std::size_t together = split ? 1024 : 8192;  // of the first cache
+  const std::size_t together = split ? kTilePixels : 3 * kTilePixels;
   // A single pass keeps the planes of one tile, in the first cache; several passes keep all planes.
   const std::size_t stride = (single_pass ? together : area) + kernels::kSlack;
   if (split) planes_.resize(3 * stride);
+  factors_.clear();
+  for (const ColourStep& step : steps)
+    factors_.push_back(Blends(step) ? kernels::BlendFactorOf(step.factor) : kernels::BlendFactor());
   Finding found;
   std::size_t begin = 0;
   for (bool first = true;; first = false) {
@@ -219,25 +269,25 @@ void ColourSteps::Run(const Pixels& pixels, std::span<const ColourStep> steps) {
     const auto next = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(begin + !first),
                                    steps.end(), NeedsFinding);
     const auto end = static_cast<std::size_t>(next - steps.begin());
-    if (next != steps.end()) found.Begin(next->kind);
+    if (next != steps.end()) found.Begin(next->kind, !split && !grey);
     for (std::size_t at = 0; at < count; at += together) {
-      Tile tile{{pixels.data + at}, 1, std::min(together, count - at)};
+      Tile tile{{pixels.data + at}, 1, std::min(together, count - at), pixels.channels};
       if (split) {
         std::uint8_t* const plane = planes_.data() + (single_pass ? 0 : at);
-        tile = {{plane, plane + stride, plane + 2 * stride}, 3, tile.count};
+        tile = {{plane, plane + stride, plane + 2 * stride}, 3, tile.count, 3};
       }
       const auto& [r, g, b] = tile.at;
       if (split && first) set.split_rgb(pixels.data + 3 * at, tile.count, r, g, b);
-      for (const ColourStep& step : steps.subspan(begin, end - begin))
-        if (!grey || !NeedsColours(step)) RunStep(step, found, tile);
+      for (std::size_t s = begin; s < end; ++s)
+        if (!grey || !NeedsColours(steps[s])) RunStep(steps[s], factors_[s], found, tile);
       if (next != steps.end()) {
-        found.Add(next->kind, tile);
+        found.Add(tile);
       } else if (split) {
         set.join_rgb(r, g, b, tile.count, pixels.data + 3 * at);
       }
     }
     if (next == steps.end()) return;
-    found.End(next->kind, split ? 3 : 1, area);
+    found.End(pixels.channels, area);
     begin = end;
   }
 }
@@ -488,16 +538,19 @@ void Blur::Run(const Pixels& pixels, std::span<const std::uint32_t> weights) {
 
 void Sharpness::Run(const Pixels& pixels, float factor) {
   if (pixels.width < 3 || pixels.height < 3) return;
-  const std::size_t channels = pixels.channels;
-  const std::size_t stride = pixels.width * channels;
-  smooth_.assign(pixels.data, pixels.data + pixels.bytes());
   const kernels::Kernels& set = kernels::Chosen();
+  const kernels::BlendFactor blend = kernels::BlendFactorOf(factor);
+  const std::size_t channels = pixels.channels;
+  const std::size_t stride = pixels.width * channels, inner = stride - 2 * channels;
+  smooth_.resize(inner);
+  above_.assign(pixels.data, pixels.data + stride);
   for (std::uint32_t y = 1; y + 1 < pixels.height; ++y) {
-    const std::uint8_t* const line = pixels.data + y * stride;
-    set.smooth_line(line - stride, line, line + stride, channels, stride - 2 * channels,
-                    &smooth_[y * stride + channels]);
+    std::uint8_t* const line = pixels.data + y * stride;
+    before_.assign(line, line + stride);
+    set.smooth_line(above_.data(), line, line + stride, channels, inner, smooth_.data());
+    set.blend_lines(smooth_.data(), line + channels, inner, blend);
+    above_.swap(before_);
   }
-  set.blend_lines(smooth_.data(), pixels.data, pixels.bytes(), factor);
 }
 
 }  // namespace sluice

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "format/pixels/kernels/kernels.h"
+
 namespace sluice {
 
 // 8-bit pixels, interleaved, rows without padding; 1 (grey) or 3 (RGB) channels. For WarpNearest(),
@@ -45,6 +47,7 @@ class ColourSteps {
 
  private:
   std::vector<std::uint8_t> planes_;
+  std::vector<kernels::BlendFactor> factors_;
 };
 
 // An affine map, by which a picture is warped: rotation, scale, shear and shift.
@@ -102,7 +105,8 @@ class Sharpness {
   void Run(const Pixels& pixels, float factor);
 
  private:
-  std::vector<std::uint8_t> smooth_;  // the smoothed picture
+  std::vector<std::uint8_t> smooth_;          // a smoothed row
+  std::vector<std::uint8_t> above_, before_;  // the row above and this one, as they were
 };
 
 }  // namespace sluice
