@@ -35,6 +35,7 @@
 //   not tests/tools/bench_advise_test.cpp  likewise
 //   not tests/tools/append_test.cpp       makes a dataset with it, as does the next
 //   not tests/writer/subset_test.cpp      likewise
+//   not tests/python/test_wide.py         only to and from raw
 //   not tests/libjpeg_rewrite.cpp         means something else, as does the next
 //   not tests/pixels/file_writer_test.cpp  likewise
 #pragma once

@@ -397,5 +397,5 @@ TEST_CASE("Steps out of range, out of order, or on unsuitable images are refused
   options.transform = {Invert{}};
   CHECK_THAT(ErrorText([&] { Loader loader(Dataset::Open(folder / "d"), options); },
                        ErrorCode::kInvalidArgument),
-             ContainsSubstring("has 16 bits"));
+             ContainsSubstring("is for 8-bit pictures, and not for field \"image\""));
 }
