@@ -155,6 +155,10 @@ void SetWideOutput(const DatasetFacts& dataset, const LoaderOptions& options,
                          std::string(NameOf(field.pixels)) + " in " +
                          std::to_string(field.stored_channels) +
                          (field.stored_channels == 1 ? " channel" : " channels");
+  if (program != nullptr && options.on_device.decode != DecodeOn::kHost) {
+    Refuse(dataset, "LoaderOptions::on_device.decode is for 8-bit pictures, and not for " + of +
+                        "; leave it at its default: the device gets finished rows");
+  }
   for (std::size_t stage = 0; stage < geometry.stages(); ++stage) {
     for (const Transform& step : geometry.steps(stage)) {
       if (HasColour(step)) {

@@ -172,8 +172,8 @@ TEST_CASE(
   CHECK(defect_of(24, 65'536, 4) != nullptr);
   CHECK(defect_of(28, 0, 4) != nullptr);  // height
   CHECK(defect_of(32, 0, 1) != nullptr);  // channels
-  CHECK(defect_of(32, 5, 1) != nullptr);
-  CHECK(defect_of(33, 2, 1) != nullptr);  // pixel type
+  CHECK(defect_of(32, 65, 1) != nullptr);
+  CHECK(defect_of(33, 5, 1) != nullptr);  // pixel type
 }
 
 TEST_CASE("a payload with an unknown codec is returned with the codec's number") {

@@ -397,7 +397,7 @@ TEST_CASE("Steps out of range, out of order, or on unsuitable images are refused
   options.transform = {Invert{}};
   CHECK_THAT(ErrorText([&] { Loader loader(Dataset::Open(folder / "d"), options); },
                        ErrorCode::kInvalidArgument),
-             ContainsSubstring("has 16 bits"));
+             ContainsSubstring("is for 8-bit pictures, and not for field \"image\""));
 }
 
 TEST_CASE("Pixels that steps have changed become planes, and nothing beside them is written") {

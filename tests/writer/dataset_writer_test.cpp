@@ -520,6 +520,7 @@ TEST_CASE("values that do not fit the schema are refused, and the writer continu
   const std::vector<float> four = {1, 2, 3, 4};
   const std::vector<float> three = {1, 2, 3};
   const std::vector<std::int16_t> five = {1, 2, 3, 4, 5};
+  const std::string many(65, 'x');
   const auto refused = [](auto&& call) { CHECK(CodeOf(call) == ErrorCode::kInvalidArgument); };
   refused([&] { sample.Set<std::int32_t>("lable", 0); });  // no such field
   CHECK_THAT(ErrorOf([&] { sample.Set<std::int32_t>("lable", 0); })->sentence(),
@@ -532,7 +533,7 @@ TEST_CASE("values that do not fit the schema are refused, and the writer continu
   refused([&] { sample.SetJpeg("image", AsBytes("no JPEG")); });
   refused([&] { sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, AsBytes("short")); });
   refused([&] { sample.SetPixels("image", 0, 2, 3, PixelType::kUint8, {}); });
-  refused([&] { sample.SetPixels("image", 1, 1, 5, PixelType::kUint8, AsBytes("12345")); });
+  refused([&] { sample.SetPixels("image", 1, 1, 65, PixelType::kUint8, AsBytes(many)); });
   sample.SetArray<float>("pose", four);
   refused([&] { writer.Add(sample); });  // the label was not set
   for (const std::int32_t label : {-1, 2}) {

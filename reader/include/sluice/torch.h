@@ -24,7 +24,9 @@
 #include <vector>
 
 #include <ATen/ATen.h>
+#if __has_include(<torch/version.h>)
 #include <torch/version.h>
+#endif
 #if __has_include(<c10/cuda/impl/cuda_cmake_macros.h>)  // only a LibTorch with CUDA has it
 #include <c10/cuda/CUDAStream.h>
 #endif
@@ -47,7 +49,8 @@ inline at::ScalarType ScalarOf(ElementType type) {
     case ElementType::kInt16: return at::kShort;
     case ElementType::kUint16: break;
   }
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
+#if defined(TORCH_VERSION_MAJOR) && \
+    (TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3))
   return at::kUInt16;
 #endif
   throw Error(ErrorCode::kUnsupported,
