@@ -67,7 +67,7 @@ enum class DType : std::uint8_t {
 
 // A number of IEEE 754 binary16, the element of DType::kFloat16.
 struct Float16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  // as they are stored
 
   Float16() = default;
   // The nearest float16, ties to even; infinite from 65520 on.

@@ -181,9 +181,9 @@ class Dataset {
   std::uint64_t size() const noexcept;  // samples, deleted ones included: their numbers stay
   // Throws Error(kInvalidArgument) beyond the end, and for a sample that was deleted.
   Sample operator[](std::uint64_t index) const;
-  // Whether the sample was deleted (`sluice delete`), and how many were.
+  // Whether the sample was deleted (`sluice delete`).
   bool IsDeleted(std::uint64_t index) const noexcept;
-  std::uint64_t deleted() const noexcept;
+  std::uint64_t deleted() const noexcept;  // how many samples were deleted
   // The number of the sample with that key (Sample::key()). If several samples have the key, this
   // is the first of them; if no sample has it, the result is empty. Deleted samples are not found.
   //

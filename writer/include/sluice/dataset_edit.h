@@ -128,10 +128,10 @@ struct VersionSummary {
   std::uint64_t bytes = 0;    // of these
 };
 
-// Adds fields from a dataset, or from a table (.csv, .tsv, .jsonl or .parquet). ReplaceColumns()
-// puts fields in the place of those of the same names.
+// Adds fields from a dataset, or from a table (.csv, .tsv, .jsonl or .parquet).
 VersionSummary AddColumns(const std::filesystem::path& dataset, const std::filesystem::path& from,
                           const ColumnOptions& options, const EditHooks& hooks = {});
+// Does the same with fields that the dataset has: it puts them in the place of these.
 VersionSummary ReplaceColumns(const std::filesystem::path& dataset,
                               const std::filesystem::path& from, const ColumnOptions& options,
                               const EditHooks& hooks = {});
@@ -143,8 +143,10 @@ struct ColumnValues {
   // The sample of each row; empty: row n is sample n. Only ColumnOptions::missing and note count.
   std::span<const std::uint64_t> samples = {};
 };
+// Adds one field from memory.
 VersionSummary AddColumn(const std::filesystem::path& dataset, const ColumnValues& column,
                          const ColumnOptions& options = {}, const EditHooks& hooks = {});
+// Puts one field from memory in the place of that of the same name.
 VersionSummary ReplaceColumn(const std::filesystem::path& dataset, const ColumnValues& column,
                              const ColumnOptions& options = {}, const EditHooks& hooks = {});
 
@@ -156,17 +158,18 @@ VersionSummary DropFields(const std::filesystem::path& dataset,
 // deletion) writes one new manifest; the one before it stays as manifest-ID.json. A tag is a copy
 // of a manifest under a name of its own, manifest-NAME.json, which can be opened like the folder.
 
+// One version: ListVersions().
 struct DatasetVersion {
-  std::string id;
+  std::string id;                      // of the manifest
   std::string file;                    // the name of its manifest in the folder
   std::vector<std::string> tags = {};  // names that it has
   bool current = false;                // whether it is the folder's
   std::string parent;                  // the id of the version before it; empty: not known
   bool parent_is_kept = false;         // whether the manifest of that version is in the folder
   std::string by;                      // the command that made it
-  std::string note;
-  std::uint64_t samples = 0;
-  std::uint64_t deleted = 0;  // of the samples
+  std::string note;                    // the user's, for people
+  std::uint64_t samples = 0;           // deleted ones included
+  std::uint64_t deleted = 0;           // of the samples
   // What differs from the parent, if that is kept: sentences such as "added the field caption".
   std::vector<std::string> changes = {};
 };
@@ -196,12 +199,13 @@ OldVersions RemoveOldVersions(const std::filesystem::path& dataset, double keep_
 
 // The samples to delete, by number or by key.
 struct Deletion {
-  std::vector<std::uint64_t> samples = {};
-  std::vector<std::string> keys = {};
-  std::string note = {};
+  std::vector<std::uint64_t> samples = {};  // their numbers
+  std::vector<std::string> keys = {};       // their keys
+  std::string note = {};                    // kept in the manifest, for people
 };
+// What DeleteSamples() did.
 struct DeletionSummary {
-  VersionSummary made;
+  VersionSummary made;        // the new version
   std::uint64_t deleted = 0;  // samples that this call has deleted
   // What may still hold their bytes: sentences for people.
   std::vector<std::string> remains = {};
