@@ -634,7 +634,7 @@ TEST_CASE("an unreadable row is left out, and with `group` it ends the conversio
   CHECK(summary.samples == 2);
   REQUIRE(summary.skipped.size() == 1);
   CHECK_THAT(summary.skipped[0].reason,
-             ContainsSubstring(json ? "t.jsonl, line 2: is not a JSON object"
+             ContainsSubstring(json ? "t.jsonl, line 2: is not JSON from byte 9"
                                     : "t.csv, line 3: the row has 3 cells"));
   source.rows.group = true;
   const auto error = ErrorOf([&] { folders.Convert(source); });
