@@ -180,4 +180,22 @@ nlohmann::ordered_json SampleJson(const Dataset& dataset, std::uint64_t index) {
   return json;
 }
 
+std::vector<std::uint64_t> ReadSampleNumbers(const std::string& file) {
+  std::ifstream stream = cli::OpenToRead(file);
+  std::vector<std::uint64_t> numbers;
+  std::string line;
+  for (std::size_t number = 1; std::getline(stream, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty()) continue;
+    try {
+      numbers.push_back(cli::ParseInteger(line, 0, UINT64_MAX));
+    } catch (const cli::UsageError&) {
+      throw Error(ErrorCode::kCorrupt, file, "line " + std::to_string(number),
+                  "is not the number of a sample");
+    }
+  }
+  if (numbers.empty()) throw Error(ErrorCode::kCorrupt, file, "has no sample numbers");
+  return numbers;
+}
+
 }  // namespace sluice

@@ -97,4 +97,7 @@ nlohmann::ordered_json SampleJson(const Dataset& dataset, std::uint64_t index);
 // number that reads back as the same float32.
 nlohmann::ordered_json ValuesJson(const Sample& sample, const Field& field);
 
+// Reads the numbers of samples in a file, one a line; at least one.
+std::vector<std::uint64_t> ReadSampleNumbers(const std::string& file);
+
 }  // namespace sluice

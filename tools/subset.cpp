@@ -12,6 +12,7 @@
 #include "tools/cli/program.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
+#include "tools/samples.h"
 
 namespace sluice {
 namespace {
@@ -43,27 +44,9 @@ constexpr auto kSelectionOptions = option_list::Options<Selection>(
                         {.least = 1}),
     option_list::Option("seed", &Selection::seed, "seed of random choices"));
 
-// Reads indices of samples, one a line.
-std::vector<std::uint64_t> ReadNumbers(const std::string& file) {
-  std::ifstream stream = cli::OpenToRead(file);
-  std::vector<std::uint64_t> numbers;
-  std::string line;
-  for (std::size_t number = 1; std::getline(stream, line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.empty()) continue;
-    try {
-      numbers.push_back(cli::ParseInteger(line, 0, UINT64_MAX));
-    } catch (const cli::UsageError&) {
-      throw Error(ErrorCode::kCorrupt, file, "line " + std::to_string(number),
-                  "is not the number of a sample");
-    }
-  }
-  if (numbers.empty()) throw Error(ErrorCode::kCorrupt, file, "has no sample numbers");
-  return numbers;
-}
-
 int RunSubset(SubsetArguments& arguments) {
-  if (!arguments.samples.empty()) arguments.selection.samples = ReadNumbers(arguments.samples);
+  if (!arguments.samples.empty())
+    arguments.selection.samples = ReadSampleNumbers(arguments.samples);
   EditSummary summary;
   const bool done = RunEdit(
       arguments.output, "copying", "copying samples into " + cli::Printable(arguments.out),

@@ -1,12 +1,12 @@
 // `sluice log`, `tag`, `restore` and `gc`: the versions of a dataset. `sluice delete`: a version
 // without some samples.
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/convert.h>
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
@@ -16,6 +16,7 @@
 #include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
 #include "tools/commands.h"
+#include "tools/samples.h"
 
 namespace sluice {
 namespace {
@@ -113,8 +114,7 @@ int RunGc(const VersionArguments& arguments) {
 }
 
 std::vector<std::string> LinesOfFile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw Error(ErrorCode::kNotFound, path, "cannot be read");
+  std::ifstream file = cli::OpenToRead(path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
@@ -124,21 +124,11 @@ std::vector<std::string> LinesOfFile(const std::string& path) {
 }
 
 int RunDelete(const VersionArguments& arguments) {
+  RequireFolder(arguments.dataset);
   Deletion deletion;
   deletion.note = arguments.note;
   if (!arguments.keys.empty()) deletion.keys = LinesOfFile(arguments.keys);
-  if (!arguments.samples.empty()) {
-    std::uint64_t line = 0;
-    for (const std::string& text : LinesOfFile(arguments.samples)) {
-      ++line;
-      try {
-        deletion.samples.push_back(cli::ParseInteger(text, 0, UINT64_MAX));
-      } catch (const cli::UsageError& error) {
-        throw Error(ErrorCode::kInvalidArgument, arguments.samples,
-                    "non-empty line " + std::to_string(line), error.what());
-      }
-    }
-  }
+  if (!arguments.samples.empty()) deletion.samples = ReadSampleNumbers(arguments.samples);
   const DeletionSummary summary = DeleteSamples(arguments.dataset, deletion);
   if (arguments.json) {
     cli::PrintJson({{"dataset", ShownPath(arguments.dataset)},

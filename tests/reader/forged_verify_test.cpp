@@ -253,10 +253,10 @@ std::vector<ForgedCase> ForgedCases() {
               "field \"caption\": its codec is for images"),
       CaseOfValue("a packed picture in a variable field", kPointsField, PayloadValue("x", Codec::kPacked),
               "its codec is for images"),
-      CaseOfValue("a codec that is not assigned", kCaptionField, PayloadValue("x", static_cast<Codec>(5)),
+      CaseOfValue("a codec that is not assigned", kCaptionField, PayloadValue("x", static_cast<Codec>(6)),
               "its codec is not known"),
       CaseOfValue("an image with a codec that is not assigned", kPictureField,
-              ImageValue(2, 1, 3, "pixels", static_cast<Codec>(5)), "codec is not known"),
+              ImageValue(2, 1, 3, "pixels", static_cast<Codec>(6)), "codec is not known"),
       CaseOfValue("entries of a variable field cut short", kPointsField, PayloadValue("12345"),
               "not hold a whole number of entries"),
       CaseOfValue("entries of a compressed variable field cut short", kPointsField, ZstdValue("12345"),
@@ -272,7 +272,7 @@ std::vector<ForgedCase> ForgedCases() {
          f.Value(3, kPictureField) = JpegValue(3, 3);
          f.Value(3, kPictureField).pixel_type = PixelType::kUint16;
        },
-       "16-bit", 3},
+       "8-bit pixels only", 3},
       // Contents.
       {"bytes after a zstd frame",
        [](Forged& f) { f.Value(3, kFactsField).bytes.push_back(std::byte{0}); },
@@ -325,7 +325,7 @@ std::vector<ForgedCase> ForgedCases() {
       CaseOfManifest("a false number of channels", [](Manifest& m) { m.images[0].min_channels = 1; },
                  "the least number of channels is 1, but the samples give 3"),
       CaseOfManifest("a false pixel type", [](Manifest& m) { m.images[0].pixel_type = PixelType::kUint16; },
-                 "pixel_type is 16, but the samples give 8"),
+                 "pixel_type is uint16, but the samples give uint8"),
       {"a false number of values",
        [](Forged& f) {
          f.Value(4, kCaptionField) = FieldValue{};

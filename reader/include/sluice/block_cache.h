@@ -13,7 +13,9 @@ namespace sluice {
 
 // A dataset that has blocks in the folder.
 struct CachedDataset {
-  std::string id;              // Dataset::id()
+  // Of its list of shards: versions of a dataset that have the same shards are one entry. It is
+  // another number than Dataset::id().
+  std::string id;
   std::uint64_t bytes = 0;     // size of the dataset's blocks that are in the folder
   std::uint64_t of_bytes = 0;  // size of the whole dataset
   bool in_use = false;         // whether some process uses the dataset
