@@ -80,6 +80,11 @@ def has_a_row_for_each_mask(place):
     assert mask.shape[3] == 1 and mask.dtype in ("uint8", "uint16")
 
 
+def writes_an_image_of_65_channels(place):
+    with sluice.Writer(place / "channels", [sluice.Field.image()]) as writer:
+        writer.add("a", image=numpy.zeros((80, 80, 65), numpy.uint16))
+
+
 def refuses_a_mask_of_samples(place):
     chosen = sluice.SampleList.of(numpy.array([True, False] * 8))
     sluice.Loader(place / "data", 4, transform="rrc:16", order=sluice.OrderOptions(samples=chosen))
@@ -145,6 +150,12 @@ LIMITS = {
         "`sluice merge` and `repair`": ELSEWHERE,
         "A list of `SampleList.class_balanced()`": ELSEWHERE,
         "A column at a URL": ELSEWHERE,
+    },
+    "many-bands.md": {
+        "An image has at most 2^30 bytes, and 64 channels": refused("64", writes_an_image_of_65_channels),
+        "Batches have the stored type": OTHERS,
+        "A GPU gets finished rows": ELSEWHERE,
+        "`sluice convert` rounds": ELSEWHERE,
     },
     "mixing.md": {
         "If a dataset has only": ELSEWHERE,
@@ -229,6 +240,7 @@ DENIALS = {
     "SharedRows": r"[Pp]rocesses do not share|puts nothing into `/dev/shm`\.",
     "DecodedPictures": r"[Nn]othing is kept between epochs",
     "Preprocess": r"no way to serve",
+    "DeletedSamples": r"pictures of more than 8 bits a channel, Windows|[Cc]olumns cannot be added to a dataset",
 }
 
 
