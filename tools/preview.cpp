@@ -153,18 +153,17 @@ std::vector<PreviewPicture> Chosen(std::vector<PreviewPicture> examined, std::ui
 Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
                     const std::function<void(std::uint64_t, std::uint64_t)>& on_progress) {
   Preview preview;
-  preview.probed = std::min(dataset.size(), kMaxProbed);
+  const std::uint64_t most = std::min(dataset.size(), kMaxProbed);
   std::vector<PreviewPicture> examined;
-  for (std::uint64_t i = 0; i < preview.probed; ++i) {
+  for (std::uint64_t i = 0; i < most; ++i) {
     // The rounding keeps the numbers distinct, and no product can overflow.
-    const std::uint64_t whole = dataset.size() / preview.probed;
-    const std::uint64_t rest = dataset.size() % preview.probed;
-    const std::uint64_t sample = i * whole + i * rest / preview.probed;
+    const std::uint64_t sample = i * (dataset.size() / most) + i * (dataset.size() % most) / most;
     if (dataset.IsDeleted(sample)) continue;
     examined.push_back(Examine(dataset, sample));
     const PreviewPicture& picture = examined.back();
     if (picture.width > 0) preview.sizes.emplace_back(picture.width, picture.height);
   }
+  preview.probed = examined.size();
   preview.pictures = Chosen(std::move(examined), options.count);
   for (std::size_t i = 0; i < preview.pictures.size(); ++i) {
     PreviewPicture& picture = preview.pictures[i];

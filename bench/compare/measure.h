@@ -75,8 +75,8 @@ nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareO
 // Comparisons of several sources and several numbers of threads, as one result.
 struct SideBySide {
   std::vector<CompareOptions> options;  // one entry for each comparison
-  std::vector<Comparison>
-      comparisons;  // not empty; as many of each source, one source after another
+  // Not empty; as many of each source, one source after another.
+  std::vector<Comparison> comparisons;
   std::size_t sources = 1;
 };
 

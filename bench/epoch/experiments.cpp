@@ -254,7 +254,7 @@ std::vector<StagePart> PartsOfPixels(const EpochOptions& options, double share,
   }
 }
 
-// What a part of making rows is (PartTime).
+// Describes a part of making rows (PartTime), for the table of stages.
 const char* DescriptionOf(const PartTime& part) {
   constexpr std::pair<std::string_view, const char*> kDescriptions[] = {
       {"decode", "payload to pixels"},

@@ -550,8 +550,7 @@ std::string PartsText(const EpochsRun& run) {
   for (const PartTime& part : run.parts) {
     all += part.seconds;
     if (part.step) steps += part.seconds;
-    // A step may be one of several that run together: "jitter+blur".
-    if (part.step && part.part.find("blur") != std::string::npos) blur += part.seconds;
+    if (part.step && part.part == "blur") blur += part.seconds;
   }
   if (all <= 0) return {};
   std::string text;

@@ -17,7 +17,8 @@ class EpochTrace {
  public:
   // `events`: whether to record events. The times of the parts of decoding are recorded anyway.
   EpochTrace(std::uint64_t epoch, bool events)
-      : epoch_(epoch), recorder_(std::make_shared<LoaderTrace>(events ? kMaxEvents : 0, true)) {}
+      : epoch_(epoch),
+        recorder_(std::make_shared<LoaderTrace>(events ? LoaderTrace::kMost : 0, true)) {}
 
   // The recorder for LoaderOptions::diagnostics.trace; the same one for every loader that plays.
   const std::shared_ptr<LoaderTrace>& recorder() const noexcept { return recorder_; }
@@ -29,8 +30,6 @@ class EpochTrace {
   const std::vector<ConsumerSpan>& spans() const noexcept { return spans_; }
 
  private:
-  static constexpr std::size_t kMaxEvents = 2'000'000;
-
   std::uint64_t epoch_;
   std::shared_ptr<LoaderTrace> recorder_;
   std::vector<TraceEvent> events_;

@@ -76,7 +76,7 @@ std::string ForBothWidths(const Draw& draw) {
 
 // "0.42", "998", "1,630,000"
 std::string Number(double value) {
-  if (value < 1000) return Format("%.3g", value);
+  if (value < 999.5) return Format("%.3g", value);
   std::string digits = Format("%.0f", value);
   for (std::size_t end = digits.size(); end > 3; end -= 3)
     digits.insert(end - 3, ",");
@@ -86,7 +86,7 @@ std::string Number(double value) {
 // "35 us", "12.5 ms", "0.42 s"
 std::string TimeText(double seconds) {
   if (seconds >= 0.1 || seconds <= 0) return cli::SecondsText(seconds);
-  return seconds < 1e-3 ? Format("%.3g us", 1e6 * seconds) : Format("%.3g ms", 1e3 * seconds);
+  return seconds < 999.5e-6 ? Format("%.3g us", 1e6 * seconds) : Format("%.3g ms", 1e3 * seconds);
 }
 
 std::string PercentOf(double share) {
@@ -460,15 +460,15 @@ std::string Accelerators(const Json& result) {
   const double wanted = 100 * result["accelerators"]["wanted_utilisation"].get<double>();
   const Line goal{
       "wanted", {0, points.empty() ? 1 : points.back().first}, {wanted, wanted}, false, true};
+  const auto fed = result["accelerators"]["fed"].get<std::uint64_t>();
+  const std::string here = fed == 0 ? "Here one accelerator already falls below."
+                                    : "Here it stays above for up to " +
+                                          cli::CountText(fed, "accelerator", "accelerators") + ".";
   return Heading("Accelerators fed",
                  Format("Share of the time in which they compute. This machine feeds %llu.",
-                        static_cast<unsigned long long>(
-                            result["accelerators"]["fed"].get<std::uint64_t>()))) +
+                        static_cast<unsigned long long>(fed))) +
          LinePlot("accelerators", "utilisation, %", {utilisation, goal}) +
-         Said(Format("Good is a line above %.0f%%. Here it is above up to %s.", wanted,
-                     cli::CountText(result["accelerators"]["fed"].get<std::uint64_t>(),
-                                    "accelerator", "accelerators")
-                         .c_str()));
+         Said(Format("Good is a line above %.0f%%. ", wanted) + here);
 }
 
 std::string Waits(const Json& result) {

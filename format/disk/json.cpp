@@ -124,10 +124,9 @@ class JsonReader : public json::json_sax_t {
   bool end_array() override { return Leave(); }
   bool parse_error(std::size_t position, const std::string& token,
                    const json::exception& error) override {
-    fault = error.id == kJsonNumberTooLarge
-                ? "has a number that is too large for 64 bits (" + token.substr(0, 40) +
-                      "), up to byte " + std::to_string(position)
-                : "is not JSON from byte " + std::to_string(position) + " on";
+    fault = TooLargeNumber(error.id, token);
+    fault = fault.empty() ? "is not JSON from byte " + std::to_string(position) + " on"
+                          : fault + ", up to byte " + std::to_string(position);
     return false;
   }
 
@@ -192,6 +191,12 @@ std::string FaultOf(std::string_view text, JsonReader reader) {
 }
 
 }  // namespace
+
+std::string TooLargeNumber(int exception_id, const std::string& token) {
+  constexpr int kOutOfRange = 406;
+  if (exception_id != kOutOfRange) return {};
+  return "has a number that is too large for 64 bits (" + token.substr(0, 40) + ")";
+}
 
 std::string JsonFault(std::string_view text) {
   return FaultOf(text, {});

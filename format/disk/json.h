@@ -29,8 +29,9 @@ Schema ColumnSchemaFromParsed(const nlohmann::json& value, const Schema& images,
 // nlohmann::json parses directly; JsonFault() and ParseJson() limit the depth themselves.
 bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept;
 
-// nlohmann's number for an exception about a number that is too large for a double, such as 1e999.
-inline constexpr int kJsonNumberTooLarge = 406;
+// Says that a number is too large for a double, such as 1e999, if nlohmann's exception with that id
+// is about one; empty for others. `token`: the text that was read last.
+std::string TooLargeNumber(int exception_id, const std::string& token);
 
 // The first fault of a text by the rules for JSON in FORMAT.md, "Conventions", such as "is not JSON
 // from byte 7 on"; empty if the text has no fault. Finds more faults than nlohmann's parser, which

@@ -120,10 +120,12 @@ SLUICE_ON_DEVICE inline void ApplyOp(const PixelOp* op, const Findings& found, s
       if (channels != 3) return;
       SLUICE_EACH_PIXEL SaturatePixel(op->factor, run + 3 * p);
       return;
-    case PixelOpKind::kHue:
+    case PixelOpKind::kHue: {
       if (channels != 3) return;
-      SLUICE_EACH_PIXEL TurnPixel(on_device::HueTurnOf(op->factor * 6), run + 3 * p);
+      const auto turn = on_device::HueTurnOf(op->factor * 6);
+      SLUICE_EACH_PIXEL TurnPixel(turn, run + 3 * p);
       return;
+    }
     case PixelOpKind::kGrey:
       if (channels != 3) return;
       SLUICE_EACH_PIXEL GreyPixel(run + 3 * p);

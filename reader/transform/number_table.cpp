@@ -113,19 +113,14 @@ void NumberTable::WriteBy(Make make, const Pixels& pixels, PixelOrder order, Num
     // A picture of one channel has one mean and deviation, repeated.
     return make(pixels.data, pixels.bytes(), scales_.data(), offsets_.data(), target);
   }
-  constexpr std::size_t kTogether = 1024;  // pixels
   const std::size_t count = std::size_t{pixels.width} * pixels.height;
-  std::uint8_t planes[3][kTogether + kernels::kSlack];
   std::array<float, kernels::kFloatRun> scales{}, offsets{};
-  for (std::size_t begin = 0; begin < count; begin += kTogether) {
-    const std::size_t now = std::min(kTogether, count - begin);
-    kernels::Chosen().split_rgb(pixels.data + begin * 3, now, planes[0], planes[1], planes[2]);
-    for (std::size_t c = 0; c < 3; ++c) {
-      scales.fill(scales_[c]);
-      offsets.fill(offsets_[c]);
-      make(planes[c], now, scales.data(), offsets.data(), target + c * count + begin);
-    }
-  }
+  EachPlaneRun(pixels,
+               [&](std::size_t c, const std::uint8_t* values, std::size_t now, std::size_t begin) {
+                 scales.fill(scales_[c]);
+                 offsets.fill(offsets_[c]);
+                 make(values, now, scales.data(), offsets.data(), target + c * count + begin);
+               });
 }
 
 void NumberTable::WriteFromTable(const Pixels& pixels, PixelOrder order,

@@ -42,6 +42,7 @@
 //   not bench/README.md                   uses bfloat16 only in examples
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -60,6 +61,21 @@ namespace sluice {
 
 // Throws Error(kInvalidArgument) for numbers that no type of pixels has a use for.
 void CheckNumbers(const Normalize& op);
+
+// Calls use(channel, values, count, begin) for runs of pixels of three interleaved channels, split
+// into planes: `count` values of the channel, from pixel number `begin` on.
+template <class Use>
+void EachPlaneRun(const Pixels& pixels, const Use& use) {
+  constexpr std::size_t kTogether = 1024;  // pixels
+  const std::size_t count = std::size_t{pixels.width} * pixels.height;
+  std::uint8_t planes[3][kTogether + kernels::kSlack];
+  for (std::size_t begin = 0; begin < count; begin += kTogether) {
+    const std::size_t now = std::min(kTogether, count - begin);
+    kernels::Chosen().split_rgb(pixels.data + begin * 3, now, planes[0], planes[1], planes[2]);
+    for (std::size_t c = 0; c < 3; ++c)
+      use(c, planes[c], now, begin);
+  }
+}
 
 // Normalize for 8-bit pictures, ready to run: value * scale + offset in single precision, rounded
 // after each operation. For a 16-bit type, the result is then rounded to that type.

@@ -162,13 +162,25 @@ void PixelProgram::CheckWide(const std::string& of, std::uint32_t width, std::ui
   }
 }
 
+namespace {
+
+// Draws whether the step runs, and its operations.
+template <class Step>
+void DrawInto(const Step& step, const Pixels& shape, std::uint64_t draw_seed,
+              std::uint64_t position, PixelOps& drawn) {
+  drawn.count = 0;
+  RandomStream draws(draw_seed, Purpose::kPixelTransform, position, step.stream);
+  DrawStep(step.transform, shape, draws, drawn);
+}
+
+}  // namespace
+
 void PixelProgram::DrawWide(const Pixels& shape, std::uint64_t draw_seed, std::uint64_t position,
                             std::size_t stage, std::vector<PixelOp>& ops) const {
   ops.clear();
+  PixelOps drawn;
   for (const Step& step : stages_[stage].steps) {
-    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, step.stream);
-    PixelOps drawn;
-    DrawStep(step.transform, shape, draws, drawn);
+    DrawInto(step, shape, draw_seed, position, drawn);
     ops.insert(ops.end(), drawn.at, drawn.at + drawn.count);
   }
 }
@@ -176,42 +188,29 @@ void PixelProgram::DrawWide(const Pixels& shape, std::uint64_t draw_seed, std::u
 void PixelProgram::Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint64_t position,
                        StepScratch& scratch, std::size_t stage) const {
   const std::vector<Step>& steps = stages_[stage].steps;
-  // All steps are drawn first, so that colour steps of several of them can run together. If times
-  // are taken, steps run as soon as they cannot run together with the next one, and have a part of
-  // their own: "jitter+gray".
+  // All steps are drawn first, so that colour steps of several of them run together. If times are
+  // taken, each step runs by itself: what runs together cannot be told apart.
   scratch.ops.clear();
-  std::string part;
-  const auto run = [&] {
-    if (scratch.ops.empty()) return;
-    const PartClock clock(scratch.times, part, true);
-    RunPixelOps(scratch.ops.data(), scratch.ops.size(), pixels, scratch);
-  };
+  PixelOps drawn;
   for (std::size_t s = 0; s < stages_[stage].steps_here; ++s) {
-    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps[s].stream);
-    PixelOps drawn;
-    DrawStep(steps[s].transform, pixels, draws, drawn);
-    const std::span<const PixelOp> ops(drawn.at, drawn.count);
-    if (scratch.times != nullptr && !ops.empty()) {
-      if (!RunTogether(scratch.ops) || !RunTogether(ops)) {
-        run();
-        scratch.ops.clear();
-        part.clear();
-      }
-      part += (part.empty() ? "" : "+") + steps[s].word;
+    DrawInto(steps[s], pixels, draw_seed, position, drawn);
+    if (scratch.times != nullptr && drawn.count > 0) {
+      const PartClock clock(scratch.times, steps[s].word, true);
+      RunPixelOps(drawn.at, drawn.count, pixels, scratch);
+    } else {
+      scratch.ops.insert(scratch.ops.end(), drawn.at, drawn.at + drawn.count);
     }
-    scratch.ops.insert(scratch.ops.end(), ops.begin(), ops.end());
   }
-  run();
+  RunPixelOps(scratch.ops.data(), scratch.ops.size(), pixels, scratch);
 }
 
 void PixelProgram::DrawOps(const Pixels& shape, std::uint64_t draw_seed, std::uint64_t position,
                            std::span<PixelOp> ops, std::size_t stage) const {
   const std::vector<Step>& steps = stages_[stage].steps;
   std::size_t count = 0;
+  PixelOps drawn;
   for (std::size_t s = stages_[stage].steps_here; s < steps.size(); ++s) {
-    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps[s].stream);
-    PixelOps drawn;
-    DrawStep(steps[s].transform, shape, draws, drawn);
+    DrawInto(steps[s], shape, draw_seed, position, drawn);
     std::copy_n(drawn.at, drawn.count, ops.begin() + static_cast<std::ptrdiff_t>(count));
     count += drawn.count;
   }
@@ -231,14 +230,10 @@ void PixelProgram::Write(const Pixels& pixels, PixelOrder order, std::uint8_t* t
         *target++ = pixels.data[i * pixels.channels + c];
     return;
   }
-  constexpr std::size_t kTogether = 1024;
-  std::uint8_t planes[3][kTogether + kernels::kSlack];
-  for (std::size_t begin = 0; begin < count; begin += kTogether) {
-    const std::size_t now = std::min(kTogether, count - begin);
-    kernels::Chosen().split_rgb(pixels.data + 3 * begin, now, planes[0], planes[1], planes[2]);
-    for (std::size_t c = 0; c < 3; ++c)
-      std::copy_n(planes[c], now, target + c * count + begin);
-  }
+  EachPlaneRun(pixels,
+               [&](std::size_t c, const std::uint8_t* values, std::size_t now, std::size_t begin) {
+                 std::copy_n(values, now, target + c * count + begin);
+               });
 }
 
 namespace {

@@ -5,7 +5,6 @@
 // number is drawn for the probability even if the step always runs.
 #include "reader/transform/pixel_steps.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -129,7 +128,18 @@ void RunPixelOp(const PixelOp* op, const Pixels& pixels, StepScratch& scratch) {
     case PixelOpKind::kBlur: return RunBlur(op, pixels, scratch);
     case PixelOpKind::kWarpNearest:
     case PixelOpKind::kWarpBilinear: return Warp(op, pixels, scratch.before);
-    default: return;
+    case PixelOpKind::kEnd:
+    case PixelOpKind::kWords:
+    case PixelOpKind::kBrightness:
+    case PixelOpKind::kContrast:
+    case PixelOpKind::kSaturation:
+    case PixelOpKind::kHue:
+    case PixelOpKind::kGrey:
+    case PixelOpKind::kInvert:
+    case PixelOpKind::kSolarize:
+    case PixelOpKind::kPosterize:
+    case PixelOpKind::kStretch:
+    case PixelOpKind::kEqualize: return;  // ColourStepOf() has them
   }
 }
 
@@ -152,11 +162,6 @@ std::optional<ColourStep> ColourStepOf(const PixelOp& op) noexcept {
 }
 
 }  // namespace
-
-bool RunTogether(std::span<const PixelOp> ops) noexcept {
-  return std::ranges::all_of(
-      ops, [](const PixelOp& op) { return op.kind == PixelOpKind::kWords || ColourStepOf(op); });
-}
 
 void RunPixelOps(const PixelOp* ops, std::size_t count, const Pixels& pixels,
                  StepScratch& scratch) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include <sluice/transform.h>
@@ -31,8 +30,6 @@ struct StepScratch {
 
 // Runs operations of pixel_op.h on a picture, in place: in order, up to a kEnd or `count` of them.
 void RunPixelOps(const PixelOp* ops, std::size_t count, const Pixels& pixels, StepScratch& scratch);
-// Whether they are colour operations alone, which run together with others before and after them.
-bool RunTogether(std::span<const PixelOp> ops) noexcept;
 
 // Whether a step that changes pixels may also move them, so that no mask or box can follow. False
 // for all other steps.

@@ -90,7 +90,11 @@ struct Terms {
 }  // namespace
 
 TEST_CASE("Blending kernels give Pillow's values in every set") {
-  for (const float factor : {0.0F, 0.3F, 0.8123F, 1.0F, 1.4142F, 1.7F, 40.0F}) {
+  std::vector<float> factors = {0.0F, 0.3F, 0.8123F, 1.0F, 1.4142F, 1.7F, 1.9999F, 40.0F};
+  RandomStream random(5, static_cast<Purpose>(999), 3);
+  for (int i = 0; i < 60; ++i)
+    factors.push_back(static_cast<float>(2 * random.Uniform()));
+  for (const float factor : factors) {
     for (const std::uint8_t base : {std::uint8_t{0}, std::uint8_t{131}, std::uint8_t{255}}) {
       CheckEverySet(
           [&](const Kernels& set, std::uint8_t* data, std::size_t count) {

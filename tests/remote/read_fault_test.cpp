@@ -316,6 +316,7 @@ TEST_CASE("A server that announces the beginning of a range and sends nothing is
   BucketServer* self = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     WebAnswer answer = Shortened(self->Serve(request), 4000);
+    answer.headers["Content-Length"] = std::to_string(answer.body.size());
     answer.body.clear();
     return answer;
   });

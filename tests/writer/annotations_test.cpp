@@ -206,7 +206,7 @@ TEST_CASE("a number of COCO's that no double holds is named as one") {
       ErrorOf([&] { folder.Convert(folder.Coco(CocoText(R"({"id":41,"image_id":1e999})"))); });
   REQUIRE(error);
   CHECK_THAT(error->what(),
-             ContainsSubstring("too large for 64 bits: 1e999") && ContainsSubstring("byte "));
+             ContainsSubstring("too large for 64 bits (1e999)") && ContainsSubstring("byte "));
 }
 
 TEST_CASE("a caption of COCO's that is null is a missing one") {

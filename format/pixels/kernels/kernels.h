@@ -351,7 +351,8 @@ struct StepKernels {
   // to 16 values more are read.
   void (*blur_line)(const BlurSum& sum, std::size_t count, std::uint8_t* out);
   // For each place, where the pixel before it lies in the picture, and the shares of the pixels
-  // after it in 1/32768: across in the lower half, down in the upper one.
+  // after it in 1/32768: across in the lower half, down in the upper one. Up to 7 more of each are
+  // written.
   void (*find_places)(const PlaceLine& line, std::size_t count, std::uint32_t* offsets,
                       std::uint32_t* shares);
   // Mixes four pixels of three channels each for every place: MixedValue() in

@@ -1,8 +1,8 @@
-// The operations that steps do on the colours of one pixel. Included inside a namespace with
-// SLUICE_INLINE defined as the functions' specifiers: once for each instruction set, whose loops
-// (steps.inc.h) the compiler vectorises, and once for devices (reader/device/pixel_ops.h). IEEE 754
-// arithmetic in a fixed order, without fused multiply-adds, so that all of them give the same
-// bytes.
+// The operations that steps do on the colours of one pixel, and the mean of four pixels. Included
+// inside a namespace with SLUICE_INLINE defined as the functions' specifiers: once for each
+// instruction set, whose loops (steps.inc.h, steps_*.h) the compiler vectorises, and once for
+// devices (reader/device/pixel_ops.h). IEEE 754 arithmetic in a fixed order, without fused
+// multiply-adds, so that all of them give the same bytes.
 
 SLUICE_INLINE std::uint8_t BlendValue(float a, float b, float factor) {
   const float value = a + factor * (b - a);
@@ -80,3 +80,16 @@ SLUICE_INLINE std::uint8_t SmoothValue(std::uint16_t sum) {
 // 1/64, so that two of them fit into 16 bits with a sign, then those along lines, to whole values.
 // Half of the part that is shifted out is added first.
 constexpr std::uint32_t kColumnsShift = 10, kLinesShift = 22;
+
+// Mixes four values, two of the row `above` and two of the row `below`: those at `first` and at
+// `second`. The shares are those of `second` and of `below`, in 1/32768. Each of the three means is
+// rounded to 1/128, so that it fits into 16 bits with a sign, and the last one then to a whole
+// value.
+SLUICE_INLINE std::uint8_t MixedValue(const std::uint8_t* above, const std::uint8_t* below,
+                                      std::size_t first, std::size_t second, int x_share,
+                                      int y_share) noexcept {
+  const auto mean = [](int a, int b, int share) { return a + (((b - a) * share + 16384) >> 15); };
+  const int upper = mean(above[first] * 128, above[second] * 128, x_share);
+  const int lower = mean(below[first] * 128, below[second] * 128, x_share);
+  return static_cast<std::uint8_t>((mean(upper, lower, y_share) + 64) >> 7);
+}

@@ -101,15 +101,11 @@ inline void FindPlaces(const PlaceLine& line, std::size_t count, std::uint32_t* 
 
 inline void MixRgb(const std::uint8_t* in, std::size_t stride, const std::uint32_t* offsets,
                    const std::uint32_t* shares, std::size_t count, std::uint8_t* out) {
-  const auto mean = [](int a, int b, int share) { return a + (((b - a) * share + 16384) >> 15); };
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint8_t* const above = in + offsets[i];
     const std::uint8_t* const below = above + stride;
     const int x = static_cast<int>(shares[i] & 32767), y = static_cast<int>(shares[i] >> 16);
-    for (std::size_t c = 0; c < 3; ++c) {
-      const int upper = mean(above[c] * 128, above[3 + c] * 128, x);
-      const int lower = mean(below[c] * 128, below[3 + c] * 128, x);
-      *out++ = static_cast<std::uint8_t>((mean(upper, lower, y) + 64) >> 7);
-    }
+    for (std::size_t c = 0; c < 3; ++c)
+      *out++ = MixedValue(above, below, c, 3 + c, x, y);
   }
 }

@@ -1,6 +1,6 @@
 // Arithmetic that the host and devices share: where in the source the target pixels of an affine
-// map lie, how pixels are mixed there, the pixels that a blur sees beyond a picture's edge, and
-// the new values that kEqualize and kStretch give.
+// map lie, how places beyond an edge are mirrored, and the new values that kEqualize and kStretch
+// give.
 //
 // Include it inside a namespace, with SLUICE_INLINE defined as the functions' specifiers: once
 // for the host, and once for devices (reader/device).
@@ -49,21 +49,6 @@ SLUICE_INLINE Pair PairAt(std::int64_t place, std::uint32_t size) noexcept {
           static_cast<int>(from_centre >> (kFine - 15)) & 32767};
 }
 
-// Mixes four values, two of the row `above` and two of the row `below`: those at `first` and at
-// `second`. The shares are those of `second` and of `below`, in 1/32768. Each of the three means is
-// rounded to 1/128, so that it fits into 16 bits with a sign, and the last one then to a whole
-// value.
-SLUICE_INLINE std::uint8_t MixedValue(const std::uint8_t* above, const std::uint8_t* below,
-                                      std::size_t first, std::size_t second, int x_share,
-                                      int y_share) noexcept {
-  const auto mean = [](int a, int b, int share) { return a + (((b - a) * share + 16384) >> 15); };
-  const int upper = mean(above[first] * 128, above[second] * 128, x_share);
-  const int lower = mean(below[first] * 128, below[second] * 128, x_share);
-  return static_cast<std::uint8_t>((mean(upper, lower, y_share) + 64) >> 7);
-}
-
-// The pixels that a blur sees beyond the edge:
-
 // The index mirrored into 0 .. size - 1. It must lie less than `size` outside.
 template <class Integer>
 SLUICE_INLINE Integer Mirrored(Integer index, Integer size) noexcept {
@@ -71,8 +56,8 @@ SLUICE_INLINE Integer Mirrored(Integer index, Integer size) noexcept {
   return index < size ? index : 2 * (size - 1) - index;
 }
 
-// The new values of kEqualize and kStretch, computed from how often a channel has
-// each value:
+// The new values of kEqualize, by how often a channel has each value, and of kStretch, by its least
+// and its greatest value:
 
 // The number of pixels for one step of the equalized values, or 0 if nothing changes. `last`: how
 // many pixels have the greatest value that occurs.

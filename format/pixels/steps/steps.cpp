@@ -9,8 +9,8 @@
 //
 // A row of a warp is cut into parts: pixels outside the source, those at its edges, and the run
 // between them, in which each place has all its pixels in the source. Devices must give the same
-// bytes. So the arithmetic that both have is in shared.inc.h, which is included inside this file's
-// namespace: change a formula there, not here.
+// bytes. So the arithmetic that both have is in shared.inc.h and kernels/pixel.inc.h, which are
+// included inside this file's namespace: change a formula there, not here.
 #include "format/pixels/steps/steps.h"
 
 #include <algorithm>
@@ -27,6 +27,7 @@ namespace sluice {
 namespace {
 
 #define SLUICE_INLINE inline
+#include "format/pixels/kernels/pixel.inc.h"
 #include "format/pixels/steps/shared.inc.h"
 #undef SLUICE_INLINE
 
@@ -125,16 +126,13 @@ struct Tile {
 // A finding about the whole picture, for the first step of a pass. The pass before it collects it.
 class Finding {
  public:
-  // `interleaved`: whether tiles are.
-  void Begin(Kind kind, bool interleaved) noexcept {
+  void Begin(Kind kind) noexcept {
     kind_ = kind;
-    // Ranges are found by vectors, but not those of interleaved channels.
-    counts_values_ = kind == Kind::kEqualize || (kind == Kind::kStretch && interleaved);
     sum_ = 0;
     for (std::size_t c = 0; c < 3; ++c) {
       low_[c] = 255;
       high_[c] = 0;
-      if (counts_values_) counts_[c].Clear();
+      if (kind == Kind::kEqualize) counts_[c].Clear();
     }
   }
   void Add(const Tile& tile) noexcept {
@@ -143,8 +141,9 @@ class Finding {
       return;
     }
     for (std::size_t c = 0; c < tile.channels; ++c) {
-      if (!counts_values_) {
-        AddRange(tile.at[c], tile.count, c);
+      if (kind_ == Kind::kStretch) {
+        tile.interleaved() ? AddRange<3>(tile.at[0] + c, tile.pixels(), c)
+                           : AddRange<1>(tile.at[c], tile.count, c);
       } else {
         tile.interleaved() ? counts_[c].Add<3>(tile.at[0] + c, tile.pixels())
                            : counts_[c].Add<1>(tile.at[c], tile.count);
@@ -158,13 +157,8 @@ class Finding {
       return;
     }
     for (std::size_t c = 0; c < channels; ++c) {
-      const Histogram values = counts_values_ ? counts_[c].Sum() : Histogram();
-      for (std::size_t v = 0; v < 256; ++v) {
-        const auto value = static_cast<std::uint8_t>(v);
-        if (values[v] > 0) AddRange(&value, 1, c);
-      }
-      tables[c] =
-          kind_ == Kind::kEqualize ? EqualizingTable(values) : StretchingTable(low_[c], high_[c]);
+      tables[c] = kind_ == Kind::kEqualize ? EqualizingTable(counts_[c].Sum())
+                                           : StretchingTable(low_[c], high_[c]);
     }
   }
 
@@ -181,9 +175,11 @@ class Finding {
     set.split_rgb(tile.at[0], tile.pixels(), r, g, b);
     return set.sum_grey({r, g, b}, tile.pixels());
   }
+  // `count` values that lie kStep apart.
+  template <std::size_t kStep>
   void AddRange(const std::uint8_t* values, std::size_t count, std::size_t channel) noexcept {
     std::uint8_t low = low_[channel], high = high_[channel];
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < count * kStep; i += kStep) {
       low = std::min(low, values[i]);
       high = std::max(high, values[i]);
     }
@@ -192,7 +188,6 @@ class Finding {
   }
 
   Kind kind_ = Kind::kContrast;
-  bool counts_values_ = false;
   std::uint64_t sum_;
   std::uint8_t low_[3], high_[3];
   ValueCounts counts_[3];
@@ -269,7 +264,7 @@ void ColourSteps::Run(const Pixels& pixels, std::span<const ColourStep> steps) {
     const auto next = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(begin + !first),
                                    steps.end(), NeedsFinding);
     const auto end = static_cast<std::size_t>(next - steps.begin());
-    if (next != steps.end()) found.Begin(next->kind, !split && !grey);
+    if (next != steps.end()) found.Begin(next->kind);
     for (std::size_t at = 0; at < count; at += together) {
       Tile tile{{pixels.data + at}, 1, std::min(together, count - at), pixels.channels};
       if (split) {
@@ -435,10 +430,10 @@ void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8
 void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
                  const Pixels& out) noexcept {
   constexpr int kFiner = kFine - kCoarse;
-  const auto place = [](double value) { return CoarsePlace(value); };
-  const std::int64_t first_x = place(RowX(to_source, 0.5)), first_y = place(RowY(to_source, 0.5));
-  const std::int64_t xx = place(to_source.xx), xy = place(to_source.xy);
-  const std::int64_t yx = place(to_source.yx), yy = place(to_source.yy);
+  const std::int64_t first_x = CoarsePlace(RowX(to_source, 0.5));
+  const std::int64_t first_y = CoarsePlace(RowY(to_source, 0.5));
+  const std::int64_t xx = CoarsePlace(to_source.xx), xy = CoarsePlace(to_source.xy);
+  const std::int64_t yx = CoarsePlace(to_source.yx), yy = CoarsePlace(to_source.yy);
   const std::size_t pixel = in.channels, stride = in.width * pixel;
   // Translations and horizontal shears copy runs of pixels.
   const bool copies = xx == INT64_C(1) << kCoarse && yx == 0;
@@ -452,7 +447,7 @@ void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_
              static_cast<std::size_t>(x >> kFine) * pixel;
     };
     // The last pixel of a source row has no byte after it.
-    const std::int64_t width = in.width - INT64_C(1) * (pixel == 3 && !copies);
+    const std::int64_t width = std::int64_t{in.width} - (pixel == 3 && !copies ? 1 : 0);
     const Columns inside = row.Within(0, in.width * kOne, 0, in.height * kOne);
     const Columns inner =
         copies || HasOffsets(in) ? row.Within(0, width * kOne, 0, in.height * kOne) : Columns();

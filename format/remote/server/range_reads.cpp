@@ -248,7 +248,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
     End(ticket, nullptr);
   } else if (verdict.kind == Verdict::Kind::kGood && reply.whole() && attempt.got &&
              attempt.left == 0) {
-    // The server has sent all that it promised: fewer bytes than the range has. This is no failure,
+    // The server has sent all that it promised: fewer bytes than the range has. It has not failed,
     // so the request for the rest counts as a first one, and follows without a wait.
     reading->begun = reading->hedged = false;
     begun_.erase(ticket);

@@ -114,8 +114,10 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
     if (reply.status != 0) answered = true;
     const bool good_status = reply.status >= 200 && reply.status < 300;
     // The head of an answer to a range request tells the size of the object, however long it is.
-    if (good_status && reply.failure == HttpFailure::kTooLong && call.headers.contains("range"))
+    if (good_status && reply.failure == HttpFailure::kTooLong && call.headers.contains("range")) {
+      measures_.outage.End();
       return sent;
+    }
     if (good_status &&
         (reply.failure == HttpFailure::kTooLong || (reply.whole() && reply.body.size() > limit))) {
       throw Error(ErrorCode::kLimit, endpoint_->Shown(call.object),

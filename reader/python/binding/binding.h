@@ -119,6 +119,8 @@ void AddRefusals(nb::module_& module);
 // A message with the names that Python has for options, functions and enumerators.
 std::string InPythonsWords(std::string text);
 std::vector<std::string> InPythonsWords(std::vector<std::string> texts);
+// Issues a ConvertWarning, at the caller that lies `stack_level` calls up.
+void IssueWarning(const std::string& text, int stack_level);
 // The Python exception for an Error.
 nb::object ExceptionOf(const Error& error);
 

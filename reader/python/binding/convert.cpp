@@ -20,6 +20,21 @@ namespace sluice::python {
 
 namespace {
 
+// sluice.ConvertWarning; lives as long as the process.
+nb::object& WarningType() {
+  static auto* const type = new nb::object();
+  return *type;
+}
+
+}  // namespace
+
+void IssueWarning(const std::string& text, int stack_level) {
+  const nb::object warn = nb::module_::import_("warnings").attr("warn");
+  warn(TextOf(InPythonsWords(text)), WarningType(), stack_level);
+}
+
+namespace {
+
 using SizePair = std::pair<std::uint32_t, std::uint32_t>;
 
 using Progress = Stated<"bool | collections.abc.Callable[[int, int], object]">;
@@ -49,19 +64,11 @@ auto FlatKeywords(const option_list::Option<ConvertOptions, G>& group) {
       option_list::OptionsOf<G>.options);
 }
 
-// sluice.ConvertWarning; lives as long as the process.
-nb::object& WarningType() {
-  static auto* const type = new nb::object();
-  return *type;
-}
-
 // Issues a conversion's warnings as Python's, at the line that called sluice.convert (through
 // _arguments.py). Throws if the user has turned such warnings into errors.
 void Warn(const ConvertSummary& summary) {
-  if (summary.warnings.empty()) return;
-  const nb::object warn = nb::module_::import_("warnings").attr("warn");
   for (const std::string& warning : summary.warnings)
-    warn(TextOf(InPythonsWords(warning)), WarningType(), 2);
+    IssueWarning(warning, 2);
 }
 
 std::string ReprOf(const ConvertSummary& summary) {
@@ -295,19 +302,15 @@ class PlayedWarnings {
     const std::vector<std::string> texts = std::move(texts_);
     lock.unlock();
     for (const std::string& text : texts)
-      Issue(text, 2);
+      IssueWarning(text, 2);
   }
 
  private:
-  static void Issue(const std::string& text, int stack_level) {
-    const nb::object warn = nb::module_::import_("warnings").attr("warn");
-    warn(TextOf(InPythonsWords(text)), WarningType(), stack_level);
-  }
   // Called by Python's main thread.
   static int IssueLater(void* text) {
     const std::unique_ptr<std::string> own(static_cast<std::string*>(text));
     try {
-      Issue(*own, 1);
+      IssueWarning(*own, 1);
       return 0;
     } catch (nb::python_error& error) {
       error.restore();  // the user has turned such warnings into errors

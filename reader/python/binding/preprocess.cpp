@@ -98,7 +98,7 @@ class FirstWarning {
  public:
   void Note(const std::string& sentence) {
     const std::lock_guard lock(mutex_);
-    if (!given_) sentence_ = sentence;
+    if (!given_ && sentence_.empty()) sentence_ = sentence;
   }
   void Give() {
     std::string sentence;
@@ -107,9 +107,7 @@ class FirstWarning {
       given_ = given_ || !sentence_.empty();
       sentence = std::exchange(sentence_, {});
     }
-    if (sentence.empty()) return;
-    nb::module_::import_("warnings")
-        .attr("warn")(sentence, nb::module_::import_("sluice").attr("ConvertWarning"));
+    if (!sentence.empty()) IssueWarning(sentence, 1);
   }
 
  private:

@@ -69,9 +69,9 @@ class ElementEvents : public nlohmann::json_sax<json> {
 
   bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception& error) override {
+    const std::string too_large = TooLargeNumber(error.id, token);
     throw Error(ErrorCode::kCorrupt, file_, "byte " + std::to_string(position),
-                error.id == kJsonNumberTooLarge
-                    ? "has a number that is too large for 64 bits: " + token.substr(0, 40)
+                !too_large.empty() ? too_large
                 : token.empty() || token == "<end of file>"
                     ? "the file ends early"
                     : "is not JSON: " + ToUtf8(token.substr(0, 40)));

@@ -244,7 +244,9 @@ bool TableReader::NextObject() {
     if (NestsDeeperThan(text, kMaxJsonDepth)) FailRow("nests too deeply");
     object_ = nlohmann::json::parse(text, nullptr, false);
     if (object_.is_discarded()) object_ = nlohmann::json::parse(NullForNaN(text), nullptr, false);
-    if (object_.is_discarded()) FailRow(JsonFault(NullForNaN(text)));
+    if (object_.is_discarded()) {  // bytes are counted in the line itself, so only if it has no NaN
+      FailRow(NullForNaN(text) == text ? JsonFault(text) : "is not JSON");
+    }
     if (!object_.is_object()) FailRow("is not a JSON object");
     return true;
   }

@@ -163,7 +163,8 @@ std::string JsonOf(const Cell& cell, bool is_text) {
   if (NestsDeeperThan(text, kMaxJsonDepth)) Fail(Shown(text) + " nests too deeply");
   Cell value = Cell::parse(text, nullptr, false);
   if (value.is_discarded()) value = Cell::parse(NullForNaN(text), nullptr, false);
-  if (value.is_discarded()) Fail(Shown(text) + " " + JsonFault(NullForNaN(text)));
+  if (value.is_discarded())
+    Fail(Shown(text) + " " + (NullForNaN(text) == text ? JsonFault(text) : "is not JSON"));
   return value.dump(-1, ' ', false, Cell::error_handler_t::replace);
 }
 
