@@ -1,11 +1,10 @@
-#include "format/pixel_attributes.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
 #include <sluice/error.h>
+#include <sluice/pixel_attributes.h>
 
 namespace sluice {
 

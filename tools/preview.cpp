@@ -494,16 +494,12 @@ cli::Command AddPreviewCommand(CLI::App& program) {
           "columns", &PreviewArguments::columns,
           "pictures in a row of a sheet (default: a sheet that is a little wider than high)",
           {.most = 1000, .zero = ""}));
-  cli::AddOption(*app, "--bands", "A,B,C",
-                 "names of one or three channels to show, of images with named channels "
-                 "(default: the first three). Images of other types than uint8 are stretched from "
-                 "the 2nd to the 98th percentile of each",
-                 [arguments](const std::string& text) {
-                   std::vector<std::string>& bands = arguments->options.bands;
-                   bands.assign(1, "");
-                   for (const char letter : text)
-                     letter == ',' ? bands.emplace_back() : bands.back() += letter;
-                 });
+  cli::AddOption(
+      *app, "--bands", "A,B,C",
+      "names of one or three channels to show, of images with named channels "
+      "(default: the first three). Images of other types than uint8 are stretched from "
+      "the 2nd to the 98th percentile of each",
+      [arguments](const std::string& text) { arguments->options.bands = cli::Split(text); });
   cli::AddDeclared(*app, arguments->limits);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kPreviewExamples) + cli::kExitCodeHelp);

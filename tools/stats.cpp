@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <condition_variable>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -101,15 +102,15 @@ void AddPixels(const Image& image, Sums& sums) {
 
 using Json = nlohmann::ordered_json;
 
+// How often values of a channel occur, by the upper 16 bits of a number that orders them; so each
+// number stands for one value, except that of float32 it stands for a run of values. Empty: none.
+using Histogram = std::vector<std::uint64_t>;
+
 // The figures of one channel of wide images: of its finite values that are not no data.
 struct WideChannel {
   std::uint64_t count = 0, not_counted = 0;
   double mean = 0, squares = 0;  // of the differences from the mean
   double least = std::numeric_limits<double>::infinity(), most = -least;
-  // How often values occur, by the upper 16 bits of a number that orders them; so each number
-  // stands for one value, except that of float32 it stands for a run of values.
-  std::vector<std::uint64_t> histogram;
-
   // Adds the figures of other images, which come after these (Chan, Golub and LeVeque 1979).
   void Add(const WideChannel& other) {
     not_counted += other.not_counted;
@@ -121,12 +122,9 @@ struct WideChannel {
     count += other.count;
     least = std::min(least, other.least);
     most = std::max(most, other.most);
-    histogram.resize(65'536);
-    for (std::size_t i = 0; i < other.histogram.size(); ++i)
-      histogram[i] += other.histogram[i];
   }
 
-  double Percentile(PixelType type, unsigned per_cent) const {
+  double Percentile(const Histogram& histogram, PixelType type, unsigned per_cent) const {
     std::uint64_t left = (count - 1) * per_cent / 100;
     std::uint32_t number = 0;
     while (number < 65'535 && left >= histogram[number])
@@ -158,25 +156,27 @@ struct WideChannel {
   }
 };
 
-std::vector<WideChannel> WideFiguresOf(const Image& image, std::optional<double> no_data) {
+// Also counts the image's values in a histogram for each channel.
+std::vector<WideChannel> WideFiguresOf(const Image& image, std::optional<double> no_data,
+                                       std::vector<Histogram>& histograms) {
+  histograms.resize(std::max<std::size_t>(histograms.size(), image.channels));
   std::vector<WideChannel> channels(image.channels);
   const std::size_t pixels = std::size_t{image.width} * image.height;
   const std::size_t bytes = SizeOf(image.pixel_type);
   std::vector<double> values;
   for (std::size_t c = 0; c < image.channels; ++c) {
     WideChannel& channel = channels[c];
-    channel.histogram.resize(65'536);
+    histograms[c].resize(65'536);
     values.clear();
     for (std::size_t i = 0; i < pixels; ++i) {
       const std::uint8_t* const at = &image.pixels[(i * image.channels + c) * bytes];
       const double value = NumberAt(image.pixel_type, at);
-      if (!std::isfinite(value) ||
-          (no_data && static_cast<float>(value) == static_cast<float>(*no_data))) {
+      if (!std::isfinite(value) || value == no_data) {
         ++channel.not_counted;
         continue;
       }
       values.push_back(value);
-      ++channel.histogram[WideChannel::OrderOf(image.pixel_type, at)];
+      ++histograms[c][WideChannel::OrderOf(image.pixel_type, at)];
     }
     channel.count = values.size();
     for (const double value : values) {
@@ -195,6 +195,7 @@ struct Found {
   bool wide = false;
   PixelType type = PixelType::kUint8;
   std::vector<WideChannel> wide_channels;
+  std::vector<Histogram> histograms;  // by channel
   Sums sums;
   unsigned channels = 0;
   bool mixed = false;  // images differ in their number of channels, so they have no common mean
@@ -218,10 +219,11 @@ class Counting {
     found_.channels = images.max_channels;
     found_.mixed = images.min_channels != images.max_channels;
     const Field& field = dataset.schema().fields[dataset.schema().Find(images.field)];
-    no_data_ = NoDataNumber(field);
+    no_data_ = NoDataNumber(field, images.pixel_type);
     found_.type = images.pixel_type;
     found_.wide = IsWide(images.pixel_type, images.max_channels);
     found_.wide_channels.resize(found_.wide ? images.max_channels : 0);
+    found_.histograms.resize(found_.wide_channels.size());
   }
 
   Found Run(const EditHooks& hooks) {
@@ -230,10 +232,12 @@ class Counting {
     std::exception_ptr error;
     const auto work = [&](bool reports) {
       Sums sums;
+      std::vector<Histogram> histograms;
       try {
         for (std::uint64_t i = next++; i < samples_.size() && !failed; i = next++) {
           if (hooks.stop.stop_requested()) break;
-          Look(samples_[i], sums);
+          if (found_.wide) WaitToBeNear(i);
+          Look(samples_[i], sums, histograms);
           if (found_.wide) Fold(samples_[i]);
           if (reports) hooks.on_progress(i, samples_.size());
         }
@@ -244,6 +248,13 @@ class Counting {
       }
       const std::lock_guard lock(mutex_);
       found_.sums.Add(sums);
+      for (std::size_t c = 0; c < std::min(histograms.size(), found_.histograms.size()); ++c) {
+        found_.histograms[c].resize(65'536);
+        for (std::size_t i = 0; i < histograms[c].size(); ++i)
+          found_.histograms[c][i] += histograms[c][i];
+      }
+      ended_ = true;
+      folded_.notify_all();
     };
     {
       std::vector<std::jthread> workers;
@@ -264,13 +275,13 @@ class Counting {
   }
 
  private:
-  void Look(std::uint64_t i, Sums& sums) {
+  void Look(std::uint64_t i, Sums& sums, std::vector<Histogram>& histograms) {
     try {
       const Sample sample = dataset_[i];
       if (!sample.Has(dataset_.images()[0].field)) return;
       const Image image = sample.Decode();
       if (found_.wide) {
-        std::vector<WideChannel> figures = WideFiguresOf(image, no_data_);
+        std::vector<WideChannel> figures = WideFiguresOf(image, no_data_, histograms);
         const std::lock_guard lock(mutex_);
         found_.sums.pixels += std::uint64_t{image.width} * image.height;
         waiting_[i] = std::move(figures);
@@ -288,6 +299,14 @@ class Counting {
     }
   }
 
+  // Waits until the figures of a sample, by its place in `samples_`, need not wait for those of
+  // many others. A worker that has ended may leave a sample that nobody adds: then nobody waits.
+  void WaitToBeNear(std::uint64_t place) {
+    constexpr std::uint64_t kMaxAhead = 1024;
+    std::unique_lock lock(mutex_);
+    folded_.wait(lock, [&] { return ended_ || place < next_ + kMaxAhead; });
+  }
+
   // Adds the figures of images in their order, so that the sums do not depend on the threads.
   void Fold(std::uint64_t sample) {
     const std::lock_guard lock(mutex_);
@@ -298,6 +317,7 @@ class Counting {
       for (std::size_t c = 0; c < figures.mapped().size() && c < found_.wide_channels.size(); ++c)
         found_.wide_channels[c].Add(figures.mapped()[c]);
     }
+    folded_.notify_all();
   }
 
   const Dataset& dataset_;
@@ -311,6 +331,8 @@ class Counting {
   std::set<std::uint64_t> done_;
   std::map<std::uint64_t, std::vector<WideChannel>> waiting_;
   std::uint64_t next_ = 0;
+  std::condition_variable folded_;
+  bool ended_ = false;  // a worker is done
 };
 
 // The figures of one field that is not an image, over all samples.
@@ -484,8 +506,8 @@ Json StatsJson(const Dataset& dataset, const Found& found, const ReadableSamples
   Json mean = Json::array();
   Json deviation = Json::array();
   Json least = Json::array(), most = Json::array(), low = Json::array(), high = Json::array();
-  for (const WideChannel& channel :
-       found.mixed ? std::vector<WideChannel>() : found.wide_channels) {
+  for (std::size_t c = 0; c < found.wide_channels.size() && !found.mixed; ++c) {
+    const WideChannel& channel = found.wide_channels[c];
     const bool any = channel.count > 0;
     const auto add = [any](Json& list, double number) {
       list.push_back(any ? Json(number) : Json());
@@ -495,8 +517,8 @@ Json StatsJson(const Dataset& dataset, const Found& found, const ReadableSamples
                              static_cast<double>(std::max<std::uint64_t>(channel.count, 1))));
     add(least, channel.least);
     add(most, channel.most);
-    add(low, any ? channel.Percentile(found.type, 2) : 0);
-    add(high, any ? channel.Percentile(found.type, 98) : 0);
+    add(low, any ? channel.Percentile(found.histograms[c], found.type, 2) : 0);
+    add(high, any ? channel.Percentile(found.histograms[c], found.type, 98) : 0);
   }
   for (unsigned c = 0; c < found.channels && !found.wide && !found.mixed && found.sums.pixels > 0;
        ++c) {

@@ -1,28 +1,17 @@
 #include "tools/wide_pictures.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include <sluice/error.h>
 #include <sluice/nearest_name.h>
+#include <sluice/pixel_attributes.h>
 
 namespace sluice {
 
 namespace {
-
-double HalfNumber(std::uint16_t bits) noexcept {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  double number = std::ldexp(1024 + fraction, exponent - 25);
-  if (exponent == 0) number = std::ldexp(fraction, -24);
-  if (exponent == 31) {
-    number = fraction == 0 ? std::numeric_limits<double>::infinity()
-                           : std::numeric_limits<double>::quiet_NaN();
-  }
-  return (bits >> 15) != 0 ? -number : number;
-}
 
 template <class T>
 T ValueIn(const std::uint8_t* at) noexcept {
@@ -31,24 +20,11 @@ T ValueIn(const std::uint8_t* at) noexcept {
   return value;
 }
 
-std::vector<std::string> NamesIn(const Field& field) {
-  std::vector<std::string> names;
-  const auto found = field.attributes.find("channels");
-  if (found == field.attributes.end()) return names;
-  const std::string& text = found->second;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
-
 std::vector<std::size_t> ShownChannels(const Image& image, const Field& field,
                                        const std::vector<std::string>& bands) {
   if (bands.empty())
     return image.channels >= 3 ? std::vector<std::size_t>{0, 1, 2} : std::vector<std::size_t>{0};
-  const std::vector<std::string> names = NamesIn(field);
+  const std::vector<std::string> names = ChannelNamesOf(field);
   std::vector<std::size_t> channels;
   for (const std::string& band : bands) {
     const auto at = std::ranges::find(names, band);
@@ -72,17 +48,16 @@ double NumberAt(PixelType type, const std::uint8_t* at) noexcept {
     case PixelType::kUint8: return *at;
     case PixelType::kUint16: return ValueIn<std::uint16_t>(at);
     case PixelType::kInt16: return ValueIn<std::int16_t>(at);
-    case PixelType::kFloat16: return HalfNumber(ValueIn<std::uint16_t>(at));
+    case PixelType::kFloat16: return static_cast<float>(ValueIn<Float16>(at));
     case PixelType::kFloat32: break;
   }
   return double(ValueIn<float>(at));
 }
 
-std::optional<double> NoDataNumber(const Field& field) noexcept {
-  const auto found = field.attributes.find("no_data");
-  if (found == field.attributes.end()) return std::nullopt;
-  double number = std::numeric_limits<double>::quiet_NaN();
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
+std::optional<double> NoDataNumber(const Field& field, PixelType type) noexcept {
+  std::optional<double> number = NoDataOf(field);
+  if (number && type == PixelType::kFloat16) number = Float16(static_cast<float>(*number));
+  if (number && type == PixelType::kFloat32) number = static_cast<float>(*number);
   return number;
 }
 
@@ -100,7 +75,7 @@ Spread SpreadOf(std::vector<float>& numbers) {
 
 Image Stretched(const Image& image, const Field& field, const std::vector<std::string>& bands) {
   const std::vector<std::size_t> channels = ShownChannels(image, field, bands);
-  const std::optional<double> no_data = NoDataNumber(field);
+  const std::optional<double> no_data = NoDataNumber(field, image.pixel_type);
   const std::size_t pixels = std::size_t{image.width} * image.height;
   const std::size_t bytes = SizeOf(image.pixel_type);
   Image picture;
@@ -113,9 +88,7 @@ Image Stretched(const Image& image, const Field& field, const std::vector<std::s
     const auto number = [&](std::size_t i) {
       const double value =
           NumberAt(image.pixel_type, &image.pixels[(i * image.channels + channels[c]) * bytes]);
-      return no_data && value == double(static_cast<float>(*no_data))
-                 ? std::numeric_limits<double>::quiet_NaN()
-                 : value;
+      return value == no_data ? std::numeric_limits<double>::quiet_NaN() : value;
     };
     valid.clear();
     for (std::size_t i = 0; i < pixels; ++i)

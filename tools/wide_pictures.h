@@ -15,8 +15,9 @@ namespace sluice {
 // The number that the value at `at` stands for.
 double NumberAt(PixelType type, const std::uint8_t* at) noexcept;
 
-// The field's attribute `no_data`; nullopt if it has none.
-std::optional<double> NoDataNumber(const Field& field) noexcept;
+// The field's attribute `no_data` as a value of that type, which may be less precise; nullopt if
+// the field has none.
+std::optional<double> NoDataNumber(const Field& field, PixelType type) noexcept;
 
 // The 2nd and 98th of a hundred parts of a list of numbers, which is reordered; {0, 1} if empty.
 struct Spread {

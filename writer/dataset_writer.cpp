@@ -10,6 +10,7 @@
 #include <sluice/dataset_writer.h>
 #include <sluice/error.h>
 #include <sluice/nearest_name.h>
+#include <sluice/pixel_attributes.h>
 
 #include "format/boxes_and_points.h"
 #include "format/disk/block.h"
@@ -18,7 +19,6 @@
 #include "format/disk/limits.h"
 #include "format/disk/shard_build.h"
 #include "format/disk/zstd.h"
-#include "format/pixel_attributes.h"
 #include "format/pixels/decode.h"
 #include "format/pixels/tiled/tiled.h"
 #include "writer/convert/dataset_folder.h"

@@ -74,12 +74,10 @@ void ZstdCompressor::Free::operator()(void* context) const noexcept {
   ZSTD_freeCCtx(static_cast<ZSTD_CCtx*>(context));
 }
 
-ZstdDecompressor::ZstdDecompressor() : context_(ZSTD_createDCtx()) {
-  if (!context_) throw std::bad_alloc();
-}
-
 bool ZstdDecompressor::Decompress(Bytes frame, std::span<std::byte> content) {
   if (!IsOneFrame(frame)) return false;
+  if (!context_) context_.reset(ZSTD_createDCtx());
+  if (!context_) throw std::bad_alloc();
   return Checked(ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(context_.get()), content.data(),
                                      content.size(), frame.data(), frame.size())) == content.size();
 }

@@ -42,7 +42,7 @@ class ZstdCompressor {
 };
 class ZstdDecompressor {
  public:
-  ZstdDecompressor();
+  // The first call takes the working memory, 95 KB.
   bool Decompress(Bytes frame, std::span<std::byte> content);
 
  private:

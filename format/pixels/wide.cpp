@@ -126,14 +126,22 @@ Defect WideDecoder::Read(const tiled::Rect& rect, std::span<const std::uint32_t>
                          const tiled::ValueGrid& to) {
   if (payload_.codec == Codec::kTiled) return tiled_.Read(rect, channels, to);
   const std::size_t of_pixel = payload_.channels;
+  bool as_stored = channels.size() == of_pixel && (of_pixel == 1 || to.plane == 1) &&
+                   to.pixel == static_cast<std::ptrdiff_t>(of_pixel);
+  for (std::size_t p = 0; p < channels.size(); ++p)
+    as_stored = as_stored && channels[p] == p;
   WithBits(payload_.pixel_type, [&]<class Value>(Value) {
-    const auto* const stored = pixels_.data();
-    for (std::size_t p = 0; p < channels.size(); ++p) {
-      for (std::uint32_t y = 0; y < rect.height; ++y) {
-        auto* out = reinterpret_cast<Value*>(to.data) + static_cast<std::ptrdiff_t>(p) * to.plane +
-                    std::ptrdiff_t{y} * to.line;
-        const std::size_t pixel = (std::size_t{rect.top} + y) * payload_.width + rect.left;
-        const std::byte* from = stored + (pixel * of_pixel + channels[p]) * sizeof(Value);
+    for (std::uint32_t y = 0; y < rect.height; ++y) {
+      const std::size_t pixel = (std::size_t{rect.top} + y) * payload_.width + rect.left;
+      const std::byte* const line = pixels_.data() + pixel * of_pixel * sizeof(Value);
+      auto* const to_line = reinterpret_cast<Value*>(to.data) + std::ptrdiff_t{y} * to.line;
+      if (as_stored) {
+        std::memcpy(to_line, line, rect.width * of_pixel * sizeof(Value));
+        continue;
+      }
+      for (std::size_t p = 0; p < channels.size(); ++p) {
+        Value* out = to_line + static_cast<std::ptrdiff_t>(p) * to.plane;
+        const std::byte* from = line + channels[p] * sizeof(Value);
         for (std::uint32_t x = 0; x < rect.width; ++x) {
           std::memcpy(out, from, sizeof(Value));
           from += of_pixel * sizeof(Value);
@@ -176,13 +184,11 @@ Defect WideDecoder::Copy(const Region& region, std::span<const std::uint32_t> ch
   return defect;
 }
 
-// Down the columns first, then along the lines. Without a number for no data, a row of sums is
-// rounded to float32; with one, sums stay in double, because they are divided by their weights.
-template <class Value>
+// Down the columns first, then along the lines. `no_data` counts only with kLacking; then the sums
+// are divided by their weights.
+template <bool kLacking, class Value>
 void WideDecoder::Resample(const Value* window, std::uint32_t width, const Weights& x,
-                           const Weights& y, std::optional<Value> no_data,
-                           const tiled::ValueGrid& to) {
-  const auto valid = [&](Value value) { return value == value && value != *no_data; };
+                           const Weights& y, Value no_data, const tiled::ValueGrid& to) {
   rows_.resize(width);
   row_weights_.resize(width);
   for (std::size_t i = 0; i < y.first.size(); ++i) {
@@ -192,20 +198,12 @@ void WideDecoder::Resample(const Value* window, std::uint32_t width, const Weigh
       const double weight = y.values[i * y.taps + t];
       if (weight == 0) continue;  // a pixel without weight may be infinite
       const Value* const line = window + (std::size_t{y.first[i]} + t) * width;
-      if (!no_data) {
-        for (std::uint32_t c = 0; c < width; ++c)
-          rows_[c] += weight * static_cast<double>(line[c]);
-        continue;
-      }
       for (std::uint32_t c = 0; c < width; ++c) {
-        const bool has = valid(line[c]);
-        rows_[c] += has ? weight * static_cast<double>(line[c]) : 0;
-        row_weights_[c] += has ? weight : 0;
+        const Value value = line[c];
+        const bool has = !kLacking || (value == value && value != no_data);
+        rows_[c] += has ? weight * static_cast<double>(value) : 0;
+        if constexpr (kLacking) row_weights_[c] += has ? weight : 0;
       }
-    }
-    if (!no_data) {
-      for (double& sum : rows_)
-        sum = static_cast<double>(static_cast<float>(sum));
     }
     float* out = reinterpret_cast<float*>(to.data) + static_cast<std::ptrdiff_t>(i) * to.line;
     for (std::size_t k = 0; k < x.first.size(); ++k, out += to.pixel) {
@@ -215,10 +213,10 @@ void WideDecoder::Resample(const Value* window, std::uint32_t width, const Weigh
       for (std::uint32_t t = 0; t < x.taps; ++t) {
         if (weights[t] == 0) continue;
         sum += weights[t] * rows_[first + t];
-        has += weights[t] * row_weights_[first + t];
+        if constexpr (kLacking) has += weights[t] * row_weights_[first + t];
       }
-      // Half of the weight, but for rounding.
-      *out = !no_data            ? static_cast<float>(sum)
+      // Half of the weight, except for rounding.
+      *out = !kLacking           ? static_cast<float>(sum)
              : has < 0.5 - 1e-12 ? kNoData
                                  : static_cast<float>(sum / has);
     }
@@ -270,15 +268,19 @@ Defect WideDecoder::MakePlanes(const Region& region, std::span<const std::uint32
             GridOf(made, reinterpret_cast<std::uint8_t*>(plane_.data()), sizeof(float), 1, 0);
         const std::uint8_t* const window = window_.data() + c * area * bytes;
         const auto of_type = [&]<class Value>(const Value* values) {
-          std::optional<Value> lacking;
-          if (no_data) lacking = static_cast<Value>(ValueOf(type, BitsOf(type, *no_data)));
-          if (!copies) return Resample(values, rect.width, *x, *y, lacking, grid);
+          const bool lacks = no_data.has_value();
+          const auto lacking =
+              static_cast<Value>(lacks ? ValueOf(type, BitsOf(type, *no_data)) : 0);
+          if (!copies) {
+            return lacks ? Resample<true>(values, rect.width, *x, *y, lacking, grid)
+                         : Resample<false>(values, rect.width, *x, *y, lacking, grid);
+          }
           float* line = reinterpret_cast<float*>(grid.data);
           for (std::uint32_t row = 0; row < rect.height; ++row, line += grid.line) {
             float* at = line;
             for (std::uint32_t k = 0; k < rect.width; ++k, at += grid.pixel) {
               const Value value = *values++;
-              *at = lacking && value == *lacking ? kNoData : static_cast<float>(value);
+              *at = lacks && value == lacking ? kNoData : static_cast<float>(value);
             }
           }
         };

@@ -73,9 +73,9 @@ class WideDecoder {
 
   Defect Read(const tiled::Rect& rect, std::span<const std::uint32_t> channels,
               const tiled::ValueGrid& to);
-  template <class Value>
+  template <bool kLacking, class Value>
   void Resample(const Value* window, std::uint32_t width, const Weights& x, const Weights& y,
-                std::optional<Value> no_data, const tiled::ValueGrid& to);
+                Value no_data, const tiled::ValueGrid& to);
 
   tiled::Decoder tiled_;
   ImagePayload payload_;

@@ -13,10 +13,10 @@
 
 #include <sluice/error.h>
 #include <sluice/nearest_name.h>
+#include <sluice/pixel_attributes.h>
 
 #include "format/disk/bytes.h"
 #include "format/disk/limits.h"
-#include "format/pixel_attributes.h"
 #include "format/pixels/wide.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
@@ -133,7 +133,14 @@ void SetWide(const DatasetFacts& dataset, const LoaderOptions& options, const Im
       field.channels.push_back(static_cast<std::uint32_t>(at - names.begin()));
     }
   }
-  if (!of.attributes.contains("no_data") || !field.wide) return;
+  if (!of.attributes.contains("no_data")) return;
+  if (!field.wide) {
+    if (field.nearest || images.present == 0) return;  // no values are mixed
+    Refuse(dataset,
+           "field \"" + of.name +
+               "\" has the attribute no_data, and holds 8-bit pictures, in which each value "
+               "is mixed with others; store its images as uint16, or without the attribute");
+  }
   field.no_data = NoDataOf(of);
   const std::string text = of.attributes.at("no_data");
   const bool floats = field.pixels == PixelType::kFloat16 || field.pixels == PixelType::kFloat32;

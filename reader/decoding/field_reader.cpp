@@ -54,17 +54,18 @@ std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   const DatasetFacts& dataset = recipe.dataset;
   std::uint64_t max = 0;
-  for (std::size_t i = layout.views; i < layout.images.size(); ++i) {
+  for (std::size_t i = 0; i < layout.images.size(); ++i) {
     const SlotLayout::ImageField& field = layout.images[i];
     if (!field.nearest) {
-      if (field.wide)
+      if (field.wide && i >= layout.views)
         max =
             std::max(max, WidePainter::MemoryBytes(layout, dataset.limits.pixels(field.field), i));
       continue;
     }
     const ImageSummary& masks = dataset.ImagesOf(field.field);
     const std::uint64_t pixels = dataset.limits.pixels(field.field);
-    max = std::max(max, pixels * masks.max_channels * SizeOf(masks.pixel_type) +
+    // Decoded whole from a zstd frame that was inflated whole.
+    max = std::max(max, 2 * pixels * masks.max_channels * SizeOf(masks.pixel_type) +
                             2 * field.image.sample_bytes() + masks.max_payload_bytes);
   }
   return max;
@@ -80,8 +81,9 @@ void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, con
 }
 
 ValueFault FieldReader::Read(const RowSources& sources, Slot& slot, std::size_t row,
-                             PayloadDecoder& decoder, bool verify) {
+                             PayloadDecoder& decoder, bool verify, bool whole_payloads) {
   verify_ = verify;
+  whole_payloads_ = whole_payloads;
   sources_ = &sources;
   limits_ = &dataset_.facts->LimitsOf(slot.refs[row].shard);
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
@@ -191,7 +193,9 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
     return Fault(field.field,
                  "the image's pixel type differs from that of the field's other images");
   }
-  if (verify_ && !place->block.Matches(payload.bytes, checksum)) {
+  // The tiles that are read are compared one by one.
+  const bool by_tiles = payload.codec == Codec::kTiled && !field.nearest && !whole_payloads_;
+  if (verify_ && !by_tiles && !place->block.Matches(payload.bytes, checksum)) {
     return Fault(field.field, "the image's checksum does not match: the shard is damaged");
   }
   if (field.leader != field.field && leader.width == 0) {
@@ -219,10 +223,16 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
     return decoder.Decode(payload, region, row_target);
   };
   static const PixelProgram kNoSteps{Pipeline{}};
+  const auto paint_wide = [&] {
+    const Defect defect = WidePainter::Open(payload, decoder.wide(), field);
+    return defect != nullptr
+               ? defect
+               : wide_painter_.Paint(payload, decoder.wide(), frame, field, {}, order, target);
+  };
   const Defect defect =
       field.nearest ? DecodeMask(payload, frame, field.fill, order, target, decoder)
       : field.wide
-          ? wide_painter_.Paint(payload, decoder.wide(), frame, field, {}, order, target)
+          ? paint_wide()
           : view_painter_.Paint(decode, frame, kNoSteps, {},
                                 {target, static_cast<std::uint32_t>(image.channels), order});
   return defect == nullptr ? ValueFault() : Fault(field.field, defect);

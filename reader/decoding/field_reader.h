@@ -28,9 +28,10 @@ class FieldReader {
 
   // Reads the sample's fields into the row. Returns what is wrong with the sample, if anything is;
   // the fault's sentence lives until the next call. Call SetPicture() first. `verify`: compare
-  // payloads with their checksums.
+  // payloads with their checksums; `whole_payloads`: also those of tiled images, of which otherwise
+  // only the tiles that are read are compared.
   ValueFault Read(const RowSources& sources, Slot& slot, std::size_t row, PayloadDecoder& decoder,
-                  bool verify);
+                  bool verify, bool whole_payloads);
 
   // Decodes a mask, without mixing pixels. Where other images get a border of one colour, the mask
   // gets the value with the bits `fill`.
@@ -69,7 +70,7 @@ class FieldReader {
   std::vector<Bytes> payloads_;
   const RowSources* sources_ = nullptr;  // of the current row
   const ValueLimits* limits_ = nullptr;  // of the current row
-  bool verify_ = true;
+  bool verify_ = true, whole_payloads_ = true;
   std::vector<std::uint8_t> kept_;   // by box of the current field: 0 if BoxRule drops the box
   std::vector<std::uint8_t> whole_;  // a mask, decoded whole
   NearestSampler nearest_;

@@ -46,7 +46,12 @@ PicturePainter::PicturePainter(const BatchRecipe& recipe, DecodedPictureCache* c
 std::uint64_t PicturePainter::MemoryBytes(const BatchRecipe& recipe, std::uint64_t pixels) {
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
-  if (layout.picture().wide) return WidePainter::MemoryBytes(layout, pixels);
+  if (layout.picture().wide) {
+    std::uint64_t most = 0;
+    for (std::size_t v = 0; v < layout.views; ++v)
+      most = std::max(most, WidePainter::MemoryBytes(layout, pixels, v));
+    return most;
+  }
   std::uint64_t steps = StepBytesOf(options.transform, options.schedule, layout.picture().image);
   for (std::size_t v = 0; v < options.views.size(); ++v) {
     const View& view = options.views[v];
@@ -82,6 +87,8 @@ PicturePainter::From PicturePainter::Find(const ImagePayload& payload, Slot& slo
 Defect PicturePainter::Paint(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
                              std::size_t row) {
   if (!layout_.picture().wide) return PaintViews(payload, decoder, slot, row);
+  if (const Defect defect = WidePainter::Open(payload, decoder.wide(), layout_.picture()))
+    return defect;
   for (std::size_t v = 0; v < views_.size(); ++v) {
     const WidePainter::Steps steps{&views_[v].pixels, slot.view_seeds[v], slot.positions[row],
                                    slot.stages[v]};

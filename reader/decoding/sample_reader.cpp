@@ -62,10 +62,8 @@ std::uint64_t SampleReader::MemoryBytes(const BatchRecipe& recipe) {
   const std::uint64_t pixels =
       recipe.dataset.facts->limits.pixels(field) +
       kMargin * (std::uint64_t{images.max_width} + images.max_height + kMargin);
-  // Of a wide image, only a zstd payload inflated; its painter counts the rest.
-  const std::uint64_t pixel_bytes =
-      recipe.layout.picture().wide ? std::uint64_t{images.max_channels} * SizeOf(images.pixel_type)
-                                   : kPixelBytes;
+  // The painter of wide images counts all that they take.
+  const std::uint64_t pixel_bytes = recipe.layout.picture().wide ? 0 : kPixelBytes;
   return pixel_bytes * pixels + kSegmentCopies * images.max_payload_bytes +
          PicturePainter::MemoryBytes(recipe, pixels) + FieldReader::MemoryBytes(recipe);
 }
@@ -186,7 +184,8 @@ ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& s
   }
   if (fields_.empty()) return {};
   const PartClock clock(times_, "fields");
-  const ValueFault fault = fields_.Read(sources_, slot, row, decoder_, Verifies(sample, false));
+  const ValueFault fault = fields_.Read(sources_, slot, row, decoder_, Verifies(sample, false),
+                                        verify_ == Verify::kAlways);
   for (const Bytes payload : fields_.payloads())
     decoded_.bytes += payload.size();
   return fault;

@@ -16,17 +16,24 @@ std::uint64_t WidePainter::MemoryBytes(const SlotLayout& layout, std::uint64_t p
   // Planes of a row: as made, upright, warped and blurred.
   constexpr std::uint64_t kPlanes = 4;
   const std::uint64_t row = std::uint64_t{field.image.width} * field.image.height;
-  return WideDecoder::MemoryBytes(field.pixels, pixels) + kPlanes * sizeof(float) * row;
+  const std::uint64_t value_bytes = SizeOf(field.pixels);
+  // A zstd payload inflated, and the copy of a row before it is turned: of all channels.
+  return WideDecoder::MemoryBytes(field.pixels, pixels) + kPlanes * sizeof(float) * row +
+         (pixels * field.stored_channels + row * field.channels.size()) * value_bytes;
+}
+
+Defect WidePainter::Open(const ImagePayload& payload, WideDecoder& decoder,
+                         const SlotLayout::ImageField& field) {
+  if (payload.channels != field.stored_channels)
+    return "the image has another number of channels than the rest of the field";
+  return decoder.Open(payload);
 }
 
 Defect WidePainter::Paint(const ImagePayload& payload, WideDecoder& decoder, const Frame& frame,
                           const SlotLayout::ImageField& field, const Steps& steps, PixelOrder order,
                           std::uint8_t* row) {
-  if (payload.channels != field.stored_channels)
-    return "the image has another number of channels than the rest of the field";
   if (!LiesInside(frame.region, payload.width, payload.height))
     return "the region does not lie inside the image";
-  if (const Defect defect = decoder.Open(payload)) return defect;
   const bool idle = steps.program == nullptr || steps.program->idle(steps.stage);
   if (idle && !frame.warped && WideDecoder::Copies(frame.region))
     return decoder.Copy(frame.region, field.channels, field.fill, order, row);

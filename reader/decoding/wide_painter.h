@@ -22,11 +22,14 @@ class WidePainter {
     std::size_t stage = 0;
   };
 
-  // Bytes of memory that it takes at most, for pictures of that many pixels; `image` is an index
-  // into SlotLayout::images.
+  // Bytes of memory that it and its decoder take at most, for pictures of that many pixels; `image`
+  // is an index into SlotLayout::images.
   static std::uint64_t MemoryBytes(const SlotLayout& layout, std::uint64_t pixels,
-                                   std::size_t image = 0);
+                                   std::size_t image);
 
+  // Opens a payload of the field. Call it before Paint(), once for all views of the picture.
+  static Defect Open(const ImagePayload& payload, WideDecoder& decoder,
+                     const SlotLayout::ImageField& field);
   // If nothing mixes or changes pixels, the row gets the stored bits.
   Defect Paint(const ImagePayload& payload, WideDecoder& decoder, const Frame& frame,
                const SlotLayout::ImageField& field, const Steps& steps, PixelOrder order,

@@ -6,6 +6,10 @@
 #include <cstring>
 #include <numeric>
 
+#include <malloc.h>
+
+#include <sluice/error.h>
+
 #include "format/disk/checksum.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
@@ -95,7 +99,7 @@ void Reseal(std::vector<std::byte>& payload, std::size_t first_tile) {
           static_cast<std::uint32_t>(Hash64(Bytes(payload).subspan(4, first_tile - 4))));
 }
 
-// What Open(), or a read of the whole image, says of a changed payload.
+// A changed payload is opened and read as a whole; gives what is said of it.
 std::string WhyNot(const Stored& stored, const std::vector<std::byte>& payload) {
   ImagePayload image = stored.payload();
   image.bytes = payload;
@@ -160,7 +164,7 @@ TEST_CASE("Every value of a tiled image comes back with its bits, in whole and i
 }
 
 TEST_CASE("Tables of 255 to 65,537 values keep every value") {
-  // Multiples of a large odd number, so that a table pays for all sizes that it may have.
+  // Steps of 64, so that a table pays for all sizes that it may have.
   for (const std::uint32_t values : {255U, 256U, 257U, 65'535U, 65'536U, 65'537U}) {
     const auto stored =
         Store(PixelType::kFloat32, 300, 300, 1, [&](std::uint32_t x, std::uint32_t y, unsigned) {
@@ -268,8 +272,6 @@ TEST_CASE("A tiled image that says false things of itself is refused, whatever i
   // The first tile, changed and with its checksum made right.
   const auto tile_forged = [&](const Stored& stored, std::size_t entry, const auto& change) {
     std::vector<std::byte> payload = stored.tiled;
-    const std::size_t tiles_at = stored.tiled.size() - 32;
-    (void)tiles_at;
     const auto end = LoadAt<tiled::Entry>(payload, entry).end;
     const auto header = LoadAt<tiled::Header>(payload, 0);
     const std::size_t tiles =
@@ -296,23 +298,15 @@ TEST_CASE("A tiled image that says false things of itself is refused, whatever i
              ContainsSubstring("base has a base"));
   CHECK_THAT(tile_forged(plain, 20, set(4, std::uint32_t{0xFFFF})), ContainsSubstring("tile"));
 
-  // Groups that do not fill their tile: made by another encoder from a frame of widths.
+  // Groups that do not fill their tile, forged from a frame of widths that are all the same.
   const auto noise = Store(PixelType::kUint16, 128, 16, 1, [i = 0U](auto...) mutable {
     return (i += 40503) * 2654435761U >> 16 & 0xFFFF;
   });
-  REQUIRE(std::to_integer<int>(noise.tiled[28 + 1]) <= 2);
-  std::vector<std::byte> widths(128 * 16 / 8, std::byte{17});
-  std::vector<std::byte> body(4);
-  body[1] = std::byte{tiled::kGroups};
-  const std::vector<std::byte> frame = ZstdCompress(widths);
-  body.resize(8);
-  StoreAt(body, 4, static_cast<std::uint32_t>(frame.size()));
-  body.insert(body.end(), frame.begin(), frame.end());
   const auto made = [&](std::size_t groups_bytes, std::uint8_t width) {
-    std::vector<std::byte> tile = body;
+    std::vector<std::byte> tile(8);
+    tile[1] = std::byte{tiled::kGroups};
     const std::vector<std::byte> of_width =
-        ZstdCompress(std::vector<std::byte>(widths.size(), std::byte{width}));
-    tile.resize(8);
+        ZstdCompress(std::vector<std::byte>(128 * 16 / 8, std::byte{width}));
     StoreAt(tile, 4, static_cast<std::uint32_t>(of_width.size()));
     tile.insert(tile.end(), of_width.begin(), of_width.end());
     tile.resize(tile.size() + groups_bytes);
@@ -329,7 +323,7 @@ TEST_CASE("A tiled image that says false things of itself is refused, whatever i
   CHECK_THAT(made(256 * 3 + 1, 3), ContainsSubstring("do not fill"));
   CHECK_THAT(made(256 * 17, 17), ContainsSubstring("do not fill"));
 
-  // An index beyond the table, and a table of another size than its frame.
+  // A table of another size than its frame, and an index that is not in the table.
   const auto few =
       Store(PixelType::kFloat32, 64, 64, 1, [](std::uint32_t x, std::uint32_t y, unsigned) {
         return 0x40000000 + (x / 8 + y / 8) % 5 * 1'000'003;
@@ -339,6 +333,23 @@ TEST_CASE("A tiled image that says false things of itself is refused, whatever i
   StoreAt(payload, 12, std::uint32_t{4});
   Reseal(payload, 20 + LoadAt<tiled::Header>(payload, 0).table_bytes + 8);
   CHECK_THAT(WhyNot(few, payload), ContainsSubstring("table cannot be decompressed"));
+  const std::size_t entry = 20 + LoadAt<tiled::Header>(few.tiled, 0).table_bytes;
+  // A tile of one byte for each index, as it is: 5 is one too many.
+  const auto indices = [&](std::uint8_t index) {
+    std::vector<std::byte> tile(4 + 64 * 64);
+    tile.back() = std::byte{index};
+    std::vector<std::byte> forged_tile(few.tiled.begin(),
+                                       few.tiled.begin() + static_cast<std::ptrdiff_t>(entry));
+    forged_tile.resize(entry + 8);
+    StoreAt(forged_tile, entry, static_cast<std::uint32_t>(entry + 8 + tile.size()));
+    StoreAt(forged_tile, entry + 4, static_cast<std::uint32_t>(Hash64(tile)));
+    Reseal(forged_tile, entry + 8);
+    forged_tile.insert(forged_tile.end(), tile.begin(), tile.end());
+    forged_tile.resize(forged_tile.size() + 32);
+    return WhyNot(few, forged_tile);
+  };
+  CHECK(indices(4).empty());
+  CHECK_THAT(indices(5), ContainsSubstring("index that is not in the table"));
 }
 
 TEST_CASE("A wide image's region is copied to any place, mirrored, turned and with its border") {
@@ -382,4 +393,18 @@ TEST_CASE("A wide image's region is copied to any place, mirrored, turned and wi
       }
     }
   }
+}
+
+TEST_CASE("Pixels of another size than the image are not encoded") {
+  const std::vector<std::byte> pixels(8 * 8 * 5 * 2 - 1);
+  CHECK_THROWS_AS(tiled::Encode({Codec::kRaw, PixelType::kUint16, 5, 8, 8, pixels}), Error);
+}
+
+// A loader of 8-bit pictures has decoders of tiled images, too, and never uses them. (mallinfo2()
+// knows nothing of a sanitizer's heap.)
+TEST_CASE("A decoder takes the working memory of zstd with its first image only") {
+  const auto used = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  const std::size_t before = used();
+  const Decoder decoder(kernels::Chosen());
+  CHECK(used() - before < 10'000);
 }

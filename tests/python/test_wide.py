@@ -2,7 +2,9 @@
 
 import json
 import os
+import pathlib
 import subprocess
+import sys
 
 import numpy
 import pytest
@@ -102,7 +104,7 @@ def test_crops_and_flips_copy_values(tmp_path, dtype):
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("dtype", ("uint16", "int16", "float32"))
+@pytest.mark.parametrize("dtype", ("uint16", "int16", "float16", "float32"))
 def test_resizing_is_within_a_unit_in_the_last_place(tmp_path, dtype):
     pixels = numpy.nan_to_num(picture(dtype, 173, 211, 3), nan=1, posinf=2, neginf=3)
     path = write(tmp_path / "data", [pixels])
@@ -113,7 +115,9 @@ def test_resizing_is_within_a_unit_in_the_last_place(tmp_path, dtype):
         assert abs(got - wanted).max() <= unit
         stored = rows(path, [sluice.Resize((height, width))])[0][0]
         assert stored.dtype == dtype
-        if dtype != "float32":
+        if dtype == "float16":
+            assert abs(stored.astype(float) - wanted).max() <= numpy.spacing(numpy.float16(abs(wanted).max())) / 2 + unit
+        elif dtype != "float32":
             ties = abs(wanted - numpy.floor(wanted) - 0.5) < unit
             assert (stored == numpy.rint(wanted))[~ties].all()
 
@@ -226,6 +230,82 @@ def test_steps_change_values_in_their_own_scale(tmp_path, dtype):
     assert not (inside[..., 0] == inside[..., 1]).all()
 
 
+def test_a_mirrored_border_is_turned_with_its_image(tmp_path):
+    pixels = picture("int16", 40, 50, 3)
+    path = write(tmp_path / "data", [pixels] * 12)
+    mirrored = numpy.pad(pixels, ((8, 8), (8, 8), (0, 0)), mode="reflect")
+    windows = numpy.lib.stride_tricks.sliding_window_view(mirrored, (48, 48), (0, 1)).transpose(0, 1, 3, 4, 2)
+    steps = [sluice.RandomCrop(48, 8, sluice.Border.REFLECT), sluice.RandomQuarterTurns()]
+    for after in ([], [sluice.Normalize([0], [1])]):
+        turns = set()
+        for row in rows(path, [*steps, *after]):
+            found = [
+                turn for turn in range(4) if (windows == numpy.rot90(row[0], turn)).all((2, 3, 4)).any()
+            ]
+            assert len(found) == 1
+            turns.add(found[0])
+        assert turns & {1, 3} and turns & {0, 2}
+
+
+def test_normalize_makes_numbers_of_16_bits(tmp_path):
+    pixels = picture("int16", 30, 40, 3)
+    path = write(tmp_path / "data", [pixels])
+    wanted = ((pixels.astype(float) - [-17000, -16000, -15000]) / 512).astype(numpy.float32)
+    got = rows(path, [sluice.Normalize([-17000, -16000, -15000], [512], sluice.FloatType.FLOAT16)])[0][0]
+    assert got.dtype == numpy.float16 and (got == wanted.astype(numpy.float16)).all()
+    torch = pytest.importorskip("torch")
+    steps = [sluice.Normalize([-17000, -16000, -15000], [512], sluice.FloatType.BFLOAT16)]
+    batch = next(iter(sluice.Loader(path, 1, transform=steps)))
+    got = torch.from_dlpack(batch["image"])[0]
+    assert got.dtype == torch.bfloat16 and torch.equal(got, torch.from_numpy(wanted).to(torch.bfloat16))
+
+
+def test_steps_leave_no_data_out(tmp_path):
+    draws = numpy.random.default_rng(7)
+    values = draws.uniform(100, 3000, (80, 90, 2)).astype(numpy.float32)
+    lacking = draws.random((80, 90)) < 0.1
+    lacking[20:40, 30:60] = True
+    values[lacking] = -9999
+    path = write(tmp_path / "data", [values], sluice.Field.image(no_data=-9999))
+
+    contrast = rows(path, [sluice.ColorJitter(0, 0.5)])[0][0]
+    assert (contrast[lacking] == -9999).all()
+    mean = values[~lacking].astype(float).mean(0)
+    shares = (contrast[~lacking] - mean) / (values[~lacking] - mean)
+    far = abs(values[~lacking] - mean) > 100
+    assert abs(shares[far] - shares[far][0]).max() < 1e-4 and abs(shares[far][0] - 1) > 0.01
+
+    blurred = rows(path, [sluice.GaussianBlur(5, (1.5, 1.5))])[0][0]
+    kernel = numpy.exp(-((numpy.arange(5) - 2) ** 2) / (2 * 1.5**2))
+    kernel /= kernel.sum()
+
+    def smooth(plane):
+        wide = numpy.pad(plane, 2, mode="reflect")
+        return sum(kernel[i] * kernel[j] * wide[i : i + 80, j : j + 90] for i in range(5) for j in range(5))
+
+    share = smooth(1.0 * ~lacking)
+    clear = abs(share - 0.5) > 1e-3
+    assert ((blurred[..., 1] == -9999) == (share < 0.5))[clear].all()
+    wanted = smooth(numpy.where(lacking, 0, values[..., 1])) / numpy.maximum(share, 1e-9)
+    assert abs(blurred[..., 1] - wanted)[clear & (share > 0.5)].max() <= 3000 * 10 / 65536
+
+    erased = rows(path, [sluice.RandomErasing(1.0)])[0][0]
+    gone = (erased != values).any(2)
+    assert gone.any() and (erased[gone] == -9999).all()
+
+    # A warp: planes stay planes, and nothing of -9999 is in them.
+    y, x = numpy.mgrid[:80, :90]
+    planes = numpy.stack([x, y, x + y], 2).astype(numpy.float32)
+    planes[30:50, 40:60] = -9999
+    path = write(tmp_path / "planes", [planes], sluice.Field.image(no_data=-9999))
+    warped = rows(path, [sluice.RandomAffine(30)])[0][0]
+    gone = warped == -9999
+    assert (gone == gone[..., :1]).all() and gone[0].any() and 300 < gone[20:60, 30:70, 0].sum() < 500
+    inside = warped[~gone[..., 0]].astype(float)
+    assert inside.min() >= 0 and inside[:, 0].max() <= 89 and inside[:, 1].max() <= 79
+    assert numpy.allclose(inside[:, 0] + inside[:, 1], inside[:, 2], atol=1e-3)
+
+
 def test_a_depth_map_follows_its_picture(tmp_path):
     y, x = numpy.mgrid[:90, :120]
     rgb = numpy.stack([x, y, x * 0], 2).astype(numpy.uint8)
@@ -263,6 +343,9 @@ def test_views_and_warps(tmp_path):
     middle = turned[40:60, 40:60]
     assert numpy.allclose(middle[..., 0] + middle[..., 1], middle[..., 2], atol=1e-3)
     assert numpy.allclose(numpy.diff(middle[..., 0], 2, axis=0), 0, atol=1e-3)
+    # It is a rotation: x rises by its cosine along a line, and by its sine down a column.
+    across, down = middle[0, 1, 0] - middle[0, 0, 0], middle[1, 0, 0] - middle[0, 0, 0]
+    assert abs(down) > 0.01 and abs(across**2 + down**2 - 1) < 1e-3
 
 
 def test_mixing_batches(tmp_path):
@@ -311,6 +394,47 @@ def test_a_field_has_one_type(tmp_path):
         write(tmp_path / "e", [whole + 2**40])
 
 
+@pytest.mark.parametrize("dtype,stored", [
+    ("int8", "int16"), ("int32", "float32"), ("uint32", "float32"), ("int64", "float32"), ("float64", "float32"),
+    (">u2", "uint16"), (">i2", "int16"), (">f4", "float32"), (">f8", "float32"),
+])
+def test_the_type_of_stored_pixels_depends_on_their_dtype_alone(tmp_path, dtype, stored):
+    small = numpy.arange(100).reshape(5, 20).astype(dtype)
+    wide = small - 50 if numpy.dtype(dtype).kind == "i" else small * 1000 if small.dtype.itemsize > 2 else small * 650
+    dataset = sluice.Dataset(write(tmp_path / "data", [small, wide]))
+    for sample, pixels in zip(dataset, [small, wide]):
+        assert sample.array("image").dtype == stored
+        assert (sample.array("image").reshape(pixels.shape) == pixels).all()
+
+
+def test_a_mask_of_whole_numbers_holds_classes(tmp_path):
+    fields = [sluice.Field.image(), sluice.Field.mask("mask", "image")]
+    image, classes = numpy.zeros((8, 8, 3), numpy.uint8), numpy.arange(64).reshape(8, 8)
+    with sluice.Writer(tmp_path / "data", fields) as writer:
+        for i, mask in enumerate([classes, classes.astype(numpy.int32) * 1000]):
+            writer.add(str(i), image=image, mask=mask)
+        with pytest.raises(ValueError, match="'mask' is given pixels of int64, which become uint16"):
+            writer.add("negative", image=image, mask=classes - 1)
+    masks = [sample.array("mask") for sample in sluice.Dataset(tmp_path / "data")]
+    assert masks[0].dtype == masks[1].dtype == numpy.uint16 and (masks[1].reshape(8, 8) == classes * 1000).all()
+
+
+def test_a_small_patch_of_many_channels_is_refused_with_both_ways_out(tmp_path):
+    patch = picture("uint16", 8, 8, 13)
+    with pytest.raises(ValueError, match=r"pixels.transpose.*sluice.Field.image\(channels=") as raised:
+        write(tmp_path / "a", [patch])
+    assert "channels last" in str(raised.value)
+    named = sluice.Field.image(channels=[f"B{c}" for c in range(13)])
+    assert (sluice.Dataset(write(tmp_path / "b", [patch], named))[0].array("image") == patch).all()
+
+
+def test_no_data_of_8_bit_pictures_is_refused_when_it_would_be_mixed(tmp_path):
+    pixels = picture("uint8", 20, 20, 1)
+    path = write(tmp_path / "data", [pixels], sluice.Field.image(no_data=0))
+    with pytest.raises(sluice.Error, match='field "image" has the attribute no_data.*store its images as uint16'):
+        rows(path, [sluice.Resize(10)])
+
+
 def test_damage_is_found_where_it_shows(tmp_path):
     path = write(tmp_path / "data", [picture("uint16", 300, 300, 5, seed) for seed in range(2)])
     shard = next(path.glob("*.sluice"))
@@ -325,6 +449,49 @@ def test_damage_is_found_where_it_shows(tmp_path):
         rows(path)
     loader = sluice.Loader(path, 1, integrity=sluice.IntegrityOptions(on_fault="skip"))
     assert sum(len(batch) for batch in loader.epoch(0)) == 1
+
+
+def test_damage_of_a_follower_is_found_where_it_shows(tmp_path):
+    depth = picture("float32", 300, 300, 1)
+    with sluice.Writer(tmp_path / "data", [sluice.Field.image(), sluice.Field.image("depth", follows="image")]) as writer:
+        writer.add("a", image=numpy.zeros((300, 300, 3), numpy.uint8), depth=depth)
+    shard = next((tmp_path / "data").glob("*.sluice"))
+    content = bytearray(shard.read_bytes())
+    payload = sluice.Dataset(tmp_path / "data")[0].payload("depth")
+    content[content.find(payload) + len(payload) - 40] ^= 1  # in the tile at the lower right corner
+    shard.write_bytes(content)
+
+    def play(side, verify):
+        loader = sluice.Loader(
+            tmp_path / "data", 1, transform=[sluice.CenterCrop(side)], integrity=sluice.IntegrityOptions(verify=verify)
+        )
+        return numpy.array(next(iter(loader.epoch(0)))["depth"])[0]
+
+    assert (bits(play(100, "auto")) == bits(depth[100:200, 100:200])).all()
+    with pytest.raises(sluice.Error, match="checksum of a tile"):
+        play(300, "auto")
+    with pytest.raises(sluice.Error, match="the image's checksum does not match"):
+        play(100, "always")
+
+
+def test_a_loader_states_the_memory_that_wide_images_take(tmp_path):
+    def scratch(path, **views):
+        loader = sluice.Loader(
+            sluice.Dataset(path, max_pixels=512 * 512), 1, transform=[sluice.CenterCrop(32)], threads=1, **views
+        )
+        return loader.memory()["scratch"]
+
+    path = write(tmp_path / "views", [picture("float32", 300, 250, 9)])
+    # All channels of a row before it is turned; its planes as made, turned, warped and blurred.
+    assert scratch(path, views=[sluice.View("large", [sluice.Resize(1000)])]) >= (9 + 4) * 1000 * 1200 * 4
+    fields = [sluice.Field.image(), sluice.Field.image("depth", follows="image"), sluice.Field.mask("mask", "image")]
+    deep = numpy.zeros((512, 512, 64), numpy.float32)
+    for last in fields[1:]:
+        with sluice.Writer(tmp_path / last.name, [fields[0], last]) as writer:
+            writer.add("a", {"image": numpy.zeros((512, 512, 3), numpy.uint8), last.name: deep})
+    # The content of a zstd payload; of a mask also the pixels, since it is decoded whole.
+    assert scratch(tmp_path / "depth") >= deep.nbytes
+    assert scratch(tmp_path / "mask") >= 2 * deep.nbytes
 
 
 def command(*arguments):
@@ -379,3 +546,69 @@ def test_commands_keep_values(tmp_path):
     with pytest.raises(subprocess.CalledProcessError) as raised:
         command("merge", path, other, tmp_path / "both")
     assert "a field has one type" in raised.value.stderr
+
+
+def test_no_data_of_float16_is_the_number_that_is_stored(tmp_path):
+    draws = numpy.random.default_rng(5)
+    values = draws.uniform(100, 200, (40, 50, 3)).astype(numpy.float16)
+    lacking = numpy.zeros((40, 50), bool)
+    lacking[:, :15] = True
+    values[lacking] = -9999  # float16 has -10000 and -9992
+    path = write(tmp_path / "data", [values], sluice.Field.image(no_data=-9999))
+    found = json.loads(command("stats", path, "--json"))
+    assert found["values_not_counted"] == 3 * lacking.sum()
+    assert found["min"] == values[~lacking].astype(float).min(0).tolist()
+    image = pytest.importorskip("PIL.Image")
+    command("preview", path, tmp_path / "page.png")
+    # If no data counted as a value, all others would be white.
+    shown = numpy.asarray(image.open(tmp_path / "page.png").convert("L"))
+    assert ((shown > 30) & (shown < 220)).sum() > 800
+
+
+def forged(path, samples, *fields):
+    """A dataset of forged samples, which are images or dictionaries of fields, written from the format's page alone."""
+    sys.path.append(str(pathlib.Path(__file__).parents[1] / "format"))
+    try:
+        import conformance
+    except SystemExit:
+        pytest.skip("the module xxhash is not installed")
+    samples = [each if isinstance(each, dict) else {"image": each} for each in samples(conformance)]
+    conformance.Dataset(
+        fields=conformance.FIELDS + list(fields), shards=(len(samples),),
+        samples=[conformance.sample(b"%d" % i, **each) for i, each in enumerate(samples)],
+    ).write(path)
+    return path
+
+
+def test_zstd_images_become_tiled(tmp_path):
+    def samples(kit):
+        image = kit.image(60, 50, 3, 1)
+        return [image, kit.image(60, 50, 3, 1, codec=3, payload=kit.zstd(image.content))]
+
+    path = forged(tmp_path / "data", samples)
+    command("transcode", path, tmp_path / "tiled", "--image", "packed")
+    command("verify", "--decode", tmp_path / "tiled")
+    raw = sluice.Dataset(path)[0].payload("image")
+    for sample, before in zip(sluice.Dataset(tmp_path / "tiled"), sluice.Dataset(path)):
+        assert (sample.array("image") == before.array("image")).all()
+        assert len(sample.payload("image")) < len(raw) // 2
+
+
+def test_a_zstd_image_follows_its_picture(tmp_path):
+    def samples(kit):
+        image = kit.image(60, 50, 5, 4)
+        return [{"image": kit.image(60, 50), "depth": kit.image(60, 50, 5, 4, codec=3, payload=kit.zstd(image.content))}]
+
+    field = {"name": "depth", "kind": "image", "role": "image", "follows": "image"}
+    path = forged(tmp_path / "data", samples, field)
+    stored = sluice.Dataset(path)[0].array("depth")
+    assert stored.tobytes() == bytes(i * 7 % 256 for i in range(60 * 50 * 5 * 4))
+    batch = next(iter(sluice.Loader(path, 1, transform=[sluice.CenterCrop(30)])))
+    assert (bits(numpy.array(batch["depth"])[0]) == bits(stored[10:40, 15:45])).all()
+
+
+def test_a_forged_image_is_not_read_beyond_its_end(tmp_path):
+    path = forged(tmp_path / "data", lambda kit: [kit.image(4000, 4000, 5, 1, content=b"", payload=bytes(8 * 8 * 5 * 2))])
+    with pytest.raises(subprocess.CalledProcessError) as raised:
+        command("transcode", path, tmp_path / "tiled")
+    assert "the pixels are of another size than the table says" in raised.value.stderr

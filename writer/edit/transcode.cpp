@@ -94,9 +94,13 @@ class Transcoder {
   }
 
   // Wide images have one form without loss, whatever the form for pictures.
-  static bool ToTiles(FieldValue& value) {
-    if (value.codec != Codec::kRaw) return true;
-    value.bytes = tiled::Encode(PayloadOf(value));
+  bool ToTiles(FieldValue& value) {
+    if (value.codec == Codec::kTiled) return true;
+    if (!IsPixels(value.codec)) return false;
+    const Picture picture = Pixels(value);
+    ImagePayload pixels = PayloadOf(value);
+    pixels.bytes = std::as_bytes(std::span(picture.pixels));
+    value.bytes = tiled::Encode(pixels);
     value.codec = Codec::kTiled;
     return true;
   }

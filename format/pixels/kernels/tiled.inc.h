@@ -1,6 +1,6 @@
 // Tiles of one channel (format/pixels/tiled): the differences of groups of eight, and their sums.
 // Included once for each instruction set, inside a namespace of its own. Mostly plain loops, which
-// compilers vectorise; sums along a line are written out where the set has 128-bit vectors.
+// compilers vectorise; sums along a line are written out where the set is AVX2.
 
 // Each word as 8 x 8 bits.
 SLUICE_INLINE void TransposeBits(std::uint64_t* words, std::size_t count) noexcept {

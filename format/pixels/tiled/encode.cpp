@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstring>
 
+#include <sluice/error.h>
+
 #include "format/disk/checksum.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/tiled/form.h"
@@ -349,6 +351,11 @@ std::vector<std::byte> EncodeNumbers(const ImagePayload& image) {
 }  // namespace
 
 std::vector<std::byte> Encode(const ImagePayload& pixels) {
+  if (pixels.bytes.size() !=
+      std::uint64_t{pixels.width} * pixels.height * pixels.channels * SizeOf(pixels.pixel_type)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the pixels have another number of bytes than the image");
+  }
   switch (SizeOf(pixels.pixel_type)) {
     case 1: return EncodeNumbers<std::uint8_t>(pixels);
     case 2: return EncodeNumbers<std::uint16_t>(pixels);

@@ -19,6 +19,7 @@ namespace sluice::tiled {
 
 // The payload for an image whose `bytes` are its pixels, as codec raw stores them. The same image
 // gives the same bytes for the same libzstd. Takes about three times the image's memory.
+// Throws Error(kInvalidArgument) if `bytes` are not as many as the image has.
 std::vector<std::byte> Encode(const ImagePayload& pixels);
 
 // A rectangle of an image, in pixels.

@@ -34,6 +34,12 @@ struct LoaderMemory {
   //
   //   2 MiB + 4 x largest payload + (largest width + 32) x (largest height + 32) x 24 bytes
   //
+  // Instead of the 24 bytes, images of other types than uint8 or with more than four channels take
+  //
+  //   16 MiB + largest image with all channels (of a mask, two of them) + 8 bytes a pixel of it
+  //   + largest row with its channels + 16 bytes a pixel of it
+  //
+  // each: the picture in its largest view, and of the other fields the one that takes the most.
   // OnDevice::decode adds a thread. Several views add 8 bytes a pixel. Masks, mixing, and steps
   // that need further buffers add those buffers. LoaderOptions::keep doubles the sum. The sum
   // suffices to decode the largest image from any kind of file; most loaders use a tenth of it.

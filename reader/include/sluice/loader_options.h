@@ -254,7 +254,8 @@ struct OutputOptions {
   unsigned channels = 0;
   // By image field, which channels batches hold, and in what order:
   // {{"image", {"B04", "B03", "B02"}}}. The names are those of the field's attribute `channels`.
-  // Only these channels are decoded. For images of other types than uint8, or with more than four
+  // Only these channels (and a tile that one of them is stored as a difference from) are decoded; a
+  // mask is decoded whole. For images of other types than uint8, or with more than four
   // channels. Fields not named here have all their channels.
   std::map<std::string, std::vector<std::string>> bands = {};
   // Which boxes are dropped when an image is transformed. (Masks, boxes and key points follow their

@@ -27,6 +27,7 @@
 #include <sluice/order.h>
 #include <sluice/pad.h>
 #include <sluice/parse_pipeline.h>
+#include <sluice/pixel_attributes.h>
 #include <sluice/pixel_transform.h>
 #include <sluice/preprocess.h>
 #include <sluice/rank.h>

@@ -41,23 +41,31 @@ def _without_loss(field: Field, image: Any) -> Any:
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
-# Types of pixels, in the order in which values of another type are tried in them.
+# The types of pixels that fields may have.
 _PIXELS = ("uint8", "uint16", "int16", "float16", "float32")
 
 
 def _exactly(field: Field, pixels: Any) -> Any:
-    """Pixels of another type, such as int32 or float64, as uint16, int16 or float32, if every value fits exactly."""
+    """Pixels of another type, such as int32 or float64, in one that fields may have, if every value fits exactly.
+
+    The new type depends on theirs alone, since all images of a field have one type. Whole numbers in a mask are classes.
+    """
     import numpy
 
     if pixels.dtype.kind in "iuf":
-        for name in ("float32",) if pixels.dtype.kind == "f" else ("uint16", "int16", "float32"):
-            with numpy.errstate(all="ignore"):
-                converted = pixels.astype(name)
-                if numpy.array_equal(converted.astype(pixels.dtype), pixels, equal_nan=pixels.dtype.kind == "f"):
-                    return converted
+        classes = field.role == "mask" and pixels.dtype.kind in "iu"
+        name = "uint16" if classes else "int16" if pixels.dtype.itemsize == 1 else "float32"
+        with numpy.errstate(all="ignore"):
+            converted = pixels.astype(name)
+            if numpy.array_equal(converted.astype(pixels.dtype), pixels, equal_nan=pixels.dtype.kind == "f"):
+                return converted
+        raise ValueError(
+            f"field {field.name!r} is given pixels of {pixels.dtype}, which become {name}, and it cannot hold all of "
+            "them exactly: round or scale them, or convert them by astype() to uint8, uint16, int16, float16 or float32"
+        )
     raise ValueError(
         f"field {field.name!r} is given pixels of {pixels.dtype}, which uint8, uint16, int16, float16 and float32 cannot "
-        "hold exactly: round or scale them, and convert them by astype()"
+        "hold exactly: convert them by astype()"
     )
 
 
@@ -69,14 +77,16 @@ class Writer:
             writer.add("cats/1", image=pixels, label=0)
 
     An image is given as pixels (a numpy array of uint8, uint16, int16, float16 or float32, height x width
-    [x channels], with up to 64 channels), as an image of Pillow, or as the bytes of a JPEG file, which are stored as they are. An image of Pillow and
-    a JPEG file that Exif turns are stored upright, as sluice.convert stores them. Their boxes, masks and
-    key points are not turned: `upright=True` says that they were drawn on the upright picture, as most
-    tools show it. Without `upright=True`, a picture that Exif turns is refused if it has boxes, masks or
-    key points. `image` says how pixels are stored: "jpeg" (with `quality`), "packed" or "raw". Masks, pixels
-    of other types than uint8, and more than four channels are stored without loss. All images of a field have one type. Other fields are given as numbers, arrays, str or
-    bytes; None is an absent value. `meta` is what the dataset says about itself, such as
-    {"license": "CC-BY-4.0"}: see Dataset.meta.
+    [x channels], with up to 64 channels), as an image of Pillow, or as the bytes of a JPEG file, which are
+    stored as they are. An image of Pillow and a JPEG file that Exif turns are stored upright, as
+    sluice.convert stores them. Their boxes, masks and key points are not turned: `upright=True` says that
+    they were drawn on the upright picture, as most tools show it. Without `upright=True`, a picture that
+    Exif turns is refused if it has boxes, masks or key points. `image` says how pixels are stored: "jpeg"
+    (with `quality`), "packed" or "raw". Masks, pixels of other types than uint8, and more than four
+    channels are stored without loss. All images of a field have one type; signed bytes become int16, and
+    other types float32 (whole numbers in a mask: uint16), if every value fits exactly. Other fields are
+    given as numbers, arrays, str or bytes; None is an absent value. `meta` is what the dataset says about
+    itself, such as {"license": "CC-BY-4.0"}: see Dataset.meta.
 
     The end of the `with` block finishes the dataset. If an exception ends the block, the folder is left
     without a manifest; another Writer of that folder removes what is there, and begins again. Several threads
@@ -234,10 +244,15 @@ class Writer:
                 f"field {field.name!r} takes an image of Pillow, the bytes of a JPEG file, or an array of numbers of "
                 f"height x width [x channels], not {value!r}"
             )
+        pixels = pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
         # Fewer lines than channels are rather an array with its channels first, unless the channels have names.
         first = pixels.ndim == 3 and 4 < pixels.shape[2] > pixels.shape[0] and "channels" not in field.attributes
         if pixels.ndim not in (2, 3) or first or pixels.ndim == 3 and pixels.shape[2] > 64:
-            cure = " (channels first: use pixels.transpose(1, 2, 0))" if pixels.ndim == 3 and pixels.shape[0] <= 64 else ""
+            cure = ""
+            if pixels.ndim == 3 and pixels.shape[0] <= 64:
+                cure = " (channels first: use pixels.transpose(1, 2, 0))"
+            if first and pixels.shape[2] <= 64:
+                cure += " (channels last: give them names, by sluice.Field.image(channels=[...]))"
             raise ValueError(
                 f"field {field.name!r} takes height x width [x channels], with at most 64 channels, not an array of shape "
                 f"{pixels.shape}{cure}"

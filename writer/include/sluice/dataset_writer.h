@@ -80,8 +80,8 @@ class SampleBuilder {
   // the result is false. Reads the whole file; throws Error(kInvalidArgument) if it is broken.
   bool SetPacked(std::string_view field, std::span<const std::byte> jpeg_file);
   // Stores pixels of any type and 1 to 64 channels without loss: rows of interleaved pixels without
-  // padding. `compress`: 8-bit pictures of up to four channels and masks of uint8 and uint16 as
-  // zstd, all other images as tiled (FORMAT.md, "Tiled"). Add() refuses an image of another type
+  // padding. `compress`: of up to four channels, 8-bit pictures and masks of uint8 and uint16 as
+  // zstd; all other images as tiled (FORMAT.md, "Tiled"). Add() refuses an image of another type
   // than the field's other images.
   void SetPixels(std::string_view field, std::uint32_t width, std::uint32_t height,
                  std::uint8_t channels, PixelType type, std::span<const std::byte> pixels,
