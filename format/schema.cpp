@@ -204,7 +204,7 @@ void ValidateField(const Schema& schema, const Field& field) {
 
 }  // namespace
 
-void Schema::Validate() const {
+void Schema::Validate(bool one_record) const {
   if (fields.empty()) throw Error(ErrorCode::kInvalidArgument, "a schema has at least one field");
   if (fields.size() > kMaxFields) {
     throw Error(ErrorCode::kLimit,
@@ -217,7 +217,7 @@ void Schema::Validate() const {
       Refuse(ErrorCode::kInvalidArgument, field, "two fields have this name");
     }
   }
-  if (RecordLayout(*this).record_bytes() > kMaxRecordBytes) {
+  if (one_record && RecordLayout(*this).record_bytes() > kMaxRecordBytes) {
     throw Error(ErrorCode::kLimit,
                 "the fields take more than 65536 bytes in a sample's row; store large arrays as "
                 "variable or bytes fields");

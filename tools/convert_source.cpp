@@ -160,6 +160,10 @@ CLI::Option* AddLabels(CLI::App& app, SourceArguments& arguments) {
 
 }  // namespace
 
+std::vector<std::string> ReadLines(const std::string& file, const std::stop_token& stop) {
+  return LinesOf(ReadAll(file, stop));
+}
+
 Column ParseColumn(const std::string& text, const std::stop_token& stop) {
   const std::size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos) {
@@ -298,7 +302,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
     source.table = arguments.table;
   } else if (!arguments.paths.empty()) {
     source.kind = Kind::kPaths;
-    source.paths = LinesOf(ReadAll(arguments.paths, stop));
+    source.paths = ReadLines(arguments.paths, stop);
     if (source.root.empty()) source.root = ".";
   } else if (!source.label_files.path.empty()) {
     if (places.size() > 1) throw UsageError("label files are for the images of one folder");

@@ -32,6 +32,11 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments);
 enum class PlaceKind { kMissing, kStore, kFolder, kFile, kOther };
 PlaceKind KindOf(const std::string& place);
 
+// Reads a file of lines, or of texts that end with zero bytes (as from find -print0); "-" is
+// standard input. Drops empty lines, and a byte order mark. Throws Error; kState if a stop was
+// requested meanwhile.
+std::vector<std::string> ReadLines(const std::string& file, const std::stop_token& stop);
+
 // "COLUMN=TYPE[:FORM][,name=FIELD][,classes=FILE]". Throws UsageError, and Error if the file of
 // classes cannot be read; kState if a stop was requested meanwhile.
 Column ParseColumn(const std::string& text, const std::stop_token& stop);

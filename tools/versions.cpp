@@ -16,6 +16,7 @@
 #include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
 #include "tools/commands.h"
+#include "tools/convert_source.h"
 #include "tools/samples.h"
 
 namespace sluice {
@@ -113,21 +114,11 @@ int RunGc(const VersionArguments& arguments) {
   return cli::kDone;
 }
 
-std::vector<std::string> LinesOfFile(const std::string& path) {
-  std::ifstream file = cli::OpenToRead(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!line.empty()) lines.push_back(line);
-  }
-  return lines;
-}
-
 int RunDelete(const VersionArguments& arguments) {
   RequireFolder(arguments.dataset);
   Deletion deletion;
   deletion.note = arguments.note;
-  if (!arguments.keys.empty()) deletion.keys = LinesOfFile(arguments.keys);
+  if (!arguments.keys.empty()) deletion.keys = ReadLines(arguments.keys, {});
   if (!arguments.samples.empty()) deletion.samples = ReadSampleNumbers(arguments.samples);
   const DeletionSummary summary = DeleteSamples(arguments.dataset, deletion);
   if (arguments.json) {
@@ -138,11 +129,15 @@ int RunDelete(const VersionArguments& arguments) {
                     {"remains", summary.remains}});
     return cli::kDone;
   }
-  std::string text = cli::Printable(arguments.dataset) + ": " +
-                     cli::CountText(summary.deleted, "sample", "samples") +
-                     " deleted: no reader of this version gives them any more\n  version " +
-                     summary.made.id + "; the one before is " + summary.made.before +
-                     "\nTheir bytes may still be in:\n";
+  std::string text = cli::Printable(arguments.dataset) + ": ";
+  if (summary.deleted == 0)
+    text += "these samples were deleted already\n  version ";
+  else
+    text += cli::CountText(summary.deleted, "sample", "samples") +
+            " deleted: no reader of this version gives them any more\n  version ";
+  text += summary.made.id;
+  if (!summary.made.before.empty()) text += "; the one before is " + summary.made.before;
+  text += "\nTheir bytes may still be in:\n";
   for (const std::string& place : summary.remains)
     text += "  " + cli::Printable(place) + "\n";
   cli::PrintOut(text);
@@ -157,7 +152,7 @@ cli::Command AddLogCommand(CLI::App& program) {
       "Lists the versions of a dataset, the current one first.\n\n"
       "For each, it says which command made it, and what differs from the version before it. The\n"
       "path of a version's manifest, DATASET/manifest-ID.json or manifest-TAG.json, opens that\n"
-      "version in all commands and loaders.\n");
+      "version in every loader and every command that changes nothing in the folder.\n");
   const auto arguments = std::make_shared<VersionArguments>();
   AddCommon(*app, *arguments);
   AddJson(*app, *arguments);
@@ -169,9 +164,10 @@ cli::Command AddTagCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand(
       "tag",
       "Gives a version of a dataset a name.\n\n"
-      "The name is a copy of the version's manifest, DATASET/manifest-NAME.json. All commands and\n"
-      "loaders open the version by that path, and `sluice gc` keeps it. To take the name away,\n"
-      "remove that file.\n");
+      "The name is a copy of the version's manifest, DATASET/manifest-NAME.json. Every loader "
+      "opens\n"
+      "the version by that path, and so does every command that changes nothing in the folder;\n"
+      "`sluice gc` keeps it. To take the name away, remove that file.\n");
   const auto arguments = std::make_shared<VersionArguments>();
   AddCommon(*app, *arguments);
   cli::AddArgument(*app, "NAME", arguments->name, "letters, digits, '.', '_' and '-'");

@@ -8,7 +8,9 @@
 #include <exception>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -86,29 +88,29 @@ class ManifestCheck {
         Require(files_.insert(shard.file).second, "names " + shard.file + " twice");
     }
     if (manifest_.columns.empty() && manifest_.hidden.empty()) return;
-    for (const Manifest* const source : Sources()) {
+    const std::vector<const Manifest*> sources = Sources();
+    std::unordered_set<std::string_view> names;
+    for (const Manifest* const source : sources) {
+      for (const Field& field : source->schema.fields)
+        names.insert(field.name);
       Require(source->values.size() == NoValues(source->schema).size(),
               "it has columns, and no sizes of the values of a field");
     }
     std::unordered_set<std::string_view> hidden;
     for (const std::string& name : manifest_.hidden) {
-      const auto has = [&name](const Manifest* source) {
-        return source->schema.Find(name) != Schema::kNone;
-      };
-      const std::vector<const Manifest*> sources = Sources();
-      Require(std::ranges::any_of(sources, has) && hidden.insert(name).second,
+      Require(names.contains(name) && hidden.insert(name).second,
               "hides the field \"" + name + "\", which it does not have or hides twice");
     }
     const VisibleFields visible = VisibleFields::Of(manifest_);
     try {
-      visible.schema.Validate();
+      visible.schema.Validate(false);
     } catch (const Error& error) {
       Refuse("its columns do not fit its fields: " + error.sentence());
     }
     // The counts of another label say nothing about this one.
     const std::size_t label = visible.schema.ClassField();
     if (label == Schema::kNone) return;
-    const Schema& source = Sources()[visible.sources[label]]->schema;
+    const Schema& source = sources[visible.sources[label]]->schema;
     Require(source.ClassField() == source.Find(visible.schema.fields[label].name),
             "it has no counts of the classes of the field \"" + visible.schema.fields[label].name +
                 "\"");
@@ -207,25 +209,26 @@ Schema ColumnAlone(Schema column, const Schema& images) {
 }
 
 VisibleFields VisibleFields::Of(const Manifest& manifest) {
-  VisibleFields visible{manifest.schema, std::vector<std::uint32_t>(manifest.schema.fields.size())};
-  std::vector<Field>& fields = visible.schema.fields;
-  for (std::size_t c = 0; c < manifest.columns.size(); ++c) {
-    const auto source = static_cast<std::uint32_t>(c + 1);
-    for (const Field& field : manifest.columns[c].schema.fields) {
-      const std::size_t at = visible.schema.Find(field.name);
-      if (at == Schema::kNone) {
-        fields.push_back(field);
-        visible.sources.push_back(source);
-      } else {
-        fields[at] = field;
-        visible.sources[at] = source;
-      }
+  // By hash, since a forged manifest may have very many fields.
+  std::unordered_map<std::string_view, std::size_t> places;
+  std::vector<std::pair<const Field*, std::uint32_t>> fields;
+  const auto add = [&](const Schema& schema, std::size_t source) {
+    for (const Field& field : schema.fields) {
+      const auto [at, is_new] = places.emplace(field.name, fields.size());
+      if (is_new) fields.emplace_back();
+      fields[at->second] = {&field, static_cast<std::uint32_t>(source)};
     }
-  }
-  for (std::size_t f = fields.size(); f-- > 0;) {
-    if (std::ranges::find(manifest.hidden, fields[f].name) == manifest.hidden.end()) continue;
-    fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(f));
-    visible.sources.erase(visible.sources.begin() + static_cast<std::ptrdiff_t>(f));
+  };
+  add(manifest.schema, 0);
+  for (std::size_t c = 0; c < manifest.columns.size(); ++c)
+    add(manifest.columns[c].schema, c + 1);
+  const std::unordered_set<std::string_view> hidden(manifest.hidden.begin(), manifest.hidden.end());
+  VisibleFields visible;
+  visible.schema.unknown = manifest.schema.unknown;
+  for (const auto& [field, source] : fields) {
+    if (hidden.contains(field->name)) continue;
+    visible.schema.fields.push_back(*field);
+    visible.sources.push_back(source);
   }
   return visible;
 }
@@ -249,26 +252,45 @@ void AddTotalsOf(const Manifest& source, const Field& field, Manifest& visible) 
 
 }  // namespace
 
-Manifest WithVisibleFields(const Manifest& manifest) {
+Manifest WithVisibleFields(Manifest manifest) {
   if (manifest.columns.empty() && manifest.hidden.empty()) return manifest;
-  Manifest visible = manifest;
-  const VisibleFields fields = VisibleFields::Of(manifest);
-  visible.schema = fields.schema;
-  visible.schema_text.clear();
-  visible.images.clear();
-  visible.values.clear();
-  visible.class_counts.clear();
-  for (std::size_t f = 0; f < fields.sources.size(); ++f) {
-    const std::uint32_t source = fields.sources[f];
-    AddTotalsOf(source == 0 ? manifest : manifest.columns[source - 1], fields.schema.fields[f],
-                visible);
+  VisibleFields visible = VisibleFields::Of(manifest);
+  Manifest stored;  // the totals of the shards' own fields
+  stored.schema = std::exchange(manifest.schema, std::move(visible.schema));
+  stored.images = std::exchange(manifest.images, {});
+  stored.values = std::exchange(manifest.values, {});
+  stored.class_counts = std::exchange(manifest.class_counts, {});
+  manifest.schema_text.clear();
+  for (std::size_t f = 0; f < visible.sources.size(); ++f) {
+    const std::uint32_t source = visible.sources[f];
+    AddTotalsOf(source == 0 ? stored : manifest.columns[source - 1], manifest.schema.fields[f],
+                manifest);
   }
-  return visible;
+  return manifest;
 }
 
 bool IsDeleted(const std::vector<DeletedRun>& runs, std::uint64_t sample) noexcept {
   const auto after = std::ranges::upper_bound(runs, sample, {}, &DeletedRun::first);
   return after != runs.begin() && sample < std::prev(after)->end();
+}
+
+std::uint64_t CountOf(const std::vector<DeletedRun>& runs) noexcept {
+  std::uint64_t count = 0;
+  for (const DeletedRun& run : runs)
+    count += run.count;
+  return count;
+}
+
+bool SameSource(const Manifest& a, const VisibleFields& of_a, const Manifest& b,
+                const VisibleFields& of_b, std::string_view field) {
+  const std::size_t in_a = of_a.schema.Find(field);
+  const std::size_t in_b = of_b.schema.Find(field);
+  if (in_a == Schema::kNone || in_b == Schema::kNone) return false;
+  const std::uint32_t source_a = of_a.sources[in_a];
+  const std::uint32_t source_b = of_b.sources[in_b];
+  if (of_a.schema.fields[in_a] != of_b.schema.fields[in_b]) return false;
+  if (source_a == 0 || source_b == 0) return source_a == source_b;
+  return a.columns[source_a - 1].shards == b.columns[source_b - 1].shards;
 }
 
 void RequirePlain(const Manifest& manifest, const std::string& folder, const std::string& what) {
@@ -365,7 +387,7 @@ using nlohmann::json;
 constexpr std::string_view kOpening = "{\"id\":\"";
 constexpr std::size_t kIdDigits = 32;
 constexpr const char* kFormatName = "sluice-dataset";
-// What "requires" names.
+// The names in "requires".
 constexpr const char* kColumnsFeature = "columns";
 constexpr const char* kDeletedFeature = "deleted";
 constexpr const char* kWidePixels = "wide-pixels";  // images that readers before it could not have
@@ -554,10 +576,9 @@ const json* RequiredList(const json& in, const char* member, const char* feature
 
 void RequireOnly(std::initializer_list<std::string_view> known, const json& in, const char* where) {
   if (!in.is_object()) throw Malformed{std::string(where) + " is not an object"};
-  const std::string others = MembersBut(known, in);
-  if (!others.empty()) {
-    throw Malformed{std::string(where) + " has the member \"" + json::parse(others).begin().key() +
-                    "\""};
+  for (const auto& member : in.items()) {
+    if (std::ranges::find(known, member.key()) == known.end())
+      throw Malformed{std::string(where) + " has the member \"" + member.key() + "\""};
   }
 }
 
@@ -574,18 +595,26 @@ void TotalsFromJson(const json& in, Manifest& manifest) {
   }
 }
 
+Error TooManyShards(const std::string& file) {
+  return {ErrorCode::kLimit, file, "names more than 1000000 shards"};
+}
+
 Manifest ColumnFromJson(const json& in, const Schema& stored, const std::string& file) {
   RequireOnly({"schema", "samples", "images", "values", "class_counts", "shards"}, in, "a column");
   Manifest column;
   column.schema = ColumnSchemaFromParsed(in.at("schema"), stored, file);
   TotalsFromJson(in, column);
-  for (const json& shard : List(in, "shards"))
+  const json& shards = List(in, "shards");
+  if (shards.size() > kMaxShards) throw TooManyShards(file);
+  for (const json& shard : shards)
     column.shards.push_back(ShardFromJson(shard));
   return column;
 }
 
 void ChangesFromJson(const json& in, const std::string& file, Manifest& manifest) {
   if (const json* const columns = RequiredList(in, "columns", kColumnsFeature)) {
+    if (columns->size() > kMaxFields)
+      throw Error(ErrorCode::kLimit, file, "has more than 256 columns");
     for (const json& column : *columns)
       manifest.columns.push_back(ColumnFromJson(column, manifest.schema, file));
   }
@@ -597,7 +626,7 @@ void ChangesFromJson(const json& in, const std::string& file, Manifest& manifest
     }
     for (const json& run : *deleted) {
       if (!run.is_array() || run.size() != 2)
-        throw Malformed{"a run of deleted samples is no pair"};
+        throw Malformed{"a run of deleted samples is not a pair of numbers"};
       manifest.deleted.push_back({Unsigned(run.at(0), "deleted", kMaxSamples),
                                   Unsigned(run.at(1), "deleted", kMaxSamples)});
     }
@@ -636,7 +665,7 @@ class ShardList {
   // Throws what the first faulty entry threw.
   std::vector<ManifestShard> Done(const std::string& file) {
     if (count_ > kMaxShards) {
-      throw Error(ErrorCode::kLimit, file, "names more than 1000000 shards");
+      throw TooManyShards(file);
     }
     if (error_ != nullptr) std::rethrow_exception(error_);
     return std::move(shards_);

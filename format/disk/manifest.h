@@ -139,9 +139,17 @@ struct VisibleFields {
   static VisibleFields Of(const Manifest& manifest);
 };
 // The manifest with the fields that users see, and their totals, in place of those of its shards.
-Manifest WithVisibleFields(const Manifest& manifest);
+Manifest WithVisibleFields(Manifest manifest);
 // Whether a sample is in one of the runs.
 bool IsDeleted(const std::vector<DeletedRun>& runs, std::uint64_t sample) noexcept;
+
+// How many samples they are.
+std::uint64_t CountOf(const std::vector<DeletedRun>& runs) noexcept;
+
+// Whether the field of that name is the same in both manifests, and lies in the same shards of a
+// column, or in the image shards of each.
+bool SameSource(const Manifest& a, const VisibleFields& of_a, const Manifest& b,
+                const VisibleFields& of_b, std::string_view field);
 
 // Throws Error(kUnsupported) if the manifest has columns, dropped fields or deleted samples. For
 // what cannot handle them; `what` names it: "`sluice merge`".

@@ -158,10 +158,7 @@ bool Dataset::IsDeleted(std::uint64_t index) const noexcept {
 }
 
 std::uint64_t Dataset::deleted() const noexcept {
-  std::uint64_t count = 0;
-  for (const DeletedRun& run : state_->facts->manifest.deleted)
-    count += run.count;
-  return count;
+  return CountOf(state_->facts->manifest.deleted);
 }
 
 Sample::Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index)

@@ -151,8 +151,9 @@ DatasetFacts::DatasetFacts(std::pair<Manifest, std::string> read, Source&& sourc
       on_stop(std::move(source.on_stop)),
       id(std::move(read.second)),
       stored(read.first.schema),
-      manifest(fields == Fields::kVisible ? WithVisibleFields(read.first) : read.first),
       sources(SourcesOf(read.first, fields)),
+      manifest(fields == Fields::kVisible ? WithVisibleFields(std::move(read.first))
+                                          : std::move(read.first)),
       layout(LayoutIn(manifest.schema, 0)),
       limits(manifest, read_limits),
       shape(ShapeOf(manifest)) {
@@ -224,10 +225,6 @@ const MixedDataset& DatasetFacts::PartWith(std::uint32_t shard) const noexcept {
   return *std::prev(std::upper_bound(
       parts.begin(), parts.end(), shard,
       [](std::uint32_t number, const MixedDataset& part) { return number < part.first_shard; }));
-}
-
-std::string DatasetFacts::ShardsId() const {
-  return DigestOf(manifest.shards);
 }
 
 void DatasetFacts::RequireThere(std::uint64_t sample) const {

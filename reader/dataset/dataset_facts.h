@@ -125,8 +125,8 @@ struct DatasetFacts {
   std::shared_ptr<SampleSupply> supply;  // null: the samples lie in shards
   std::string id;
   Schema stored;  // of the shards' rows
-  Manifest manifest;
   std::vector<std::uint32_t> sources;  // VisibleFields::sources; empty without columns
+  Manifest manifest;
   std::vector<ColumnFacts> columns;
   // How rows are laid out, and the limits on their values: see LayoutOf() and LimitsOf().
   RecordLayout layout;
@@ -153,9 +153,6 @@ struct DatasetFacts {
   bool InColumn(std::size_t field) const noexcept {
     return !sources.empty() && sources[field] != 0;
   }
-  // A digest of the shards. Versions of a dataset that differ only in columns or deleted samples
-  // have the same.
-  std::string ShardsId() const;
   // Throws Error(kInvalidArgument) for a sample that was deleted.
   void RequireThere(std::uint64_t sample) const;
   bool Deleted(std::uint64_t sample) const noexcept {

@@ -77,7 +77,7 @@ Schema JoinedSchema(const std::vector<MixedDataset>& datasets) {
     }
   }
   try {
-    joined.Validate();
+    joined.Validate(false);
   } catch (const Error& error) {
     RefuseMixing(*datasets[0].dataset,
                  "its fields and those of the other datasets do not form a valid schema: " +

@@ -72,6 +72,7 @@ std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
 }
 
 ValueFault FieldReader::Fault(std::size_t field, const std::string& what, ErrorCode code) {
+  faulty_ = field;
   sentence_ = "field \"" + dataset_.facts->manifest.schema.fields[field].name + "\": " + what;
   return {sentence_.c_str(), code};
 }

@@ -38,9 +38,14 @@ class FieldReader {
   Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint32_t fill,
                     PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder);
 
-  void Clear() noexcept { payloads_.clear(); }
+  void Clear() noexcept {
+    payloads_.clear();
+    faulty_ = Schema::kNone;
+  }
   // The payloads that Read() has used since Clear().
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
+  // The field that Read() has found faulty since Clear(); Schema::kNone if it found none.
+  std::size_t faulty() const noexcept { return faulty_; }
   // Whether Read() would have nothing to do.
   bool empty() const noexcept {
     return layout_.variables.empty() && layout_.images.size() == layout_.views &&
@@ -77,6 +82,7 @@ class FieldReader {
   ViewPainter view_painter_;
   WidePainter wide_painter_;
   std::string sentence_;
+  std::size_t faulty_ = Schema::kNone;
 };
 
 }  // namespace sluice

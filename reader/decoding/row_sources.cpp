@@ -83,7 +83,9 @@ void RowSources::Find(const SampleRef& ref) {
       rows_.back().ref = at;
       continue;
     }
-    ColumnRow row{used.column, at, used.column->table.Shard(at.shard), nullptr};
+    std::shared_ptr<const Error> fault;
+    ColumnRow row{used.column, at, used.column->table.Shard(at.shard, fault), nullptr};
+    if (row.file == nullptr) throw Error(*fault);
     if (used.column->table.remote != nullptr)
       row.held = RemoteBlocks::Fetch(*used.column, at.shard, row.file, at.block);
     rows_.push_back(std::move(row));
@@ -156,18 +158,35 @@ std::vector<DatasetState*> SmallRemoteColumns(const BatchRecipe& recipe) {
   return columns;
 }
 
+// Throws the error again if it says nothing about the data.
+void RequireOfData(const Error& error) {
+  if (error.code() == ErrorCode::kState || error.code() == ErrorCode::kMemory) throw Error(error);
+}
+
 }  // namespace
 
 ColumnBlocks::ColumnBlocks(const BatchRecipe& recipe) {
   for (DatasetState* const column : SmallRemoteColumns(recipe)) {
+    std::vector<ShardParts::Held> blocks;
     for (std::uint32_t s = 0; s < column->facts->shards.size(); ++s) {
-      const ShardUse shard = column->table.Shard(s);
+      std::shared_ptr<const Error> fault;
+      const ShardUse shard = column->table.Shard(s, fault);
+      if (shard == nullptr) {
+        RequireOfData(*fault);
+        continue;
+      }
       for (std::uint32_t b = 0; b < shard->blocks(); ++b)
-        held_.push_back(column->table.remote->Begin(s, shard->BlockParts(b).whole(), {}));
+        blocks.push_back(column->table.remote->Begin(s, shard->BlockParts(b).whole(), {}));
     }
     column->table.remote->Flush();
-    for (const ShardParts::Held& held : held_)
-      column->table.remote->Await(held);
+    for (ShardParts::Held& block : blocks) {
+      try {
+        column->table.remote->Await(block);
+        held_.push_back(std::move(block));
+      } catch (const Error& error) {
+        RequireOfData(error);
+      }
+    }
   }
 }
 
@@ -190,7 +209,13 @@ std::vector<ColumnsAhead::Large> ColumnsAhead::LargeOf(const BatchRecipe& recipe
 }
 
 ColumnsAhead::ColumnsAhead(const BatchRecipe& recipe)
-    : dataset_(recipe.dataset), large_(LargeOf(recipe)) {}
+    : recipe_(recipe), dataset_(recipe.dataset), large_(LargeOf(recipe)) {}
+
+void ColumnsAhead::ForgetFaults() const {
+  ForEachUsed(recipe_, [](std::size_t, DatasetState& column, const RecordLayout&, std::uint64_t) {
+    column.table.ForgetFaults();
+  });
+}
 
 void ColumnsAhead::Open(Slot& slot, std::size_t rows) {
   for (const Large& large : large_) {

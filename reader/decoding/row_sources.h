@@ -49,6 +49,12 @@ class RowSources {
       if (place.layout->has(field)) return &place;
     return nullptr;
   }
+  // The row of the column in which the field lies; null if it lies in the shard.
+  const ColumnRow* ColumnOf(std::size_t field) const noexcept {
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (layouts_[i]->has(field)) return &rows_[i];
+    return nullptr;
+  }
   // The Error for bytes of a column that were lost while the row was made.
   std::optional<Error> LostError(std::span<const Bytes> payloads) const;
 
@@ -73,7 +79,8 @@ class ColumnBlocks {
  public:
   static constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
 
-  // Reads them. Throws Error.
+  // Reads them. A row whose block cannot be read reports that itself. Throws Error(kState) after a
+  // stop request, and Error(kMemory).
   explicit ColumnBlocks(const BatchRecipe& recipe);
   // The most bytes that it holds.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
@@ -89,6 +96,8 @@ class ColumnsAhead {
   // `recipe` must outlive it.
   explicit ColumnsAhead(const BatchRecipe& recipe);
 
+  // From now on, shards of columns that could not be opened are tried again.
+  void ForgetFaults() const;
   // Begins to fetch the blocks for the slot's first `rows` rows. The slot holds them.
   void Open(Slot& slot, std::size_t rows);
   // The most bytes that all slots hold.
@@ -101,6 +110,7 @@ class ColumnsAhead {
     std::uint64_t first_sample;
   };
   static std::vector<Large> LargeOf(const BatchRecipe& recipe);
+  const BatchRecipe& recipe_;
   const DatasetFacts& dataset_;
   const std::vector<Large> large_;
 };

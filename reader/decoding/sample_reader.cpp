@@ -146,9 +146,6 @@ std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::siz
   sample.picture = {};
   sample.compared_before = ComparedBefore::kNotAsked;
   sample.unverified = sample.needs_picture = false;
-  const auto failure = [&](ErrorCode code, const char* what) {
-    return Error(code, shard.name(), PlaceOf(ref), what);
-  };
   try {
     sources_.Find(ref);
     const ReadGuard guard(sources_.Mappings(shard));
@@ -156,11 +153,19 @@ std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::siz
         sample.held != nullptr ? sample.held->View(shard, ref.block) : shard.Block(ref.block);
     sources_.Open(block, dataset_.facts->LayoutOf(ref.shard), ref.record);
     const ValueFault fault = MakeRow(block, sample, slot, row);
+    const RowSources::ColumnRow* const of_column = sources_.ColumnOf(fields_.faulty());
+    const ShardFile& at_fault = of_column == nullptr ? shard : *of_column->file;
     // Bytes that could not be read are zeros, which may even decode to a good picture.
-    if (Lost(sample, block, bool(fault)) || (fault && !shard.StillTheSame()))
+    if (Lost(sample, block, bool(fault)) ||
+        (fault && of_column == nullptr && !shard.StillTheSame()))
       return shard.Unreadable(PlaceOf(ref));
     if (std::optional<Error> lost = sources_.LostError(fields_.payloads())) return lost;
-    if (fault) return failure(fault.code, fault.what);
+    if (fault && of_column != nullptr && !at_fault.StillTheSame())
+      return at_fault.Unreadable(PlaceOf(ref, of_column->ref));
+    if (fault) {
+      return Error(fault.code, at_fault.name(),
+                   of_column == nullptr ? PlaceOf(ref) : PlaceOf(ref, of_column->ref), fault.what);
+    }
     if (sample.compared_before == ComparedBefore::kNo) context_.compared->Add(ref, shard);
     if (painter_.keeps() && (sample.held != nullptr || !shard.CutOff(sample.picture)))
       painter_.Keep(ref.index);
@@ -168,7 +173,8 @@ std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::siz
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return failure(ErrorCode::kMemory, "there is not enough memory to decode it");
+    return Error(ErrorCode::kMemory, shard.name(), PlaceOf(ref),
+                 "there is not enough memory to decode it");
   }
 }
 
@@ -295,11 +301,11 @@ std::string SampleReader::KeyOf(const SampleRef& ref) const {
   }
 }
 
-std::string SampleReader::PlaceOf(const SampleRef& ref) const {
+std::string SampleReader::PlaceOf(const SampleRef& ref, const SampleRef& at) const {
   const std::string key = KeyOf(ref);
   return "sample " + std::to_string(ref.index) + " " +
          (key.empty() ? "(its key cannot be read)" : "\"" + key + "\"") + " (block " +
-         std::to_string(ref.block) + ", record " + std::to_string(ref.record) + ")";
+         std::to_string(at.block) + ", record " + std::to_string(at.record) + ")";
 }
 
 bool FileCheck::Holds(const ShardFile& file, const SampleRef& ref) {

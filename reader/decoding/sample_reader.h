@@ -68,8 +68,10 @@ class SampleReader {
 
   // The sample's key; empty if it cannot be read.
   std::string KeyOf(const SampleRef& ref) const;
-  // Names a sample in messages: its number, its key and where it lies.
-  std::string PlaceOf(const SampleRef& ref) const;
+  // Names a sample in messages: its number, its key and where it lies, or where its row of a column
+  // lies.
+  std::string PlaceOf(const SampleRef& ref) const { return PlaceOf(ref, ref); }
+  std::string PlaceOf(const SampleRef& ref, const SampleRef& at) const;
 
   // The payloads decoded so far, and what they became.
   struct Decoded {

@@ -248,7 +248,8 @@ bool SlotFiller::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdi
     faults_.AddShard(ref.shard,
                      {first, shard.samples, shard.file, {}, error.sentence(), slot.epoch, 0});
   } else {
-    faults_.Add({ref.index, 1, shard.file, reader_.KeyOf(ref), error.sentence(), slot.epoch, 0});
+    faults_.Add({ref.index, 1, FaultyShard(ref, error), reader_.KeyOf(ref), error.sentence(),
+                 slot.epoch, 0});
   }
   // A function that has kept the row's memory could still change it, whatever is put there.
   switch (verdict.memory_kept ? OnFault::kError : options_.integrity.on_fault) {
@@ -264,6 +265,18 @@ bool SlotFiller::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdi
   outcome.failed_row = row;
   outcome.error = error;
   return false;
+}
+
+std::string SlotFiller::FaultyShard(const SampleRef& ref, const Error& error) const {
+  const DatasetFacts& facts = *dataset_.facts;
+  const bool mixed = !facts.parts.empty();
+  const DatasetFacts& own = mixed ? *facts.PartWith(ref.shard).dataset->facts : facts;
+  const std::string name = std::filesystem::path(error.file()).filename().string();
+  for (const ColumnFacts& column : own.columns)
+    if (std::ranges::find(column.facts->shards, name, &ShardSummary::file) !=
+        column.facts->shards.end())
+      return mixed ? (own.folder / name).string() : name;
+  return facts.shards[ref.shard].file;
 }
 
 bool SlotFiller::Substitute(Slot& slot, std::size_t row) {

@@ -82,6 +82,8 @@ class SlotFiller {
   // not, `outcome` says why.
   bool TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdict, Outcome& outcome);
   bool Substitute(Slot& slot, std::size_t row);
+  // The shard that the error is about: the sample's, or one of a column.
+  std::string FaultyShard(const SampleRef& ref, const Error& error) const;
   // Makes the row: takes it from the cache of rows or from another loader, or reads it and calls
   // the user's sample_function.
   RowVerdict MakeRow(Slot& slot, std::size_t row);

@@ -24,6 +24,7 @@ BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSou
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   if (epoch_ && epoch == epoch_->epoch && batch == next_batch_) return;
   dataset_.table.ForgetFaults();
+  columns_.ForgetFaults();
   // The new order announces every block that it needs. So it begins with no block open, not even
   // those that the order of an unfinished epoch announced.
   epoch_.reset();
@@ -113,7 +114,7 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
 void BatchPlanner::TreatDeleted(Slot& slot, std::size_t row) {
   const std::uint64_t block =
       dataset_.facts->shape.first_block(slot.refs[row].shard) + slot.refs[row].block;
-  deleted_.push_back(block);
+  deleted_.emplace_back(row, block);
   if (options_.order.deleted == DeletedSamples::kLeaveOut) {
     slot.flags[row] = kLeftOut;
     return;
@@ -123,7 +124,7 @@ void BatchPlanner::TreatDeleted(Slot& slot, std::size_t row) {
     if (dataset_.facts->Deleted(ref.index)) continue;
     slot.refs[row] = ref;
     slot.samples[row] = ref.index;
-    slot.flags[row] = SampleFlag::kSubstitute;
+    if (slot.flags[row] == SampleFlag::kOwn) slot.flags[row] = SampleFlag::kSubstitute;
     watch_.Use(ref.shard);
     return;
   }
@@ -150,19 +151,20 @@ std::uint64_t BatchPlanner::OpenBlocks(Slot& slot, std::size_t rows) {
   if (holds) slot.blocks.resize(options_.batch_size);
   for (const std::uint64_t block : to_open_)
     still_to_open_[block] = true;
-  // The order has counted the rows of deleted samples among those of their blocks.
-  for (const std::uint64_t block : deleted_) {
+  auto deleted = deleted_.begin();
+  for (std::size_t row = 0; row < rows && (holds || !to_open_.empty()); ++row) {
+    const SampleRef& ref = slot.refs[row];
+    const std::uint64_t own = dataset_.facts->shape.first_block(ref.shard) + ref.block;
+    // The order has counted the row of a deleted sample among those of that sample's block. The row
+    // of a substitute reads its own block when it is decoded.
+    const bool gone = deleted != deleted_.end() && deleted->first == row;
+    const std::uint64_t block = gone ? (deleted++)->second : own;
     if (still_to_open_[block]) Open(block);
-    if (holds) source_.Use(block);
+    if (!holds) continue;
+    std::shared_ptr<const HeldBlock> held = source_.Use(block);
+    if (slot.flags[row] != kLeftOut && block == own) slot.blocks[row] = std::move(held);
   }
   deleted_.clear();
-  for (std::size_t row = 0; row < rows && (holds || !to_open_.empty()); ++row) {
-    if (slot.flags[row] == kLeftOut) continue;
-    const SampleRef& ref = slot.refs[row];
-    const std::uint64_t block = dataset_.facts->shape.first_block(ref.shard) + ref.block;
-    if (still_to_open_[block]) Open(block);
-    if (holds) slot.blocks[row] = source_.Use(block);
-  }
   const std::uint64_t needed = source_.opened();
   for (const std::uint64_t block : to_open_)
     if (still_to_open_[block]) Open(block);

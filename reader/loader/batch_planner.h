@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "reader/batch/batch_recipe.h"
@@ -56,7 +57,8 @@ class BatchPlanner {
   ShardWatch watch_;
   const std::atomic<bool>& give_up_;
   std::vector<std::uint64_t> to_open_;  // blocks that the order announced for this batch
-  std::vector<std::uint64_t> deleted_;  // blocks of the batch's deleted samples
+  // The batch's rows whose samples were deleted, and these samples' blocks.
+  std::vector<std::pair<std::size_t, std::uint64_t>> deleted_;
   std::vector<bool> still_to_open_;     // by block: in to_open_, and not opened yet
   std::vector<bool> asked_for_;         // by shard: AskForFrames() has asked for it
   Substitutes substitutes_;

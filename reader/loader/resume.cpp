@@ -228,22 +228,12 @@ std::optional<Version> FindVersion(const DatasetFacts& dataset, const std::strin
       Manifest manifest = dataset.store != nullptr ? ReadManifest(*dataset.store, found, name)
                                                    : ReadManifest(dataset.folder / name, found);
       if (found == wanted) return Version{std::move(manifest), (dataset.folder / name).string()};
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kIo || error.code() == ErrorCode::kState) throw;
       continue;  // not there, or of no use
     }
   }
   return std::nullopt;
-}
-
-// A field and its shards, or nothing but the field if it lies in the image shards.
-std::pair<const Field*, const std::vector<ManifestShard>*> SourceOf(const Manifest& manifest,
-                                                                    const VisibleFields& visible,
-                                                                    const std::string& name) {
-  const std::size_t field = visible.schema.Find(name);
-  if (field == Schema::kNone) return {nullptr, nullptr};
-  const std::uint32_t source = visible.sources[field];
-  return {&visible.schema.fields[field],
-          source == 0 ? nullptr : &manifest.columns[source - 1].shards};
 }
 
 // Throws Error(kInvalidArgument) unless the loader plays on another version of the dataset what it
@@ -258,18 +248,16 @@ void RequireSamePlaying(const DatasetFacts& dataset, const LoaderOptions& option
     RefuseResume("belongs to a version of the dataset with other samples" + open);
   const FieldChoice choice = FieldChoice::Of(dataset, options);
   const VisibleFields before = VisibleFields::Of(other.manifest);
+  const VisibleFields now{
+      dataset.manifest.schema,
+      dataset.sources.empty() ? std::vector<std::uint32_t>(choice.chosen.size()) : dataset.sources};
   for (std::size_t f = 0; f < choice.chosen.size(); ++f) {
-    if (!choice.chosen[f]) continue;
     const Field& field = dataset.manifest.schema.fields[f];
-    const auto* const shards =
-        dataset.InColumn(f) ? &dataset.manifest.columns[dataset.sources[f] - 1].shards : nullptr;
-    const auto [old_field, old_shards] = SourceOf(other.manifest, before, field.name);
-    const bool same = old_field != nullptr && *old_field == field &&
-                      (shards == nullptr) == (old_shards == nullptr) &&
-                      (shards == nullptr || *shards == *old_shards);
-    if (!same) {
+    if (choice.chosen[f] &&
+        !SameSource(dataset.manifest, now, other.manifest, before, field.name)) {
+      const bool is_new = before.schema.Find(field.name) == Schema::kNone;
       RefuseResume("belongs to a version of the dataset in which the field \"" + field.name +
-                   (old_field == nullptr ? "\" did not exist" : "\" had other values") +
+                   (is_new ? "\" did not exist" : "\" had other values") +
                    "; leave the field out by LoaderOptions::output.fields" + open);
     }
   }

@@ -22,9 +22,9 @@ COMMAND = os.environ.get("SLUICE_COMMAND", "sluice")
 
 
 def run(*words, fails=False):
-    """The output of a command; of one that fails, what it says about that."""
+    """The output of a command; of one that fails, what it says about that. fails=None: whether or not it fails."""
     done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True)
-    assert (done.returncode != 0) == fails, (words, done.returncode, done.stdout, done.stderr)
+    assert fails is None or (done.returncode != 0) == fails, (words, done.returncode, done.stdout, done.stderr)
     return done.stderr if fails else done.stdout
 
 
@@ -474,3 +474,195 @@ def test_a_second_reader_made_from_the_page_reads_the_same(data):
     assert of_7[2].startswith("  image codec") and of_7[3] == "  label 00000000"
     assert of_7[-1] == "  emb " + numpy.arange(21, 24, dtype="float16").tobytes().hex()
     assert not any(line.startswith("  caption") for line in of_7)
+
+
+def remove(dataset, numbers, folder):
+    (folder / "gone.txt").write_text("".join(f"{number}\n" for number in numbers))
+    return run("delete", dataset, "--samples", folder / "gone.txt")
+
+
+def test_a_row_that_fills_up_stays_one_when_its_sample_was_deleted(large, tmp_path):
+    remove(large, range(0, 600, 3), tmp_path)
+    order = sluice.OrderOptions(shuffle="sequential", deleted="substitute")
+    ranks = sluice.RankOptions(world_size=1, last_batch=sluice.LastBatch.PAD)
+    (*_, last) = sluice.Loader(large, 64, order=order, ranks=ranks).epoch(0)
+    flags = [sluice.SampleFlag(flag) for flag in last.flags.tolist()]
+    assert last.valid == 24 and flags[24:] == [sluice.SampleFlag.FILLS_UP] * 40
+    assert flags[:24] == [sluice.SampleFlag.SUBSTITUTE if number % 3 == 0 else sluice.SampleFlag.OWN
+                          for number in range(576, 600)]
+
+
+@pytest.mark.parametrize("deleted", ["leave_out", "substitute"])
+def test_deleted_samples_cost_no_second_reading_of_a_block(large, served, tmp_path, deleted):
+    order = sluice.OrderOptions(deleted=deleted, lanes=2, window=8)
+    remove(large, [3, 4, 5, *range(80, 104), 300, 599], tmp_path)
+    mapped = played(sluice.Dataset(large), 2, order=order)
+    assert len(mapped[0]) == 38
+    server, url = served
+    for dataset, options in (large, {"storage": sluice.Direct()}), (url, {}):
+        loader = sluice.Loader(dataset, 16, order=order, threads=2, **options)
+        for epoch in range(2):
+            for batch, expected in zip(loader.epoch(epoch), mapped[epoch], strict=True):
+                assert batch.samples.tolist() == expected["samples"]
+                assert (batch["image"].numpy() == expected["image"]).all()
+        loader.stop()
+
+
+def test_damage_in_a_column_is_said_of_its_own_shard(data, tmp_path):
+    (tmp_path / "t.csv").write_text("remark\n" + "".join(f"remark number {n}\n" for n in range(SAMPLES)))
+    before = set(files(data))
+    run("column", "add", data, "remark", "--from", tmp_path / "t.csv")
+    (name,) = set(files(data)) - before
+    content = (data / name).read_bytes()
+    assert content.count(b"remark number 17") == 1
+    (data / name).write_bytes(content.replace(b"remark number 17", b"remark number 18"))
+    told = json.loads(run("verify", data, "--json", fails=None))
+    assert [(fault["shard"], fault["sample"]) for fault in told["faults"]] == [(name, 17)]
+    loader = sluice.Loader(data, 10, integrity=sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP))
+    assert sum(len(batch) for batch in loader.epoch(0)) == SAMPLES - 1
+    (fault,) = loader.faults()
+    assert (fault.sample, fault.shard, fault.key) == (17, name, "folder/17.png") and "remark" in fault.reason
+    with pytest.raises(sluice.Error, match=f"{name}: sample 17"):
+        list(sluice.Loader(data, 10).epoch(0))
+
+
+@pytest.mark.parametrize("damage", ["gone", "changed"])
+def test_rows_of_a_damaged_column_at_a_url_are_faults_and_the_loader_plays(large, served, damage):
+    server, url = served
+    before = set(files(large))
+    sluice.Dataset(large).add_column("embedding", EMBEDDINGS)
+    (name,) = set(files(large)) - before
+    shard = large / name
+    content = shard.read_bytes()
+    at = content.index(EMBEDDINGS[17].tobytes())
+    shard.unlink() if damage == "gone" else shard.write_bytes(content[:at] + b"?" + content[at + 1:])
+    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)
+    loader = sluice.Loader(url, 16, integrity=skip, threads=2)
+    seen = [number for batch in loader.epoch(0) for number in batch.samples.tolist()]
+    faults = loader.faults()
+    assert len(seen) + len(faults) == 600 and 17 not in seen
+    assert {fault.shard for fault in faults} == {name}
+    fields = sluice.OutputOptions(fields=["image", "label"])
+    assert sum(len(batch) for batch in sluice.Loader(url, 16, output=fields).epoch(0)) == 600
+    shard.write_bytes(content)  # it is mended while the loader lives
+    assert sum(len(batch) for batch in loader.epoch(1)) == 600
+
+
+def test_a_version_that_cannot_be_read_is_not_taken_for_another_dataset(data):
+    loader = sluice.Loader(data, 10)
+    next(iter(loader.epoch(0)))
+    state, first = loader.state(), sluice.Dataset(data).id
+    sluice.Dataset(data).add_column("score", numpy.arange(SAMPLES))
+    (data / f"manifest-{first}.json").unlink()
+    (data / f"manifest-{first}.json").mkdir()
+    with pytest.raises(sluice.Error) as raised:
+        sluice.Loader(data, 10, resume_from=state)
+    assert raised.value.code == "io" and first in str(raised.value)
+
+
+def test_wide_columns_need_not_fit_one_row_together(data, tmp_path):
+    wide = numpy.arange(SAMPLES * 10240, dtype="float32").reshape(SAMPLES, 10240)
+    dataset = sluice.Dataset(data).add_column("a", wide).add_column("b", -wide)  # 40 KiB each; a row has 64 at most
+    assert (dataset[7].array("b") == -wide[7]).all()
+    batches = played(dataset)[0]
+    assert sum(len(batch["samples"]) for batch in batches) == SAMPLES
+    for batch in batches:
+        assert (batch["a"] == wide[batch["samples"]]).all() and (batch["b"] == -wide[batch["samples"]]).all()
+    for words in ["subset", data, tmp_path / "new"], ["transcode", data, tmp_path / "new"], ["append", "--repack", data]:
+        assert "65536 bytes" in run(*words, fails=True)
+        assert not (tmp_path / "new").exists() and sluice.Dataset(data).id == dataset.id
+    run("column", "drop", data, "a")
+    run("subset", data, tmp_path / "new")
+    assert (sluice.Dataset(tmp_path / "new")[7].array("b") == -wide[7]).all()
+
+
+def test_no_samples_are_not_all_samples(data):
+    dataset = sluice.Dataset(data)
+    with pytest.raises(sluice.Error, match="sample 0 is given no row"):
+        dataset.add_column("new", numpy.empty(0), samples=[])
+    with pytest.raises(sluice.Error, match="50 rows for 0 samples"):
+        dataset.add_column("new", numpy.zeros(SAMPLES), samples=[])
+    assert dataset.add_column("new", numpy.empty(0), samples=[], missing=5).column("new").tolist() == [5] * SAMPLES
+    made = dataset.add_column("other", [1, 2], samples=(number for number in [3, 4]), missing=0)
+    assert made.column("other").tolist()[2:6] == [0, 1, 2, 0]
+    with pytest.raises(TypeError):
+        dataset.add_column("third", [1.0], samples=[1.5], missing=0)
+
+
+def missing_of(dataset, name):
+    (field,) = [field for field in sluice.Dataset(dataset).fields if field.name == name]
+    return field.attributes.get("missing")
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1.5"])
+def test_samples_appended_later_get_the_value_of_those_without_a_row(data, tmp_path, value):
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "more" / "dog").mkdir(parents=True)
+    image.fromarray(picture(1001)).save(tmp_path / "more" / "dog" / "new.png")
+    run("column", "drop", data, "pose")  # appended pictures have none
+    dataset = sluice.Dataset(data).add_column("score", numpy.ones(2, "float32"), samples=[3, 4], missing=float(value))
+    assert missing_of(data, "score") == value
+    (tmp_path / "t.csv").write_text("gaps,full\n" + "".join(f"{n if n % 2 else ''},{n}\n" for n in range(SAMPLES)))
+    told = json.loads(run("column", "add", data, "gaps", "full", "--from", tmp_path / "t.csv", "--missing=" + value,
+                          "--type", "gaps=float64", "--type", "full=float64", "--json"))
+    assert told["missing"] == SAMPLES // 2
+    assert missing_of(data, "gaps") == value and missing_of(data, "full") is None
+    run("append", tmp_path / "more", data, "--missing", 8)
+    dataset = sluice.Dataset(data)
+    for name, number in ("score", value), ("gaps", value), ("full", 8):
+        numpy.testing.assert_equal(dataset.column(name)[-1], float(number))
+    numpy.testing.assert_equal(dataset.column("score")[:5], [float(value)] * 3 + [1, 1])
+    numpy.testing.assert_equal(dataset.column("gaps")[:3], [float(value), 1, float(value)])
+
+
+@pytest.mark.parametrize("cell", ["1 nan", "1 1e19", "1 0.5", "1 -1e300"])
+def test_a_list_with_a_number_that_is_not_whole_is_refused(data, tmp_path, cell):
+    (tmp_path / "bad.csv").write_text("pair\n" + "1 2\n" * 49 + cell + "\n")
+    error = run("column", "add", data, "pair", "--from", tmp_path / "bad.csv", "--type", "pair=int64[2]", fails=True)
+    assert "line 51" in error and "bad.csv" in error and "whole number" in error
+
+
+def test_a_version_of_a_newer_sluice_is_passed_over_except_by_gc(data, tmp_path):
+    first = sluice.Dataset(data).id
+    newer = (data / "manifest.json").read_text().replace('"version":1', '"version":2', 1)
+    sluice.Dataset(data).add_column("score", numpy.arange(SAMPLES))
+    (data / "manifest-newer.json").write_text(newer)
+    assert "1 sample deleted" in remove(data, [7], tmp_path)
+    assert len(json.loads(run("log", data, "--json"))["versions"]) == 3
+    run("tag", data, "v1", "--version", first)
+    run("restore", data, "v1")
+    assert "manifest-newer.json" in run("gc", data, "--keep-days", 0, "--yes", fails=True)
+
+
+def test_deleting_twice_changes_nothing(data, tmp_path):
+    remove(data, [7, 8], tmp_path)
+    before = sorted(path.name for path in data.iterdir()), (data / "manifest.json").read_bytes()
+    told = json.loads(run("delete", data, "--samples", tmp_path / "gone.txt", "--json"))
+    assert told["deleted"] == 0 and told["id"] == sluice.Dataset(data).id
+    assert "deleted already" in remove(data, [8], tmp_path)
+    assert (sorted(path.name for path in data.iterdir()), (data / "manifest.json").read_bytes()) == before
+
+
+def test_keys_to_delete_may_come_from_a_file_with_a_byte_order_mark(data, tmp_path):
+    (tmp_path / "keys.txt").write_bytes("\ufefffolder/7.png\r\n\r\nfolder/9.png\r\n".encode())
+    run("delete", data, "--keys", tmp_path / "keys.txt")
+    assert sluice.Dataset(data).deleted == [7, 9]
+
+
+def test_deleted_samples_need_no_row(data, tmp_path):
+    remove(data, [0, 7], tmp_path)
+    left = [n for n in range(SAMPLES) if n not in (0, 7)]
+    table = tmp_path / "t.csv"
+    table.write_text("key,score\n" + "".join(f"folder/{n}.png,{n}\n" for n in left))
+    run("column", "add", data, "score", "--from", table, "--by-key=key")
+    dataset = sluice.Dataset(data).add_column("other", numpy.array(left), samples=left)
+    for name in "score", "other":
+        assert dataset.column(name).tolist() == [n if n in left else 0 for n in range(SAMPLES)]
+        assert missing_of(data, name) is None
+    with pytest.raises(sluice.Error, match="sample 1 is given no row"):
+        dataset.add_column("third", numpy.array(left[1:]), samples=left[1:])
+
+
+def test_a_value_for_missing_rows_that_does_not_fit_names_the_dataset(data):
+    with pytest.raises(sluice.Error, match=f"{data}: .*--missing.*\"new\""):
+        sluice.Dataset(data).add_column("new", numpy.zeros(1, "uint8"), samples=[1], missing=300)

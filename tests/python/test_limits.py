@@ -149,7 +149,9 @@ LIMITS = {
             "not at URLs", lambda place: sluice._columns._drop_fields("s3://bucket/data", ["label"], "")),
         "`sluice merge` and `repair`": ELSEWHERE,
         "A list of `SampleList.class_balanced()`": ELSEWHERE,
-        "A column at a URL": ELSEWHERE,
+        "Columns at a URL": ELSEWHERE,
+        "`len(dataset)` and `class_counts`": ELSEWHERE,
+        "Columns whose arrays": ELSEWHERE,
     },
     "many-bands.md": {
         "An image has at most 2^30 bytes, and 64 channels": refused("64", writes_an_image_of_65_channels),

@@ -12,11 +12,11 @@
 #include "writer/edit/columns.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -97,16 +97,20 @@ class ColumnWriter {
  public:
   ColumnWriter(NewVersion& version, const std::filesystem::path& folder, const Schema& schema,
                std::uint32_t block_samples, const EditHooks& hooks)
+      : ColumnWriter(version, folder, BeginManifest("", schema), block_samples, hooks) {}
+  // Adds shards to a column.
+  ColumnWriter(NewVersion& version, const std::filesystem::path& folder, Manifest column,
+               std::uint32_t block_samples, const EditHooks& hooks)
       : version_(version),
         folder_(folder),
-        schema_(schema),
-        layout_(schema),
-        header_bytes_(BuildShardHeader(schema, {}, 1).size()),
+        schema_(column.schema),
+        layout_(schema_),
+        header_bytes_(BuildShardHeader(schema_, {}, 1).size()),
         block_samples_(block_samples),
         hooks_(hooks),
-        column_(BeginManifest("", schema)) {
+        column_(std::move(column)) {
     if (hooks.direct) direct_.emplace();
-    const std::string text = SchemaToJson(schema) + ToHex(version.manifest().change->parent);
+    const std::string text = SchemaToJson(schema_) + ToHex(version.manifest().change->parent);
     identity_ = Hash128(AsBytes(text));
   }
 
@@ -207,7 +211,7 @@ void CheckVisible(const std::string& folder, const Manifest& manifest) {
   const VisibleFields visible = VisibleFields::Of(manifest);
   if (visible.schema.fields.empty()) Refuse(folder, "would have no field left");
   try {
-    visible.schema.Validate();
+    visible.schema.Validate(false);
   } catch (const Error& error) {
     Refuse(folder, error.sentence());
   }
@@ -247,35 +251,22 @@ std::string NamesOf(const std::vector<Field>& fields) {
   return names;
 }
 
-VersionSummary FinishVersion(NewVersion& version, const StoredDataset& before) {
-  Id128 id;
-  // Parsed again, so that nothing is written that readers would refuse.
-  ManifestFromJson(ManifestToJson(version.manifest(), id), before.folder.string(), id);
-  VersionSummary summary;
-  summary.id = ToHex(id);
-  summary.before = ToHex(before.id);
-  summary.samples = before.manifest.samples;
-  version.Finish();
-  return summary;
-}
-
 // Takes the column into the manifest, and finishes it.
-VersionSummary TakeColumn(NewVersion& version, const StoredDataset& before, Manifest column,
-                          std::uint64_t missing) {
-  VersionSummary written;
+VersionSummary TakeColumn(NewVersion& version, Manifest column, std::uint64_t missing) {
+  const std::uint64_t shards = column.shards.size();
+  std::uint64_t bytes = 0;
   for (const ManifestShard& shard : column.shards)
-    written.bytes += shard.bytes;
-  written.shards = column.shards.size();
+    bytes += shard.bytes;
   Manifest& manifest = version.edited();
   std::erase_if(manifest.hidden, [&column](const std::string& name) {
     return column.schema.Find(name) != Schema::kNone;
   });
   manifest.columns.push_back(std::move(column));
   DropUnused(manifest);
-  VersionSummary summary = FinishVersion(version, before);
+  VersionSummary summary = version.FinishVersion();
   summary.missing = missing;
-  summary.shards = written.shards;
-  summary.bytes = written.bytes;
+  summary.shards = shards;
+  summary.bytes = bytes;
   return summary;
 }
 
@@ -291,6 +282,17 @@ void RequireColumnsPossible(const StoredDataset& dataset) {
 
 // The row of each sample: by number, or by key. kNoRow: none.
 constexpr std::uint64_t kNoRow = UINT64_MAX;
+
+// The samples without a row that need one, since they were not deleted: how many, and the first.
+std::pair<std::uint64_t, std::uint64_t> LackingRows(const Manifest& manifest,
+                                                    const std::vector<std::uint64_t>& of_samples) {
+  std::pair<std::uint64_t, std::uint64_t> lacking;
+  for (std::uint64_t sample = 0; sample < of_samples.size(); ++sample) {
+    if (of_samples[sample] != kNoRow || IsDeleted(manifest.deleted, sample)) continue;
+    if (lacking.first++ == 0) lacking.second = sample;
+  }
+  return lacking;
+}
 
 std::vector<std::uint64_t> RowsByKey(const StoredDataset& dataset, ColumnRows& rows) {
   std::unordered_map<std::string, std::uint64_t> by_key;
@@ -323,47 +325,22 @@ std::vector<std::uint64_t> RowsByKey(const StoredDataset& dataset, ColumnRows& r
   return of_samples;
 }
 
-// The elements of an array field in which all are `value`. Throws unless its type holds the value.
-std::vector<std::byte> ElementsOf(const Field& field, double value) {
-  std::vector<std::byte> elements(field.elements() * SizeOf(field.dtype));
-  const bool fits = WithElementType(field.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_integral_v<T>) {
-      if (!(value >= -0x1p63 && value < 0x1p63) || std::floor(value) != value) return false;
-      if (!std::in_range<T>(static_cast<std::int64_t>(value))) return false;
-    }
-    const T element = [value] {
-      if constexpr (std::is_same_v<T, Float16>)
-        return Float16(static_cast<float>(value));
-      else
-        return static_cast<T>(value);
-    }();
-    for (std::size_t at = 0; at < elements.size(); at += sizeof element)
-      std::memcpy(elements.data() + at, &element, sizeof element);
-    return true;
-  });
-  if (!fits || (field.numbers_classes() && !IsClass(field, ClassNumber(field, elements)))) {
-    Refuse("", "the value for samples without a row (--missing) is not one that " +
-                   Quoted(field.name) + " can hold");
-  }
-  return elements;
-}
-
 // Throws for a label that is not a class. `field`: one that numbers classes.
 template <class Place>
-void CheckLabel(const Field& field, Bytes elements, const Place& place) {
+void CheckLabel(const std::string& file, const Field& field, Bytes elements, const Place& place) {
   const std::int64_t number = ClassNumber(field, elements);
   if (IsClass(field, number)) return;
-  Refuse("", place() + ": " + Quoted(field.name) + " is " + std::to_string(number) +
-                 ", and its classes have the numbers 0 to " +
-                 std::to_string(field.classes.size() - 1));
+  throw Error(ErrorCode::kInvalidArgument, file, place(),
+              Quoted(field.name) + " is " + std::to_string(number) +
+                  ", and its classes have the numbers 0 to " +
+                  std::to_string(field.classes.size() - 1));
 }
 
 Schema WithMissing(Schema schema, const ColumnOptions& options, bool any_missing) {
   if (!any_missing || !options.missing) return schema;
   for (Field& field : schema.fields) {
     if (field.kind == FieldKind::kArray)
-      field.attributes["missing"] = nlohmann::json(*options.missing).dump();
+      field.attributes["missing"] = MissingText(*options.missing);
   }
   return schema;
 }
@@ -387,23 +364,20 @@ VersionSummary ChangeColumns(const std::filesystem::path& path, const std::files
     rows = std::make_unique<DatasetRows>(from, options, hooks.stop);
   }
   std::vector<std::uint64_t> of_samples;
-  std::uint64_t missing = 0;
   if (options.by_key) {
     of_samples = RowsByKey(dataset, *rows);
-    missing = static_cast<std::uint64_t>(std::ranges::count(of_samples, kNoRow));
   } else if (rows->size() != dataset.manifest.samples) {
     Refuse(rows->name(), "has " + std::to_string(rows->size()) + " rows, and " + folder + " has " +
                              std::to_string(dataset.manifest.samples) +
                              " samples; give a row for each sample, or match rows by their keys "
                              "(--by-key)");
   }
+  const auto [missing, first_missing] = LackingRows(dataset.manifest, of_samples);
   const bool has_arrays = std::ranges::any_of(
       rows->schema().fields, [](const Field& field) { return field.kind == FieldKind::kArray; });
   if (missing > 0 && has_arrays && !options.missing) {
-    const auto first = std::ranges::find(of_samples, kNoRow);
-    const auto number = static_cast<std::uint64_t>(first - of_samples.begin());
     Refuse(rows->name(), "has no row for " + std::to_string(missing) + " samples of " + folder +
-                             ", such as \"" + KeyOfSample(dataset, number) +
+                             ", such as \"" + KeyOfSample(dataset, first_missing) +
                              "\"; give their value (--missing VALUE)");
   }
   const Schema schema = WithMissing(rows->schema(), options, missing > 0);
@@ -419,9 +393,10 @@ VersionSummary ChangeColumns(const std::filesystem::path& path, const std::files
                       BlockSamplesOf(dataset.manifest, rows->Bytes()), hooks);
   EncodedSample empty;
   empty.fields.resize(schema.fields.size());
-  for (std::size_t f = 0; f < schema.fields.size() && missing > 0; ++f) {
+  const bool any_empty = std::ranges::find(of_samples, kNoRow) != of_samples.end();
+  for (std::size_t f = 0; f < schema.fields.size() && any_empty; ++f) {
     if (schema.fields[f].kind == FieldKind::kArray)
-      empty.fields[f].bytes = ElementsOf(schema.fields[f], *options.missing);
+      empty.fields[f].bytes = ElementsOf(schema.fields[f], options.missing.value_or(0), folder);
   }
   std::vector<std::size_t> labels;
   for (std::size_t f = 0; f < schema.fields.size(); ++f)
@@ -436,7 +411,8 @@ VersionSummary ChangeColumns(const std::filesystem::path& path, const std::files
     EncodedSample values = row == kNoRow ? empty : rows->Row(row);
     try {
       for (const std::size_t f : labels)
-        CheckLabel(schema.fields[f], values.fields[f].bytes, [&] { return rows->Place(row); });
+        CheckLabel(rows->name(), schema.fields[f], values.fields[f].bytes,
+                   [&] { return rows->Place(row); });
       writer.Add(std::move(values));
     } catch (const Error& error) {
       if (!error.file().empty()) throw;
@@ -444,7 +420,7 @@ VersionSummary ChangeColumns(const std::filesystem::path& path, const std::files
                   error.sentence());
     }
   }
-  return TakeColumn(version, dataset, writer.Finish(), missing);
+  return TakeColumn(version, writer.Finish(), missing + rows->gaps());
 }
 
 VersionSummary ChangeColumn(const std::filesystem::path& path, const ColumnValues& column,
@@ -463,41 +439,40 @@ VersionSummary ChangeColumn(const std::filesystem::path& path, const ColumnValue
   CheckFields(dataset, {field.name}, replace);
   const std::uint64_t row = field.elements() * SizeOf(field.dtype);
   const std::uint64_t rows = row == 0 ? 0 : column.values.size() / row;
-  const bool all = column.samples.empty();
-  if (row == 0 || column.values.size() % row != 0 ||
-      rows != (all ? samples : column.samples.size())) {
-    Refuse(dataset.folder.string(),
-           Quoted(field.name) + " is given " + std::to_string(rows) + " rows for " +
-               std::to_string(all ? samples : column.samples.size()) + " samples");
+  const bool all = !column.samples;
+  const std::uint64_t given = all ? samples : column.samples->size();
+  const std::string folder = dataset.folder.string();
+  if (row == 0 || column.values.size() % row != 0 || rows != given) {
+    Refuse(folder, Quoted(field.name) + " is given " + std::to_string(rows) + " rows for " +
+                       std::to_string(given) + " samples");
   }
   std::vector<std::byte> ordered;
   std::uint64_t missing = 0;
   if (!all) {
     std::vector<std::uint64_t> of_samples(samples, kNoRow);
     for (std::uint64_t i = 0; i < rows; ++i) {
-      const std::uint64_t sample = column.samples[i];
+      const std::uint64_t sample = (*column.samples)[i];
       if (sample >= samples) {
-        Refuse(dataset.folder.string(),
-               "has " + std::to_string(samples) + " samples, so there is no sample " +
-                   std::to_string(sample) + " (row " + std::to_string(i) + ")");
+        Refuse(folder, "has " + std::to_string(samples) + " samples, so there is no sample " +
+                           std::to_string(sample) + " (row " + std::to_string(i) + ")");
       }
       if (of_samples[sample] != kNoRow) {
-        Refuse(dataset.folder.string(),
-               "sample " + std::to_string(sample) + " is given twice (rows " +
-                   std::to_string(of_samples[sample]) + " and " + std::to_string(i) + ")");
+        Refuse(folder, "sample " + std::to_string(sample) + " is given twice (rows " +
+                           std::to_string(of_samples[sample]) + " and " + std::to_string(i) + ")");
       }
       of_samples[sample] = i;
     }
-    missing = samples - rows;
+    std::uint64_t first = 0;
+    std::tie(missing, first) = LackingRows(dataset.manifest, of_samples);
     if (missing > 0 && !options.missing) {
-      const auto first = std::ranges::find(of_samples, kNoRow) - of_samples.begin();
-      Refuse(dataset.folder.string(), "sample " + std::to_string(first) + " is given no row of " +
-                                          Quoted(field.name) +
-                                          "; give the value of such samples "
-                                          "(missing)");
+      Refuse(folder, "sample " + std::to_string(first) + " is given no row of " +
+                         Quoted(field.name) +
+                         "; give the value of such samples "
+                         "(missing)");
     }
     const std::vector<std::byte> other =
-        missing > 0 ? ElementsOf(field, *options.missing) : std::vector<std::byte>();
+        rows < samples ? ElementsOf(field, options.missing.value_or(0), folder)
+                       : std::vector<std::byte>();
     ordered.resize(samples * row);
     for (std::uint64_t sample = 0; sample < samples; ++sample) {
       const std::uint64_t from = of_samples[sample];
@@ -509,7 +484,7 @@ VersionSummary ChangeColumn(const std::filesystem::path& path, const ColumnValue
   const Bytes values = all ? Bytes(column.values) : Bytes(ordered);
   if (field.numbers_classes()) {
     for (std::uint64_t sample = 0; sample < samples; ++sample) {
-      CheckLabel(field, values.subspan(sample * row, row),
+      CheckLabel(folder, field, values.subspan(sample * row, row),
                  [sample] { return "sample " + std::to_string(sample); });
     }
   }
@@ -517,13 +492,13 @@ VersionSummary ChangeColumn(const std::filesystem::path& path, const ColumnValue
   Manifest trial = dataset.manifest;
   trial.columns.push_back(BeginManifest("", schema));
   std::erase(trial.hidden, field.name);
-  CheckVisible(dataset.folder.string(), trial);
+  CheckVisible(folder, trial);
   NewVersion version(locked, true, hooks.direct);
   version.Record(CommandOf(replace, schema.fields), options.note);
   ColumnWriter writer(version, dataset.folder, schema,
                       BlockSamplesOf(dataset.manifest, samples * AlignUp(row, 8)), hooks);
   writer.AddArrays(values);
-  return TakeColumn(version, dataset, writer.Finish(), missing);
+  return TakeColumn(version, writer.Finish(), missing);
 }
 
 // What appended samples have in a column.
@@ -546,7 +521,7 @@ class RowsOfAdded {
         taken.push_back(field.name);
         targets_.push_back(f);
       } else if (field.kind == FieldKind::kArray) {
-        empty_.fields[f].bytes = ElementsOf(field, ValueFor(folder, field, seen, missing));
+        empty_.fields[f].bytes = ElementsOf(field, ValueFor(folder, field, seen, missing), folder);
       }
     }
     if (!taken.empty()) rows_.emplace(added, taken);
@@ -590,19 +565,10 @@ void ExtendColumns(NewVersion& version, const std::filesystem::path& folder,
   for (std::size_t c = 0; c < before.columns.size(); ++c) {
     const Manifest& column = before.columns[c];
     RowsOfAdded rows(folder.string(), before, c, added, missing);
-    ColumnWriter writer(version, folder, column.schema, column.shards[0].block_samples, hooks);
+    ColumnWriter writer(version, folder, column, column.shards[0].block_samples, hooks);
     for (std::uint64_t sample = 0; sample < added.manifest.samples; ++sample)
       writer.Add(rows.Row(sample));
-    Manifest more = writer.Finish();
-    Manifest& all = version.edited().columns[c];
-    for (std::size_t i = 0; i < all.images.size(); ++i)
-      all.images[i].Add(more.images[i]);
-    for (std::size_t v = 0; v < all.values.size(); ++v)
-      all.values[v].Add(more.values[v]);
-    for (std::size_t k = 0; k < all.class_counts.size(); ++k)
-      all.class_counts[k] += more.class_counts[k];
-    all.samples += more.samples;
-    all.shards.insert(all.shards.end(), more.shards.begin(), more.shards.end());
+    version.edited().columns[c] = writer.Finish();
   }
 }
 

@@ -141,6 +141,17 @@ EditSummary NewVersion::Finish() {
   return Summarize(manifest_);
 }
 
+VersionSummary NewVersion::FinishVersion() {
+  Id128 id;
+  ManifestFromJson(ManifestToJson(manifest_, id), folder_.string(), id);
+  VersionSummary summary;
+  summary.id = ToHex(id);
+  summary.before = ToHex(old_id_);
+  summary.samples = manifest_.samples;
+  Finish();
+  return summary;
+}
+
 namespace {
 
 std::filesystem::path FolderOf(const std::filesystem::path& dataset) {

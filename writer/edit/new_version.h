@@ -53,6 +53,9 @@ class NewVersion {
 
   // Replaces the old manifest.
   EditSummary Finish();
+  // The same for an edit of columns or deleted samples. Throws Error, and changes nothing, if
+  // readers would refuse the manifest.
+  VersionSummary FinishVersion();
 
  private:
   std::string FreeName();

@@ -76,8 +76,8 @@ std::string MadeByRepack(const std::string& before, const Id128& from, std::uint
 }
 
 // Columns become fields of the new shards, and deleted samples are left out.
-void WriteShards(const StoredDataset& stored, const std::vector<std::uint64_t>& samples,
-                 const KeyFile& keys, std::uint64_t seed, DatasetBuild& build) {
+void WriteShards(const StoredDataset& stored, const LivingSamples& samples, const KeyFile& keys,
+                 std::uint64_t seed, DatasetBuild& build) {
   if (stored.manifest.shards.empty()) return;  // a subset may have none
   VisibleRows rows(stored, {}, kMaxMapped);
   const std::uint32_t block_samples = stored.Open(0).block_samples();
@@ -99,7 +99,7 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
   const StoredDataset& stored = locked.stored;
   const std::filesystem::path& folder = stored.folder;
   RequireAllShards(stored, hooks.stop);
-  const std::vector<std::uint64_t> samples = LivingSamples(stored.manifest);
+  const LivingSamples samples(stored.manifest);
   WorkFolder work(folder.native() + ".repack");
   work.Empty();  // removes what a killed call has left
   const std::filesystem::path staging = work.path() / "dataset";

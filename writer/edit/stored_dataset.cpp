@@ -12,6 +12,7 @@
 #include <sluice/error.h>
 #include <sluice/nearest_name.h>
 
+#include "format/disk/limits.h"
 #include "format/disk/shard_look.h"
 #include "format/remote/local_store.h"
 #include "format/remote/remote_manifest.h"
@@ -43,12 +44,28 @@ StoredDataset StoredDataset::Column(std::size_t column) const {
   return of;
 }
 
-std::vector<std::uint64_t> LivingSamples(const Manifest& manifest) {
-  std::vector<std::uint64_t> samples;
-  samples.reserve(manifest.samples);
-  for (std::uint64_t sample = 0; sample < manifest.samples; ++sample)
-    if (!IsDeleted(manifest.deleted, sample)) samples.push_back(sample);
-  return samples;
+LivingSamples::LivingSamples(const Manifest& manifest)
+    : size_(manifest.samples), deleted_(manifest.deleted) {
+  std::uint64_t gone = 0;
+  for (const DeletedRun& run : deleted_) {
+    living_before_.push_back(run.first - gone);
+    gone += run.count;
+  }
+  size_ -= gone;
+}
+
+std::uint64_t LivingSamples::operator[](std::uint64_t i) const noexcept {
+  const auto run = std::ranges::upper_bound(living_before_, i) - living_before_.begin();
+  if (run == 0) return i;
+  const auto before = static_cast<std::size_t>(run - 1);
+  return deleted_[before].end() + (i - living_before_[before]);
+}
+
+std::uint64_t LivingSamples::CountBefore(std::uint64_t sample) const noexcept {
+  const auto run = std::ranges::upper_bound(deleted_, sample, {}, &DeletedRun::first);
+  if (run == deleted_.begin()) return sample;
+  const auto before = static_cast<std::size_t>(run - deleted_.begin() - 1);
+  return living_before_[before] + (sample - std::min(sample, deleted_[before].end()));
 }
 
 void RequireAllShards(const StoredDataset& dataset, const std::stop_token& stop) {
@@ -94,6 +111,12 @@ VisibleRows::VisibleRows(const StoredDataset& dataset, const std::vector<std::st
     schema_.fields.push_back(visible.schema.fields[field]);
     sources.push_back(visible.sources[field]);
   }
+  if (RecordLayout(schema_).record_bytes() > kMaxRecordBytes) {
+    throw Error(
+        ErrorCode::kLimit, dataset.folder.string(),
+        "has fields that lie in columns and do not fit the 65536 bytes of one row; take some "
+        "of them away first (`sluice column drop`)");
+  }
   for (std::uint32_t s = 0; s <= dataset.manifest.columns.size(); ++s) {
     Schema own;
     std::vector<std::size_t> targets;
@@ -103,11 +126,12 @@ VisibleRows::VisibleRows(const StoredDataset& dataset, const std::vector<std::st
       targets.push_back(f);
     }
     if (targets.empty()) continue;
-    StoredDataset rows = s == 0 ? dataset : dataset.Column(s - 1);
+    std::shared_ptr<const StoredDataset> rows(std::shared_ptr<void>(), &dataset);
+    if (s > 0) rows = std::make_shared<const StoredDataset>(dataset.Column(s - 1));
     std::vector<std::uint64_t> ends;
-    for (const ManifestShard& shard : rows.manifest.shards)
+    for (const ManifestShard& shard : rows->manifest.shards)
       ends.push_back((ends.empty() ? 0 : ends.back()) + shard.samples);
-    RecordLayout layout(rows.manifest.schema, own);
+    RecordLayout layout(rows->manifest.schema, own);
     const std::size_t shards = ends.size();
     sources_.push_back({std::move(rows),
                         std::move(own),
@@ -125,7 +149,7 @@ const ShardFile& VisibleRows::Source::File(std::size_t shard, std::size_t max_op
     files[open.front()].reset();
     open.pop_front();
   }
-  files[shard].reset(new ShardFile(dataset.Open(shard)));
+  files[shard].reset(new ShardFile(dataset->Open(shard)));
   open.push_back(shard);
   return *files[shard];
 }

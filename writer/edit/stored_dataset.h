@@ -47,8 +47,22 @@ struct StoredDataset {
   std::shared_ptr<RemoteShards> remote;  // the shards in the store
 };
 
-// The numbers of all samples that were not deleted.
-std::vector<std::uint64_t> LivingSamples(const Manifest& manifest);
+// The samples that were not deleted, in order.
+class LivingSamples {
+ public:
+  explicit LivingSamples(const Manifest& manifest);
+
+  std::uint64_t size() const noexcept { return size_; }
+  // The number of the i-th of them in the dataset.
+  std::uint64_t operator[](std::uint64_t i) const noexcept;
+  // How many of them have a smaller number than `sample`.
+  std::uint64_t CountBefore(std::uint64_t sample) const noexcept;
+
+ private:
+  std::uint64_t size_;
+  std::vector<DeletedRun> deleted_;
+  std::vector<std::uint64_t> living_before_;  // by run
+};
 
 // RequireShards() for the dataset and its columns.
 void RequireAllShards(const StoredDataset& dataset, const std::stop_token& stop);
@@ -62,8 +76,9 @@ std::string KeyOfSample(const StoredDataset& dataset, std::uint64_t sample);
 // The values of samples as users see them: fields of the shards and of the columns.
 class VisibleRows {
  public:
-  // Of the fields of these names, or of all. `dataset` must outlive it. Throws
-  // Error(kInvalidArgument) for a field that the dataset lacks.
+  // Of the fields of these names, or of all. `dataset` must outlive it, and its copies. Throws
+  // Error: kInvalidArgument for a field that the dataset lacks; kLimit if the fields do not fit one
+  // record.
   // Keeps `max_open` shards of the dataset and of each column open.
   explicit VisibleRows(const StoredDataset& dataset, const std::vector<std::string>& fields = {},
                        std::size_t max_open = 4);
@@ -74,7 +89,7 @@ class VisibleRows {
 
  private:
   struct Source {
-    StoredDataset dataset;
+    std::shared_ptr<const StoredDataset> dataset;
     Schema fields;  // those of this source
     RecordLayout layout;
     std::vector<std::size_t> targets;  // by field of `fields`: its index in schema_

@@ -52,7 +52,10 @@ std::vector<std::uint64_t> DrawOf(std::uint64_t size, std::uint64_t count, std::
 class Candidates {
  public:
   Candidates(const StoredDataset& dataset, const Selection& selection)
-      : dataset_(dataset), labels_(dataset), numbers_(selection.samples) {
+      : dataset_(dataset),
+        labels_(dataset),
+        living_(dataset.manifest),
+        numbers_(selection.samples) {
     std::sort(numbers_.begin(), numbers_.end());
     numbers_.erase(std::unique(numbers_.begin(), numbers_.end()), numbers_.end());
     const std::uint64_t size = dataset.manifest.samples;
@@ -60,7 +63,9 @@ class Candidates {
       Refuse("has " + std::to_string(size) + " samples, so there is no sample " +
              std::to_string(numbers_.back()));
     }
-    LeaveOutDeleted();
+    for (const std::uint64_t sample : numbers_)
+      if (IsDeleted(dataset.manifest.deleted, sample))
+        Refuse("sample " + std::to_string(sample) + " was deleted");
     const VisibleFields visible = VisibleFields::Of(dataset.manifest);
     const std::size_t label = visible.schema.ClassField();
     if (label != Schema::kNone && visible.sources[label] != 0)
@@ -88,10 +93,10 @@ class Candidates {
 
   // The number of candidates, if the selection does not depend on classes.
   std::uint64_t size() const noexcept {
-    return numbers_.empty() ? dataset_.manifest.samples : numbers_.size();
+    return numbers_.empty() ? living_.size() : numbers_.size();
   }
   std::uint64_t operator[](std::uint64_t i) const noexcept {
-    return numbers_.empty() ? i : numbers_[i];
+    return numbers_.empty() ? living_[i] : numbers_[i];
   }
 
   // Calls visit(sample, class) for each sample of the wanted classes, in order; reads the
@@ -114,14 +119,6 @@ class Candidates {
     throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(), sentence);
   }
 
-  void LeaveOutDeleted() {
-    const std::vector<DeletedRun>& deleted = dataset_.manifest.deleted;
-    if (deleted.empty()) return;
-    for (const std::uint64_t sample : numbers_)
-      if (IsDeleted(deleted, sample)) Refuse("sample " + std::to_string(sample) + " was deleted");
-    if (numbers_.empty()) numbers_ = LivingSamples(dataset_.manifest);
-  }
-
   std::int64_t ClassIn(const ShardFile& shard, std::uint64_t index) const {
     const Field& field = shard.schema().fields[field_];
     const std::size_t size = SizeOf(field.dtype);
@@ -133,8 +130,9 @@ class Candidates {
   }
 
   const StoredDataset& dataset_;
-  StoredDataset labels_;                // the dataset, or the column of its label
-  std::vector<std::uint64_t> numbers_;  // empty: all samples
+  StoredDataset labels_;  // the dataset, or the column of its label
+  const LivingSamples living_;
+  std::vector<std::uint64_t> numbers_;  // empty: all that were not deleted
   bool by_class_ = false;
   std::size_t field_ = Schema::kNone;  // the field of classes; set if by_class_ is
   std::size_t column_ = 0;             // its column in the shards' directories

@@ -4,7 +4,9 @@
 #include "writer/edit/table_columns.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -61,19 +63,6 @@ void ForEachTextRow(const std::filesystem::path& file, const std::vector<std::st
       cells.push_back(table.Get(heading));
     visit(cells, "line " + std::to_string(table.line()));
   }
-}
-
-Cell CellOf(const ParquetLeaf& leaf, const ParquetValue& value) {
-  switch (leaf.type) {
-    case ParquetType::kBytes: return std::string(AsText(value.bytes));
-    case ParquetType::kHalf:
-    case ParquetType::kFloat:
-    case ParquetType::kDouble: return value.number;
-    default: break;
-  }
-  // As an unsigned number, one of 2^63 or more is refused, and not taken as negative.
-  if (leaf.is_unsigned) return static_cast<std::uint64_t>(value.integer);
-  return value.integer;
 }
 
 void ForEachParquetRow(const std::filesystem::path& path, const std::vector<std::string>& headings,
@@ -257,9 +246,7 @@ std::vector<std::byte> ElementsOfCell(const Field& field, const Cell& cell) {
     WithElementType(field.dtype, [&](auto zero) {
       using T = decltype(zero);
       if constexpr (std::is_integral_v<T>) {
-        if (number != static_cast<double>(static_cast<std::int64_t>(number)))
-          throw Error(ErrorCode::kInvalidArgument, Cell(number).dump() + " is not a whole number");
-        AddInteger(field, static_cast<std::int64_t>(number), elements);
+        AddInteger(field, IntegerOf(Cell(number)), elements);
       } else if constexpr (std::is_same_v<T, double>) {
         AddElement(number, elements);
       } else {
@@ -321,6 +308,7 @@ class TableRows : public ColumnRows {
       visit(key);
   }
   std::string Place(std::uint64_t row) const override { return places_[row]; }
+  std::uint64_t gaps() const override { return gaps_; }
 
  private:
   void FindTypes(const std::vector<std::string>& headings, const Schema& old,
@@ -365,18 +353,21 @@ class TableRows : public ColumnRows {
   }
 
   void Take(const std::vector<Cell>& cells, const std::string& place) {
+    bool has_gap = false;
     try {
       for (std::size_t f = 0; f < columns_.size(); ++f)
-        Take(schema_.fields[f], cells[f], columns_[f]);
+        has_gap = Take(schema_.fields[f], cells[f], columns_[f]) || has_gap;
       if (options_.by_key) keys_.push_back(cells.back().is_null() ? "" : TextOf(cells.back()));
     } catch (const Error& error) {
       if (!error.file().empty()) throw;
       throw Error(ErrorCode::kInvalidArgument, file_.string(), place, error.sentence());
     }
     places_.push_back(place);
+    gaps_ += has_gap ? 1 : 0;
   }
 
-  void Take(const Field& field, const Cell& cell, Packed& column) {
+  // Returns whether the cell got the value for missing ones.
+  bool Take(Field& field, const Cell& cell, Packed& column) {
     std::vector<std::byte> value;
     if (field.kind == FieldKind::kBytes && !cell.is_null()) {
       const std::string text = field.role == Role::kJson
@@ -401,16 +392,13 @@ class TableRows : public ColumnRows {
                         "\" has no value; give the value of such samples "
                         "(--missing VALUE)");
       }
-      for (std::uint64_t i = 0; i < field.elements(); ++i) {
-        const std::vector<std::byte> one =
-            ElementsOfCell(field.shape.empty() ? field : Field::Array(field.name, field.dtype, {}),
-                           Cell(*options_.missing));
-        value.insert(value.end(), one.begin(), one.end());
-      }
+      value = ElementsOf(field, *options_.missing, file_.string());
+      field.attributes["missing"] = MissingText(*options_.missing);
     }
     column.values.insert(column.values.end(), value.begin(), value.end());
     column.ends.push_back(column.values.size());
     column.present.push_back(!cell.is_null() || field.kind == FieldKind::kArray);
+    return cell.is_null() && field.kind == FieldKind::kArray;
   }
 
   const std::filesystem::path file_;
@@ -419,13 +407,46 @@ class TableRows : public ColumnRows {
   std::vector<Packed> columns_;
   std::vector<std::string> places_;
   std::vector<std::string> keys_;
+  std::uint64_t gaps_ = 0;
 };
 
 }  // namespace
 
+std::vector<std::byte> ElementsOf(const Field& field, double value, const std::string& file) {
+  std::vector<std::byte> elements(field.elements() * SizeOf(field.dtype));
+  const bool fits = WithElementType(field.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      if (!(value >= -0x1p63 && value < 0x1p63) || std::floor(value) != value) return false;
+      if (!std::in_range<T>(static_cast<std::int64_t>(value))) return false;
+    }
+    const T element = [value] {
+      if constexpr (std::is_same_v<T, Float16>)
+        return Float16(static_cast<float>(value));
+      else
+        return static_cast<T>(value);
+    }();
+    for (std::size_t at = 0; at < elements.size(); at += sizeof element)
+      std::memcpy(elements.data() + at, &element, sizeof element);
+    return true;
+  });
+  if (!fits || (field.numbers_classes() && !IsClass(field, ClassNumber(field, elements)))) {
+    throw Error(ErrorCode::kInvalidArgument, file,
+                "the value for samples without a row (--missing) is not one that field \"" +
+                    field.name + "\" can hold");
+  }
+  return elements;
+}
+
+std::string MissingText(double value) {
+  if (std::isnan(value)) return "nan";
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
 bool IsTable(const std::filesystem::path& from) {
-  const std::string ending = from.extension().string();
-  return ending == ".csv" || ending == ".tsv" || ending == ".jsonl" || ending == ".parquet";
+  return IsTableName(from) || IsParquet(from);
 }
 
 std::unique_ptr<ColumnRows> OpenTableColumns(const std::filesystem::path& from,

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sluice/dataset_edit.h>
 
@@ -26,7 +27,16 @@ class ColumnRows {
   // Calls visit(key) for each row, in order.
   virtual void ForEachKey(const std::function<void(std::string_view)>& visit) = 0;
   virtual std::string Place(std::uint64_t row) const = 0;
+  // The rows in which ColumnOptions::missing took the place of an array that is null.
+  virtual std::uint64_t gaps() const { return 0; }
 };
+
+// The elements of an array field in which all are `value`. Throws Error with that file unless the
+// field can hold the value.
+std::vector<std::byte> ElementsOf(const Field& field, double value, const std::string& file);
+
+// A value of ColumnOptions::missing as the attribute of a field says it.
+std::string MissingText(double value);
 
 // Whether the name ends like that of a table.
 bool IsTable(const std::filesystem::path& from);

@@ -131,9 +131,10 @@ class Transcoding {
  public:
   Transcoding(const StoredDataset& stored, const TranscodeOptions& options, const EditHooks& hooks)
       : stored_(stored), options_(options), hooks_(hooks) {
+    const VisibleRows rows(stored);
     for (unsigned t = 0; t < (options.threads != 0 ? options.threads : AvailableCpus()); ++t) {
       transcoders_.emplace_back(options);
-      rows_.emplace_back(stored);
+      rows_.push_back(rows);
     }
   }
 
@@ -156,18 +157,18 @@ class Transcoding {
     for (std::size_t s = 0; s < manifest.shards.size(); ++s) {
       const ShardFile shard = stored_.Open(s);
       std::vector<KeyChunk> keys(transcoders_.size());
-      const auto begin = std::ranges::lower_bound(samples_, first);
-      const auto end = std::ranges::lower_bound(samples_, first + shard.samples());
+      const std::uint64_t begin = samples_.CountBefore(first);
+      const std::uint64_t end = samples_.CountBefore(first + shard.samples());
       const auto change = [&](unsigned worker, std::uint64_t i) {
-        const std::uint64_t sample = begin[static_cast<std::ptrdiff_t>(i)];
+        const std::uint64_t sample = samples_[begin + i];
         return Transcoded(shard, sample, sample - first, worker, keys[worker]);
       };
       const auto add = [&](std::uint64_t, Outcome&& outcome) {
         build.Fill(identity, block_samples, std::move(outcome.sample));
       };
       try {
-        RunInOrder(static_cast<unsigned>(transcoders_.size()),
-                   static_cast<std::uint64_t>(end - begin), hooks_.stop, change, add);
+        RunInOrder(static_cast<unsigned>(transcoders_.size()), end - begin, hooks_.stop, change,
+                   add);
       } catch (const Error& error) {
         // After a stop request, Skip() throws the Error that names the new folder.
         if (error.code() == ErrorCode::kState) build.Skip(0);
@@ -256,7 +257,7 @@ class Transcoding {
   // Columns become fields of the new shards, and deleted samples are left out.
   const Schema schema_ = VisibleFields::Of(stored_.manifest).schema;
   const RecordLayout layout_{schema_};
-  const std::vector<std::uint64_t> samples_ = LivingSamples(stored_.manifest);
+  const LivingSamples samples_{stored_.manifest};
   const std::uint64_t header_bytes_ = BuildShardHeader(schema_, {}, 1).size();
   std::vector<Transcoder> transcoders_;
   std::vector<VisibleRows> rows_;  // by worker

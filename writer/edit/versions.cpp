@@ -38,9 +38,8 @@ struct KeptManifest {
   bool tag() const { return IsOldManifestName(file) && file != OldManifestName(id); }
 };
 
-// The manifests of the folder, the current one first. One that cannot be read is left out, as
-// nobody can open it; with `need_all` it is an Error, for callers that must know every shard that
-// is named.
+// The manifests of the folder, the current one first. One that is damaged or of a newer Sluice is
+// left out; with `need_all` it is an Error, for callers that must know every shard that is named.
 std::vector<KeptManifest> ManifestsIn(const std::filesystem::path& folder, bool need_all = false) {
   std::vector<KeptManifest> kept;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -52,7 +51,9 @@ std::vector<KeptManifest> ManifestsIn(const std::filesystem::path& folder, bool 
     try {
       one.manifest = ManifestFromJson(AsText(text), entry.path().string(), one.id);
     } catch (const Error& error) {
-      if (need_all || name == kManifestName || error.code() != ErrorCode::kCorrupt) throw;
+      const bool passed_over =
+          error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kUnsupported;
+      if (need_all || name == kManifestName || !passed_over) throw;
       continue;
     }
     kept.push_back(std::move(one));
@@ -63,22 +64,8 @@ std::vector<KeptManifest> ManifestsIn(const std::filesystem::path& folder, bool 
   return kept;
 }
 
-std::uint64_t CountOf(const std::vector<DeletedRun>& runs) {
-  std::uint64_t count = 0;
-  for (const DeletedRun& run : runs)
-    count += run.count;
-  return count;
-}
-
 std::string Samples(std::uint64_t count) {
   return std::to_string(count) + (count == 1 ? " sample" : " samples");
-}
-
-// The shards of a field; null for the image shards.
-const std::vector<ManifestShard>* ShardsOf(const Manifest& manifest, const VisibleFields& visible,
-                                           std::size_t field) {
-  const std::uint32_t source = visible.sources[field];
-  return source == 0 ? nullptr : &manifest.columns[source - 1].shards;
 }
 
 std::vector<std::string> ChangesOf(const Manifest& before, const Manifest& after) {
@@ -94,19 +81,11 @@ std::vector<std::string> ChangesOf(const Manifest& before, const Manifest& after
     changes.push_back("brought back " + Samples(deleted_before - deleted));
   const VisibleFields old = VisibleFields::Of(before);
   const VisibleFields now = VisibleFields::Of(after);
-  for (std::size_t f = 0; f < now.schema.fields.size(); ++f) {
-    const std::string& name = now.schema.fields[f].name;
-    const std::size_t at = old.schema.Find(name);
-    if (at == Schema::kNone) {
-      changes.push_back("added the field " + name);
-      continue;
-    }
-    const auto* const shards = ShardsOf(after, now, f);
-    const auto* const old_shards = ShardsOf(before, old, at);
-    const bool same = (shards == nullptr) == (old_shards == nullptr) &&
-                      (shards == nullptr || *shards == *old_shards) &&
-                      now.schema.fields[f] == old.schema.fields[at];
-    if (!same) changes.push_back("replaced the field " + name);
+  for (const Field& field : now.schema.fields) {
+    if (old.schema.Find(field.name) == Schema::kNone)
+      changes.push_back("added the field " + field.name);
+    else if (!SameSource(after, now, before, old, field.name))
+      changes.push_back("replaced the field " + field.name);
   }
   for (const Field& field : old.schema.fields)
     if (now.schema.Find(field.name) == Schema::kNone)
@@ -152,6 +131,15 @@ const KeptManifest& VersionNamed(const std::vector<KeptManifest>& kept, const st
   throw Error(
       ErrorCode::kNotFound, folder,
       "keeps no version \"" + ToUtf8(version) + "\"; `sluice log` lists those that it keeps");
+}
+
+// For a call that was killed after it had made this version, and is repeated.
+VersionSummary Unchanged(const StoredDataset& dataset) {
+  VersionSummary there;
+  there.id = ToHex(dataset.id);
+  there.before = dataset.manifest.change ? ToHex(dataset.manifest.change->parent) : "";
+  there.samples = dataset.manifest.samples;
+  return there;
 }
 
 bool SameButForChange(Manifest a, Manifest b) {
@@ -230,13 +218,7 @@ VersionSummary RestoreVersion(const std::filesystem::path& path, const std::stri
   const std::vector<KeptManifest> kept = ManifestsIn(folder);
   const KeptManifest& one = VersionNamed(kept, folder.string(), version);
   if (SameButForChange(one.manifest, locked.stored.manifest)) {
-    // A call that was killed after it had done this, and is repeated.
-    VersionSummary there;
-    there.id = ToHex(locked.stored.id);
-    there.before =
-        locked.stored.manifest.change ? ToHex(locked.stored.manifest.change->parent) : "";
-    there.samples = locked.stored.manifest.samples;
-    return there;
+    return Unchanged(locked.stored);
   }
   for (std::size_t c = 0; c <= one.manifest.columns.size(); ++c) {
     const ShardsLook look =
@@ -248,14 +230,7 @@ VersionSummary RestoreVersion(const std::filesystem::path& path, const std::stri
   restored.edited().change.reset();
   restored.Record("sluice restore " + version, note);
   restored.edited().change->samples = locked.stored.manifest.samples;
-  VersionSummary summary;
-  Id128 id;
-  ManifestToJson(restored.manifest(), id);
-  summary.id = ToHex(id);
-  summary.before = ToHex(locked.stored.id);
-  summary.samples = one.manifest.samples;
-  restored.Finish();
-  return summary;
+  return restored.FinishVersion();
 }
 
 OldVersions RemoveOldVersions(const std::filesystem::path& path, double keep_days, bool remove,
@@ -319,16 +294,14 @@ std::vector<std::uint64_t> NumbersOf(const StoredDataset& dataset, const Deletio
     for (const std::string& key : deletion.keys)
       found.emplace(key, false);
     std::uint64_t sample = 0;
-    for (std::size_t s = 0; s < dataset.manifest.shards.size(); ++s) {
-      const ShardFile shard = dataset.Open(s);
-      KeyChunk keys;
-      for (std::uint64_t i = 0; i < shard.samples(); ++i, ++sample) {
-        const auto wanted = found.find(std::string(KeyOf(shard, i, keys)));
-        if (wanted == found.end()) continue;
+    ForEachKey(dataset, [&](std::string_view key) {
+      const auto wanted = found.find(std::string(key));
+      if (wanted != found.end()) {
         wanted->second = true;
         numbers.push_back(sample);
       }
-    }
+      ++sample;
+    });
     for (const std::string& key : deletion.keys) {
       if (found.at(key)) continue;
       throw Error(ErrorCode::kNotFound, folder,
@@ -417,8 +390,11 @@ DeletionSummary DeleteSamples(const std::filesystem::path& path, const Deletion&
   runs = Joined(runs, numbers);
   DeletionSummary summary;
   summary.deleted = CountOf(runs) - before;
-  if (summary.deleted == 0)
-    throw Error(ErrorCode::kInvalidArgument, folder, "these samples were deleted already");
+  if (summary.deleted == 0) {
+    summary.made = Unchanged(dataset);
+    summary.remains = RemainsOf(dataset, numbers);
+    return summary;
+  }
   if (CountOf(runs) == dataset.manifest.samples) {
     throw Error(ErrorCode::kInvalidArgument, folder,
                 "would have no sample left; remove the dataset instead");
@@ -429,12 +405,7 @@ DeletionSummary DeleteSamples(const std::filesystem::path& path, const Deletion&
                     " runs of deleted samples; make a dataset of the others with `sluice subset`");
   }
   version.Record("sluice delete: " + Samples(summary.deleted), deletion.note);
-  Id128 id;
-  ManifestToJson(version.manifest(), id);
-  summary.made.id = ToHex(id);
-  summary.made.before = ToHex(dataset.id);
-  summary.made.samples = dataset.manifest.samples;
-  version.Finish();
+  summary.made = version.FinishVersion();
   summary.remains = RemainsOf(dataset, numbers);
   return summary;
 }

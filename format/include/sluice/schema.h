@@ -192,7 +192,10 @@ struct Schema {
   //   a field's kind does not fit its role or its shape;
   //   a field follows a field that is not an image, or that itself follows one;
   //   a limit of FORMAT.md is exceeded.
-  void Validate() const;
+  //
+  // `one_record`: whether the fields form one record, whose size has a limit. Those of several
+  // sources (a dataset and its columns) do not.
+  void Validate(bool one_record = true) const;
 
   // Compares the fields.
   friend bool operator==(const Schema& a, const Schema& b) noexcept { return a.fields == b.fields; }

@@ -49,7 +49,7 @@ struct ImageSize {
 // Where the sample of a row comes from.
 enum class SampleFlag : std::uint8_t {
   kOwn,         // the sample that the epoch's order has at this position
-  kSubstitute,  // another sample, in place of a faulty one
+  kSubstitute,  // another sample, in place of a faulty or deleted one
   kFillsUp,     // a repeated sample that fills up the batch: LastBatch, BatchSampler
 };
 

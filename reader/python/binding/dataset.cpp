@@ -400,7 +400,8 @@ void BindDataset(nb::module_& module) {
           "deleted",
           [](const Dataset& dataset) {
             std::vector<std::uint64_t> deleted;
-            for (std::uint64_t i = 0; dataset.deleted() > 0 && i < dataset.size(); ++i)
+            if (dataset.deleted() == 0) return deleted;
+            for (std::uint64_t i = 0; i < dataset.size(); ++i)
               if (dataset.IsDeleted(i)) deleted.push_back(i);
             return deleted;
           },

@@ -136,13 +136,11 @@ void BindWriter(nb::module_& module) {
          const std::string& note, bool replace) {
         field.classes = std::move(classes);
         ColumnValues column{field, {static_cast<const std::byte*>(values.data()), values.nbytes()}};
-        if (samples) column.samples = *samples;
+        if (samples) column.samples.emplace(*samples);
         ColumnOptions options;
         options.missing = missing;
         options.note = note;
         const Released released;
-        // An empty list of numbers means all samples to C++.
-        if (samples && samples->empty()) return;
         (replace ? ReplaceColumn : AddColumn)(dataset, column, options, {});
       },
       "dataset"_a, "field"_a, "classes"_a, "values"_a, "samples"_a.none(), "missing"_a.none(),

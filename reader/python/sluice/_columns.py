@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, Sequence
 
 from sluice._sluice import Dataset, Field, _drop_fields, _write_column
@@ -46,7 +47,7 @@ def write(
             raise ValueError(f"field {name!r}: a label does not fit {field.dtype}")
         array = narrow
     array = numpy.ascontiguousarray(array)
-    numbers = None if samples is None else numpy.asarray(samples, "int64")
+    numbers = None if samples is None else numpy.fromiter(map(operator.index, samples), "int64")
     if numbers is not None and (numbers < 0).any():
         raise ValueError(f"field {name!r}: sample numbers begin at 0")
     _write_column(dataset.path, field, list(classes), array, None if numbers is None else numbers.tolist(), missing,

@@ -110,7 +110,8 @@ struct ColumnOptions {
   // Finds a sample's row by the sample's key. In a table, this is the column of keys; in a dataset
   // it has no meaning. Without it, row n is sample n.
   std::optional<std::string> by_key = {};
-  // The value of arrays for samples without a row. Other fields are then absent.
+  // The value of arrays for samples without a row, and for empty cells of a table. Other fields are
+  // then absent. Deleted samples need no row.
   std::optional<double> missing = {};
   // For a table: how a field is stored, such as "int64", "float16[768]", "text", "json", "class".
   // Without it, the field that is replaced says so, or the cells.
@@ -123,7 +124,7 @@ struct VersionSummary {
   std::string id;             // of the new version
   std::string before;         // of the version before it
   std::uint64_t samples = 0;  // of the dataset
-  std::uint64_t missing = 0;  // samples that have no row in the source
+  std::uint64_t missing = 0;  // samples without a row in the source, or with an array left empty
   std::uint64_t shards = 0;   // that were written
   std::uint64_t bytes = 0;    // of these
 };
@@ -140,8 +141,9 @@ VersionSummary ReplaceColumns(const std::filesystem::path& dataset,
 struct ColumnValues {
   Field field;                             // an array field
   std::span<const std::byte> values = {};  // the elements of one row after another
-  // The sample of each row; empty: row n is sample n. Only ColumnOptions::missing and note count.
-  std::span<const std::uint64_t> samples = {};
+  // The sample of each row; without it, row n is sample n. Only ColumnOptions::missing and note
+  // count.
+  std::optional<std::span<const std::uint64_t>> samples = {};
 };
 // Adds one field from memory.
 VersionSummary AddColumn(const std::filesystem::path& dataset, const ColumnValues& column,
@@ -206,7 +208,7 @@ struct Deletion {
 // What DeleteSamples() did.
 struct DeletionSummary {
   VersionSummary made;        // the new version
-  std::uint64_t deleted = 0;  // samples that this call has deleted
+  std::uint64_t deleted = 0;  // samples that this call has deleted; 0: no new version was made
   // What may still hold their bytes: sentences for people.
   std::vector<std::string> remains = {};
 };

@@ -319,19 +319,7 @@ class ParquetRecords final : public ImageRecords {
         used.trouble = "a list has an entry that is null";
         return;
       }
-      json one;
-      switch (leaf.type) {
-        case ParquetType::kBytes: one = std::string(AsText(value.bytes)); break;
-        case ParquetType::kHalf:
-        case ParquetType::kFloat:
-        case ParquetType::kDouble: one = value.number; break;
-        default:
-          // As an unsigned number, one of 2^63 or more is refused, and not taken as negative.
-          if (leaf.is_unsigned)
-            one = static_cast<std::uint64_t>(value.integer);
-          else
-            one = value.integer;
-      }
+      json one = sluice::CellOf(leaf, value);
       if (!used.classes.empty() && leaf.type != ParquetType::kBytes) {
         if (value.integer < 0 || static_cast<std::uint64_t>(value.integer) >= used.classes.size()) {
           used.trouble = one.dump() + " is not a class number: the column has " +

@@ -92,6 +92,19 @@ std::uint32_t ParquetColumn::Runs::Next() {
   return static_cast<std::uint32_t>(number & ((std::uint64_t{1} << width_) - 1));
 }
 
+nlohmann::json CellOf(const ParquetLeaf& leaf, const ParquetValue& value) {
+  switch (leaf.type) {
+    case ParquetType::kBytes: return std::string(AsText(value.bytes));
+    case ParquetType::kHalf:
+    case ParquetType::kFloat:
+    case ParquetType::kDouble: return value.number;
+    default: break;
+  }
+  // As an unsigned number, one of 2^63 or more is refused, and not taken as negative.
+  if (leaf.is_unsigned) return static_cast<std::uint64_t>(value.integer);
+  return value.integer;
+}
+
 ParquetColumn::ParquetColumn(const ParquetFile& file, const ParquetChunk& chunk,
                              const ParquetLeaf& leaf, SourceList* located, std::uint64_t archive)
     : file_(file),

@@ -5,6 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "writer/source/list/source_list.h"
 #include "writer/source/records/parquet_file.h"
 
@@ -18,6 +20,9 @@ struct ParquetValue {
   std::array<std::byte, kSniffBytes> start{};  // the first bytes of `extent`
   bool missing = false;                        // an entry of a list that is null
 };
+
+// The value as other tables have it.
+nlohmann::json CellOf(const ParquetLeaf& leaf, const ParquetValue& value);
 
 // Reads the values of one leaf in one group of rows. Holds one page and one dictionary in memory.
 class ParquetColumn {
