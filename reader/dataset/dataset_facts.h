@@ -124,7 +124,7 @@ struct DatasetFacts {
   std::shared_ptr<void> on_stop;       // Source::on_stop
   std::shared_ptr<SampleSupply> supply;  // null: the samples lie in shards
   std::string id;
-  Schema stored;  // of the shards' rows
+  Schema stored;                       // of the shards' rows
   std::vector<std::uint32_t> sources;  // VisibleFields::sources; empty without columns
   Manifest manifest;
   std::vector<ColumnFacts> columns;

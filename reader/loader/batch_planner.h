@@ -59,8 +59,8 @@ class BatchPlanner {
   std::vector<std::uint64_t> to_open_;  // blocks that the order announced for this batch
   // The batch's rows whose samples were deleted, and these samples' blocks.
   std::vector<std::pair<std::size_t, std::uint64_t>> deleted_;
-  std::vector<bool> still_to_open_;     // by block: in to_open_, and not opened yet
-  std::vector<bool> asked_for_;         // by shard: AskForFrames() has asked for it
+  std::vector<bool> still_to_open_;  // by block: in to_open_, and not opened yet
+  std::vector<bool> asked_for_;      // by shard: AskForFrames() has asked for it
   Substitutes substitutes_;
   ColumnsAhead columns_;
 };

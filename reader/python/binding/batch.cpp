@@ -609,7 +609,8 @@ void BindBatch(nb::module_& module) {
                                nb::is_arithmetic());
   ShowAsWritten(origin);
   origin.value("OWN", SampleFlag::kOwn)
-      .value("SUBSTITUTE", SampleFlag::kSubstitute, "another sample, in place of a faulty or deleted one")
+      .value("SUBSTITUTE", SampleFlag::kSubstitute,
+             "another sample, in place of a faulty or deleted one")
       .value("FILLS_UP", SampleFlag::kFillsUp, "a repeated sample that fills up the batch");
   nb::class_<PyBatch> bound(
       module, "Batch", nb::is_weak_referenceable(),
