@@ -76,8 +76,11 @@ class StepRunner {
                              PixelOrder::kInterleaved});
     if (defect != nullptr) throw cli::UsageError(std::string("--steps: ") + defect);
     if ((position + 1) % shape_.samples != 0) return;
-    for (const MixStep& mix : mixes_)
-      MixBatch(mix, DrawSeed(1, 0), position, rows_.data(), shape_, saved_);
+    for (const MixStep& mix : mixes_) {
+      RandomStream draws = DrawsOf(mix, DrawSeed(1, 0), position);
+      if (IsMixed(mix, draws))
+        MixImages(rows_.data(), shape_, DrawMix(mix, shape_.width, shape_.height, draws), saved_);
+    }
   }
   std::size_t pixels_out() const noexcept { return pixels_out_; }
 
@@ -126,7 +129,7 @@ class StepRunner {
   std::size_t pixels_out_ = 0;
   ImageBatch shape_;  // sizes and type of the rows
   std::vector<std::uint8_t> rows_;
-  std::vector<std::uint8_t> saved_;  // memory for MixBatch()
+  std::vector<std::uint8_t> saved_;  // memory for MixImages()
   PayloadDecoder decoder_;
   ViewPainter view_painter_;
 };

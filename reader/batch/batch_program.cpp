@@ -35,7 +35,8 @@ std::int64_t IntegerOf(DType type, const std::byte* value) {
 }  // namespace
 
 BatchProgram::BatchProgram(const DatasetFacts& dataset, const LoaderOptions& options,
-                           const FieldChoice& choice) {
+                           const FieldChoice& choice)
+    : takes_fields_(choice.image != Schema::kNone && MixedFields::Any(dataset, choice)) {
   for (const PipelineStage& stage : StagesOf(options.transform, options.sizes, options.schedule)) {
     target_.reset();  // all stages have the same target
     std::vector<MixStep>& mixes = mixes_.emplace_back();
@@ -46,6 +47,7 @@ BatchProgram::BatchProgram(const DatasetFacts& dataset, const LoaderOptions& opt
             if constexpr (requires { StepOf<Step>::Mix(op); }) {
               AddMix(StepOf<Step>::Mix(op), mixes);
             } else if constexpr (StepOf<Step>::kKind == StepKind::kBatch) {
+              if (!mixes.empty()) RefuseTransform("put OneHot before MixUp and CutMix");
               Add(op, dataset, choice);
             }
           },
@@ -108,7 +110,8 @@ void BatchProgram::Add(const OneHot& op, const DatasetFacts& dataset, const Fiel
 }
 
 void BatchProgram::AddMix(MixStep step, std::vector<MixStep>& mixes) const {
-  if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
+  if (!target_ && !takes_fields_)
+    RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
   // Each step draws from a random stream of its own. The low eight bits of the stream's number are
   // the kDraws of the step's type; the others count the earlier steps of that type in this stage.
   const auto same = [&step](const MixStep& other) { return (other.stream & 255) == step.stream; };
@@ -117,7 +120,14 @@ void BatchProgram::AddMix(MixStep step, std::vector<MixStep>& mixes) const {
   mixes.push_back(step);
 }
 
-void BatchProgram::Bind(const SlotLayout& layout) {
+void BatchProgram::Bind(const DatasetFacts& dataset, const FieldChoice& choice,
+                        const SlotLayout& layout, const Followers& followers) {
+  if (mixes_any_) {
+    const auto blends = [](const std::vector<MixStep>& mixes) {
+      return !std::ranges::all_of(mixes, &MixStep::cut);
+    };
+    fields_ = MixedFields(dataset, choice, layout, followers, std::ranges::any_of(mixes_, blends));
+  }
   if (!target_) return;
   label_variable_ = FindIn(layout.variables, label_);
   if (label_variable_ == Schema::kNone) label_place_ = layout.arrays[FindIn(layout.arrays, label_)];
@@ -131,9 +141,7 @@ std::span<const std::byte> BatchProgram::LabelOf(const Slot& slot, std::size_t r
 }
 
 bool BatchProgram::SetTarget(Slot& slot, std::size_t row) const {
-  const SlotLayout::ArrayField& target = target_place_;
-  auto* const numbers =
-      reinterpret_cast<float*>(slot.memory.data() + target.offset + row * target.sample_bytes);
+  float* const numbers = TargetOf(slot, row);
   std::fill_n(numbers, classes_, other_);
   const std::span<const std::byte> label = LabelOf(slot, row);
   for (std::size_t at = 0; at < label.size(); at += SizeOf(label_type_)) {
@@ -147,17 +155,55 @@ bool BatchProgram::SetTarget(Slot& slot, std::size_t row) const {
   return true;
 }
 
-void BatchProgram::Mix(Slot& slot, std::vector<std::uint8_t>& saved) const {
+std::uint64_t BatchProgram::MostJoined() const noexcept {
+  std::size_t most = 0;
+  for (const std::vector<MixStep>& mixes : mixes_)
+    most = std::max(most, mixes.size());
+  return fields_.has_boxes() ? std::uint64_t{1} << most : 1;
+}
+
+float* BatchProgram::TargetOf(Slot& slot, std::size_t row) const {
+  return reinterpret_cast<float*>(slot.memory.data() + target_place_.offset +
+                                  row * target_place_.sample_bytes);
+}
+
+void BatchProgram::Mix(Slot& slot, MixScratch& scratch) const {
   const std::vector<MixStep>& mixes = mixes_[slot.stages[0]];
   if (slot.size == 0 || mixes.empty()) return;
-  ImageBatch shape = slot.images[0].image;
-  shape.samples = slot.size;
-  auto* const pixels = reinterpret_cast<std::uint8_t*>(slot.memory.data());
-  auto* const numbers = reinterpret_cast<float*>(slot.memory.data() + target_place_.offset);
   for (const MixStep& step : mixes) {
-    const std::optional<double> share =
-        MixBatch(step, slot.draw_seed, slot.positions[0], pixels, shape, saved);
-    if (share) MixNumbers(numbers, slot.size, classes_, *share, saved);
+    if (fields_.has_boxes()) {
+      MixRows(step, slot, scratch.row);
+      continue;
+    }
+    RandomStream draws = DrawsOf(step, slot.draw_seed, slot.positions[0]);
+    if (!IsMixed(step, draws)) continue;
+    const ImageBatch& picture = slot.images[0].image;
+    const MixDraw draw = DrawMix(step, picture.width, picture.height, draws);
+    const auto mix = [&](std::size_t image) {
+      ImageBatch shape = slot.images[image].image;
+      shape.samples = slot.size;
+      MixImages(PixelsOf(slot, image, 0), shape, draw, scratch.saved);
+    };
+    mix(0);
+    std::ranges::for_each(fields_.images(), mix);
+    if (target_) MixNumbers(TargetOf(slot, 0), slot.size, classes_, draw.share, scratch.saved);
+  }
+}
+
+void BatchProgram::MixRows(const MixStep& step, Slot& slot, RowBefore& saved) const {
+  if (slot.size < 2) return;
+  fields_.Save(slot, slot.size - 1, saved);
+  if (target_) {
+    const float* const last = TargetOf(slot, slot.size - 1);
+    saved.numbers.assign(last, last + classes_);
+  }
+  for (std::size_t row = slot.size; row-- > 0;) {
+    const std::optional<MixDraw> draw = fields_.Draw(step, slot, row, saved);
+    if (!draw) continue;
+    fields_.Mix(*draw, slot, row, saved);
+    if (!target_) continue;
+    const float* const partner = row == 0 ? saved.numbers.data() : TargetOf(slot, row - 1);
+    MixNumbers(TargetOf(slot, row), partner, classes_, draw->share);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <sluice/loader_options.h>
 
+#include "reader/batch/mixed_fields.h"
 #include "reader/batch/slot_layout.h"
 #include "reader/dataset/dataset_facts.h"
 #include "reader/dataset/field_choice.h"
@@ -27,17 +28,30 @@ class BatchProgram {
   bool mixes() const noexcept { return mixes_any_; }  // whether some epoch mixes
 
   // Finds the program's fields in the layout of batches. Must be called before SetTarget() and
-  // Mix().
-  void Bind(const SlotLayout& layout);
+  // Mix(). `followers`: needed if mixes(). Throws Error(kInvalidArgument) for fields that cannot be
+  // mixed with their image.
+  void Bind(const DatasetFacts& dataset, const FieldChoice& choice, const SlotLayout& layout,
+            const Followers& followers);
+  // How many times as large as stored a row's values may be once boxes of several samples are
+  // joined.
+  std::uint64_t MostJoined() const noexcept;
   // Fills the target of a row from the row's label, which must have been read. Returns false if the
   // label is not a class.
   bool SetTarget(Slot& slot, std::size_t row) const;
-  // Mixes a batch whose rows are all done. `saved`: scratch.
-  void Mix(Slot& slot, std::vector<std::uint8_t>& saved) const;
+  // Scratch memory of Mix().
+  struct MixScratch {
+    std::vector<std::uint8_t> saved;
+    RowBefore row;
+  };
+  // Mixes a batch whose rows are all done. Throws Error for a row whose fields do not fit.
+  void Mix(Slot& slot, MixScratch& scratch) const;
 
  private:
   void Add(const OneHot& op, const DatasetFacts& dataset, const FieldChoice& choice);
   void AddMix(MixStep step, std::vector<MixStep>& mixes) const;
+  float* TargetOf(Slot& slot, std::size_t row) const;
+  // Mixes each row by draws of its own.
+  void MixRows(const MixStep& step, Slot& slot, RowBefore& saved) const;
   std::span<const std::byte> LabelOf(const Slot& slot, std::size_t row) const;
 
   std::optional<Field> target_;
@@ -51,6 +65,8 @@ class BatchProgram {
   float own_ = 1, other_ = 0;  // the target's numbers at the label's class and at the others
   std::vector<std::vector<MixStep>> mixes_;  // by stage of the transform
   bool mixes_any_ = false;
+  bool takes_fields_ = false;  // boxes or masks follow the image that is mixed
+  MixedFields fields_;
 };
 
 }  // namespace sluice

@@ -74,11 +74,13 @@ BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options,
       views(ViewsOf(options, HasWidePicture(dataset, choice))),
       program(dataset, options, choice),
       layout(MakeSlotLayout(dataset, options, choice, views, program.target(), extend)),
-      followers(Followers::Of(dataset, options, choice, layout, views[0], program.mixes())),
+      followers(Followers::Of(dataset, options, choice, layout, views[0])),
       closes_batches(!layout.variables.empty() || program.mixes() ||
                      layout.image_sizes != ImageSizes::kEqual ||
                      options.batch_function != nullptr) {
-  program.Bind(layout);
+  program.Bind(dataset, choice, layout,
+               program.mixes() ? Followers::Of(dataset, options, choice, layout, views[0], true)
+                               : Followers());
   if (!options.ring.prefetch) options.ring.prefetch = MaxPrefetch(*this);
 }
 
@@ -104,7 +106,8 @@ std::uint64_t BatchRecipe::MaxVariableBytes() const {
     std::uint64_t max = dataset.facts->limits.bytes(field.field);
     if (!found.empty())
       max = std::min(max, found[ValuesIndexOf(manifest.schema.fields, field.field)].max_bytes);
-    row += 2 * max + kRowBytes;  // twice: stored for the row, then joined to other rows
+    // Twice: stored for the row, then joined to other rows.
+    row += 2 * max * program.MostJoined() + kRowBytes;
   }
   return options.batch_size * row;
 }
@@ -260,19 +263,14 @@ class FollowerFinder {
 
 Followers Followers::Of(const DatasetFacts& dataset, const LoaderOptions& options,
                         const FieldChoice& choice, const SlotLayout& layout,
-                        const ViewProgram& view, bool mixes) {
+                        const ViewProgram& view, bool unmoved) {
   FollowerFinder finder(dataset, options, choice, layout, view);
   if (view.pixels.moves()) {
     finder.RefuseFollowers(
         "RandAugment and TrivialAugmentWide would move without this field; leave it out of "
         "LoaderOptions::output.fields, or use RandomAffine and steps that change colours");
   }
-  if (mixes) {
-    finder.RefuseFollowers(
-        "MixUp and CutMix would mix with another sample's image, without mixing this field; leave "
-        "it out of LoaderOptions::output.fields, or mix in a batch_function");
-  }
-  if (view.geometry.empty()) return {};
+  if (view.geometry.empty() && !unmoved) return {};
   return finder.Find();
 }
 

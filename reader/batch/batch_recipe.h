@@ -7,6 +7,7 @@
 #include <sluice/loader_options.h>
 
 #include "reader/batch/batch_program.h"
+#include "reader/batch/followers.h"
 #include "reader/batch/slot_layout.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
@@ -14,38 +15,6 @@
 #include "reader/transform/pixel_program.h"
 
 namespace sluice {
-
-// The fields of a batch that follow an image: boxes and key points, which are moved as the image
-// is, and fields with an entry for each box. Worked out once from the schema.
-struct Followers {
-  // A field of numbers: one of the layout's arrays, or of its variables.
-  struct Numbers {
-    bool variable = false;
-    std::size_t index = 0;   // in SlotLayout::variables or, if not `variable`, in arrays
-    std::size_t leader = 0;  // the image's field
-    bool doubles = false;    // float64, else float32
-    Coordinates coordinates;
-  };
-  struct Boxes : Numbers {
-    std::vector<std::size_t> companions;  // indices of layout variables with an entry for each box
-  };
-  struct Points : Numbers {
-    PointShape shape;
-  };
-  std::vector<Boxes> boxes;
-  std::vector<Points> points;
-
-  bool empty() const noexcept { return boxes.empty() && points.empty(); }
-
-  // Throws Error(kInvalidArgument) for fields that cannot be moved: integers, or coordinates
-  // unknown to this build; for several key points of an object without flip_pairs, if a step
-  // mirrors. Also for boxes, key points and masks if a step moves the pixels of their
-  // image without them, or if samples of a batch are mixed. The result is empty if the geometric
-  // steps of `view` do nothing.
-  static Followers Of(const DatasetFacts& dataset, const LoaderOptions& options,
-                      const FieldChoice& choice, const SlotLayout& layout, const ViewProgram& view,
-                      bool mixes);
-};
 
 struct BatchRecipe {
   // The dataset must outlive the recipe. `checked_options`: from CheckedOptions(). If the loader

@@ -234,6 +234,7 @@ void CloseGaps(Slot& slot) {
         MoveRow(slot.memory.data() + array.offset, array.sample_bytes, from, to);
       slot.flags[to] = slot.flags[from];
       slot.samples[to] = slot.samples[from];
+      slot.positions[to] = slot.positions[from];
     }
     ++to;
   }
@@ -256,8 +257,11 @@ void Close(Slot& slot) {
       image.image.height = image.image.width = 0;
     }
   }
+}
+
+void JoinFields(Slot& slot) {
   for (std::size_t v = 0; v < slot.variables.size(); ++v)
-    JoinRows(slot.variables[v], slot.size, layout.variables[v].entry_bytes);
+    JoinRows(slot.variables[v], slot.size, slot.layout->variables[v].entry_bytes);
 }
 
 }  // namespace sluice

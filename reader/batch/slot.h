@@ -134,8 +134,10 @@ inline std::uint8_t* PixelsOf(const Slot& slot, std::size_t image, std::size_t r
 // Closes the gaps of rows left out. All rows must be done.
 void CloseGaps(Slot& slot);
 
-// Finishes a batch whose rows are all done: closes the gaps of rows left out, pads images, and
-// joins the values of variable fields.
+// Finishes the images of a batch whose rows are all done: closes the gaps of rows left out, and
+// pads images.
 void Close(Slot& slot);
+// Joins the rows' values of variable fields, which have been in the rows' own memory until then.
+void JoinFields(Slot& slot);
 
 }  // namespace sluice

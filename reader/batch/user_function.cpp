@@ -37,6 +37,18 @@ std::size_t FindVariable(const SlotLayout& layout, std::string_view name, int ty
   return v;
 }
 
+void RequireWholeEntries(const SlotLayout& layout, std::size_t v,
+                         std::span<const std::byte> bytes) {
+  const SlotLayout::VariableField& field = layout.variables[v];
+  if (bytes.size() % field.entry_bytes == 0) return;
+  RefuseField(field.name, "was given a number of elements that is not a whole number of entries");
+}
+
+void RequireRow(std::string_view field, std::size_t row, std::size_t rows) {
+  if (row < rows) return;
+  RefuseField(field, "is asked for row " + std::to_string(row) + " of " + std::to_string(rows));
+}
+
 }  // namespace
 
 std::uint32_t Draws::Word() noexcept {
@@ -83,9 +95,7 @@ ImageBatch MutableRows::shape(std::string_view field) const {
 }
 
 ImageBatch MutableBatch::shape(std::string_view field, std::size_t row) const {
-  if (row >= count_) {
-    RefuseField(field, "is asked for row " + std::to_string(row) + " of " + std::to_string(count_));
-  }
+  RequireRow(field, row, count_);
   const std::size_t picture = PictureOf(field);
   if (slot_.layout->image_sizes == ImageSizes::kOwn) return RowOf(slot_, picture, first_ + row);
   ImageBatch image = ImageOf(picture);
@@ -191,9 +201,7 @@ std::vector<std::byte>& MutableSample::VariableBytes(std::string_view name, int 
 void MutableSample::SetVariableBytes(std::string_view name, int type,
                                      std::span<const std::byte> bytes) {
   const std::size_t v = FindVariable(*slot_.layout, name, type);
-  if (bytes.size() % slot_.layout->variables[v].entry_bytes != 0) {
-    RefuseField(name, "was given a number of elements that is not a whole number of entries");
-  }
+  RequireWholeEntries(*slot_.layout, v, bytes);
   std::vector<std::byte>& row = slot_.variables[v].rows[first_];
   const auto after = [&row](const std::byte* at) { return std::less_equal<>()(row.data(), at); };
   if (!bytes.empty() && after(bytes.data()) &&
@@ -208,9 +216,7 @@ void MutableSample::SetVariableBytes(std::string_view name, int type,
 
 bool MutableRows::HasInRow(std::string_view field, std::size_t row) const {
   const SlotLayout& layout = *slot_.layout;
-  if (row >= count_) {
-    RefuseField(field, "is asked for row " + std::to_string(row) + " of " + std::to_string(count_));
-  }
+  RequireRow(field, row, count_);
   if (const std::size_t a = FindIn(layout.arrays, field); a != Schema::kNone)
     return layout.arrays[a].Has(slot_.samples[first_ + row]);
   if (const std::size_t v = FindIn(layout.variables, field); v != Schema::kNone)
@@ -237,6 +243,24 @@ VariableValues<std::byte> MutableBatch::VariableBytes(std::string_view name, int
   const std::size_t v = FindVariable(*slot_.layout, name, type);
   const VariableRows& rows = slot_.variables[v];
   return {rows.values, std::span(rows.offsets).first(count_ + 1), slot_.layout->variables[v].entry};
+}
+
+void MutableBatch::SetVariableBytes(std::string_view name, int type, std::size_t row,
+                                    std::span<const std::byte> bytes) {
+  const std::size_t v = FindVariable(*slot_.layout, name, type);
+  RequireWholeEntries(*slot_.layout, v, bytes);
+  RequireRow(name, row, count_);
+  const std::size_t entry_bytes = slot_.layout->variables[v].entry_bytes;
+  VariableRows& rows = slot_.variables[v];
+  const std::uint64_t old = rows.offsets[row + 1] - rows.offsets[row];
+  const std::vector<std::byte> given(bytes.begin(), bytes.end());  // may be a part of the values
+  const auto at =
+      rows.values.begin() + static_cast<std::ptrdiff_t>(rows.offsets[row] * entry_bytes);
+  rows.values.insert(rows.values.erase(at, at + static_cast<std::ptrdiff_t>(old * entry_bytes)),
+                     given.begin(), given.end());
+  for (std::size_t after = row + 1; after <= count_; ++after)
+    rows.offsets[after] += given.size() / entry_bytes - old;
+  rows.present[row] = 1;
 }
 
 }  // namespace sluice

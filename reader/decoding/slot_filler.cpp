@@ -213,6 +213,9 @@ std::optional<Error> SlotFiller::CloseHere(Slot& slot) {
   try {
     sluice::Close(slot);
     if (program_.mixes()) program_.Mix(slot, mix_scratch_);
+    JoinFields(slot);
+  } catch (const Error& error) {
+    return Error(error.code(), "", place, error.sentence());
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::kMemory, "", place, "there is not enough memory for its fields");
   }
@@ -303,8 +306,12 @@ bool SlotFiller::Substitute(Slot& slot, std::size_t row) {
 std::uint64_t SlotFiller::MemoryBytes(const BatchRecipe& recipe) {
   constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
   std::uint64_t bytes = kThreadBytes + SampleReader::MemoryBytes(recipe);
-  if (recipe.program.mixes())  // one sample, which mixing a batch sets aside
-    bytes += recipe.layout.picture().image.sample_bytes();
+  if (recipe.program.mixes()) {  // one sample, which mixing a batch sets aside
+    for (const SlotLayout::ImageField& image : recipe.layout.images)
+      bytes += image.image.sample_bytes();
+    if (recipe.program.MostJoined() > 1)
+      bytes += recipe.MaxVariableBytes() / recipe.options.batch_size;
+  }
   // If a cache is in use, a picture on its way there and one read from it count, too.
   return recipe.options.keep ? 2 * bytes : bytes;
 }

@@ -110,7 +110,7 @@ class SlotFiller {
   SharedRowUse shared_;
   FileCheck files_;
   MutableRows::Memory user_memory_;
-  std::vector<std::uint8_t> mix_scratch_;
+  BatchProgram::MixScratch mix_scratch_;
   DecodingCosts costs_;              // of the rows of one Fill()
   std::vector<double> row_seconds_;  // see row_seconds()
   PartTimes* times_ = nullptr;

@@ -13,32 +13,6 @@ namespace sluice {
 
 namespace {
 
-Box CornersOf(const double (&v)[4], Coordinates::Form form) noexcept {
-  switch (form) {
-    case Coordinates::Form::kCornerSize: return {v[0], v[1], v[0] + v[2], v[1] + v[3]};
-    case Coordinates::Form::kCentreSize:
-      return {v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2};
-    default: return {v[0], v[1], v[2], v[3]};
-  }
-}
-
-void FromCorners(const Box& box, Coordinates::Form form, double (&v)[4]) noexcept {
-  v[0] = box.left;
-  v[1] = box.top;
-  v[2] = box.right;
-  v[3] = box.bottom;
-  if (form == Coordinates::Form::kCorners) return;
-  v[2] -= v[0];
-  v[3] -= v[1];
-  if (form == Coordinates::Form::kCornerSize) return;
-  v[0] += v[2] / 2;
-  v[1] += v[3] / 2;
-}
-
-double Area(const Box& box) noexcept {
-  return std::max(0.0, box.right - box.left) * std::max(0.0, box.bottom - box.top);
-}
-
 // The smallest box around the moved corners. A box whose corners are out of order becomes empty.
 Box Moved(const Box& box, const AffineMap& map) noexcept {
   if (!(box.left <= box.right && box.top <= box.bottom)) return {0, 0, 0, 0};
@@ -50,17 +24,12 @@ Box Moved(const Box& box, const AffineMap& map) noexcept {
           *std::max_element(y, y + 4)};
 }
 
-Box CutOff(const Box& box, const Box& at) noexcept {
-  return {std::clamp(box.left, at.left, at.right), std::clamp(box.top, at.top, at.bottom),
-          std::clamp(box.right, at.left, at.right), std::clamp(box.bottom, at.top, at.bottom)};
-}
-
 // The part of a box that the target shows.
 Box Seen(const Box& box, const PointMap& map) noexcept {
-  const Box seen = CutOff(Moved(box, map.before), map.shown);
+  const Box seen = Moved(box, map.before).CutOff(map.shown);
   // An empty box stays empty, although a warp would turn a line into a box with an area.
-  if (!map.warped || !(Area(seen) > 0)) return seen;
-  return CutOff(Moved(seen, map.warp), {0, 0, double(map.target_width), double(map.target_height)});
+  if (!map.warped || !(seen.area() > 0)) return seen;
+  return Moved(seen, map.warp).CutOff({0, 0, double(map.target_width), double(map.target_height)});
 }
 
 void MapAxis(const Span& span, bool mirrored, double& scale, double& offset, double& low,
@@ -111,30 +80,52 @@ bool PointMap::Shows(double x, double y) const noexcept {
 }
 
 template <class T>
+Box CornersAt(const T* at, const Coordinates& coordinates, double width, double height) noexcept {
+  double v[4];
+  for (int i = 0; i < 4; ++i)
+    v[i] = double(at[i]) * (!coordinates.relative ? 1.0 : i % 2 == 0 ? width : height);
+  switch (coordinates.form) {
+    case Coordinates::Form::kCornerSize: return {v[0], v[1], v[0] + v[2], v[1] + v[3]};
+    case Coordinates::Form::kCentreSize:
+      return {v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2};
+    default: return {v[0], v[1], v[2], v[3]};
+  }
+}
+
+template <class T>
+void SetCorners(const Box& box, const Coordinates& coordinates, double width, double height,
+                T* at) noexcept {
+  double v[4] = {box.left, box.top, box.right, box.bottom};
+  if (coordinates.form != Coordinates::Form::kCorners) {
+    v[2] -= v[0];
+    v[3] -= v[1];
+  }
+  if (coordinates.form == Coordinates::Form::kCentreSize) {
+    v[0] += v[2] / 2;
+    v[1] += v[3] / 2;
+  }
+  for (int i = 0; i < 4; ++i)
+    at[i] = static_cast<T>(v[i] / (!coordinates.relative ? 1.0 : i % 2 == 0 ? width : height));
+}
+
+template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
               const BoxRule& rule, std::vector<std::uint8_t>& kept) {
-  const bool relative = coordinates.relative;
   kept.assign(boxes.size() / 4, 0);
   for (std::size_t b = 0; b < kept.size(); ++b) {
     T* const at = &boxes[b * 4];
-    double values[4];
-    for (int v = 0; v < 4; ++v)
-      values[v] = double(at[v]) * (!relative ? 1.0 : v % 2 == 0 ? map.width : map.height);
-    const Box corners = CornersOf(values, coordinates.form);
+    const Box corners = CornersAt(at, coordinates, map.width, map.height);
     const Box whole = Moved(corners, map.map);
     const Box box = Seen(corners, map);
     // Written so that a box with a NaN is dropped.
     const bool keep = box.right - box.left >= rule.min_side &&
-                      box.bottom - box.top >= rule.min_side && Area(box) > 0 &&
-                      Area(box) >= rule.min_visible * Area(whole);
+                      box.bottom - box.top >= rule.min_side && box.area() > 0 &&
+                      box.area() >= rule.min_visible * whole.area();
     kept[b] = keep ? 1 : 0;
-    FromCorners(box, coordinates.form, values);
-    for (int v = 0; v < 4; ++v) {
-      const double extent = !relative    ? 1.0
-                            : v % 2 == 0 ? double(map.target_width)
-                                         : double(map.target_height);
-      at[v] = keep ? static_cast<T>(values[v] / extent) : T{0};
-    }
+    if (keep)
+      SetCorners(box, coordinates, map.target_width, map.target_height, at);
+    else
+      std::fill_n(at, 4, T{0});
   }
 }
 
@@ -165,6 +156,10 @@ void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates&
   }
 }
 
+template Box CornersAt(const float*, const Coordinates&, double, double) noexcept;
+template Box CornersAt(const double*, const Coordinates&, double, double) noexcept;
+template void SetCorners(const Box&, const Coordinates&, double, double, float*) noexcept;
+template void SetCorners(const Box&, const Coordinates&, double, double, double*) noexcept;
 template void MapBoxes(std::span<float>, const Coordinates&, const PointMap&, const BoxRule&,
                        std::vector<std::uint8_t>&);
 template void MapBoxes(std::span<double>, const Coordinates&, const PointMap&, const BoxRule&,

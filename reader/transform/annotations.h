@@ -6,6 +6,7 @@
 // replaced by the bounding box of its warped corners, which is cut off at the edges of the target.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,7 +20,22 @@ namespace sluice {
 
 struct Box {
   double left = 0, top = 0, right = 0, bottom = 0;
+
+  double area() const noexcept { return std::max(0.0, right - left) * std::max(0.0, bottom - top); }
+  // The part of the box that lies in `at`; without an area if there is none.
+  Box CutOff(const Box& at) const noexcept {
+    return {std::clamp(left, at.left, at.right), std::clamp(top, at.top, at.bottom),
+            std::clamp(right, at.left, at.right), std::clamp(bottom, at.top, at.bottom)};
+  }
 };
+
+// The corners, in pixels, of the box whose four values begin at `at`, in an image of that size.
+template <class T>
+Box CornersAt(const T* at, const Coordinates& coordinates, double width, double height) noexcept;
+// Writes a box in the same way.
+template <class T>
+void SetCorners(const Box& box, const Coordinates& coordinates, double width, double height,
+                T* at) noexcept;
 
 // The map from a picture's points to the target.
 struct PointMap {

@@ -1,6 +1,5 @@
 // Samples are mixed in place, from the last to the first, so that each sample's partner is still
-// unmixed. Only the last sample has to be saved: it is the partner of the first. One share is drawn
-// for the whole batch.
+// unmixed. Only the last sample has to be saved: it is the partner of the first.
 //
 // DrawBeta() has two methods, because rejection needs a density with its peak inside the range
 // (alpha above 1). Logarithms and exponentials are the portable ones, so that every machine draws
@@ -89,9 +88,10 @@ CutRectangle DrawCut(double lambda, std::size_t width, std::size_t height,
   return cut;
 }
 
-void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
-               std::vector<std::uint8_t>& saved) {
-  const auto share = static_cast<float>(lambda);
+namespace {
+
+void BlendImage(std::uint8_t* own, const std::uint8_t* partner, const ImageBatch& shape,
+                float share) {
   const std::size_t count = shape.height * shape.width * shape.channels;
   const auto rounded = [](float v) { return static_cast<std::uint8_t>(v + 0.5F); };
   const auto rounded_signed = [](float v) {
@@ -99,57 +99,67 @@ void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
   };
   const auto rounded16 = [](float v) { return static_cast<std::uint16_t>(v + 0.5F); };
   const auto same = [](float v) { return v; };
-  WithPartners(data, shape.samples, shape.sample_bytes(), saved,
-               [&](std::uint8_t* own, const std::uint8_t* partner) {
-                 switch (shape.type) {
-                   case ElementType::kUint8:
-                     MixValues<std::uint8_t>(own, partner, count, share, same, rounded);
-                     break;
-                   case ElementType::kUint16:
-                     MixValues<std::uint16_t>(own, partner, count, share, same, rounded16);
-                     break;
-                   case ElementType::kInt16:
-                     MixValues<std::int16_t>(own, partner, count, share, same, rounded_signed);
-                     break;
-                   case ElementType::kFloat32:
-                     MixValues<float>(own, partner, count, share, same, same);
-                     break;
-                   case ElementType::kFloat16:
-                     MixValues<std::uint16_t>(
-                         own, partner, count, share, [](std::uint16_t v) { return OfHalf(v); },
-                         [](float v) { return HalfOf(v); });
-                     break;
-                   case ElementType::kBFloat16:
-                     MixValues<std::uint16_t>(
-                         own, partner, count, share, [](std::uint16_t v) { return OfBFloat(v); },
-                         [](float v) { return BFloatOf(v); });
-                     break;
-                 }
-               });
+  switch (shape.type) {
+    case ElementType::kUint8:
+      return MixValues<std::uint8_t>(own, partner, count, share, same, rounded);
+    case ElementType::kUint16:
+      return MixValues<std::uint16_t>(own, partner, count, share, same, rounded16);
+    case ElementType::kInt16:
+      return MixValues<std::int16_t>(own, partner, count, share, same, rounded_signed);
+    case ElementType::kFloat32: return MixValues<float>(own, partner, count, share, same, same);
+    case ElementType::kFloat16:
+      return MixValues<std::uint16_t>(
+          own, partner, count, share, [](std::uint16_t v) { return OfHalf(v); },
+          [](float v) { return HalfOf(v); });
+    case ElementType::kBFloat16:
+      return MixValues<std::uint16_t>(
+          own, partner, count, share, [](std::uint16_t v) { return OfBFloat(v); },
+          [](float v) { return BFloatOf(v); });
+  }
 }
 
-void CutImages(std::uint8_t* data, const ImageBatch& shape, const CutRectangle& cut,
-               std::vector<std::uint8_t>& saved) {
+void CutImage(std::uint8_t* own, const std::uint8_t* partner, const ImageBatch& shape,
+              const CutRectangle& cut) {
   const bool planar = shape.layout == Layout::kNCHW;
   const std::size_t pixel = SizeOf(shape.type) * (planar ? 1 : shape.channels);
   const std::size_t planes = planar ? shape.channels : 1;
-  WithPartners(data, shape.samples, shape.sample_bytes(), saved,
-               [&](std::uint8_t* own, const std::uint8_t* partner) {
-                 for (std::size_t row = 0; row < planes * cut.height; ++row) {
-                   const std::size_t y =
-                       row / cut.height * shape.height + cut.top + row % cut.height;
-                   const std::size_t at = (y * shape.width + cut.left) * pixel;
-                   std::memcpy(own + at, partner + at, cut.width * pixel);
-                 }
-               });
+  for (std::size_t row = 0; row < planes * cut.height; ++row) {
+    const std::size_t y = row / cut.height * shape.height + cut.top + row % cut.height;
+    const std::size_t at = (y * shape.width + cut.left) * pixel;
+    std::memcpy(own + at, partner + at, cut.width * pixel);
+  }
 }
 
-void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lambda,
-                std::vector<std::uint8_t>& saved) {
+}  // namespace
+
+void MixImage(std::uint8_t* own, const std::uint8_t* partner, const ImageBatch& shape,
+              const MixDraw& draw) {
+  if (draw.cut)
+    CutImage(own, partner, shape, *draw.cut);
+  else
+    BlendImage(own, partner, shape, static_cast<float>(draw.share));
+}
+
+void MixImages(std::uint8_t* data, const ImageBatch& shape, const MixDraw& draw,
+               std::vector<std::uint8_t>& saved) {
+  WithPartners(
+      data, shape.samples, shape.sample_bytes(), saved,
+      [&](std::uint8_t* own, const std::uint8_t* partner) { MixImage(own, partner, shape, draw); });
+}
+
+void MixNumbers(float* own, const float* partner, std::size_t count, double share) {
   const auto same = [](float v) { return v; };
+  MixValues<float>(reinterpret_cast<std::uint8_t*>(own),
+                   reinterpret_cast<const std::uint8_t*>(partner), count, static_cast<float>(share),
+                   same, same);
+}
+
+void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double share,
+                std::vector<std::uint8_t>& saved) {
   WithPartners(reinterpret_cast<std::uint8_t*>(numbers), rows, count * sizeof(float), saved,
                [&](std::uint8_t* own, const std::uint8_t* partner) {
-                 MixValues<float>(own, partner, count, static_cast<float>(lambda), same, same);
+                 MixNumbers(reinterpret_cast<float*>(own), reinterpret_cast<const float*>(partner),
+                            count, share);
                });
 }
 
@@ -162,20 +172,17 @@ std::optional<MixStep> MixStepOf(const Transform& step) noexcept {
       step);
 }
 
-std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position,
-                               std::uint8_t* data, const ImageBatch& shape,
-                               std::vector<std::uint8_t>& saved) {
-  RandomStream draws(draw_seed, Purpose::kMix, position, step.stream);
-  // Drawn in any case, so that the draws below do not depend on the probability.
-  if (!(draws.Uniform() < step.probability)) return std::nullopt;
+RandomStream DrawsOf(const MixStep& step, std::uint64_t draw_seed,
+                     std::uint64_t position) noexcept {
+  return {draw_seed, Purpose::kMix, position, step.stream};
+}
+
+MixDraw DrawMix(const MixStep& step, std::size_t width, std::size_t height,
+                RandomStream& draws) noexcept {
   const double lambda = DrawBeta(step.alpha, draws);
-  if (!step.cut) {
-    MixImages(data, shape, lambda, saved);
-    return lambda;
-  }
-  const CutRectangle cut = DrawCut(lambda, shape.width, shape.height, draws);
-  CutImages(data, shape, cut, saved);
-  return 1 - double(cut.width * cut.height) / double(shape.width * shape.height);
+  if (!step.cut) return {lambda, {}};
+  const CutRectangle cut = DrawCut(lambda, width, height, draws);
+  return {1 - double(cut.width * cut.height) / double(width * height), cut};
 }
 
 }  // namespace sluice

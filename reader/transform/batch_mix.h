@@ -24,13 +24,22 @@ struct CutRectangle {
 CutRectangle DrawCut(double lambda, std::size_t width, std::size_t height,
                      RandomStream& draws) noexcept;
 
-// Mixes the shape.samples images at `data`. Integers are rounded. `saved` is scratch memory.
-void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
+// How a row is mixed with its partner.
+struct MixDraw {
+  double share = 1;  // of its own label that the row keeps
+  std::optional<CutRectangle>
+      cut;  // the partner's pixels replace those in here; else all are mixed
+};
+// Mixes an image of that shape with its partner. Integers are rounded.
+void MixImage(std::uint8_t* own, const std::uint8_t* partner, const ImageBatch& shape,
+              const MixDraw& draw);
+// Mixes the shape.samples images at `data`. `saved` is scratch memory.
+void MixImages(std::uint8_t* data, const ImageBatch& shape, const MixDraw& draw,
                std::vector<std::uint8_t>& saved);
-void CutImages(std::uint8_t* data, const ImageBatch& shape, const CutRectangle& cut,
-               std::vector<std::uint8_t>& saved);
+// own = share x own + (1 - share) x partner, for `count` numbers.
+void MixNumbers(float* own, const float* partner, std::size_t count, double share);
 // Mixes `rows` rows of `count` numbers each.
-void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lambda,
+void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double share,
                 std::vector<std::uint8_t>& saved);
 
 // MixUp or, if `cut`, CutMix.
@@ -41,10 +50,14 @@ struct MixStep {
 };
 // How the step mixes; empty for a step that does not mix batches.
 std::optional<MixStep> MixStepOf(const Transform& step) noexcept;
-// Draws for the batch whose first sample has that position, and mixes its images. Returns the share
-// of its own label that each sample keeps, or nothing if the batch is not mixed.
-std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position,
-                               std::uint8_t* data, const ImageBatch& shape,
-                               std::vector<std::uint8_t>& saved);
+// The stream for the draws of a batch whose first row has that position, or of a row that has it.
+RandomStream DrawsOf(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position) noexcept;
+// Whether a batch or row is mixed: the first draw.
+inline bool IsMixed(const MixStep& step, RandomStream& draws) noexcept {
+  return draws.Uniform() < step.probability;
+}
+// Draws how images of that size are mixed.
+MixDraw DrawMix(const MixStep& step, std::size_t width, std::size_t height,
+                RandomStream& draws) noexcept;
 
 }  // namespace sluice

@@ -94,21 +94,21 @@ TEST_CASE(
   ImageBatch shape;
   shape.samples = 3, shape.height = 1, shape.width = 2, shape.channels = 1;
   std::vector<std::uint8_t> bytes = {0, 100, 200, 100, 40, 255};
-  MixImages(bytes.data(), shape, 0.75, saved);
+  MixImages(bytes.data(), shape, {0.75, {}}, saved);
   CHECK(bytes == std::vector<std::uint8_t>{10, 139, 150, 100, 80, 216});
   shape.type = ElementType::kFloat32;
   std::vector<float> floats = {0, 1, 2, 3, 4, 5};
-  MixImages(reinterpret_cast<std::uint8_t*>(floats.data()), shape, 0.5, saved);
+  MixImages(reinterpret_cast<std::uint8_t*>(floats.data()), shape, {0.5, {}}, saved);
   CHECK(floats == std::vector<float>{2, 3, 1, 2, 3, 4});
   shape.type = ElementType::kFloat16;
   std::vector<std::uint16_t> halves;
   for (const float value : {0.F, 1.F, 2.F, 3.F, 4.F, 5.F})
     halves.push_back(HalfOf(value));
-  MixImages(reinterpret_cast<std::uint8_t*>(halves.data()), shape, 0.5, saved);
+  MixImages(reinterpret_cast<std::uint8_t*>(halves.data()), shape, {0.5, {}}, saved);
   CHECK(OfHalf(halves[0]) == 2);
   CHECK(OfHalf(halves[5]) == 4);
   shape.samples = 1;
-  MixImages(bytes.data(), shape, 0.5, saved);
+  MixImages(bytes.data(), shape, {0.5, {}}, saved);
   CHECK(bytes[0] == 10);  // a single image stays as it is
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("A cut replaces a rectangle in either layout") {
     shape.layout = layout;
     std::vector<std::uint8_t> bytes(48, 1), saved;
     std::fill_n(bytes.begin(), 24, std::uint8_t{9});
-    CutImages(bytes.data(), shape, {1, 2, 2, 1}, saved);
+    MixImages(bytes.data(), shape, {0.5, CutRectangle{1, 2, 2, 1}}, saved);
     for (std::size_t y = 0; y < 3; ++y) {
       for (std::size_t x = 0; x < 4; ++x) {
         for (std::size_t c = 0; c < 2; ++c) {

@@ -119,11 +119,14 @@ void AddMix(bool cut, double alpha, double probability, const DocumentedDraws& o
   shape.height = of.height;
   shape.channels = 1;
   const MixStep step{cut, alpha, probability, static_cast<std::uint16_t>(cut ? 2 : 1)};
-  const std::optional<double> share =
-      MixBatch(step, DrawSeed(of.seed, of.epoch), position, batch.data(), shape, saved);
-  words.push_back(share ? 1 : 0);
-  if (share) words.push_back(std::bit_cast<std::uint64_t>(*share));
-  if (!share || !cut) return;
+  RandomStream draws = DrawsOf(step, DrawSeed(of.seed, of.epoch), position);
+  const bool mixed = IsMixed(step, draws);
+  words.push_back(mixed ? 1 : 0);
+  if (!mixed) return;
+  const MixDraw draw = DrawMix(step, of.width, of.height, draws);
+  words.push_back(std::bit_cast<std::uint64_t>(draw.share));
+  if (!cut) return;
+  MixImages(batch.data(), shape, draw, saved);
   std::size_t left = of.width, top = of.height, right = 0, bottom = 0;
   for (std::size_t i = 0; i < pixels; ++i) {
     if (batch[i] == 0) continue;

@@ -4,8 +4,11 @@
 // the previous one of the batch (the first with the last). They mix both the pixels and OneHot's
 // field, and draw once for the whole batch. "The batch" is the rank's own: with another batch_size
 // or world_size, the samples are the same, but they are mixed differently. The number of threads
-// and a resume change nothing. Mixing is refused with several views, and with masks, boxes and key
-// points, which would no longer fit a mixed image.
+// and a resume change nothing. Mixing is refused with several views.
+//
+// If boxes follow the image, each row draws for itself, boxes are mixed with it (reader/
+// TRANSFORMS.md, "Mixing boxes and masks"), and OneHot is not needed. A mask is cut by CutMix, and
+// refused with MixUp.
 #pragma once
 
 #include <cstddef>
@@ -43,10 +46,10 @@ struct OneHot {
 
 // Replaces each sample by lambda x the sample + (1 - lambda) x its partner, which is the sample
 // before it in the batch. Lambda is drawn from Beta(alpha, alpha) (Zhang et al. 2018). Needs OneHot
-// before it.
+// before it, or boxes.
 struct MixUp {
   double alpha = 0.2;      // > 0, at most 100
-  double probability = 1;  // that a batch is mixed
+  double probability = 1;  // that a batch is mixed; with boxes, a row
   MixUp() = default;
   explicit MixUp(double alpha_, double p = 1) : alpha(alpha_), probability(p) {}
   MixUp& with_probability(double value) { return probability = value, *this; }
@@ -55,10 +58,10 @@ struct MixUp {
 // Replaces a rectangle of each sample's pixels by the same rectangle of its partner, which is the
 // sample before it in the batch (Yun et al. 2019). The rectangle has (1 - lambda) of the area, with
 // lambda drawn from Beta(alpha, alpha). It may lie anywhere, and is cut off at the edges. Labels
-// are mixed by the area that remains of the sample. Needs OneHot before it.
+// are mixed by the area that remains of the sample. Needs OneHot before it, or boxes or a mask.
 struct CutMix {
   double alpha = 1;        // > 0, at most 100
-  double probability = 1;  // that a batch is mixed
+  double probability = 1;  // that a batch is mixed; with boxes, a row
   CutMix() = default;
   explicit CutMix(double alpha_, double p = 1) : alpha(alpha_), probability(p) {}
   CutMix& with_probability(double value) { return probability = value, *this; }

@@ -209,13 +209,19 @@ class MutableBatch : public MutableRows {
   std::size_t size() const noexcept { return count_; }      // samples
   std::uint64_t index() const noexcept;                     // the batch's number in its epoch
   std::span<const std::uint64_t> samples() const noexcept;  // as Batch::samples()
-  // Variable-length and bytes fields (T is std::byte), read-only.
+  // Variable-length and bytes fields (T is std::byte).
   template <class T>
   VariableValues<T> Variable(std::string_view name) const {
     const VariableValues<std::byte> bytes = VariableBytes(name, TypeOf<T>());
     return {{reinterpret_cast<const T*>(bytes.values.data()), bytes.values.size() / sizeof(T)},
             bytes.offsets,
             bytes.entry};
+  }
+  // Replaces a row's value of such a field by any number of whole entries. What Variable() has
+  // returned is no longer valid then.
+  template <class T>
+  void SetVariable(std::string_view name, std::size_t row, std::span<const T> values) {
+    SetVariableBytes(name, TypeOf<T>(), row, std::as_bytes(values));
   }
   bool Has(std::string_view field, std::size_t row) const;  // as Batch::Has()
   // With ImageSizes::kOwn and several rows, ImageBytes(field) throws Error(kInvalidArgument), and
@@ -233,6 +239,8 @@ class MutableBatch : public MutableRows {
   friend class SlotFiller;
   using MutableRows::MutableRows;
   VariableValues<std::byte> VariableBytes(std::string_view name, int type) const;
+  void SetVariableBytes(std::string_view name, int type, std::size_t row,
+                        std::span<const std::byte> bytes);
 };
 
 // LoaderOptions::sample_function: called for each sample, by several threads at once.

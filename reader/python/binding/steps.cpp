@@ -183,11 +183,14 @@ void BindLast(nb::module_& module) {
       "many as the label has names.",
       Member("classes", &OneHot::classes), Member("smoothing", &OneHot::smoothing),
       Member("label", &OneHot::label), Member("field", &OneHot::field));
-  BindStep<MixUp>(module, "MixUp", "Mixes each sample with its neighbour; needs OneHot before it.",
+  BindStep<MixUp>(module, "MixUp",
+                  "Mixes each sample, and its boxes, with the one before it in the batch; needs "
+                  "OneHot before it, or boxes.",
                   Member("alpha", &MixUp::alpha), Chance<MixUp>());
   BindStep<CutMix>(
       module, "CutMix",
-      "Replaces a rectangle of each sample by its neighbour's; needs OneHot before it.",
+      "Replaces a rectangle of each sample by that of the one before it in the batch, in masks and "
+      "boxes, too; needs OneHot before it, or boxes or a mask.",
       Member("alpha", &CutMix::alpha), Chance<CutMix>());
   module.def("progressive_sizes", &ProgressiveSizes, "low"_a, "high"_a, "begin"_a, "end"_a,
              "multiple"_a = 32,

@@ -94,14 +94,15 @@ nb::object Border(nb::handle self, const std::string& field) {
   return one ? map[nb::int_(0)] : map;
 }
 
-nb::object VariableOf(const SeenSample& seen, const std::string& name) {
-  const Field& type = seen.TypeOf(name);
+// `read` gives the values as a span of the argument's type.
+template <class Read>
+nb::object ValueCopy(const Field& type, const Read& read) {
   if (type.kind == FieldKind::kBytes) {
-    const std::span<const std::byte> bytes = seen->Variable<std::byte>(name);
+    const std::span<const std::byte> bytes = read(std::byte());
     return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
   return WithType(type.dtype, [&](auto value) {
-    const auto span = seen->Variable<decltype(value)>(name);
+    const std::span<const decltype(value)> span = read(value);
     std::vector<std::size_t> shape(type.shape.begin(), type.shape.end());
     shape.insert(shape.begin(), span.size() / static_cast<std::size_t>(type.elements()));
     // The array is a copy, because the values move when the field is set.
@@ -110,8 +111,9 @@ nb::object VariableOf(const SeenSample& seen, const std::string& name) {
   });
 }
 
-void SetVariable(const SeenSample& seen, const std::string& name, nb::object value) {
-  const Field& type = seen.TypeOf(name);
+// `write` takes a span of values.
+template <class Write>
+void SetValue(const std::string& name, const Field& type, nb::object value, const Write& write) {
   if (type.kind == FieldKind::kBytes) {
     if (nb::isinstance<nb::str>(value)) value = value.attr("encode")("utf-8");
     nb::bytes bytes;
@@ -120,16 +122,38 @@ void SetVariable(const SeenSample& seen, const std::string& name, nb::object val
           ("field \"" + name + "\" takes bytes or str, not " + Utf8Of(nb::repr(value))).c_str());
     }
     const auto* const first = static_cast<const std::byte*>(bytes.data());
-    seen->SetVariable<std::byte>(name, std::span(first, bytes.size()));
-    return;
+    return write(std::span(first, bytes.size()));
   }
   const nb::object array = nb::module_::import_("numpy").attr("ascontiguousarray")(
       value, nb::str(std::string(NameOf(type.dtype)).c_str()));
   WithType(type.dtype, [&](auto element) {
     using T = decltype(element);
     const auto view = nb::cast<nb::ndarray<const T, nb::c_contig>>(array);
-    seen->SetVariable<T>(name, std::span<const T>(view.data(), view.size()));
+    write(std::span<const T>(view.data(), view.size()));
   });
+}
+
+nb::object VariableOf(const SeenSample& seen, const std::string& name) {
+  return ValueCopy(seen.TypeOf(name),
+                   [&](auto zero) { return seen->Variable<decltype(zero)>(name); });
+}
+
+nb::object VariableOfRow(const SeenBatch& seen, const std::string& name, std::size_t row) {
+  if (row >= seen->size())
+    throw nb::index_error(("the batch has " + std::to_string(seen->size()) + " rows").c_str());
+  return ValueCopy(seen.TypeOf(name),
+                   [&](auto zero) { return seen->Variable<decltype(zero)>(name)[row]; });
+}
+
+void SetVariable(const SeenSample& seen, const std::string& name, nb::object value) {
+  SetValue(name, seen.TypeOf(name), std::move(value),
+           [&]<class T>(std::span<const T> values) { seen->SetVariable<T>(name, values); });
+}
+
+void SetVariableOfRow(const SeenBatch& seen, const std::string& name, std::size_t row,
+                      nb::object value) {
+  SetValue(name, seen.TypeOf(name), std::move(value),
+           [&]<class T>(std::span<const T> values) { seen->SetVariable<T>(name, row, values); });
 }
 
 template <class Rows>
@@ -354,6 +378,13 @@ void BindUserFunctions(nb::module_& module) {
             return seen->Has(field, row);
           },
           "field"_a, "row"_a, nb::lock_self())
+      .def("variable", &VariableOfRow, "name"_a, "row"_a, nb::lock_self(),
+           "A row's value of a variable-length field as a numpy array, or of a bytes field as "
+           "bytes; a copy. IndexError: there is no such row")
+      .def(
+          "set_variable", &SetVariableOfRow, "name"_a, "row"_a, "value"_a, nb::lock_self(),
+          "Replaces a row's value of a variable-length field by any number of whole entries, or of "
+          "a bytes field. ValueError: there is no such row")
       .def(
           "image_of",
           [](nb::handle self, std::size_t row, const std::string& field) {
