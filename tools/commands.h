@@ -28,9 +28,10 @@
 //   tests/python/test_options.py
 //   not tests/python/test_wide.py         converts images of any type
 //   not bench/                            calls it
-//   not reader/loader/memory_bound.cpp    advises it, as do the next five
+//   not reader/loader/memory_bound.cpp    advises it, as do the next six
 //   not writer/source/list/list_checks.cpp  likewise
 //   not samples/guides/settings.md        likewise
+//   not samples/guides/living-data.md     likewise
 //   not samples/guides/trouble.md         likewise
 //   not tests/bench/advise_test.cpp       likewise
 //   not tests/tools/bench_advise_test.cpp  likewise

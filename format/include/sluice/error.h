@@ -12,8 +12,10 @@
 //   writer/convert/place.cpp
 //   writer/edit/new_version.cpp
 //   writer/edit/repair.cpp
+//   writer/edit/versions.cpp
 //   writer/source/list/store_files.cpp
 //   reader/decoding/sample_reader.h
+//   reader/decoding/row_sources.cpp
 //   not tests/                            they name the codes that they expect
 // tools/cli/program.cpp turns the code into an exit code: 2 for kInvalidArgument, 1 for all others.
 // The comment of a function that throws an Error names its code.
