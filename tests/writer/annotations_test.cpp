@@ -47,6 +47,37 @@ TEST_CASE(
   CHECK(data.manifest.schema.Find("mask") == Schema::kNone);
 }
 
+TEST_CASE("COCO's ids of images and categories and the sizes of sources stay known") {
+  const LabelledImages folder;
+  const auto convert = [&](const std::string& images) {
+    folder.Convert(
+        folder.Coco(R"({"annotations":[{"image_id":3,"category_id":18,"bbox":[0,0,9,9]}],)" +
+                    images + "," + kCategories + "}"));
+    return folder.Data();
+  };
+  const std::string sized = R"("images":[{"id":-7,"file_name":"a.jpg","width":60,"height":40},
+                                         {"id":3,"file_name":"b.jpg","width":60,"height":40}])";
+  const StoredDataset data = convert(sized);
+  CHECK(ValuesIn<std::int64_t>(data, "a.jpg", "image_id") == std::vector<std::int64_t>{-7});
+  CHECK(ValuesIn<std::int64_t>(data, "b.jpg", "image_id") == std::vector<std::int64_t>{3});
+  CHECK(ValuesIn<std::int32_t>(data, "b.jpg", "source_size") == Ints{40, 60});
+  const Schema& schema = data.manifest.schema;
+  CHECK(schema.fields.at(schema.Find("classes")).attributes.at("category_ids") == "2,18,90");
+}
+
+TEST_CASE("COCO's texts as ids, and images without a size, make no such fields") {
+  const LabelledImages folder;
+  folder.Convert(folder.Coco(
+      R"({"images":[{"id":"seven","file_name":"a.jpg"},{"id":"3","file_name":"b.jpg","width":60,"height":40}],
+          "categories":[{"id":"x","name":"owl"}],
+          "annotations":[{"image_id":"3","category_id":"x","bbox":[0,0,9,9]}]})"));
+  const StoredDataset data = folder.Data();
+  const Schema& schema = data.manifest.schema;
+  CHECK(schema.Find("image_id") == Schema::kNone);
+  CHECK(schema.Find("source_size") == Schema::kNone);
+  CHECK(schema.fields.at(schema.Find("classes")).attributes.empty());
+}
+
 TEST_CASE("a mask can have 65535 classes and the background, and no more", "[no-asan]") {
   const LabelledImages folder;
   const auto coco = [&](int classes) {

@@ -600,6 +600,25 @@ NamedValues ToTorch(nb::handle self) {
   return NamedValues(made);
 }
 
+nb::object TargetsOf(nb::handle self, const std::string& form, std::optional<int> first_label) {
+  const PyBatch& batch = nb::cast<const PyBatch&>(self);
+  nb::dict fields, sizes;
+  for (const std::string& name : In(batch).fields()) {
+    const auto type = batch.types->find(name);
+    if (type == batch.types->end()) continue;  // made by OneHot
+    fields[name.c_str()] = nb::cast(type->second);
+    if (type->second.kind != FieldKind::kImage) continue;
+    nb::list of_rows;
+    for (std::size_t row = 0; row < In(batch).size(); ++row) {
+      const ImageBatch image = In(batch).image(name, row);
+      of_rows.append(nb::make_tuple(image.height, image.width));
+    }
+    sizes[name.c_str()] = of_rows;
+  }
+  return nb::module_::import_("sluice._targets")
+      .attr("make")(self, form, first_label, fields, sizes);
+}
+
 }  // namespace
 
 void BindBatch(nb::module_& module) {
@@ -654,6 +673,26 @@ void BindBatch(nb::module_& module) {
            "All fields by name: tensors on the batch's device (labels as int64, as torch's losses "
            "want them, so these may be copies; with ImageSizes.OWN a list of tensors), Ragged "
            "fields, lists of str")
+      .def(
+          "targets", &TargetsOf, "form"_a, "first_label"_a.none() = nb::none(),
+          nb::sig("def targets(self, form: str, first_label: int | None = None) -> typing.Any"),
+          "Boxes, classes, key points, crowd flags and ids as a detector takes them, in tensors on "
+          "the host.\n"
+          "form: \"torchvision\": a list of a dict for each row, with boxes (n x 4, float32, "
+          "corners "
+          "in pixels of the row's image), labels (int64), image_id, area, iscrowd, keypoints.\n"
+          "\"transformers\": likewise, with boxes as centre, width and height in shares of the "
+          "image, class_labels, image_id, area, iscrowd, size and orig_size (height, width).\n"
+          "\"ultralytics\": a dict of all rows' batch_idx, cls, bboxes (centre, width and height "
+          "in "
+          "shares) and keypoints, to which img and the like are added.\n"
+          "first_label: the number of class 0. By default 1 for torchvision, where 0 is the "
+          "background, otherwise 0.\n"
+          "area is that of the box. Without a field image_id, the sample's number is taken; "
+          "without "
+          "source_size, orig_size is size.\n"
+          "ValueError: an unknown form; no boxes of any number; another number of classes than of "
+          "boxes")
       .def(
           "has",
           [](const PyBatch& batch, const std::string& field, std::size_t row) {

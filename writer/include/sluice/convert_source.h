@@ -90,8 +90,10 @@ LabelTree TreeOf(AnnotationFormat format) noexcept;
 
 // The parts of label files to take, if the files have them.
 struct AnnotationParts {
-  // The fields "boxes" and "classes"; also "crowd" or "difficult" if any box is marked so. A COCO
-  // file without a box, outline or key point has a field "label" instead: the class of the whole
+  // The fields "boxes" and "classes"; also "crowd" or "difficult" if any box is marked so. For COCO,
+  // also "image_id" if all ids are numbers, and "source_size" (height and width) if each image has
+  // them; the field "classes" has its categories' ids as the attribute category_ids. A COCO file
+  // without a box, outline or key point has a field "label" instead: the class of the whole
   // image.
   bool boxes = true;
   bool masks = true;      // a field "mask": for each pixel, 0 or its class's number + 1

@@ -135,6 +135,17 @@ class AnnotatedList {
     list_.fields.back().relative = read_.relative;
   }
 
+  // "2,18,90": the number of each class in the label file; empty if one has none.
+  std::string CategoryIds(const std::vector<std::string>& classes) const {
+    std::string ids;
+    for (const std::string& name : classes) {
+      const auto id = read_.category_ids.find(name);
+      if (id == read_.category_ids.end()) return "";
+      ids += (ids.empty() ? "" : ",") + std::to_string(id->second);
+    }
+    return ids;
+  }
+
   void AddFields() {
     const AnnotationParts& parts = source_.label_files.parts;
     const std::vector<std::string> classes = read_.names.Names();
@@ -147,9 +158,21 @@ class AnnotatedList {
       Field labels = Field::Variable("classes", DType::kInt32, {});
       labels.role = Role::kLabel;
       labels.classes = classes;
+      if (const std::string ids = CategoryIds(classes); !ids.empty())
+        labels.attributes["category_ids"] = ids;
       AddField(std::move(labels), Feed::kBoxClasses);
       const bool flags = Any([](const AnnotatedObject& object) { return object.flagged; });
       if (flags) AddField(Field::Variable(read_.flag, DType::kInt32, {}), Feed::kBoxClasses);
+    }
+    // For an evaluation by the label file itself.
+    if (parts.boxes && read_.objects) {
+      const auto all = [this](auto has) { return std::ranges::all_of(read_.images, has); };
+      if (all([](const AnnotatedImage& image) { return image.id.has_value(); }))
+        AddField(Field::Array("image_id", DType::kInt64, {}), Feed::kElements);
+      if (all([](const AnnotatedImage& image) { return image.width > 0 && image.height > 0; }) &&
+          source_.label_files.format == AnnotationFormat::kCoco) {
+        AddField(Field::Array("source_size", DType::kInt32, {2}), Feed::kElements);
+      }
     }
     if (parts.boxes && read_.labels) {
       AddField(Field::Label(), Feed::kLabel);
@@ -245,6 +268,15 @@ class AnnotatedList {
           const bool label = field.field.role == Role::kLabel;
           const std::int32_t number = label ? object.label : object.flagged ? 1 : 0;
           add(std::span(&number, 1));
+        }
+        break;
+      case Feed::kElements:
+        if (field.field.dtype == DType::kInt64) {
+          add(std::span(&*image.id, 1));
+        } else {
+          const std::int32_t size[] = {static_cast<std::int32_t>(image.height),
+                                       static_cast<std::int32_t>(image.width)};
+          add(size);
         }
         break;
       case Feed::kShapes: AddShapes(image, value); break;

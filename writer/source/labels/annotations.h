@@ -32,6 +32,7 @@
 
 #include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -63,6 +64,7 @@ struct AnnotatedImage {
   std::string path;                     // relative to the images' folder; its ending may be missing
   std::string place;                    // for messages: where it is described
   std::uint32_t width = 0, height = 0;  // as described; 0: not given
+  std::optional<std::int64_t> id;       // COCO's, if it is a number
   std::vector<AnnotatedObject> objects;
   std::vector<std::string> captions;
 };
@@ -70,7 +72,8 @@ struct AnnotatedImage {
 struct Annotations {
   std::vector<AnnotatedImage> images;
   ClassNames names{{}};
-  bool relative = false;        // numbers are fractions of the image's sides
+  std::map<std::string, std::int64_t> category_ids;  // of classes, by name: COCO's
+  bool relative = false;                             // numbers are fractions of the image's sides
   std::string flag;             // name of the field made of AnnotatedObject::flagged
   std::size_t points = 0;       // number of key points per object
   std::string flip_pairs;       // of the points, as the attribute of that name; empty: not known

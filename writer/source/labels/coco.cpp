@@ -498,7 +498,9 @@ class CocoFile {
     image.place = source_.label_files.path.filename().string();
     image.width = SizeOr0(element, "width");
     image.height = SizeOr0(element, "height");
-    const auto [known, added] = images_.emplace(IdOf(element, "id"), read_.images.size());
+    const Id id = IdOf(element, "id");
+    if (id.second.empty()) image.id = id.first;
+    const auto [known, added] = images_.emplace(id, read_.images.size());
     if (added) {
       read_.images.push_back(std::move(image));
       return;
@@ -537,6 +539,7 @@ class CocoFile {
     std::vector<std::string> names = source_.label.classes;
     std::set<std::string> seen;
     for (const auto& [id, category] : categories_) {
+      if (id.second.empty()) read_.category_ids.emplace(category.name, id.first);
       if (source_.label.classes.empty() && seen.insert(category.name).second) {
         names.push_back(category.name);
       }

@@ -1,0 +1,133 @@
+"""Boxes, classes and key points of a batch in the forms that detectors take: Batch.targets()."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import torch
+
+if TYPE_CHECKING:
+    from sluice._sluice import Batch, Field
+
+FORMS = ("torchvision", "ultralytics", "transformers")
+
+
+class _Fields:
+    """The names of the batch's fields that have a part in targets; None for one that it lacks."""
+
+    def __init__(self, fields: dict[str, Field]) -> None:
+        followed = [field for field in fields.values() if field.role == "boxes" and field.kind == "variable"]
+        if not followed:
+            raise ValueError("the batch has no boxes of any number; targets need a field of the role boxes")
+        self.image = followed[0].follows
+        if self.image not in fields:
+            raise ValueError(f"the boxes {followed[0].name!r} follow no image of the batch")
+        self.boxes = followed[0]
+        of_boxes = [f for f in fields.values() if f.kind == "variable" and f.follows == self.image]
+        self.classes = next((f.name for f in of_boxes if f.role == "label"), None)
+        self.points = next((f for f in of_boxes if f.role == "keypoints"), None)
+        self.crowd = next((f.name for f in of_boxes if f.name == "crowd"), None)
+        self.ids = "image_id" if "image_id" in fields else None
+        self.source_size = "source_size" if "source_size" in fields else None
+
+
+def _corners(boxes: numpy.ndarray, coordinates: str, size: tuple[int, int]) -> numpy.ndarray:
+    """Corners in pixels, as float32: left, top, right, bottom."""
+    form, _, unit = (coordinates or "xyxy-pixels").partition("-")
+    box = boxes.astype("float64").reshape(-1, 4)
+    if unit == "relative":
+        box = box * (size[1], size[0], size[1], size[0])
+    if form == "cxcywh":
+        box = numpy.hstack([box[:, :2] - box[:, 2:] / 2, box[:, :2] + box[:, 2:] / 2])
+    elif form == "xywh":
+        box = numpy.hstack([box[:, :2], box[:, :2] + box[:, 2:]])
+    return box.astype("float32")
+
+
+def _centres(corners: numpy.ndarray, size: tuple[int, int]) -> numpy.ndarray:
+    """(centre x, centre y, width, height) in shares of the image, as float32."""
+    middle = (corners[:, :2] + corners[:, 2:]) / 2
+    box = numpy.hstack([middle, corners[:, 2:] - corners[:, :2]])
+    return (box / (size[1], size[0], size[1], size[0])).astype("float32")
+
+
+class _Row:
+    """What a row has, in pixels of its image."""
+
+    def __init__(self, batch: Batch, fields: _Fields, row: int, size: tuple[int, int]) -> None:
+        self.size = size
+        self.corners = _corners(batch[fields.boxes.name][row], fields.boxes.coordinates, size)
+        count = len(self.corners)
+
+        def entries(name: str | None, what: str) -> numpy.ndarray:
+            found = numpy.zeros(count, "int64") if name is None else batch[name][row].astype("int64")
+            if len(found) != count:
+                raise ValueError(f"sample {batch.samples[row]} has {count} boxes and {len(found)} {what}")
+            return found
+
+        self.classes = entries(fields.classes, "classes")
+        self.crowd = entries(fields.crowd, "crowd flags")
+        self.area = (self.corners[:, 2] - self.corners[:, 0]) * (self.corners[:, 3] - self.corners[:, 1])
+        self.points = None
+        if fields.points is not None:
+            points = batch[fields.points.name][row].astype("float32")
+            shape = (*fields.points.shape[:-1], 2) if len(fields.points.shape) > 1 else (1, 2)
+            if fields.points.coordinates == "relative":
+                points = points * numpy.array([size[1], size[0], 1], "float32")[: points.shape[-1]]
+            if points.shape[-1] == 2:  # all are visible
+                points = numpy.concatenate([points, numpy.full((*points.shape[:-1], 1), 2, "float32")], -1)
+            self.points = points.reshape(count, shape[0], 3)
+
+
+def make(
+    batch: Batch,
+    form: str,
+    first_label: int | None,
+    fields: dict[str, Field],
+    image_sizes: dict[str, list[tuple[int, int]]],
+) -> Any:
+    """Batch.targets(): its text is there.
+
+    fields: of the batch, by name; image_sizes: of each image field, (height, width) by row.
+    """
+    if form not in FORMS:
+        raise ValueError(f"targets are of the form {', '.join(FORMS)}, not {form!r}")
+    names = _Fields(fields)
+    first = (1 if form == "torchvision" else 0) if first_label is None else first_label
+    rows = [_Row(batch, names, row, size) for row, size in enumerate(image_sizes[names.image])]
+    ids = batch.samples if names.ids is None else batch[names.ids].numpy()
+
+    def tensor(array: numpy.ndarray) -> torch.Tensor:
+        return torch.from_numpy(numpy.ascontiguousarray(array))
+
+    if form == "ultralytics":
+        joined = {
+            "batch_idx": numpy.repeat(numpy.arange(len(rows), dtype="float32"), [len(row.corners) for row in rows]),
+            "cls": numpy.concatenate([row.classes for row in rows]).astype("float32").reshape(-1, 1) + first,
+            "bboxes": numpy.concatenate([_centres(row.corners, row.size) for row in rows]),
+        }
+        if names.points is not None:
+            scales = [numpy.array([row.size[1], row.size[0], 1], "float32") for row in rows]
+            joined["keypoints"] = numpy.concatenate(
+                [row.points / scale for row, scale in zip(rows, scales, strict=True)])
+        return {name: tensor(array) for name, array in joined.items()}
+
+    targets = []
+    for number, row in enumerate(rows):
+        target = {"area": tensor(row.area), "iscrowd": tensor(row.crowd)}
+        if row.points is not None:
+            target["keypoints"] = tensor(row.points)
+        if form == "torchvision":
+            target["boxes"] = tensor(row.corners)
+            target["labels"] = tensor(row.classes + first)
+            target["image_id"] = torch.tensor(int(ids[number]))
+        else:
+            target["boxes"] = tensor(_centres(row.corners, row.size))
+            target["class_labels"] = tensor(row.classes + first)
+            target["image_id"] = torch.tensor([int(ids[number])])
+            target["size"] = target["orig_size"] = torch.tensor(row.size)
+            if names.source_size is not None:
+                target["orig_size"] = tensor(batch[names.source_size].numpy()[number].astype("int64"))
+        targets.append(target)
+    return targets
