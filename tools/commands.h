@@ -31,6 +31,7 @@
 //   not reader/loader/memory_bound.cpp    advises it, as do the next five
 //   not writer/source/list/list_checks.cpp  likewise
 //   not samples/guides/settings.md        likewise
+//   not samples/guides/living-data.md     says what it refuses
 //   not samples/guides/trouble.md         likewise
 //   not tests/bench/advise_test.cpp       likewise
 //   not tests/tools/bench_advise_test.cpp  likewise

@@ -22,6 +22,7 @@
 namespace sluice {
 namespace {
 
+// One for all five commands; each uses the members that its options fill.
 struct VersionArguments {
   std::string dataset;
   std::string name;
@@ -86,6 +87,7 @@ int RunLog(const VersionArguments& arguments) {
   return cli::kDone;
 }
 
+// Removing needs --yes, so the same text serves as a rehearsal: only its last line differs.
 int RunGc(const VersionArguments& arguments) {
   const OldVersions old = RemoveOldVersions(arguments.dataset, arguments.keep_days, arguments.yes);
   if (arguments.json) {
@@ -114,6 +116,8 @@ int RunGc(const VersionArguments& arguments) {
   return cli::kDone;
 }
 
+// Deleting hides samples and leaves their bytes, which a user who must erase data has to know: the
+// places where they may still be are part of the output.
 int RunDelete(const VersionArguments& arguments) {
   RequireFolder(arguments.dataset);
   Deletion deletion;

@@ -49,6 +49,8 @@ struct WhenArguments {
   bool json = false;
 };
 
+// Loader::When() refuses a state that the other options do not fit, so a wrong --seed is reported
+// instead of giving the rows of another order.
 ResumePoint ParseState(const std::string& text) {
   const ResumePoint point = ResumePoint::Parse(text);
   if (point.list != "batches") return point;
@@ -72,6 +74,7 @@ int RunWhen(WhenArguments arguments) {
                     {"rank", row.rank},
                     {"row", row.row},
                     {"position", row.position}});
+    // The lines of the text have the numbers of the JSON object, in its order.
     for (const auto& value : rows.back())
       text += value.dump() + (&value == &rows.back().back() ? "\n" : "\t");
   }
