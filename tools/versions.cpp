@@ -1,5 +1,9 @@
 // `sluice log`, `tag`, `restore` and `gc`: the versions of a dataset. `sluice delete`: a version
 // without some samples.
+//
+// Only `gc --yes` removes files, and never those of the current version or of a version with a tag.
+// The other commands write one more manifest and leave what was there, so each can be undone. A
+// version is named by its id or by a tag; its manifest's path is for commands that open datasets.
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,5 +1,9 @@
 // `sluice when`: the batches in which a training plays given samples. The answer is computed from
 // the manifest and the options alone (Loader::When()); only --key reads shards.
+//
+// The rows of all ranks are listed, since any of them may play a sample, so there are options for
+// the number of ranks but not for a rank. A resumed training follows the same plan as one that was
+// not interrupted, so --resume-from does not change the answer: it only checks the other options.
 #include <memory>
 #include <numeric>
 #include <string>
