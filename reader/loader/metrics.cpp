@@ -80,9 +80,9 @@ class Metrics::State {
     OpenMetricsText({}, labels);  // throws if a name is not allowed
     const MutexLock lock(mutex_);
     const std::string name = labels["loader"];
+    // Two loaders with equal labels would be one series to Prometheus, so the later one gets a
+    // number.
     for (unsigned number = 2; Has(labels); ++number)
-      // Two loaders with equal labels would be one series to Prometheus, so the later one gets a
-      // number.
       labels["loader"] = name + "-" + std::to_string(number);
     entries_.push_back({std::move(labels), std::move(stats)});
     return std::prev(entries_.end());
@@ -93,7 +93,7 @@ class Metrics::State {
     if (!file_.empty()) TryToWrite();
     std::list<Entry> removed;
     const MutexLock lock(mutex_);
-    // The entry is destroyed after the lock is released: its function may own a loader's state.
+    // `removed` is destroyed after the lock is released, with whatever the entry's function holds.
     removed.splice(removed.begin(), entries_, place);
   }
 
