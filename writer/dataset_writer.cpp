@@ -523,10 +523,10 @@ void DatasetWriter::State::Store(EncodedSample sample) {
       throw Error(ErrorCode::kLimit, folder.string(),
                   "a dataset can have at most 1000000 shards; choose larger ones");
     }
+    // The id depends on the dataset's name and the shard's number only, so that the same samples
+    // under the same name give the same bytes.
     shard.emplace(*schema, folder,
                   NewShard{.name = ShardFileName(number),
-                           // From the name and the number, so that the same samples under the same
-                           // name give the same bytes.
                            .id = ShardId(AsBytes(manifest.name), number),
                            .block_samples = block_samples});
   }

@@ -299,8 +299,8 @@ std::uint64_t ShardWriter::AddArrays(Bytes values, std::uint64_t limit) {
                 static_cast<std::uint32_t>(count), block);
     const Bytes taken = values.first(count * bytes);
     if (!columns_.empty()) columns_[0].insert(columns_[0].end(), taken.begin(), taken.end());
+    // Rows of arrays have no keys, but the shard has an entry for each sample.
     for (std::uint64_t i = 0; i < count; ++i)
-      // Rows of arrays have no keys, but the shard has an entry for each sample.
       keys_.Add({});
     if (class_field_ != Schema::kNone) {
       for (std::uint64_t i = 0; i < count; ++i)

@@ -137,8 +137,8 @@ TextTable::TextTable(std::vector<std::string> headings) {
 }
 
 void TextTable::Add(std::vector<std::string> cells) {
+  // The last cell of a short line may be a sentence, which must not widen its column.
   for (std::size_t c = 0; c < cells.size(); ++c)
-    // The last cell of a short line may be a sentence, which must not widen its column.
     if (cells.size() == left_.size() || c + 1 < cells.size())
       widths_[c] = std::max(widths_[c], cells[c].size());
   rows_.push_back(std::move(cells));

@@ -130,8 +130,8 @@ bool RowSources::ColumnRow::Lost(Bytes record, std::span<const Bytes> payloads) 
   if (file->WholeSoFar()) return false;
   const auto lost = [this](const Bytes bytes) { return file->Lost(bytes) || file->CutOff(bytes); };
   const Bytes whole = file->bytes();
+  // Payloads of all columns of the row are passed; only those in this file count here.
   return lost(record) || std::ranges::any_of(payloads, [&](const Bytes payload) {
-           // Payloads of all columns of the row are passed; only those in this file count here.
            return payload.data() >= whole.data() && payload.data() < whole.data() + whole.size() &&
                   lost(payload);
          });

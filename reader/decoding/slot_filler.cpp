@@ -150,9 +150,9 @@ RowVerdict SlotFiller::Read(Slot& slot, std::size_t row) {
   }
   const Clock::time_point begin = Clock::now();
   RowVerdict verdict = reader_.Read(slot, row);
+  // How long this thread took, with and without the offer to the device: the loader divides the
+  // pictures by that.
   if (!verdict.failed())
-    // How long this thread took, with and without the offer to the device: the loader divides the
-    // pictures by that.
     costs_.Add(slot.device->share.Offers(slot.index, slot.layout->batch_size, row),
                SecondsBetween(begin, Clock::now()));
   return verdict;
