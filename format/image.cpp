@@ -1,3 +1,7 @@
+// The words for codecs and pixel types, a stored picture as a JPEG file, and sums of figures. A
+// switch has no default, so that the compiler names it when a codec is added; a number that a newer
+// version wrote gets "unknown". JpegFileOf() gives back the file for packed pictures as well: their
+// coefficients are those of the JPEG, so nothing is decoded and encoded again.
 #include <algorithm>
 #include <string>
 
@@ -45,6 +49,7 @@ std::vector<std::byte> JpegFileOf(const ImagePayload& payload) {
 }
 
 void ImageFigures::Add(const ImageFigures& other) noexcept {
+  // Figures of no image have zeros for the least sides, which must not win.
   if (other.present == 0) return;
   if (present == 0) {
     *this = other;

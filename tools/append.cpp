@@ -72,6 +72,7 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
     if (places.size() > 2 && KindOf(places[0]) == PlaceKind::kFolder) {
       throw cli::UsageError("\"" + places[1] + "\": only one folder can be added at a time");
     }
+    // A split cannot be appended, so this makes one part.
     const PartsMade made =
         MakeParts(arguments.source, "", 0, arguments.options.run.threads, interrupt.token());
     summary =
@@ -109,6 +110,7 @@ void PrintAppend(const AppendArguments& arguments, const std::string& dataset,
                  const AppendSummary& summary, bool added) {
   if (arguments.output.json) {
     nlohmann::ordered_json json = MadeJson(dataset, summary.made);
+    // The samples were converted again to see that they are there; none of them is new.
     json["added"] = summary.already_there ? 0 : summary.converted.samples;
     json["already_there"] = summary.already_there;
     json["repacked"] = arguments.repack;
@@ -137,6 +139,7 @@ void PrintAppend(const AppendArguments& arguments, const std::string& dataset,
 
 int RunAppend(AppendArguments& arguments) {
   const std::string dataset = arguments.source.places.back();
+  // Without a source, --repack alone only writes a new order.
   const bool adds = arguments.source.places.size() > 1 || !arguments.repack ||
                     !arguments.source.table.empty() || !arguments.source.paths.empty();
   AppendSummary summary;

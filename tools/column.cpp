@@ -1,4 +1,9 @@
 // `sluice column`: adds, replaces and drops fields of a dataset without touching its image shards.
+//
+// The three actions are one command, since they share the dataset, the names of the fields and the
+// output. CLI11 cannot say that --from belongs to two of the three, so the function at the end
+// checks that. Dropping needs no hooks: it writes a manifest and reads no samples, so there is
+// nothing to show the progress of.
 #include <memory>
 #include <string>
 #include <vector>

@@ -118,6 +118,7 @@ void AddSizeOptions(CLI::App& app, ConvertArguments& arguments) {
   cli::AddDeclared(app, arguments.options.geometry);
   CLI::Option* const no_resize =
       app.add_flag("--no-resize", arguments.no_resize, "keep every image's size");
+  // Each of these decides the size alone, so any two contradict each other.
   CLI::Option* const ways[] = {app.get_option("--max-side"), app.get_option("--short-side"),
                                app.get_option("--size"), no_resize};
   for (CLI::Option* one : ways) {
@@ -187,6 +188,7 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
 
 void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
   RunOptions& run = arguments.options.run;
+  // A plan does not say how shards are written: each part may be made in its own way.
   const auto unless_planning = [&](auto member) {
     return [&app, &run, &arguments, member] {
       return arguments.plan_only ? nullptr : cli::AddDeclared(app, run, member);
@@ -362,11 +364,14 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   }
   const cli::Interrupt interrupt;
   arguments.name = NameOf(arguments.source);
+  // Lives until the conversion is over, which reads the stored archive.
   std::optional<PipedArchive> piped;
   if (!StorePipedInput(arguments.source, interrupt, piped, RequirePlace)) return cli::kInterrupted;
   try {
     return ConvertParts(arguments, interrupt);
   } catch (const Error& error) {
+    // Before the conversion begins, an interruption arrives as an Error of the part that was
+    // reading.
     if (!interrupt.requested() || error.code() != ErrorCode::kState) {
       throw NamedAsInput(error, piped);
     }

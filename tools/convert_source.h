@@ -28,7 +28,8 @@ struct SourceArguments {
 
 void AddSourceOptions(CLI::App& app, SourceArguments& arguments);
 
-// What lies at a place that the command line names, when it is asked. kOther: a pipe or a device.
+// The kind of thing that lies at a place on the command line, when asked. kOther: a pipe or a
+// device.
 enum class PlaceKind { kMissing, kStore, kFolder, kFile, kOther };
 PlaceKind KindOf(const std::string& place);
 

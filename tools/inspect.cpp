@@ -57,6 +57,7 @@ Json ImageSummaryJson(const ImageSummary& images) {
           {"max_payload_bytes", images.max_payload_bytes}};
 }
 
+// The counts are those of Schema::ClassField(): the first field that has classes.
 Json ClassesJson(const Dataset& dataset) {
   Json classes = Json::array();
   const std::size_t label = dataset.schema().ClassField();
@@ -204,6 +205,7 @@ std::string PlainText(const Json& value) {
 std::string ArrayText(const Json& array) {
   std::string text = "[";
   for (const Json& value : array) {
+    // Stops early: an array may have millions of numbers, of which a line is shown.
     if (text.size() > kLongestValue) return text;
     if (text.size() > 1) text += ',';
     text += value.is_array() ? ArrayText(value) : PlainText(value);
@@ -214,6 +216,7 @@ std::string ArrayText(const Json& array) {
 std::string ValueText(const Json& value) {
   std::string shown;
   if (value.is_string()) {
+    // One byte more than is shown, so that the cut below knows that something is missing.
     shown = value.get_ref<const std::string&>().substr(0, kLongestValue + 1);
   } else if (value.is_array()) {
     shown = ArrayText(value);

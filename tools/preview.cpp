@@ -67,6 +67,8 @@ struct PreviewOptions {
 constexpr std::uint64_t kMaxProbed = 4096;
 constexpr std::size_t kCaptionBytes = 200;
 
+// Errors that belong to one sample. All others, such as a disk that cannot be read, end the
+// command.
 bool IsDamage(const Error& error) noexcept {
   return error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kUnsupported ||
          error.code() == ErrorCode::kLimit;
@@ -329,6 +331,7 @@ std::string ShapesHtml(const Preview& preview) {
   for (const auto& [width, height] : preview.sizes) {
     const double ratio = static_cast<double>(width) / height;
     std::size_t at = kShapes.size() - 1;
+    // From the widest down: the first bound that the ratio reaches is that of its range.
     while (at > 0 && ratio < kShapes[at].least)
       --at;
     ++rows[at].count;
@@ -476,6 +479,7 @@ int RunPreview(PreviewArguments& arguments) {
       text += "  damaged: " + cli::Printable(one) + "\n";
     cli::PrintOut(text);
   }
+  // The preview is written in either case; the exit code tells scripts that samples are damaged.
   return damaged.empty() ? cli::kDone : cli::kFailed;
 }
 

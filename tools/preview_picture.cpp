@@ -58,6 +58,7 @@ std::uint32_t Scaled(std::uint32_t side, std::uint32_t target, std::uint32_t lon
 
 Image Thumbnail(const Image& image, std::uint32_t side) {
   const std::uint32_t longest = std::max(image.width, image.height);
+  // Small pictures are enlarged by a whole factor only, so that each pixel stays a square.
   const std::uint32_t factor = std::max<std::uint32_t>(1, side / longest);
   const std::uint32_t target = longest > side ? side : longest * factor;
   Image out = Canvas(Scaled(image.width, target, longest), Scaled(image.height, target, longest));
@@ -65,6 +66,7 @@ Image Thumbnail(const Image& image, std::uint32_t side) {
   std::uint8_t* value = out.pixels.data();
   for (std::uint32_t y = 0; y < out.height; ++y) {
     const auto top = static_cast<std::size_t>(std::uint64_t{y} * image.height / out.height);
+    // The mean of all pixels that a pixel of the thumbnail covers, and at least one.
     const std::size_t bottom =
         std::max<std::size_t>(top + 1, std::uint64_t{y + 1} * image.height / out.height);
     for (std::uint32_t x = 0; x < out.width; ++x) {
@@ -195,6 +197,7 @@ class Drawing {
         thumbnail_(thumbnail) {}
 
   void Run() {
+    // Masks first, since they cover areas; then lines and points on top.
     for (const Role role : {Role::kMask, Role::kBoxes, Role::kKeypoints}) {
       for (const Field& field : schema_.fields) {
         if (field.role != role || &field == &image_ || !Follows(field)) continue;
@@ -223,11 +226,14 @@ class Drawing {
     const Image mask = sample_.Decode(field.name);
     const std::size_t bytes = SizeOf(mask.pixel_type);
     for (std::uint32_t y = 0; y < thumbnail_.height; ++y) {
+      // The class at the centre of each pixel of the thumbnail: a mean of class numbers would be
+      // another class.
       const std::size_t v = (std::uint64_t{y} * 2 + 1) * mask.height / (thumbnail_.height * 2ULL);
       for (std::uint32_t x = 0; x < thumbnail_.width; ++x) {
         const std::size_t u = (std::uint64_t{x} * 2 + 1) * mask.width / (thumbnail_.width * 2ULL);
         const auto* const pixel = &mask.pixels[(v * mask.width + u) * mask.channels * bytes];
         const double number = NumberAt(mask.pixel_type, pixel);
+        // Class 0 is the background; NaN is skipped, too.
         if (!(number >= 1)) continue;
         const Colour colour = ColourOf(static_cast<unsigned>(std::min(number, 65535.0)) - 1);
         auto* const out = &thumbnail_.pixels[(std::size_t{y} * thumbnail_.width + x) * 3];

@@ -124,6 +124,7 @@ struct WideChannel {
     most = std::max(most, other.most);
   }
 
+  // Walks up from the least number until so many values lie below it.
   double Percentile(const Histogram& histogram, PixelType type, unsigned per_cent) const {
     std::uint64_t left = (count - 1) * per_cent / 100;
     std::uint32_t number = 0;
@@ -132,6 +133,8 @@ struct WideChannel {
     return NumberOfOrder(type, number);
   }
 
+  // The bits of signed and floating-point numbers, changed so that greater values have greater
+  // numbers.
   static std::uint32_t OrderOf(PixelType type, const std::uint8_t* at) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, at, SizeOf(type));
@@ -236,6 +239,8 @@ class Counting {
       try {
         for (std::uint64_t i = next++; i < samples_.size() && !failed; i = next++) {
           if (hooks.stop.stop_requested()) break;
+          // A worker far ahead would leave its figures in memory until the slow ones before them
+          // are added.
           if (found_.wide) WaitToBeNear(i);
           Look(samples_[i], sums, histograms);
           if (found_.wide) Fold(samples_[i]);
@@ -469,6 +474,7 @@ Json FieldsJson(const Dataset& dataset, const std::set<std::uint64_t>& left_out,
     if (field.kind != FieldKind::kImage) fields.emplace_back(field);
   for (std::uint64_t i = 0; i < samples.size() && !fields.empty(); ++i) {
     if (stop.stop_requested()) throw Error(ErrorCode::kState, "stopped");
+    // So that all figures are about the same samples.
     if (left_out.contains(samples[i])) continue;
     try {
       const Sample sample = dataset[samples[i]];

@@ -1,5 +1,9 @@
 // `sluice log`, `tag`, `restore` and `gc`: the versions of a dataset. `sluice delete`: a version
 // without some samples.
+//
+// Only `gc --yes` removes files, and never those of the current version or of a version with a tag.
+// The other commands write one more manifest and leave what was there, so each can be undone. A
+// version is named by its id or by a tag; its manifest's path is for commands that open datasets.
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +26,7 @@
 namespace sluice {
 namespace {
 
+// One for all five commands; each uses the members that its options fill.
 struct VersionArguments {
   std::string dataset;
   std::string name;
@@ -86,6 +91,7 @@ int RunLog(const VersionArguments& arguments) {
   return cli::kDone;
 }
 
+// Removing needs --yes, so the same text serves as a rehearsal: only its last line differs.
 int RunGc(const VersionArguments& arguments) {
   const OldVersions old = RemoveOldVersions(arguments.dataset, arguments.keep_days, arguments.yes);
   if (arguments.json) {
@@ -114,6 +120,8 @@ int RunGc(const VersionArguments& arguments) {
   return cli::kDone;
 }
 
+// Deleting hides samples and leaves their bytes, which a user who must erase data has to know: the
+// places where they may still be are part of the output.
 int RunDelete(const VersionArguments& arguments) {
   RequireFolder(arguments.dataset);
   Deletion deletion;

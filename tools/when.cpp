@@ -1,5 +1,9 @@
 // `sluice when`: the batches in which a training plays given samples. The answer is computed from
 // the manifest and the options alone (Loader::When()); only --key reads shards.
+//
+// The rows of all ranks are listed, since any of them may play a sample, so there are options for
+// the number of ranks but not for a rank. A resumed training follows the same plan as one that was
+// not interrupted, so --resume-from does not change the answer: it only checks the other options.
 #include <memory>
 #include <numeric>
 #include <string>
@@ -49,6 +53,8 @@ struct WhenArguments {
   bool json = false;
 };
 
+// Loader::When() refuses a state that the other options do not fit, so a wrong --seed is reported
+// instead of giving the rows of another order.
 ResumePoint ParseState(const std::string& text) {
   const ResumePoint point = ResumePoint::Parse(text);
   if (point.list != "batches") return point;
@@ -72,6 +78,7 @@ int RunWhen(WhenArguments arguments) {
                     {"rank", row.rank},
                     {"row", row.row},
                     {"position", row.position}});
+    // The lines of the text have the numbers of the JSON object, in its order.
     for (const auto& value : rows.back())
       text += value.dump() + (&value == &rows.back().back() ? "\n" : "\t");
   }

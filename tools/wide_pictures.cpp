@@ -1,3 +1,9 @@
+// People see 8 bits a channel, so values of any range have to be stretched. The 2nd and 98th
+// percentiles are taken rather than the least and greatest values, since a few broken pixels would
+// otherwise make the rest of the picture one grey. Each channel has a range of its own. Percentiles
+// are computed over finite values that are not "no data" only; pixels without a value become black.
+// For float types, the number for no data is first rounded to the type, because it is compared with
+// values that were rounded in the same way when they were stored.
 #include "tools/wide_pictures.h"
 
 #include <algorithm>
@@ -95,6 +101,7 @@ Image Stretched(const Image& image, const Field& field, const std::vector<std::s
       if (const double value = number(i); std::isfinite(value))
         valid.push_back(static_cast<float>(value));
     const Spread spread = SpreadOf(valid);
+    // A channel of one value has no range; it becomes black.
     const double range = std::max(spread.high - spread.low, 1e-30);
     for (std::size_t i = 0; i < pixels; ++i) {
       const double share = (number(i) - spread.low) / range;

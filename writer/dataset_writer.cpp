@@ -174,6 +174,7 @@ SampleBuilder::~SampleBuilder() = default;
 void SampleBuilder::Reset(std::string key) {
   state_->sample.key = std::move(key);
   for (FieldValue& value : state_->sample.fields) {
+    // Keeps the allocation: a builder is used for one sample after another.
     std::vector<std::byte> memory = std::move(value.bytes);
     memory.clear();
     value = FieldValue{};
@@ -226,6 +227,8 @@ void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> fi
   FieldValue value;
   bool turned = false;
   try {
+    // A broken file must be refused here, with its sample's name. Once it is stored, only a
+    // training would meet it.
     RequireWhole(jpeg, info);
     JpegSource source(jpeg);
     turned = !source.orientation().identity();
@@ -249,6 +252,7 @@ void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> fi
 }
 
 bool SampleBuilder::SetPacked(std::string_view name, std::span<const std::byte> jpeg_file) {
+  // Checks the file and turns its picture; only a sound JPEG is packed.
   SetJpeg(name, jpeg_file);
   FieldValue& value = state_->sample.fields[state_->schema->Find(name)];
   try {
@@ -287,6 +291,7 @@ void SampleBuilder::SetPixels(std::string_view name, std::uint32_t width, std::u
                               std::span<const std::byte> pixels, bool compress) {
   CheckPixels(name, width, height, channels, pixels.size(), type);
   FieldValue value;
+  // In tiles, since a crop then needs only some of them.
   if (compress && IsWide(type, channels) && !IsUsualMask(*state_->schema, name, type, channels)) {
     value.bytes = tiled::Encode({Codec::kRaw, type, channels, width, height, pixels});
     value.codec = Codec::kTiled;
@@ -395,6 +400,7 @@ void CheckBoxes(const std::vector<Field>& fields, const std::vector<FieldValue>&
     const auto number = [&](std::size_t i) {
       return doubles ? LoadAt<double>(bytes, 8 * i) : double{LoadAt<float>(bytes, 4 * i)};
     };
+    // A box with corners is turned into a size, so that one check serves both forms.
     const bool corners = Coordinates::Of(fields[f])->form == Coordinates::Form::kCorners;
     for (std::size_t i = 0; i + 4 <= bytes.size() / (doubles ? 8 : 4); i += 4) {
       const double width = number(i + 2) - (corners ? number(i) : 0);
@@ -431,6 +437,7 @@ void DatasetWriter::State::CheckImages(const std::vector<FieldValue>& values,
     const FieldValue& value = values[f];
     if (field.kind != FieldKind::kImage || value.codec == Codec::kAbsent) continue;
     const std::string of = "field \"" + field.name + "\"";
+    // The types are those of the samples before, in whatever order 8-bit and 16-bit images came.
     if (pixel_types[f] && !Admits(*pixel_types[f], value.pixel_type) &&
         !Admits(value.pixel_type, *pixel_types[f])) {
       refuse(of + " has an image of " + std::string(NameOf(value.pixel_type)) +
@@ -501,12 +508,14 @@ void DatasetWriter::State::Append(EncodedSample sample) {
   if (block_samples != 0) return Store(std::move(sample));
   surveyed_bytes += BlockBytesOf(sample, *schema, layout);
   surveyed.push_back(std::move(sample));
+  // Enough for one block: later samples are assumed to be like these.
   if (surveyed_bytes >= kPlannedBlockBytes || surveyed.size() == kSurveyedSamples) {
     SettleBlockSamples();
   }
 }
 
 void DatasetWriter::State::Store(EncodedSample sample) {
+  // A sample that fits no shard was refused by CheckLimits(), so it fits the next one.
   if (shard && !shard->Fits(sample, options.shard_bytes)) CloseShard();
   if (!shard) {
     const auto number = static_cast<std::uint32_t>(manifest.shards.size());
@@ -514,6 +523,8 @@ void DatasetWriter::State::Store(EncodedSample sample) {
       throw Error(ErrorCode::kLimit, folder.string(),
                   "a dataset can have at most 1000000 shards; choose larger ones");
     }
+    // The id depends on the dataset's name and the shard's number only, so that the same samples
+    // under the same name give the same bytes.
     shard.emplace(*schema, folder,
                   NewShard{.name = ShardFileName(number),
                            .id = ShardId(AsBytes(manifest.name), number),
@@ -541,6 +552,7 @@ DatasetWriter::DatasetWriter(const std::filesystem::path& dataset, const Schema&
   state_->manifest.made = MadeJson(options);
   ChangeMetadata(options.meta, state_->manifest.meta);
   state_->made_in.emplace(dataset);
+  // If the program ends early, the next writer into this folder removes what was left.
   state_->made_in->Keep();
 }
 

@@ -27,6 +27,7 @@ FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name) 
   finished.shard = {file_name,           shard.id(),     shard.digest(),
                     shard.samples(),     shard.blocks(), shard.block_samples(),
                     shard.bytes().size()};
+  // Shards are mapped, so a disk that fails shows only as bytes that Lost() reports afterwards.
   const ReadGuard guard = shard.Guard();
   for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
     if (const Defect defect = finished.AddBlock(shard.Block(b), shard.layout(), schema))
@@ -51,6 +52,7 @@ std::string Listed(const std::vector<std::string>& names, const char* more) {
 
 }  // namespace
 
+// The name of a dataset for which none was given.
 std::string DescribedName(const Schema& schema) {
   const std::size_t label = schema.ClassField();
   std::string name = "images";
@@ -87,6 +89,7 @@ void AddShard(const FinishedShard& finished, Manifest& manifest) {
     if (field.kind != FieldKind::kImage) continue;
     ImageFigures& images = manifest.images[i];
     const ImageFigures& more = finished.images[i++];
+    // 8-bit images may stand among 16-bit ones, whichever of the shards comes first.
     if (images.present > 0 && more.present > 0 && !Admits(images.pixel_type, more.pixel_type) &&
         !Admits(more.pixel_type, images.pixel_type)) {
       throw Error(ErrorCode::kInvalidArgument, finished.shard.file,
@@ -214,6 +217,9 @@ ShardWriter::ShardWriter(const Schema& schema, const std::filesystem::path& fold
 
 ShardWriter::~ShardWriter() = default;
 
+// Counts everything that would still have to be written if this sample were the last: the block
+// with it, the keys, and the end. So a shard never becomes larger than the limit when it is
+// finished.
 bool ShardWriter::Fits(const EncodedSample& sample, std::uint64_t limit) const {
   const std::uint64_t block =
       BlockBytes(block_content_bytes_ + BlockBytesOf(sample, schema_, layout_));
@@ -224,6 +230,7 @@ bool ShardWriter::Fits(const EncodedSample& sample, std::uint64_t limit) const {
 }
 
 void ShardWriter::Add(EncodedSample sample) {
+  // The sample itself is moved into the block below.
   Count(sample);
   keys_.Add(sample.key);
   for (std::size_t c = 0; c < column_fields_.size(); ++c) {
@@ -292,6 +299,7 @@ std::uint64_t ShardWriter::AddArrays(Bytes values, std::uint64_t limit) {
                 static_cast<std::uint32_t>(count), block);
     const Bytes taken = values.first(count * bytes);
     if (!columns_.empty()) columns_[0].insert(columns_[0].end(), taken.begin(), taken.end());
+    // Rows of arrays have no keys, but the shard has an entry for each sample.
     for (std::uint64_t i = 0; i < count; ++i)
       keys_.Add({});
     if (class_field_ != Schema::kNone) {
@@ -323,6 +331,7 @@ void ShardWriter::WriteSection(std::uint32_t number, Bytes content) {
   entry.bytes = content.size();
   entry.checksum = Hash64(content);
   file_->Write(content);
+  // Padding, so that the next section or the directory begins aligned.
   const std::array<std::byte, kPayloadAlignment> zeros{};
   file_->Write(Bytes(zeros).first(AlignUp(content.size(), kPayloadAlignment) - content.size()));
   sections_.push_back(entry);

@@ -113,6 +113,8 @@ void ChooseTransform(AdviseArguments& arguments, const SourceFacts& facts) {
     arguments.transform = ParsePipeline(arguments.transform_text);
   }
   arguments.trial.transform = *arguments.transform;
+  // Forms store pictures as large as the crops need. Without a fixed size, the pictures' own is a
+  // guide.
   const auto extent = Geometry(*arguments.transform).FixedExtent();
   if (extent) {
     arguments.trial.side = std::max(extent->width, extent->height);
@@ -155,6 +157,7 @@ void MeasureDisk(const AdviseArguments& arguments, Advice& advice, const std::st
   advice.disk = MeasureDiskRateIn(arguments.trial.scratch, kSeconds, stop);
 }
 
+// A value that equals the default may have been given, so the values alone do not tell.
 bool Gives(const AdviseArguments& arguments, const char* option) {
   return arguments.output.app->count(option) > 0;
 }

@@ -107,6 +107,7 @@ void AddLabelFiles(CLI::App& app, EpochArguments& arguments) {
                                arguments.label_files.emplace(format, path);
                              }));
   }
+  // Each names the labels of the whole DATASET, so two would contradict each other.
   for (CLI::Option* const one : ways) {
     for (CLI::Option* const other : ways)
       if (one != other) one->excludes(other);
@@ -147,6 +148,7 @@ void AddView(const std::string& text, EpochOptions& options) {
   try {
     views.push_back({"view " + std::to_string(views.size() + 2), ParsePipeline(text), {}});
   } catch (const Error& error) {
+    // The Error alone does not say which of several --view it is about.
     throw cli::UsageError("--view: " + error.sentence());
   }
   options.view_texts.push_back(text);
@@ -345,6 +347,7 @@ void Complete(EpochArguments& arguments, const std::stop_token& stop) {
   if (prefetch || options.batches_per_step > 1) {
     prefetch = std::max<std::size_t>(prefetch.value_or(0), options.batches_per_step);
   }
+  // Opened after all checks of the options, because opening a source may list many files.
   std::vector<Dataset> datasets = OpenPlayed(options, stop);
   const Dataset& dataset = datasets.front();
   if (dataset.size() == 0)

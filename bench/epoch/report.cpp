@@ -60,6 +60,7 @@ std::string MediansText(const EpochReport& report) {
   for (const EpochFigures* const figures : report.run.Measured()) {
     starts.push_back(figures->start_seconds);
     start_shares.push_back(StartShare(*figures));
+    // Pooled, because a long wait in one epoch would vanish in a median over epochs.
     waits.insert(waits.end(), figures->batch_waits.begin(), figures->batch_waits.end());
     if (figures->joules) joules.push_back(Per1000(*figures->joules, *figures));
   }
@@ -161,6 +162,7 @@ std::string StepText(const EpochReport& report) {
 
 }  // namespace
 
+// Each of these makes a figure less certain than its digits suggest.
 std::vector<std::string> WarningsOf(const EpochOptions& options, const EpochsRun& run) {
   constexpr double kLongEnough = 0.5;  // seconds
   constexpr std::uint64_t kEnoughBatches = 20;
@@ -230,6 +232,7 @@ std::string ThreadsText(unsigned threads) {
 namespace {
 
 // "a converted dataset would be 5.10 times as fast: ..."
+// Ends with the command that makes the faster dataset, so it has the options that name this source.
 std::string ConversionText(const EpochReport& report) {
   const ConversionGain& gain = *report.conversion;
   const std::string path = ShownPath(report.options.dataset.string());

@@ -124,6 +124,8 @@ void Train(const TrainingStep& step) {
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(step.milliseconds));
     return;
   }
+  // By the thread's CPU time, since a busy trainer that loses its CPU to decoding threads must lose
+  // time by it.
   const double end = ThreadCpuSeconds() + step.milliseconds / 1e3;
   volatile unsigned work = 1;
   while (ThreadCpuSeconds() < end) {
@@ -134,8 +136,12 @@ void Train(const TrainingStep& step) {
 
 SampleFunction Decoding(const PretendDecoding& pretended) {
   constexpr std::uint64_t kSlow = 100;  // one sample in 100 is slow
+  // Linux may wake a sleeper up to 50 microseconds late, as much as a small picture takes to
+  // decode. Threads inherit the setting from the one that starts them.
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   return [pretended](MutableSample& sample) {
+    // By index, so that the same samples are slow in every epoch and in every loader that is
+    // compared.
     const double times = sample.index() % kSlow == 0 ? pretended.slow : 1;
     std::this_thread::sleep_for(
         std::chrono::duration<double, std::micro>(times * pretended.microseconds));
@@ -298,6 +304,7 @@ class EpochRunner {
     run_.parts = TakeParts();
     // A cold epoch has a new loader, whose figures begin at 0.
     run_.stats = loader_->Stats().Since(options_.cold ? LoaderStats() : before);
+    // After the warm epochs: a cold epoch ends the loader whose statistics are reported.
     for (std::uint64_t epoch = usual; epoch < usual + options_.also_cold; ++epoch)
       Add(epoch, true, false);
     loader_.reset();  // the loader decodes ahead, which would disturb the measurements below
@@ -358,6 +365,8 @@ class EpochRunner {
       files.insert(files.end(), of_one.begin(), of_one.end());
     }
     DropFromPageCache(files);
+    // Pages that a process has mapped, or that are being written, cannot be dropped. A report with
+    // this figure shows that the epoch was not cold after all.
     const std::uint64_t left = InPageCache(files).resident_bytes;
     EpochFigures figures = Timed(epoch);
     figures.left_in_cache_bytes = left;

@@ -95,6 +95,7 @@ ConvertStages MeasureConvertStages(const ConvertSource& source, const ConvertOpt
   ConvertStages all, one;
   double last = 0;
   SampleEncoder encoder(sources, options, schema, 0, 0);
+  // Called at the end of each stage, so the time since the last call belongs to that stage.
   encoder.images.on_step = [&](EncodeStep step) {
     const double now = 1e3 * ThreadCpuSeconds();
     (step == EncodeStep::kRead      ? one.read
@@ -154,10 +155,13 @@ class Turns {
     const std::uint64_t steps = 2 * options_.rounds + 1;
     for (std::uint64_t round = 0; round < options_.rounds; ++round) {
       for (std::uint64_t turn = 0; turn < 2; ++turn) {
+        // The first of a round finds the sources in a colder cache, so the order changes with the
+        // round.
         const bool sluice = (turn + round) % 2 == 0;
         Step(sluice ? "sluice" : "ffcv", round * 2 + turn, steps);
         if (sluice) {
           ConvertOnce();
+          // Sluice is first in round 0, so the list is there when FFCV's writer needs it.
           if (round == 0) ListPaths();
         } else {
           WriteByFfcv();

@@ -60,6 +60,7 @@ class StepRunner {
     const Region region = FrameOf(0).region;
     pixels_out_ = std::size_t{region.width()} * region.height();
     views_[0].pixels.CheckSize(region.width(), region.height(), 3);
+    // A step that mixes needs a batch; for all others, one row is written over and over.
     shape_ = {nullptr,       mixes_.empty() ? 1 : kBatch, region.height(), region.width(), 3,
               Layout::kNHWC, views_[0].pixels.type()};
     rows_.resize(shape_.samples * shape_.sample_bytes());
@@ -88,6 +89,7 @@ class StepRunner {
   double Measure(double seconds) {
     for (std::size_t i = 0; i < shape_.samples; ++i)
       WriteRow(i);  // untimed: allocates the buffers
+    // CPU time: other programs on the machine must not change a step's figure.
     const double begin = ThreadCpuSeconds();
     std::uint64_t times = 0;
     double taken = 0;

@@ -66,6 +66,7 @@ BareCopies::BareCopies(DeviceDriver& driver, std::vector<const std::byte*> place
 
 double BareCopies::BytesPerSecond(std::uint64_t copies) {
   const auto begin = std::chrono::steady_clock::now();
+  // All copies are queued before the first wait, so the bus is never idle between two of them.
   for (std::uint64_t i = 0; i < copies; ++i)
     driver_.Copy(stream_.get(), target_.data(), places_[i % places_.size()], bytes_);
   driver_.Record(done_.get(), stream_.get());
@@ -85,6 +86,7 @@ double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t byt
   for (std::size_t i = 0; i < kPlaces; ++i)
     places.push_back(memory.data() + i * bytes);
   BareCopies copies(*driver, std::move(places), bytes);
+  // About the same bytes for batches of any size, so that a round lasts long enough.
   const std::uint64_t count = std::clamp<std::uint64_t>(kRoundBytes / bytes, kPlaces, 1000);
   copies.BytesPerSecond(kPlaces);  // not measured: first uses are slower
   std::vector<double> rates;
@@ -113,6 +115,7 @@ PixelProgram UploadProgramOf(const UploadShape& shape) {
     if (!ChangesPixels(step)) refuse("upload measures only steps that change pixels");
   if (shape.type) steps.push_back(Normalize{{0.5F}, {0.25F}, *shape.type});
   PixelProgram program(steps, DevicePart::kSteps);
+  // The host's part would be measured as if it were the upload.
   if (program.steps_here() > 0)
     refuse("the transform has more steps than a device can run, and upload measures no others");
   const auto side = static_cast<std::uint32_t>(shape.side);
@@ -132,6 +135,7 @@ SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program,
   field.image.channels = 3;
   field.row_bytes = field.image.sample_bytes();
   layout.bytes = AlignUp(field.row_bytes * shape.batch_size, kPageBytes);
+  // A slot with a label as well, since real ones have fields after the images.
   layout.arrays.push_back({1, "label", DType::kInt32, 4, layout.bytes, {}});
   layout.bytes = AlignUp(layout.bytes + 4 * shape.batch_size, kPayloadAlignment);
   device_part.ops = {{program.device_ops(), layout.bytes}};
@@ -178,6 +182,7 @@ class UploadRun {
   UploadRun(const UploadRun&) = delete;
   UploadRun& operator=(const UploadRun&) = delete;
   ~UploadRun() {
+    // The uploader first: its work uses the slots.
     uploader_.Finish();
     for (const std::unique_ptr<Slot>& slot : slots_)
       slot->device->Finish();
@@ -224,6 +229,7 @@ class UploadRun {
         slot.device->Synchronize();
         timeline.push_back(MomentsOf(PlaceOf(slot)));
       }
+      // The last turns only collect the moments of batches that are still under way.
       if (b >= batches) continue;
       slot.device->Reclaim(give_up);
       GiveToTrainer(slot);
@@ -266,6 +272,8 @@ class UploadRun {
 double ShareBesideCopies(const std::vector<UploadMoments>& timeline) {
   double converting = 0, beside = 0, free_since = 0;
   for (const UploadMoments& batch : timeline) {
+    // A conversion waits for its own copy and for the conversion before it. Only what comes after
+    // counts as its time.
     const double begin = std::max(batch.copy_end, free_since), end = batch.converted;
     free_since = end;
     converting += end - begin;

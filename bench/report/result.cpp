@@ -46,6 +46,7 @@ nlohmann::ordered_json ResultOf(const std::string& command,
                                 const std::vector<std::string>& warnings) {
   auto list = nlohmann::ordered_json::array();
   for (const Measurement& one : measurements) {
+    // A figure that this machine cannot measure is left out, so that a gate does not compare it.
     if (one.values.empty()) continue;
     const Spread spread = SpreadOf(one.values);
     list.push_back({{"name", one.name},
@@ -136,6 +137,7 @@ TextTable::TextTable(std::vector<std::string> headings) {
 }
 
 void TextTable::Add(std::vector<std::string> cells) {
+  // The last cell of a short line may be a sentence, which must not widen its column.
   for (std::size_t c = 0; c < cells.size(); ++c)
     if (cells.size() == left_.size() || c + 1 < cells.size())
       widths_[c] = std::max(widths_[c], cells[c].size());
@@ -143,6 +145,7 @@ void TextTable::Add(std::vector<std::string> cells) {
 }
 
 std::string TextTable::NewLines() {
+  // The table is printed while it grows; lines that were printed keep the widths of that moment.
   const std::size_t begin = shown_;
   shown_ = rows_.size();
   return Lines(begin);

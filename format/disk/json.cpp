@@ -75,6 +75,7 @@ std::string MembersBut(std::initializer_list<std::string_view> known, const json
 
 std::string JoinMembers(const std::string& first, const std::string& later) {
   if (first.empty() || later.empty()) return first + later;
+  // Members of `first` win.
   json members = json::parse(later);
   members.update(json::parse(first));
   return members.dump();

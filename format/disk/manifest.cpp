@@ -32,6 +32,7 @@ namespace {
 
 // Whether `values` values, each of at most `most` bytes, can have `bytes` bytes together.
 bool Fit(std::uint64_t bytes, std::uint64_t values, std::uint64_t most) noexcept {
+  // Divides instead of multiplying, which could overflow.
   return bytes == 0 || (values > 0 && (bytes - 1) / values < most);
 }
 
@@ -40,6 +41,7 @@ class ManifestCheck {
   ManifestCheck(const Manifest& manifest, const std::string& file)
       : manifest_(manifest), file_(file) {}
 
+  // CheckShards() comes first: CheckImages() compares with the sum of the shards' bytes.
   void Run() {
     CheckShards();
     CheckColumns();
@@ -83,6 +85,7 @@ class ManifestCheck {
       Require(column.samples == manifest_.samples,
               "a column has " + std::to_string(column.samples) + " samples, and the dataset " +
                   std::to_string(manifest_.samples));
+      // A column is checked like a dataset of its own, except that it shares the names of files.
       ManifestCheck(column, file_).Run();
       for (const ManifestShard& shard : column.shards)
         Require(files_.insert(shard.file).second, "names " + shard.file + " twice");
@@ -93,6 +96,8 @@ class ManifestCheck {
     for (const Manifest* const source : sources) {
       for (const Field& field : source->schema.fields)
         names.insert(field.name);
+      // Without the sizes of each source, totals could not be put together field by field
+      // (AddTotalsOf()).
       Require(source->values.size() == NoValues(source->schema).size(),
               "it has columns, and no sizes of the values of a field");
     }
@@ -126,6 +131,7 @@ class ManifestCheck {
   void CheckDeleted() {
     std::uint64_t end = 0;
     for (const DeletedRun& run : manifest_.deleted) {
+      // Runs must not touch either, so that a set of samples can be written in one way only.
       const bool apart = &run == manifest_.deleted.data() ? true : run.first > end;
       Require(apart && run.count > 0 && run.first <= manifest_.samples &&
                   run.count <= manifest_.samples - run.first,
@@ -141,6 +147,7 @@ class ManifestCheck {
     Require(manifest_.class_counts.size() == classes,
             "it counts the samples of " + std::to_string(manifest_.class_counts.size()) +
                 " classes, and its label has " + std::to_string(classes));
+    // Counts down, since a sum of forged counts could overflow.
     std::uint64_t left = manifest_.samples;
     for (const std::uint64_t count : manifest_.class_counts) {
       Require(count <= left, "its classes have more samples than there are");
@@ -197,6 +204,8 @@ void CheckManifest(const Manifest& manifest, const std::string& file) {
 
 }  // namespace
 
+// A column's field may belong to an image of the image shards. Checked alone, it would refer to a
+// field that does not exist, so such references are left out.
 Schema ColumnAlone(Schema column, const Schema& images) {
   for (Field& field : column.fields) {
     const std::size_t image = images.Find(field.follows);
@@ -212,6 +221,8 @@ VisibleFields VisibleFields::Of(const Manifest& manifest) {
   // By hash, since a forged manifest may have very many fields.
   std::unordered_map<std::string_view, std::size_t> places;
   std::vector<std::pair<const Field*, std::uint32_t>> fields;
+  // A later column replaces an earlier field of its name, and keeps that field's place in the
+  // order.
   const auto add = [&](const Schema& schema, std::size_t source) {
     for (const Field& field : schema.fields) {
       const auto [at, is_new] = places.emplace(field.name, fields.size());
@@ -256,6 +267,8 @@ Manifest WithVisibleFields(Manifest manifest) {
   if (manifest.columns.empty() && manifest.hidden.empty()) return manifest;
   VisibleFields visible = VisibleFields::Of(manifest);
   Manifest stored;  // the totals of the shards' own fields
+  // The totals are put together again in the order of the visible fields. Those of replaced and
+  // hidden fields go.
   stored.schema = std::exchange(manifest.schema, std::move(visible.schema));
   stored.images = std::exchange(manifest.images, {});
   stored.values = std::exchange(manifest.values, {});
@@ -289,6 +302,7 @@ bool SameSource(const Manifest& a, const VisibleFields& of_a, const Manifest& b,
   const std::uint32_t source_a = of_a.sources[in_a];
   const std::uint32_t source_b = of_b.sources[in_b];
   if (of_a.schema.fields[in_a] != of_b.schema.fields[in_b]) return false;
+  // Of fields in the image shards, only that they lie there is compared, not the shards.
   if (source_a == 0 || source_b == 0) return source_a == source_b;
   return a.columns[source_a - 1].shards == b.columns[source_b - 1].shards;
 }
@@ -317,6 +331,8 @@ void AddValue(Codec codec, Bytes payload, ManifestValues& values) noexcept {
   std::uint64_t bytes = payload.size();
   if (codec == Codec::kZstd) {
     bytes = ZstdContentBytes(payload).value_or(0);
+    // A size that no reader accepts must not become the field's largest; reading the value reports
+    // it.
     if (bytes > kMaxInflatedBytes) bytes = 0;
   }
   values.Add({1, bytes, bytes});
@@ -364,6 +380,7 @@ Defect SampleTotals::AddBlock(const BlockView& block, const RecordLayout& layout
         if (defect == nullptr)
           AddValue(static_cast<Codec>(payload.entry.codec), payload.bytes, sums);
       }
+      // The rest of the block is counted all the same.
       if (first == nullptr) first = defect;
     }
   }
@@ -548,6 +565,7 @@ void CheckFormat(const json& in, const std::string& file) {
   if (in.at("format") != kFormatName) {
     throw Error(ErrorCode::kCorrupt, file, "is not the manifest of a Sluice dataset");
   }
+  // Before any other member is read, since another version may give them another meaning.
   CheckVersion(UnsignedIn(in, "version", UINT32_MAX), file);
   const json required = in.contains("requires") ? List(in, "requires") : json::array();
   const auto known = [](const json& name) {
@@ -654,6 +672,7 @@ void ChangesFromJson(const json& in, const std::string& file, Manifest& manifest
 class ShardList {
  public:
   void Take(const json& entry) {
+    // Counts on without storing: Done() reports it when the other members have been checked.
     if (++count_ > kMaxShards || error_ != nullptr) return;
     try {
       shards_.push_back(ShardFromJson(entry));
@@ -783,6 +802,8 @@ std::vector<std::string> KeepMembers(const Manifest& from, Manifest& manifest) {
 
 namespace {
 
+// A schema that another version wrote keeps its text, with members that this one does not know, as
+// long as it still says the same.
 std::string SchemaTextOf(const Manifest& manifest) {
   std::string text = SchemaToJson(manifest.schema);
   const bool same = !manifest.schema_text.empty() &&

@@ -39,6 +39,7 @@ std::string_view ParseHeader(Bytes file, const std::string& name, ShardHeader& h
   if (file.size() < sizeof(ShardHeader)) throw corrupt("the file is cut short");
   header = LoadAt<ShardHeader>(file, 0);
   if (!HasMagic(header)) throw corrupt("this is not a Sluice shard");
+  // Before the checksum: another version may compute it in another way.
   if (header.version != kFormatVersion) {
     throw Error(ErrorCode::kUnsupported, name, "header",
                 "is of format version " + std::to_string(header.version) +
@@ -75,6 +76,8 @@ std::int64_t ZeroIfRecent(std::int64_t written) {
 
 }  // namespace
 
+// Fields of one number for each sample are repeated in the directory, so that reading all labels of
+// a dataset touches no block.
 std::vector<std::size_t> ColumnFields(const Schema& schema) {
   std::vector<std::size_t> columns;
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
@@ -163,6 +166,7 @@ bool ShardFile::StillTheSame() const {
   if (overwritten_.load(std::memory_order_relaxed)) return false;
   if (verified_.empty()) return true;  // it is being opened
   const std::optional<std::int64_t> written = file_.WrittenAt();
+  // The digest is only computed if the file's time has changed, as a copy or `touch` may do.
   if (!written || *written == written_at_.load(std::memory_order_relaxed)) return true;
   const std::int64_t written_at = ZeroIfRecent(*written);
   const ReadGuard guard = Guard();
@@ -174,6 +178,7 @@ bool ShardFile::StillTheSame() const {
     return false;
   }
   written_at_.store(written_at, std::memory_order_relaxed);
+  // Written again with the same content: what was checked before has to be checked again.
   for (std::atomic<std::uint64_t>& word : verified_)
     word.store(0, std::memory_order_relaxed);
   verified_sections_.store(0, std::memory_order_relaxed);
@@ -228,6 +233,8 @@ void ShardFile::ReadHeader() {
   bool same_schema = false;
   try {
     const std::string_view text = ParseHeader(file_.bytes(), name_, header_);
+    // The text is nearly always the same. Comparing schemas is for a manifest that another writer
+    // made.
     same_schema = text == schema_->text || SchemaFromJson(text, name_) == schema_->schema;
   } catch (const Error&) {
     if (Lost(file_.bytes())) throw Unreadable("header");
@@ -327,6 +334,7 @@ Bytes ShardFile::Section(std::uint32_t number) const {
     if (fetched_ != nullptr) fetched_->BringSections();
     const Bytes bytes = file_.bytes().subspan(section.offset, section.bytes);
     const ReadGuard guard = Guard();
+    // Sections beyond 64 are checked at each call.
     const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
     if ((verified_sections_.load(std::memory_order_relaxed) & bit) != 0) return bytes;
     const auto passes = [&section](Bytes now) { return Hash64(now) == section.checksum; };
@@ -386,6 +394,8 @@ BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const
   }
   BlockHeader header;
   if (Defect defect = CheckBlock(block, bytes, header)) {
+    // Only the header and the table are fetched once more. A payload has a checksum of its own,
+    // which is compared when it is read (BlockView::Matches()).
     const std::uint64_t table = sizeof(BlockHeader) + entry.count * layout().record_bytes();
     const auto passes = [&entry](Bytes now) {
       const auto found = LoadAt<BlockHeader>(now, 0);

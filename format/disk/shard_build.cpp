@@ -1,3 +1,8 @@
+// The header and the tail are stored twice: a checksum covers the stored bytes before it, so these
+// must be there before it can be computed. The tail has a fixed size and comes last, so that a
+// reader finds it from the file's length alone, and the directory through it. The shard's digest
+// covers the directory and the tail; through the checksums in them, it stands for the rest of the
+// shard.
 #include "format/disk/shard_build.h"
 
 #include "format/disk/checksum.h"
@@ -54,6 +59,7 @@ std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardContent& c
     at += sizeof(entry);
   }
   for (const std::vector<std::byte>& column : columns) {
+    // DirectoryBytes() counts the same gaps.
     at = AlignUp(at, kPayloadAlignment);
     std::memcpy(out.data() + at, column.data(), column.size());
     at += column.size();

@@ -1,3 +1,9 @@
+// Each step of opening relies on the step before: the frame is fetched with estimated sizes, the
+// header then states its own size, the tail states where the directory begins, and the directory
+// states where the sections and blocks lie. Any of these numbers may be wrong: the manifest's were
+// never compared with the shard, and a header may still be damaged after Mend(). So each is cut to
+// the file's length and to what the other parts leave. A checksum that fails throws nothing here:
+// ShardFile checks the same bytes again and refuses them as it refuses those of a damaged file.
 #include "format/disk/shard_fetch.h"
 
 #include <algorithm>
@@ -39,6 +45,8 @@ FetchedParts::FetchedParts(const ShardFile& shard, std::shared_ptr<ShardParts> p
 void FetchedParts::BringHeader() {
   const Bytes file = parts_->bytes();
   if (file.size() < sizeof(ShardHeader)) return;
+  // The header's own checksum comes first: without it, header_bytes and schema_bytes could be
+  // anything.
   const auto header_passes = [](Bytes bytes) {
     const auto header = LoadAt<ShardHeader>(bytes, 0);
     return HasMagic(header) &&
@@ -61,6 +69,7 @@ void FetchedParts::BringHeader() {
 }
 
 void FetchedParts::BringDirectory(std::uint64_t offset) {
+  // The estimate was long enough.
   if (offset >= frame_.end.offset) return;
   const std::uint64_t begin = std::max(frame_.start.bytes, offset / kPageBytes * kPageBytes);
   opened_.push_back(parts_->Bring({ShardParts::kEndRest, begin, frame_.end.offset - begin}));
@@ -70,6 +79,8 @@ void FetchedParts::BringDirectory(std::uint64_t offset) {
 void FetchedParts::BringSections() {
   const MutexLock lock(mutex_);
   if (sections_ != nullptr) return;
+  // Sections lie between the last block and the directory, so the block entries say where they
+  // begin.
   const BlockEntry& last = shard_.block_entry(shard_.blocks() - 1);
   const std::uint64_t begin =
       std::max(frame_.start.bytes, AlignUp(last.offset + last.bytes, kPageBytes));
@@ -82,6 +93,8 @@ void FetchedParts::BringBlock(std::uint32_t block) {
   ShardParts::Held held;
   {
     const MutexLock lock(mutex_);
+    // Fetches of the next blocks begin here and are awaited by later calls, so a caller that goes
+    // through the blocks in order finds most of them there.
     blocks_.resize(shard_.blocks());
     std::uint64_t ahead = 0;
     for (std::uint32_t b = block; b < shard_.blocks() && ahead <= BlockHold::kAheadBytes; ++b) {
@@ -100,6 +113,7 @@ void FetchedParts::BringBlock(std::uint32_t block) {
 }
 
 ShardParts::Block FetchedParts::PartsOf(std::uint32_t block) const noexcept {
+  // The frame may overlap the first and the last blocks; those bytes are in the mapping already.
   const BlockEntry& entry = shard_.block_entry(block);
   const std::uint64_t end = std::min(entry.offset + entry.bytes, frame_.end.offset);
   const std::uint64_t begin = std::min(std::max(entry.offset, frame_.start.bytes), end);
@@ -122,6 +136,8 @@ bool FetchedParts::Mend(Bytes range, const std::function<bool(Bytes)>& passes) {
 BlockView BlockHold::Block(std::uint32_t block, std::uint64_t ahead) {
   if (shard_.fetched() == nullptr) return shard_.Block(block);
   ShardParts& parts = shard_.fetched()->parts();
+  // Blocks before this one are let go, so reading a shard from its start to its end holds a few
+  // blocks and not the shard.
   held_.erase(held_.begin(), held_.lower_bound(block));
   std::uint64_t asked = 0;
   std::uint32_t next = block;

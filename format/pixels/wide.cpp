@@ -32,6 +32,7 @@ decltype(auto) WithBits(PixelType type, const F& f) {
 // Where a region's pixels go: that of output (0, 0) first.
 tiled::ValueGrid GridOf(const Region& region, std::uint8_t* target, std::size_t value_bytes,
                         std::ptrdiff_t pixel, std::ptrdiff_t plane) noexcept {
+  // Values are written straight to their final place, so a turn or a mirror is only another stride.
   const std::ptrdiff_t across = region.transpose ? region.y.target : 1;
   const std::ptrdiff_t down = region.transpose ? 1 : region.x.target;
   const std::ptrdiff_t x = region.flip ? region.x.target - 1 - region.x.at : region.x.at;
@@ -126,6 +127,7 @@ Defect WideDecoder::Read(const tiled::Rect& rect, std::span<const std::uint32_t>
                          const tiled::ValueGrid& to) {
   if (payload_.codec == Codec::kTiled) return tiled_.Read(rect, channels, to);
   const std::size_t of_pixel = payload_.channels;
+  // All channels in their order: whole lines can be copied.
   bool as_stored = channels.size() == of_pixel && (of_pixel == 1 || to.plane == 1) &&
                    to.pixel == static_cast<std::ptrdiff_t>(of_pixel);
   for (std::size_t p = 0; p < channels.size(); ++p)
@@ -165,12 +167,14 @@ Defect WideDecoder::Copy(const Region& region, std::span<const std::uint32_t> ch
   if (NeedsUpright(region)) {
     Region first = region;
     first.transpose = false;
+    // The picture is made unturned, with its border, and turned as a whole.
     upright_.resize(pixels * count * bytes);
     if (const Defect defect = Copy(first, channels, border, order, upright_.data())) return defect;
     TransposePixels(upright_.data(), region.x.target, region.y.target, {target, count, order},
                     bytes);
     return nullptr;
   }
+  // Everything is filled and the picture copied over it. A mirrored border replaces the filling.
   if (region.bordered()) FillValues(target, pixels * count, payload_.pixel_type, border);
   if (region.x.out == 0 || region.y.out == 0) return nullptr;
   const bool planar = order == PixelOrder::kPlanar;
@@ -189,6 +193,7 @@ Defect WideDecoder::Copy(const Region& region, std::span<const std::uint32_t> ch
 template <bool kLacking, class Value>
 void WideDecoder::Resample(const Value* window, std::uint32_t width, const Weights& x,
                            const Weights& y, Value no_data, const tiled::ValueGrid& to) {
+  // First the sum down each column of the window, which all outputs of this line share.
   rows_.resize(width);
   row_weights_.resize(width);
   for (std::size_t i = 0; i < y.first.size(); ++i) {
@@ -252,6 +257,7 @@ Defect WideDecoder::MakePlanes(const Region& region, std::span<const std::uint32
       static_cast<std::size_t>(std::max<std::uint64_t>(1, kWindowBytes / channel_bytes));
   for (std::size_t begin = 0; begin < channels.size(); begin += together) {
     const auto group = channels.subspan(begin, std::min(together, channels.size() - begin));
+    // Planar, one channel after another, whatever the payload's order is.
     window_.resize(area * bytes * group.size());
     if (shows) {
       const Defect defect =
@@ -268,9 +274,12 @@ Defect WideDecoder::MakePlanes(const Region& region, std::span<const std::uint32
             GridOf(made, reinterpret_cast<std::uint8_t*>(plane_.data()), sizeof(float), 1, 0);
         const std::uint8_t* const window = window_.data() + c * area * bytes;
         const auto of_type = [&]<class Value>(const Value* values) {
+          // The number is compared as the type stores it; a number of more digits would match no
+          // value.
           const bool lacks = no_data.has_value();
           const auto lacking =
               static_cast<Value>(lacks ? ValueOf(type, BitsOf(type, *no_data)) : 0);
+          // A stored NaN becomes NaN in the plane without a comparison.
           if (!copies) {
             return lacks ? Resample<true>(values, rect.width, *x, *y, lacking, grid)
                          : Resample<false>(values, rect.width, *x, *y, lacking, grid);
@@ -344,6 +353,7 @@ void WarpPlane(const std::vector<float>& in, std::uint32_t width, std::uint32_t 
         continue;
       }
       const Pair across = PairAt(at_x, width), down = PairAt(at_y, height);
+      // The fraction of the way from the centre of one pixel to that of the next, in 32 bits.
       const auto share = [](std::int64_t place) {
         const std::int64_t half = std::int64_t{1} << (kFine - 1);
         return double((place - half) & 0xFFFFFFFF) * 0x1p-32;

@@ -8,7 +8,7 @@
 //
 // A field may have a number that stands for no data (NaN counts as that number, too). Such pixels
 // have no weight. A result is the mean of the others if they have at least half of the weight;
-// otherwise it is no data. In planes, no data is NaN.
+// otherwise it has no data, too. In planes, NaN stands for no data.
 #pragma once
 
 #include <cmath>
@@ -51,8 +51,8 @@ class WideDecoder {
               PixelOrder order, std::uint8_t* target);
 
   // Makes a plane of each of some channels, and gives it to `take`, with the index of the channel
-  // in `channels`; the plane is `take`'s until the next. Borders of one colour are no data, or 0 if
-  // there is no such number.
+  // in `channels`. `take` may use the plane until its next call. Borders of one colour become NaN,
+  // or 0 if the field has no number for no data.
   using Take = std::function<void(std::size_t channel, std::vector<float>& plane)>;
   Defect MakePlanes(const Region& region, std::span<const std::uint32_t> channels,
                     std::optional<double> no_data, const Take& take);

@@ -55,6 +55,7 @@ const SizedRows& SizedRowsOf(const Slot& slot, std::string_view field) {
   return slot.images[ImageIn(layout, field)].sized;
 }
 
+// With a device, the host's memory may hold the images before the device's steps, or not at all.
 const ImageBatch& DeliveredImageOf(const Slot& slot, std::size_t image) {
   return slot.device != nullptr ? slot.device->images[image] : slot.images[image].image;
 }
@@ -97,6 +98,7 @@ std::uint64_t Batch::index() const noexcept {
   return slot_->index;
 }
 const ImageBatch& Batch::image() const noexcept {
+  // Empty rather than an error if the dataset has no images, so that programs can ask.
   static const ImageBatch no_image;
   return slot_->images.empty() ? no_image : DeliveredImageOf(*slot_, 0);
 }
@@ -123,6 +125,7 @@ ImageBatch Batch::image(std::string_view field, std::size_t sample) const {
   ImageBatch one = field.empty() ? image() : image(field);
   if (one.samples == 0) return one;
   one.samples = 1;
+  // Images of their own sizes lie one after another; the others have equal distances.
   if (layout.image_sizes == ImageSizes::kOwn) {
     const SizedRows& sized = SizedRowsOf(*slot_, field);
     one.height = sized.sizes[sample].height;
@@ -142,6 +145,7 @@ std::span<const std::uint64_t> Batch::offsets(std::string_view field) const {
   return {SizedRowsOf(*slot_, field).offsets.data(), size()};
 }
 
+// Always the host's copy: values of a device cannot be read through a span.
 std::span<const std::byte> Batch::FieldBytes(std::string_view name, DType type) const {
   const std::size_t index = FindIn(slot_->layout->arrays, name);
   if (index == Schema::kNone) RefuseKind(*slot_->layout, name, "fixed-shape array");
@@ -154,6 +158,7 @@ bool Batch::HoldsImage(std::string_view field) const noexcept {
   return FindIn(slot_->layout->images, field) != Schema::kNone;
 }
 
+// An array has the same offset on the device as in the slot's memory.
 ArrayBatch Batch::DeviceArray(std::string_view name) const {
   const std::size_t index = FindIn(slot_->layout->arrays, name);
   if (index == Schema::kNone) RefuseKind(*slot_->layout, name, "fixed-shape array");
@@ -232,6 +237,8 @@ std::string_view Batch::Text(std::string_view name, std::size_t sample) const {
 bool Batch::Has(std::string_view name, std::size_t sample) const {
   if (sample >= size()) RefuseRow(name, sample, size());
   const SlotLayout& layout = *slot_->layout;
+  // Whether an array is there depends on the dataset of the sample (in a mixture); variable-length
+  // fields and images may be absent sample by sample.
   if (const std::size_t a = FindIn(layout.arrays, name); a != Schema::kNone)
     return layout.arrays[a].Has(slot_->samples[sample]);
   if (const std::size_t v = FindIn(layout.variables, name); v != Schema::kNone)

@@ -57,6 +57,7 @@ std::size_t ValuesIndexOf(const std::vector<Field>& fields, std::size_t field) {
 
 namespace {
 
+// Masks of 16 bits do not take the wide path: they are sampled by the nearest pixel.
 bool HasWidePicture(const DatasetFacts& dataset, const FieldChoice& choice) {
   if (choice.image == Schema::kNone) return false;
   const ImageSummary& images = dataset.ImagesOf(choice.image);
@@ -180,6 +181,7 @@ class FollowerFinder {
             "LoaderOptions::output.fields, or leave the geometric steps out of the transform");
   }
 
+  // In every stage of the schedule: the pairs are found once for all epochs.
   bool Mirrors() const {
     const auto mirrors = [](const Transform& step) {
       const auto* const across = std::get_if<HorizontalFlip>(&step);
@@ -270,6 +272,7 @@ Followers Followers::Of(const DatasetFacts& dataset, const LoaderOptions& option
         "RandAugment and TrivialAugmentWide would move without this field; leave it out of "
         "LoaderOptions::output.fields, or use RandomAffine and steps that change colours");
   }
+  // Nothing moves, so nothing has to follow.
   if (view.geometry.empty() && !unmoved) return {};
   return finder.Find();
 }

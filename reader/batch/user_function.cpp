@@ -18,6 +18,8 @@ namespace sluice {
 namespace {
 
 template <class FieldOfLayout>
+// RefuseKind() tells a name that the batch lacks from one of another kind, and names the call that
+// reads that kind.
 std::size_t Find(const SlotLayout& layout, const std::vector<FieldOfLayout>& fields,
                  std::string_view name, const char* kind) {
   const std::size_t found = FindIn(fields, name);
@@ -66,6 +68,9 @@ std::uint64_t MutableRows::epoch() const noexcept {
 }
 
 std::shared_ptr<const void> MutableRows::Keep() {
+  // An array that the function left behind points into the slot's memory. The share keeps it valid;
+  // the loader then reports the function by an error, since it has to reuse that memory for later
+  // batches.
   kept_ = true;
   return slot_.memory.Share();
 }
@@ -174,6 +179,7 @@ std::span<std::byte> MutableRows::FieldBytes(std::string_view name, DType type) 
 }
 
 std::string MutableSample::key() const {
+  // Keys are read from the shard now, since few functions ask for them.
   const SampleRef& ref = slot_.refs[first_];
   const ShardUse shard = dataset_.table.Shard(ref.shard);
   try {
@@ -203,6 +209,8 @@ void MutableSample::SetVariableBytes(std::string_view name, int type,
   const std::size_t v = FindVariable(*slot_.layout, name, type);
   RequireWholeEntries(*slot_.layout, v, bytes);
   std::vector<std::byte>& row = slot_.variables[v].rows[first_];
+  // The new value may be a part of the old one, as when a function keeps only some entries;
+  // assign() must not read from the vector that it changes.
   const auto after = [&row](const std::byte* at) { return std::less_equal<>()(row.data(), at); };
   if (!bytes.empty() && after(bytes.data()) &&
       std::less<>()(bytes.data(), row.data() + row.size())) {  // a part of the old value

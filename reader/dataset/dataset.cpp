@@ -64,6 +64,7 @@ std::shared_ptr<DatasetState> DatasetState::WithOwnShards(ShardTable::Options op
 std::uint64_t DatasetState::MemoryBytes() const noexcept {
   std::uint64_t schema = 0;
   for (const Field& field : facts->manifest.schema.fields) {
+    // A guess at what a field and its names take.
     schema += 256;
     for (const std::string& name : field.classes)
       schema += 64 + name.size();
@@ -185,6 +186,7 @@ const Sample* Sample::InColumn(std::size_t field) const {
 const ShardFile& Sample::File() const {
   if (file_ != nullptr) return *file_;
   ShardUse use = dataset_->table.Shard(shard_);
+  // The table itself keeps the shard, so that samples cost no reference each.
   if (dataset_->table.keeps_all()) return *use;
   file_ = std::move(use);
   return *file_;
@@ -323,6 +325,7 @@ std::span<const std::byte> Sample::BytesIn(const BlockView& block, std::size_t i
             ErrorCode::kUnsupported);
   }
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kRaw)) return payload.bytes;
+  // Spans of earlier calls point into this content, so it is neither made twice nor dropped.
   for (const Inflated& before : inflated_) {
     if (before.field == index) return before.content;
   }
@@ -425,6 +428,7 @@ std::vector<std::byte> Dataset::Column(std::string_view name) const {
     throw Error(ErrorCode::kInvalidArgument, path().string(),
                 "field \"" + field.name + "\" is not one number for each sample");
   }
+  // The values of deleted samples must not come out by way of a column.
   const auto without_deleted = [&](std::vector<std::byte> all) {
     const std::size_t bytes = SizeOf(field.dtype);
     for (const DeletedRun& run : state_->facts->manifest.deleted)

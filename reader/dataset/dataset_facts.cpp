@@ -42,6 +42,7 @@ ValueLimits::ValueLimits(const Manifest& manifest, const ReadLimits& limits)
   }
 }
 
+// The user's limit replaces our own, and the manifest's figure lowers either.
 std::uint64_t ValueLimits::bytes(std::size_t field) const noexcept {
   const std::uint64_t allowed = limits_.max_value_bytes != 0
                                     ? std::min(limits_.max_value_bytes, kMaxInflatedBytes)
@@ -95,12 +96,14 @@ Manifest ReadManifestText(const ManifestPlace& place, ObjectStore* store, Id128&
   return store != nullptr ? ReadManifest(*store, id, place.name) : ReadManifest(place.path(), id);
 }
 
-// Of a manifest without columns, which all fields lie in the shards of, none are needed.
+// By field, the column that has it. Empty if all fields lie in the image shards.
 std::vector<std::uint32_t> SourcesOf(const Manifest& manifest, DatasetFacts::Fields fields) {
   if (fields == DatasetFacts::Fields::kOfShards || manifest.columns.empty()) return {};
   return VisibleFields::Of(manifest).sources;
 }
 
+// The id of a column: versions of a dataset that have the same shards of a column have the same id
+// for it.
 std::string DigestOf(const std::vector<ManifestShard>& shards) {
   std::vector<std::byte> list;
   for (const ManifestShard& shard : shards) {
@@ -121,6 +124,7 @@ DatasetFacts::Source DatasetFacts::Source::Of(const std::filesystem::path& path,
   ManifestPlace place = ManifestPlace::Of(path);
   if (IsStoreUrl(place.folder.string()))
     return Of(OpenStore(place.folder.string()), stop, place.name);
+  // A file system that cannot map files is read like an object store, part by part.
   std::shared_ptr<ObjectStore> unmappable = StoreIfUnmappable(place.folder);
   return {std::move(place), std::move(unmappable)};
 }
@@ -186,6 +190,7 @@ RecordLayout DatasetFacts::LayoutIn(const Schema& fields, std::uint32_t source) 
   RecordLayout rows(source == 0 ? stored : manifest.columns[source - 1].schema, fields);
   for (std::size_t f = 0; f < fields.fields.size(); ++f) {
     const std::size_t own = manifest.schema.Find(fields.fields[f].name);
+    // A field that a column replaced stays in its shards, but is not read from them.
     const bool here = own != Schema::kNone && (sources.empty() ? 0 : sources[own]) == source;
     if (!here) rows.Drop(f);
   }
@@ -222,6 +227,7 @@ void DatasetFacts::Summarize() {
 }
 
 const MixedDataset& DatasetFacts::PartWith(std::uint32_t shard) const noexcept {
+  // The last part that begins at or before the shard.
   return *std::prev(std::upper_bound(
       parts.begin(), parts.end(), shard,
       [](std::uint32_t number, const MixedDataset& part) { return number < part.first_shard; }));
@@ -281,6 +287,7 @@ std::uint64_t DatasetFacts::RawImageBytes(std::size_t field) const {
   const ImageSummary& summary = ImagesOf(field);
   const std::uint64_t bytes = std::uint64_t{summary.max_width} * summary.max_height *
                               summary.max_channels * SizeOf(summary.pixel_type);
+  // If sizes are equal and the sum of the payloads is that of raw pixels, each payload is raw.
   return summary.uniform() && summary.payload_bytes == summary.present * bytes ? bytes : 0;
 }
 

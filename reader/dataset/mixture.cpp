@@ -23,6 +23,7 @@ namespace {
 const std::vector<std::string>& Longer(const Field& field, const std::vector<std::string>& a,
                                        const std::vector<std::string>& b,
                                        const DatasetFacts& dataset, const DatasetFacts& other) {
+  // A dataset that lacks the last classes gives its other classes the same numbers.
   const std::vector<std::string>& longer = a.size() >= b.size() ? a : b;
   const std::vector<std::string>& shorter = a.size() >= b.size() ? b : a;
   if (std::equal(shorter.begin(), shorter.end(), longer.begin())) return longer;
@@ -60,6 +61,7 @@ void RequireSame(const Field& field, const Field& known, const DatasetFacts& dat
   if (differs("no_data")) refuse("number for no data");
 }
 
+// Fields in the order in which the datasets first have them.
 Schema JoinedSchema(const std::vector<MixedDataset>& datasets) {
   Schema joined;
   std::vector<const DatasetFacts*> first_with;  // by field
@@ -77,6 +79,7 @@ Schema JoinedSchema(const std::vector<MixedDataset>& datasets) {
     }
   }
   try {
+    // Each schema is valid alone; joined, they may exceed a limit of the format.
     joined.Validate(false);
   } catch (const Error& error) {
     RefuseMixing(*datasets[0].dataset,
@@ -95,6 +98,8 @@ Manifest InSchema(const Manifest& own, const Schema& joined) {
   std::size_t image = 0;
   std::size_t value = 0;
   const bool values_known = !own.values.empty() || NoValues(own.schema).empty();
+  // By field, since a manifest lists figures by image field, and those of the mixture lie
+  // elsewhere.
   std::vector<ImageFigures> images(own.schema.fields.size());
   std::vector<ManifestValues> values(own.schema.fields.size());
   for (std::size_t f = 0; f < own.schema.fields.size(); ++f) {
@@ -119,6 +124,7 @@ void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
     if (field.kind != FieldKind::kImage) continue;
     const ImageFigures& images = part.images[image];
     ImageFigures& sum = all.images[image++];
+    // One batch has one type of pixels, so a mixture cannot have two.
     if (images.present > 0 && sum.present > 0 && images.pixel_type != sum.pixel_type) {
       RefuseMixing(dataset, "the images of field \"" + field.name + "\" are of type " +
                                 std::string(NameOf(images.pixel_type)) +
@@ -131,6 +137,7 @@ void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
   for (std::size_t v = 0; v < all.values.size() && !part.values.empty(); ++v)
     all.values[v].Add(part.values[v]);
   for (ManifestShard shard : dataset.manifest.shards) {
+    // A whole path: the shards of a mixture lie in several folders.
     shard.file = (dataset.folder / shard.file).string();
     all.shards.push_back(std::move(shard));
   }
@@ -161,6 +168,7 @@ std::optional<MixtureRule> RuleOf(const Mixture& mixture) {
 }  // namespace
 
 struct DatasetFacts::Joined {
+  // Made as a whole before DatasetFacts, whose members are initialized from it.
   explicit Joined(const Mixture& mixture);
 
   std::vector<MixedDataset> datasets;

@@ -73,6 +73,8 @@ std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
 
 ValueFault FieldReader::Fault(std::size_t field, const std::string& what, ErrorCode code) {
   faulty_ = field;
+  // A fault holds a pointer, so that a sample without a fault costs nothing; the text lives here
+  // until the next fault.
   sentence_ = "field \"" + dataset_.facts->manifest.schema.fields[field].name + "\": " + what;
   return {sentence_.c_str(), code};
 }
@@ -102,6 +104,7 @@ ValueFault FieldReader::Read(const RowSources& sources, Slot& slot, std::size_t 
 ValueFault FieldReader::ReadVariable(Slot& slot, std::size_t row, std::size_t variable) {
   const SlotLayout::VariableField& field = layout_.variables[variable];
   std::vector<std::byte>& value = slot.variables[variable].rows[row];
+  // The slot is reused, so the row still has the values of an earlier batch.
   value.clear();
   slot.variables[variable].present[row] = 0;
   if (field.field == Schema::kNone) return {};
@@ -121,6 +124,7 @@ ValueFault FieldReader::ReadVariable(Slot& slot, std::size_t row, std::size_t va
   }
   if (const Defect defect = BlockView::CheckContentCodec(payload))
     return Fault(field.field, defect);
+  // Limits are checked before the memory is taken: a damaged or hostile size must not cost more.
   if (codec == Codec::kRaw) {
     if (const ValueFault over = limits_->CheckBytes(field.field, payload.bytes.size()))
       return Fault(field.field, over.what, over.code);
@@ -175,6 +179,7 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
           "as 255, or choose only samples with a mask",
           ErrorCode::kInvalidArgument);
     }
+    // An absent image takes the size of the image that it belongs to, filled with its number.
     if (layout_.image_sizes != ImageSizes::kEqual)
       SetRowSize(slot, index, row, leader.frame.region.width(), leader.frame.region.height());
     const ImageBatch absent = RowOf(slot, index, row);
@@ -207,6 +212,7 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
     frame = geometry_.FrameFor(payload.width, payload.height, slot.draw_seed, slot.positions[row],
                                slot.stages[0]);
   } else {
+    // A mask may be stored at another resolution than its image; its region is scaled to it.
     frame = leader.frame;
     frame.region =
         Scaled(leader.frame.region, leader.width, leader.height, payload.width, payload.height);
@@ -280,6 +286,7 @@ ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::
   const PointMap map(picture.frame, picture.width, picture.height);
   WithNumbers(boxes.doubles, bytes,
               [&](auto numbers) { MapBoxes(numbers, boxes.coordinates, map, box_rule_, kept_); });
+  // Boxes in an array of fixed shape all stay; only lists can become shorter.
   if (!boxes.variable) return {};
   for (const std::size_t v : boxes.companions) {
     const SlotLayout::VariableField& field = layout_.variables[v];
@@ -295,6 +302,7 @@ ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::
     }
     Compact(value, field.entry_bytes, kept_);
   }
+  // Last, because the companions were compared with the number of boxes before dropping.
   Compact(slot.variables[boxes.index].rows[row], layout_.variables[boxes.index].entry_bytes, kept_);
   return {};
 }

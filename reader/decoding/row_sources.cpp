@@ -26,6 +26,8 @@ bool Wants(const BatchRecipe& recipe, const RecordLayout& layout) {
 }
 
 template <class Visit>
+// Calls `visit` with the number of the part of a mixture, the column, its layout in the mixture's
+// schema, and the number of the part's first sample; of a single dataset, these numbers are 0.
 void ForEachUsed(const BatchRecipe& recipe, Visit visit) {
   const DatasetFacts& facts = recipe.dataset;
   for (std::size_t c = 0; c < facts.columns.size(); ++c) {
@@ -74,6 +76,8 @@ void RowSources::Find(const SampleRef& ref) {
   layouts_.clear();
   for (const Used& used : used_[part]) {
     const SampleRef at = used.column->facts->shape.Sample(ref.index - used.first_sample);
+    // Neighbouring samples often lie in one block of a column, and the block read last is still
+    // held.
     const auto same = std::ranges::find_if(before_, [&](const ColumnRow& row) {
       return row.column == used.column && row.ref.shard == at.shard && row.ref.block == at.block;
     });
@@ -85,6 +89,7 @@ void RowSources::Find(const SampleRef& ref) {
     }
     std::shared_ptr<const Error> fault;
     ColumnRow row{used.column, at, used.column->table.Shard(at.shard, fault), nullptr};
+    // A copy: many rows may meet the same shard's fault, in several threads.
     if (row.file == nullptr) throw Error(*fault);
     if (used.column->table.remote != nullptr)
       row.held = RemoteBlocks::Fetch(*used.column, at.shard, row.file, at.block);
@@ -119,10 +124,13 @@ bool RowSources::ColumnRow::Lost(Bytes record, std::span<const Bytes> payloads) 
              return held->Lost(payload);
            });
   }
+  // Orders the reads of the row before the look at the file's last bytes: if the file is whole now,
+  // it was whole when the row was read.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (file->WholeSoFar()) return false;
   const auto lost = [this](const Bytes bytes) { return file->Lost(bytes) || file->CutOff(bytes); };
   const Bytes whole = file->bytes();
+  // Payloads of all columns of the row are passed; only those in this file count here.
   return lost(record) || std::ranges::any_of(payloads, [&](const Bytes payload) {
            return payload.data() >= whole.data() && payload.data() < whole.data() + whole.size() &&
                   lost(payload);
@@ -148,6 +156,7 @@ std::vector<DatasetState*> SmallRemoteColumns(const BatchRecipe& recipe) {
                 if (column.table.remote != nullptr) columns.push_back(&column);
               });
   const auto bytes = [](const DatasetState* column) { return column->facts->shape.bytes(); };
+  // The smallest first, so that as many columns as possible fit.
   std::ranges::stable_sort(columns, {}, bytes);
   std::uint64_t all = 0;
   const auto large = std::ranges::find_if(columns, [&](const DatasetState* column) {

@@ -64,6 +64,7 @@ bool SlotFiller::FillStep(Slot& slot, std::size_t begin, std::size_t end, Outcom
       continue;
     }
     if (slot.abandoned.load(std::memory_order_relaxed)) return false;
+    // Asks for the next sample's bytes while this one is decoded.
     if (row + 1 < end) reader_.Prefetch(slot, row + 1);
     const RowVerdict verdict = MakeRow(slot, row);
     if (times_rows_) {
@@ -98,6 +99,7 @@ bool SlotFiller::FillStep(Slot& slot, std::size_t begin, std::size_t end, Outcom
 }
 
 RowVerdict SlotFiller::MakeRow(Slot& slot, std::size_t row) {
+  // A row from a cache or another loader has been through the steps and checks.
   if (cached_.Restore(slot, row) || shared_.Take(slot, row)) return {};
   RowVerdict verdict = Read(slot, row);
   if (verdict.failed()) return verdict;
@@ -148,6 +150,8 @@ RowVerdict SlotFiller::Read(Slot& slot, std::size_t row) {
   }
   const Clock::time_point begin = Clock::now();
   RowVerdict verdict = reader_.Read(slot, row);
+  // How long this thread took, with and without the offer to the device: the loader divides the
+  // pictures by that.
   if (!verdict.failed())
     costs_.Add(slot.device->share.Offers(slot.index, slot.layout->batch_size, row),
                SecondsBetween(begin, Clock::now()));
@@ -177,6 +181,7 @@ RowVerdict SlotFiller::CheckFile(Slot& slot, std::size_t row) {
 
 std::optional<Error> SlotFiller::DecodeHere(Slot& slot, std::size_t row) {
   Outcome outcome;
+  // FillStep() would give the picture to the device again.
   slot.device->host_only = true;
   FillStep(slot, row, row + 1, outcome);
   slot.left_out += outcome.left_out;
@@ -272,6 +277,7 @@ bool SlotFiller::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdi
 
 std::string SlotFiller::FaultyShard(const SampleRef& ref, const Error& error) const {
   const DatasetFacts& facts = *dataset_.facts;
+  // The name of a column's shard is in the Error; a row's reference only leads to the image shard.
   const bool mixed = !facts.parts.empty();
   const DatasetFacts& own = mixed ? *facts.PartWith(ref.shard).dataset->facts : facts;
   const std::string name = std::filesystem::path(error.file()).filename().string();
@@ -284,6 +290,7 @@ std::string SlotFiller::FaultyShard(const SampleRef& ref, const Error& error) co
 
 bool SlotFiller::Substitute(Slot& slot, std::size_t row) {
   const SampleRef faulty = slot.refs[row];
+  // The candidates depend on the epoch and the position alone, so every run substitutes the same.
   for (unsigned attempt = 1; attempt <= Substitutes::kTries; ++attempt) {
     const SampleRef ref = substitutes_.At(slot.epoch, slot.positions[row], attempt);
     if (ref.index == faulty.index || dataset_.facts->Deleted(ref.index)) continue;
@@ -298,6 +305,7 @@ bool SlotFiller::Substitute(Slot& slot, std::size_t row) {
     if (slot.flags[row] == SampleFlag::kOwn) slot.flags[row] = SampleFlag::kSubstitute;
     return true;
   }
+  // The error names the sample that was planned, not the last candidate.
   slot.refs[row] = faulty;
   slot.samples[row] = faulty.index;
   return false;

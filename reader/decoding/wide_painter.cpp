@@ -35,6 +35,7 @@ Defect WidePainter::Paint(const ImagePayload& payload, WideDecoder& decoder, con
   if (!LiesInside(frame.region, payload.width, payload.height))
     return "the region does not lie inside the image";
   const bool idle = steps.program == nullptr || steps.program->idle(steps.stage);
+  // The stored bits as they are: also NaNs with a payload, and numbers that stand for no data.
   if (idle && !frame.warped && WideDecoder::Copies(frame.region))
     return decoder.Copy(frame.region, field.channels, field.fill, order, row);
   const std::uint32_t width = frame.region.width(), height = frame.region.height();
@@ -49,6 +50,7 @@ Defect WidePainter::Paint(const ImagePayload& payload, WideDecoder& decoder, con
       frame.region, field.channels, field.no_data, [&](std::size_t c, std::vector<float>& plane) {
         if (frame.warped) {
           WarpPlane(plane, width, height, frame.warp.Inverse(), has_no_data, warped_);
+          // Both buffers live on, so a batch of rows of one size allocates nothing.
           std::swap(plane, warped_);
         }
         steps_.Run(ops_, {plane, width, height, c, field.pixels, has_no_data});
@@ -60,6 +62,7 @@ void WidePainter::Store(const std::vector<float>& plane, std::size_t channel,
                         const SlotLayout::ImageField& field, const Normalize* numbers,
                         PixelOrder order, std::uint8_t* row) const {
   const std::size_t channels = field.channels.size();
+  // The values of one channel lie together, or as far apart as a pixel has channels.
   const std::size_t step = order == PixelOrder::kPlanar ? 1 : channels;
   const std::size_t first = order == PixelOrder::kPlanar ? channel * plane.size() : channel;
   const auto store = [&]<class Value>(Value* out, const auto& make) {

@@ -46,10 +46,13 @@ bool JpegParts::ParseJpeg(const ImagePayload& payload) {
       header_.height != payload.height || !baseline::HoldsPicture(header_)) {
     return false;
   }
+  // The device decodes all lines of MCUs at once, or equal parts of them, so each must begin at a
+  // restart marker. A picture of one line needs no markers.
   const bool one_row = header_.mcus_down == 1 && header_.restart_interval == 0;
   const std::uint32_t interval = one_row ? header_.mcus_across : header_.restart_interval;
   if (interval == 0 || header_.mcus_across % interval != 0) return false;
   form_.parts = static_cast<std::uint16_t>(header_.mcus_across / interval);
+  // A picture with a marker after every few MCUs would need more lines than the job has room for.
   if (std::uint64_t{form_.parts} * header_.mcus_down >
       MostCodedLines(header_.height, payload.bytes.size())) {
     return false;
@@ -57,6 +60,8 @@ bool JpegParts::ParseJpeg(const ImagePayload& payload) {
   form_.components = static_cast<std::uint8_t>(header_.components);
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     const baseline::Component& component = header_.component[c];
+    // The device has the tables of the JPEG standard only (StandardJpegTables()), and no room for
+    // each picture's own. Both tables of a component must have the same number.
     const std::size_t number = baseline::StandardNumber(header_.huffman[0][component.dc], false);
     if (number == baseline::kStandardTables ||
         number != baseline::StandardNumber(header_.huffman[1][component.ac], true)) {
@@ -105,6 +110,7 @@ bool JpegParts::AppendLines(const NeededLines& needed, std::vector<std::uint32_t
         size = segments.Read(segment_);
         bytes = segment_.data();
       }
+      // The device counts bits in 32 bits.
       if (size > UINT32_MAX / 8) return false;
       lines.push_back({0, number, AppendTo(words, bytes, size), static_cast<std::uint32_t>(size)});
     }
@@ -114,6 +120,8 @@ bool JpegParts::AppendLines(const NeededLines& needed, std::vector<std::uint32_t
 
 namespace {
 
+// Every 16 bits that may come next lead to an entry with the code that they begin with, so that the
+// device reads a code in one look-up. Many inputs share an entry (IndexOf()).
 void ListCodes(const baseline::HuffmanTable& table, bool dc,
                std::uint32_t (&entries)[JpegTables::kEntries]) {
   for (std::uint32_t next = 0; next < 0x10000; ++next) {
@@ -193,6 +201,7 @@ void JpegParcel::AddAxes(std::size_t number, const ComponentAxis& x, std::uint32
   x_[number] = x;
   y_[number] = y;
   const JpegComponent& cb = picture_.component[1];
+  // Cb and Cr nearly always have the same size; then the weights of Cb serve both.
   if (number == 2 && x == x_[1] && y == y_[1] && cb.x.first == x.first - left &&
       cb.y.first == y.first - top) {
     component.x = cb.x;
@@ -247,6 +256,8 @@ bool JpegParcel::Make(const StoredPicture& stored, const ImagePayload& payload,
                       const Region& region, std::uint32_t channels) {
   Clear();
   if ((channels != 1 && channels != 3) || !IsPart(region, payload)) return false;
+  // The picture was taken apart before, so its payload is not parsed again: its size and its
+  // sampling factors are enough to derive the header's other numbers.
   picture_.stored = stored.at;
   if (stored.form == nullptr) return payload.channels == channels && MakeRaw(payload, region);
   if (region.bordered()) return false;
@@ -278,6 +289,8 @@ NeededLines JpegParcel::PartsInWindow() const noexcept {
           (picture_.right - 1) / picture_.part_mcus + 1, picture_.parts};
 }
 
+// Lines before the region are walked through as well, because only the sum of their lengths says
+// where a line begins.
 void JpegParcel::AddStoredLines(const StoredPicture& stored, const NeededLines& needed) {
   std::uint32_t at = 0, number = 0;
   for (std::uint32_t line = 0; line < needed.end; ++line) {
@@ -295,6 +308,7 @@ bool JpegParcel::MakeRaw(const ImagePayload& payload, const Region& region) {
   picture_.components = payload.channels;
   picture_.flip_y = region.flip_y;
   raw.width = payload.width;
+  // `at` counts from the edge where the region begins, which mirroring moves to the other side.
   raw.left = region.flip ? region.x.target - region.x.at - region.x.out : region.x.at;
   raw.top = region.flip_y ? region.y.target - region.y.at - region.y.out : region.y.at;
   raw.columns = region.x.out;
@@ -324,6 +338,7 @@ void JpegParcel::CopyToJob(std::uint32_t number, std::uint32_t at, JpegPicture& 
   for (std::size_t i = 0; i < lines.size(); ++i) {
     lines[i] = lines_[i];
     lines[i].picture = number;
+    // Lines of a stored picture are counted from the picture's own start, not from the job's words.
     if (picture.stored == nullptr) lines[i].at += at;
   }
 }

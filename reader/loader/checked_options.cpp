@@ -97,6 +97,7 @@ void CheckFunctionRows(const LoaderOptions& options) {
 }
 
 // Whether `inner` is the folder `outer` or lies in it.
+// Of two paths that may not exist yet, and may have links in them.
 bool LiesIn(const fs::path& inner, const fs::path& outer) {
   const fs::path there = fs::weakly_canonical(inner);
   const fs::path whole = fs::weakly_canonical(outer);

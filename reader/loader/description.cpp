@@ -35,6 +35,8 @@ std::string ShapeText(const ImageBatch& image, const std::vector<Geometry::Exten
          std::string(NameOf(image.type)) + (image.layout == Layout::kNHWC ? ", NHWC" : ", NCHW");
 }
 
+// The program of the view says how many of the steps that change pixels run on the host. If
+// anything is left to the device, the device runs the rest of them and Normalize.
 void DescribeSteps(const Pipeline& steps, const PixelProgram& program, std::size_t stage,
                    std::string& text) {
   std::vector<std::string> names;
@@ -84,6 +86,8 @@ const std::string& FollowerName(const Followers::Numbers& numbers, const SlotLay
                           : layout.arrays[numbers.index].name;
 }
 
+// Names the label fields that do not follow boxes, because that is rarely what a user wants: when
+// boxes are dropped, the entries of such a field belong to other boxes than before.
 std::string FollowersText(const LoaderOptions& options, const Schema& schema,
                           const SlotLayout& layout, const Followers& follow) {
   std::string text, lists;  // the label fields that keep their entries
@@ -127,6 +131,7 @@ std::string MixtureText(const DatasetFacts& dataset, const LoaderOptions& option
   } else {
     text += "by weight\n";
   }
+  // A mixture may have thousands of datasets; the text is for people.
   constexpr std::size_t kMaxNamed = 10;
   for (std::size_t k = 0; k < std::min(dataset.parts.size(), kMaxNamed); ++k) {
     const DatasetFacts& part = *dataset.parts[k].dataset->facts;

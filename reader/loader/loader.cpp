@@ -24,6 +24,8 @@ std::shared_ptr<LoaderState> MakeState(const Dataset& dataset, LoaderOptions opt
   const std::string folder = dataset.path().string();
   try {
     return {new LoaderState(dataset, std::move(options)), [](const LoaderState* state) {
+              // A forked child has copies of locks that threads of the parent may have held, so it
+              // deletes nothing.
               if (state->InOwnProcess()) delete state;
             }};
   } catch (const std::bad_alloc&) {
@@ -87,6 +89,7 @@ std::vector<PlayedRow> Loader::When(const Dataset& dataset, LoaderOptions option
                                     std::span<const std::uint64_t> samples,
                                     std::span<const std::uint64_t> epochs) {
   const DatasetFacts& facts = *dataset.state()->facts;
+  // The checks that concern the order alone: a dataset that no loader could play has an order, too.
   options = CheckedOptions(facts, std::move(options));
   CheckStart(facts, options, Deal(facts.shape, DealOptionsOf(options)));
   RequireRoomForOrder(facts, options);

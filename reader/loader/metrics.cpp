@@ -48,6 +48,7 @@ class Metrics::State {
     }
   }
   ~State() {
+    // A forked child has no such thread to join.
     if (!process_.IsThis() && thread_.joinable()) thread_.detach();
   }
   State(const State&) = delete;
@@ -79,6 +80,8 @@ class Metrics::State {
     OpenMetricsText({}, labels);  // throws if a name is not allowed
     const MutexLock lock(mutex_);
     const std::string name = labels["loader"];
+    // Two loaders with equal labels would be one series to Prometheus, so the later one gets a
+    // number.
     for (unsigned number = 2; Has(labels); ++number)
       labels["loader"] = name + "-" + std::to_string(number);
     entries_.push_back({std::move(labels), std::move(stats)});
@@ -86,9 +89,11 @@ class Metrics::State {
   }
   void Remove(Place place) noexcept {
     if (!process_.IsThis()) return;
+    // The last figures of a loader, before its entry goes.
     if (!file_.empty()) TryToWrite();
     std::list<Entry> removed;
     const MutexLock lock(mutex_);
+    // `removed` is destroyed after the lock is released, with whatever the entry's function holds.
     removed.splice(removed.begin(), entries_, place);
   }
 
@@ -143,6 +148,7 @@ class Metrics::State {
     std::unique_lock lock(mutex);
     std::condition_variable_any never;
     for (Clock::time_point next = Clock::now();;) {
+      // At even distances; writings that came due while one took long are left out.
       next = std::max(next + options_.every, Clock::now());
       never.wait_until(lock, stop, next, [] { return false; });
       if (stop.stop_requested()) return;

@@ -145,6 +145,7 @@ std::string Escaped(std::string_view value) {
   std::string text;
   while (!value.empty()) {
     const std::size_t length = Utf8SequenceLength(value);
+    // A label of bytes that are not UTF-8 would make the whole text invalid.
     if (length == 0) {
       text += '?';
     } else if (value[0] == '\\' || value[0] == '"') {

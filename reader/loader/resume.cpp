@@ -35,6 +35,7 @@ constexpr std::string_view kFirstWord = "sluice-resume-1";
                   "); pass the whole line that ResumePoint::Text() gave");
 }
 
+// Notices a line that was cut or retyped. It does not protect against forgery.
 std::string CheckOf(std::string_view text) {
   std::uint64_t hash = Hash64(std::as_bytes(std::span(text)));
   std::string check(16, '0');
@@ -95,6 +96,7 @@ std::string ResumePoint::Text() const {
       " lanes=" + std::to_string(lanes) + " window=" + std::to_string(window_blocks) +
       " shard_ranks=" + std::to_string(shard_ranks) + " list=" + (list.empty() ? "-" : list) +
       " epoch=" + std::to_string(epoch) + " position=" + std::to_string(position);
+  // Left out for version 1, so that the text stays readable by versions before this word existed.
   if (draws_version != 1) text += " draws=" + std::to_string(draws_version);
   return text + " check=" + CheckOf(text);
 }
@@ -196,6 +198,7 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
         "batch_size and world_size must be the same). Use the same, or leave resume_from empty to "
         "start anew");
   }
+  // A batch must not be played half before the interruption and half after it.
   if (point.position % global_batch != 0) {
     RefuseResume(
         "lies at sample " + std::to_string(point.position) +
@@ -222,6 +225,7 @@ std::optional<Version> FindVersion(const DatasetFacts& dataset, const std::strin
   Id128 wanted;
   if (!FromHex(id, wanted) || !dataset.parts.empty() || dataset.supply != nullptr)
     return std::nullopt;
+  // The manifest in use comes last: its file name does not tell its id, so it has to be read.
   for (const std::string& name : {OldManifestName(wanted), std::string(kManifestName)}) {
     try {
       Id128 found;

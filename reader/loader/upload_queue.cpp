@@ -1,3 +1,9 @@
+// The order of uploads is decided in NextToBegin() alone: it looks for the first batch in the order
+// of delivery that is not on its way, and gives up if that batch has rows missing, even if later
+// ones are whole. Begin() and EndFirst() release the mutex around every wait for the device, and
+// take what they need out of the slot before (`uploading`, `to_upload`), so that a thread that
+// comes in meanwhile finds the slot already claimed. An upload that failed still goes through
+// EndFirst(): its rows must count as done, or the trainer would wait for the batch forever.
 #include "reader/loader/upload_queue.h"
 
 #include <new>
@@ -17,6 +23,8 @@ UploadQueue::UploadQueue(LoaderDevice& device, const std::deque<Slot*>& planned,
   begun_.reserve(device.lanes());
 }
 
+// A thread that is in UploadInOrder() looks at all slots again before it leaves, so one uploader is
+// enough, and a second thread returns to decoding at once.
 void UploadQueue::Add(Slot& slot, std::size_t rows, SlotFiller& filler, Mutex& mutex) {
   slot.to_upload = rows;
   if (in_threads_) {
@@ -63,6 +71,8 @@ bool UploadQueue::Reclaim(Slot& slot, const std::atomic<bool>& give_up, Conditio
     const LoaderDeviceRange range(&device_, "Sluice: wait for a slot's last copy");
     copied = slot.device->Reclaim(give_up, [&](const TrainerStream& stream) {
       const MutexLock lock(mutex);
+      // While `captured_` is set, WaitsForCaller() tells the trainer's thread that it waits for
+      // itself.
       captured_ = stream;
       captured.NotifyAll();
     });
@@ -133,6 +143,8 @@ void UploadQueue::Begin(Slot& slot, Mutex& mutex) {
 }
 
 void UploadQueue::EndFirst(SlotFiller& filler, Mutex& mutex) {
+  // The first one begun is the first in the order of delivery. Batches after it may be decoded
+  // sooner, but nobody can use them before this one.
   Slot& slot = *begun_.front();
   if (slot.device->decodes && !slot.error && !stopped_) {
     std::optional<Error> error;

@@ -168,7 +168,7 @@ std::optional<BatchSampler::Lists> BatchLists::Call(std::uint64_t epoch) {
                    epoch]() mutable {
         try {
           BatchSampler::Lists lists = function(seed, epoch);
-          function = nullptr;  // whoever waits may then destroy what the function refers to
+          function = nullptr;  // the waiting caller may then destroy what it refers to
           promise.set_value(std::move(lists));
         } catch (...) {
           function = nullptr;

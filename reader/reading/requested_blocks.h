@@ -1,4 +1,4 @@
-// What DirectBlocks and RemoteBlocks have in common: they read blocks into memory, in the order in
+// The common part of DirectBlocks and RemoteBlocks: they read blocks into memory, in the order in
 // which the epoch's order has announced them, and hold each until all its rows are planned. The
 // rows hold it until they are decoded.
 //

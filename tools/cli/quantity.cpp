@@ -1,9 +1,9 @@
 // Decimal numbers are checked for their characters before they are converted, so that no sign,
 // exponent, "inf" or "nan" is a number, and the conversion (std::from_chars) does not depend on the
-// locale. Counts and bytes go through a double, so that "1.5 GB" is possible; above 2^53, where a
-// double does not hold every whole number, they are refused. The texts change their form at 9.995,
-// 59.95 and 999.5 because rounding would show the next form's number from there on (10.00, 60.0 s,
-// 1000).
+// locale. (ParseAnyNumber() takes all of these, for values that are stored and not counted.) Counts
+// and bytes go through a double, so that "1.5 GB" is possible; above 2^53, where a double does not
+// hold every whole number, they are refused. The texts change their form at 9.995, 59.95 and 999.5
+// because rounding would show the next form's number from there on (10.00, 60.0 s, 1000).
 #include "tools/cli/quantity.h"
 
 #include <array>
@@ -38,6 +38,7 @@ constexpr std::array<Unit, 11> kByteUnits = {{{"", 1},
                                               {"mib", 1 << 20},
                                               {"gib", 1 << 30}}};
 
+// Of ASCII letters, whatever the locale is.
 std::string LowerCase(std::string_view text) {
   std::string lower(text);
   for (char& letter : lower) {

@@ -13,11 +13,11 @@ namespace sluice {
 //   1 us                          the first bucket
 //   1.25, 1.5, 1.75 and 2 us
 //   2.5, 3, 3.5 and 4 us
-//   ...                           four buckets up to each doubling, the last of them at 134 s
+//   ...                           and so on, four buckets for each doubling, up to 134 s
 //   infinity                      the last bucket, for all longer durations
 //
-// Histograms of several loaders or intervals can be added. A quantile is wrong by at most a
-// quarter.
+// Histograms of several loaders or intervals can be added. A quantile differs from the true one by
+// at most a quarter of it.
 struct DurationHistogram {
   static constexpr std::size_t kPerOctave = 4;  // buckets from a duration to its double
   static constexpr std::size_t kOctaves = 27;   // from 1 us on
@@ -51,9 +51,9 @@ struct DurationHistogram {
 
  private:
   static std::size_t BucketOf(double duration_seconds) noexcept {
-    // The duration is counted in quarters of a microsecond, after one nanosecond was taken away, so
-    // that a bucket includes its end. The two bits after the leading one choose among the four
-    // buckets of an octave.
+    // Counts whole quarters of a microsecond. One nanosecond is subtracted first, so that a bucket
+    // includes its end. The leading bit of the count gives the octave, and the two bits after it
+    // give one of the octave's four buckets.
     const double nanoseconds = duration_seconds * 1e9 + 0.5;
     if (!(nanoseconds >= 2)) return 0;
     if (nanoseconds >= 1e12) return kBuckets - 1;

@@ -14,6 +14,7 @@
 //   writer/edit/repair.cpp
 //   writer/edit/versions.cpp
 //   writer/source/list/store_files.cpp
+//   reader/decoding/row_sources.cpp
 //   reader/decoding/sample_reader.h
 //   reader/decoding/row_sources.cpp
 //   not tests/                            they name the codes that they expect

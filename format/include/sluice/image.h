@@ -1,7 +1,7 @@
 // Images as they are stored (a payload) and as they are worked with (pixels).
 //
-// For a new Codec the compiler names the switches to extend. It does not name these files,
-// where "kPacked|\bpacked" shows how, among others:
+// For a new Codec, the compiler names the switches to extend. It does not name the other places to
+// change. Most of them are in these files, where "kPacked|\bpacked" shows how, among others:
 //   format/FORMAT.md
 //   writer/include/sluice/convert.h       its ImageCodec; from here on only if users can choose it
 //   writer/include/sluice/convert_option_list.h
@@ -88,8 +88,9 @@ constexpr bool IsWide(PixelType type, std::size_t channels) noexcept {
   return type != PixelType::kUint8 || channels > 4;
 }
 
-// Whether a field whose figures say `field` may have an image of type `image`. All images of a
-// field have one type, except that 8-bit images may stand among 16-bit ones.
+// Whether a field of images of type `field` (ImageFigures::pixel_type) may also have an image of
+// type `image`. All images of a field have one type, except that 8-bit images may stand among
+// 16-bit ones.
 constexpr bool Admits(PixelType field, PixelType image) noexcept {
   return image == field || (image == PixelType::kUint8 && field == PixelType::kUint16);
 }

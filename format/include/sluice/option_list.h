@@ -173,8 +173,9 @@ constexpr const Option<T, V>& OptionAt(V T::*member) {
 }
 
 // Calls f(option, value, path) for each option in `options` and in its groups. `path` is, for
-// example, "ring.prefetch". Of an optional group (std::optional), visits the options if the group
-// has a value. Of a choice between groups (std::variant), visits the options of the chosen group.
+// example, "ring.prefetch". The options of an optional group (std::optional) are visited if the
+// group has a value. If a member is a choice between groups (std::variant), the options of the
+// chosen group are visited.
 template <HasOptions T, class F>
 void ForEachOption(T& options, F&& f, const std::string& group = {}) {
   ForEachMember<T>([&](const auto& option) {

@@ -15,7 +15,7 @@
 //   writer/source/records/beton.cpp       kNumpyKinds
 //   tests/format/schema_json_test.cpp
 //   tests/format/read_from_spec.py
-//   not tests/                            others have fields of that type
+//   not tests/                            other tests have fields of that type
 //
 // A new FieldKind goes into format/schema.cpp (its name, Validate()),
 // format/disk/record_layout.cpp, block.cpp and json.cpp, FORMAT.md and
@@ -32,7 +32,7 @@
 //   reader/batch/batch_recipe.cpp
 //   tools/preview_picture.cpp
 //   not writer/source/labels/annotations.cpp  gives some fields these roles
-//   not tests/                            others have fields of that role
+//   not tests/                            other tests have fields of that role
 #pragma once
 
 #include <cstddef>
@@ -141,7 +141,7 @@ struct Field {
   std::vector<std::string> classes;  // kLabel and kMask: the class names, by number
   std::map<std::string, std::string> attributes;  // anything else worth keeping
   // Members of the field's JSON text that this version of Sluice does not know, as a JSON object;
-  // empty if there are none. Edits of a dataset keep them.
+  // empty if it knows all of them. Edits of a dataset keep them.
   std::string unknown;
 
   // The number of elements in one sample (kArray), or in one entry along the first extent
@@ -193,8 +193,8 @@ struct Schema {
   //   a field follows a field that is not an image, or that itself follows one;
   //   a limit of FORMAT.md is exceeded.
   //
-  // `one_record`: whether the fields form one record, whose size has a limit. Those of several
-  // sources (a dataset and its columns) do not.
+  // `one_record`: whether all fields lie in one record, whose size has a limit. Give false for the
+  // fields of a dataset together with those of its columns, which lie in several records.
   void Validate(bool one_record = true) const;
 
   // Compares the fields.

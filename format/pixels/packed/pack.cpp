@@ -87,6 +87,8 @@ bool TakeTables(const jpeg_decompress_struct& object, Header& header) noexcept {
 
 constexpr char kWithoutCodes[] = "the packed image has coefficients that no JPEG file can hold";
 
+// The Huffman codes of a JPEG end at these values. A packed payload could hold larger ones, and
+// would then have no JPEG file.
 bool HasCodes(const JCOEF* block) noexcept {
   if (block[0] < kLeastDc || block[0] > kMaxDc) return false;
   return std::all_of(block + 1, block + DCTSIZE2,
@@ -228,6 +230,7 @@ Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& 
   coefficients.header = Header{};
   libjpeg::Decompressor reading;
   jpeg_decompress_struct& object = reading.object;
+  // An error in libjpeg jumps back to here. Only `reading` and parameters are used after it.
   if (setjmp(reading.trap.jump) != 0) {
     why = reading.trap.Sentence();
     return Taken::kBroken;
@@ -346,6 +349,7 @@ void LineParts::Append(const std::int16_t* blocks, std::uint32_t across,
   line_flags_.resize(across);
   dc_.resize(std::size_t{across} * 2);
   masks_.resize(std::size_t{across} * 8 + 1);
+  // The largest sizes, and one more where the code writes before it knows whether the place counts.
   values_.resize(across * kMaxValues + 1);
   nibbles_.resize(across * kMaxValues / 2 + 1);
   escapes_.resize(across * kMaxValues + 2);
@@ -471,6 +475,8 @@ bool UnpackLine(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& va
   LineReader in(bytes);
   Bytes header, large, lines, dc, masks, packed;
   if (!in.Take(kLineHeaderBytes, header)) return false;
+  // The list of large values has a known length and comes last. The escapes lie before it and take
+  // what is left.
   if (!in.TakeLast(std::size_t{LoadAt<std::uint32_t>(header, 0)} * kLargeBytes, large) ||
       !in.Take(across, lines) || !in.Take(std::size_t{across} * 2, dc) ||
       !in.Take(CountOnes(lines), masks)) {
@@ -510,6 +516,7 @@ bool UnpackLine(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& va
 std::vector<std::byte> Pack(const Coefficients& coefficients) {
   const Header& header = coefficients.header;
   std::vector<std::byte> out = HeaderBytes(header);
+  // An entry is where its line ends, so the first needs no entry for its beginning.
   std::size_t entry = header.directory_offset();
   LineParts parts;
   for (std::uint32_t c = 0; c < header.components; ++c) {

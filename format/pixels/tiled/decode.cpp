@@ -75,6 +75,8 @@ Defect Decoder::State::MakeTable() {
   if (!zstd.Decompress(image.bytes.subspan(kHeaderBytes, header.table_bytes), table_bytes))
     return "the tiled image's table cannot be decompressed";
   table.resize(count);
+  // Values are stored as steps from one to the next, and the steps byte by byte: first all low
+  // bytes.
   Value number = 0;
   for (std::size_t i = 0; i < count; ++i) {
     Value step = 0;
@@ -164,6 +166,8 @@ Defect Decoder::State::LayoutOf(Bytes body, std::uint8_t layout, U* values) {
     return nullptr;
   }
   if (body.size() < sizeof(std::uint32_t)) return "a tile is cut short";
+  // The third layout: a compressed list of widths, one for each group of eight values, then the
+  // groups.
   const auto frame = LoadAt<std::uint32_t>(body, 0);
   body = body.subspan(sizeof frame);
   if (frame > body.size()) return "a tile is cut short";
@@ -176,8 +180,10 @@ Defect Decoder::State::LayoutOf(Bytes body, std::uint8_t layout, U* values) {
     sum += each[g];
     most = std::max(most, each[g]);
   }
+  // A group of width w takes w bytes. The kernel below does not check, so this must hold before it.
   if (most > 8 * sizeof(U) || sum != body.size() - frame)
     return "the groups of a tile do not fill it";
+  // Groups of lines that nobody asked for are left packed.
   const std::size_t groups = GroupsOf(std::size_t{width} * lines);
   words.resize(sizeof(U) * groups);
   Unpack(values)(reinterpret_cast<const std::uint8_t*>(body.data()) + frame, each, groups,
@@ -220,12 +226,14 @@ Defect Decoder::State::ValuesOf(std::uint32_t channel, const U*& values) {
   std::uint16_t base_is = 0;
   if (const Defect defect = TileOf<U>(channel, own, base_is)) return defect;
   if (base_is == 0) {
+    // Kept without a copy: channels after it are likely to be stored against it.
     std::swap(own, base);
     base_kept = channel + 1;
     values = reinterpret_cast<const U*>(base.data());
     return nullptr;
   }
   if (base_kept != base_is) {
+    // One step is all that is allowed, so a forged chain of bases cannot cost more than two tiles.
     std::uint16_t further = 0;
     base_kept = 0;
     if (const Defect defect = TileOf<U>(base_is - 1U, base, further)) return defect;
@@ -261,6 +269,7 @@ template <class U, class Value>
 Defect Decoder::State::ReadAs(const Rect& rect, std::span<const std::uint32_t> channels,
                               const ValueGrid& to) {
   const Grid grid(image, header.tile_width, header.tile_height);
+  // Integers without a table are stored as their bits, and are copied as they are.
   const bool same_bits = header.code_bytes == 0 && !IsFloat(image.pixel_type);
   const std::uint32_t right = rect.left + rect.width, bottom = rect.top + rect.height;
   line.resize(grid.tile_width);

@@ -20,9 +20,9 @@ class BatchLists;  // private
 // list of sample numbers for each batch. A sample may come several times, or not at all. The
 // function must return the same lists whenever it is called for an epoch, because ranks, resumed
 // processes and Loader::Row() call it again. Several threads may call it; calls for one Loader do
-// not overlap. LoaderOptions::timeout bounds a wait for the function; if it has not returned by
-// then and the Loader is destroyed, it is left behind on its thread. While the last batch of an
-// epoch is planned, the function is called for the next epoch.
+// not overlap. LoaderOptions::timeout bounds a wait for the function. If the Loader is destroyed
+// while a call has not returned within that time, the call continues on a thread of its own. While
+// the last batch of an epoch is planned, the function is called for the next epoch.
 //
 // With W ranks, each list is a global batch, and has at most batch_size x W numbers. Its n numbers
 // are cut into runs of n / W (rounded up), and rank r plays run r. So neighbours in a list mostly

@@ -13,8 +13,8 @@ namespace sluice {
 
 // A dataset that has blocks in the folder.
 struct CachedDataset {
-  // Of its list of shards: versions of a dataset that have the same shards are one entry. It is
-  // another number than Dataset::id().
+  // Identifies the dataset's list of shards. So versions of a dataset that have the same shards are
+  // one entry. This is not Dataset::id().
   std::string id;
   std::uint64_t bytes = 0;     // size of the dataset's blocks that are in the folder
   std::uint64_t of_bytes = 0;  // size of the whole dataset

@@ -46,10 +46,10 @@ struct LoaderState;  // private
 // for * and ->. begin() behaves like ++: after it has thrown, call it again.
 //
 // All iterators of a range share its batches: each begin() and each ++, of any iterator, takes the
-// next batch, and no batch comes twice. Only one thread at a time may play a range; an iterator may
-// move to another thread. While one thread is in begin(), ++ or Next(), or holds an iterator that
-// is part-way through the range, these three calls throw Error(kState) in any other thread, and
-// take no batch.
+// next batch, and no batch comes twice. Only one thread at a time may play a range. A thread plays
+// it from begin() until its iterator is at the end or destroyed, and during Next(). Meanwhile,
+// begin(), ++ and Next() throw Error(kState) in any other thread, and take no batch. (An iterator
+// may be moved to another thread, which then plays the range.)
 class EpochIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -77,7 +77,7 @@ class EpochIterator {
   [[noreturn]] void ThrowNoBatch() const;
   std::shared_ptr<LoaderState> loader_;
   std::uint64_t range_;
-  std::shared_ptr<const char> mark_;  // shared by copies: they are one walk through the range
+  std::shared_ptr<const char> mark_;  // identifies the walk; copies of an iterator share it
   Batch batch_;
   bool done_ = false;
 };
@@ -174,15 +174,17 @@ class Loader {
   // have the batches.
   EpochRange Epoch(std::uint64_t epoch, EpochPart part);
 
-  // When a training with these options plays the samples: all rows that have one of `samples` in
-  // one of `epochs`, on all ranks, in the order of epochs, batches, ranks and rows. Repeats are
-  // included (lists, mixtures), and so are rows that only fill up the last batch. Batches that
-  // OrderOptions::skip leaves out are not included, but those before resume_from are.
+  // Says when a training with these options plays the samples. Returns all rows that have one of
+  // `samples` in one of `epochs`, on all ranks, in the order of epochs, batches, ranks and rows.
+  // Repeats are included (lists, mixtures), and so are rows that only fill up the last batch.
+  // Batches that OrderOptions::skip leaves out are not included, but those before resume_from are.
   //
-  // This is the plan. Samples that cannot be read change it (IntegrityOptions::on_fault); Faults()
-  // lists them. The first sample of an epoch costs as much as making the epoch's order, about 1 ms
-  // for a million samples; with order.batches, the function is called. Memory() does not include
-  // the memory of a call: an epoch's order, and the rows.
+  // The rows are those of the plan. Samples that cannot be read change what is played
+  // (IntegrityOptions::on_fault); Faults() lists them.
+  //
+  // Each epoch's order is made once in a call, which takes about 1 ms for a million samples. With
+  // order.batches, the call asks your function. Memory() does not include what a call needs: memory
+  // for an epoch's order, and for the rows.
   //
   // Throws Error(kInvalidArgument) for a sample beyond the dataset's end. Any thread may call this.
   std::vector<PlayedRow> When(std::span<const std::uint64_t> samples,
@@ -197,9 +199,9 @@ class Loader {
   // without MixUp, CutMix and batch_function, which need a whole batch. If the sample comes several
   // times (in a list), this is its first row. The returned batch is on the host.
   //
-  // The calling thread decodes the row. Row() has memory of its own (and, if thread_setup is set,
-  // an object of its own), so other callers wait until it returns. When() says what it costs to
-  // find the sample's position.
+  // The calling thread decodes the row. All calls of Row() work in the same memory (and, if
+  // thread_setup is set, with the same object), so a second caller waits until the first call
+  // returns. Finding the sample's position takes as long as a call of When().
   //
   // Throws Error(kInvalidArgument) if the epoch does not have the sample. If the sample cannot be
   // read, Row() throws the sample's Error, whatever on_fault says. Any thread may call this, also

@@ -20,7 +20,7 @@ namespace sluice {
 struct LoaderMemory {
   // (1 + prefetch + hold) batches, without variable-length and bytes fields. If images differ in
   // size, each row counts as the largest image that can come: see OutputOptions::image_sizes. With
-  // OnDevice::decode, also room for 1.25 times the mean compressed size of the pictures.
+  // OnDevice::decode, also 1.25 times the mean compressed size of a picture for each row.
   std::uint64_t slots = 0;
   // Variable-length and bytes fields. For each chosen field:
   //
@@ -34,12 +34,17 @@ struct LoaderMemory {
   //
   //   2 MiB + 4 x largest payload + (largest width + 32) x (largest height + 32) x 24 bytes
   //
-  // Instead of the 24 bytes, images of other types than uint8 or with more than four channels take
+  // Images of other types than uint8, or with more than four channels, take this instead of the 24
+  // bytes:
   //
-  //   16 MiB + largest image with all channels (of a mask, two of them) + 8 bytes a pixel of it
-  //   + largest row with its channels + 16 bytes a pixel of it
+  //   16 MiB
+  //   + the largest stored image, with all channels (for a mask, twice)
+  //   + 8 bytes for each pixel of that image
+  //   + the largest image in a row of a batch, with its channels
+  //   + 16 bytes for each pixel of that image
   //
-  // each: the picture in its largest view, and of the other fields the one that takes the most.
+  // This counts once for the picture in its largest view, and once for the other field that takes
+  // the most.
   // OnDevice::decode adds a thread. Several views add 8 bytes a pixel. Masks, mixing, and steps
   // that need further buffers add those buffers. LoaderOptions::keep doubles the sum. The sum
   // suffices to decode the largest image from any kind of file; most loaders use a tenth of it.
@@ -67,8 +72,8 @@ struct LoaderMemory {
   //
   //   the blocks that are open;
   //   the blocks that batches in the ring still need;
-  //   the blocks on their way, and those fetched for the next windows:
-  //     twice Mapped::read_ahead_bytes, or 256 MiB if that is empty;
+  //   the blocks on their way, and those fetched for the next windows: twice
+  //     Mapped::read_ahead_bytes, or 256 MiB if the loader chooses read_ahead_bytes;
   //   one block for each thread;
   //   64 MiB of blocks kept after use;
   //   the shards' directories.
@@ -93,10 +98,11 @@ struct LoaderMemory {
 
   // LoaderOptions::share: memory of the machine, used once for all loaders that share rows.
   std::uint64_t shared = 0;
-  // The size of the blocks that are open for shuffling at once on this rank. `mapped` or `blocks`
-  // counts those that are in memory. For Shuffle::kSequential it is one block, for Shuffle::kRandom
-  // the whole dataset. In a mixture with weights, it is the sum over the datasets. 0 for a source
-  // that is played without a conversion: no blocks stay open.
+  // The size of the blocks that are open for shuffling at the same time on this rank. Not an
+  // addition to the others: what is in memory of these blocks is part of `mapped` or `blocks`. For
+  // Shuffle::kSequential it is one block, for Shuffle::kRandom the whole dataset. In a mixture with
+  // weights, it is the sum over the datasets. 0 for a source that is played without a conversion:
+  // no blocks stay open.
   std::uint64_t window = 0;
   // The bytes of the whole dataset if its shards are mapped, otherwise 0.
   std::uint64_t mapped = 0;

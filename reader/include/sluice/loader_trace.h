@@ -43,7 +43,7 @@ struct PartTime {
   bool step = false;   // whether it is a step of the transform
   double seconds = 0;  // without the parts within it
 };
-// Adds a time to the list: to its part's, if the part is there already.
+// Adds a time to the entry of its part. If the list has no such entry, makes one.
 inline void AddPartTime(std::vector<PartTime>& times, const PartTime& more) {
   for (PartTime& time : times) {
     if (time.part != more.part || time.step != more.step) continue;
@@ -59,7 +59,8 @@ class LoaderTrace {
   static constexpr std::size_t kMost = 2'000'000;  // events that are kept by default
   // Keeps at most `most` events. Further events are dropped and counted. With `times_parts`, each
   // decoding thread also times the parts of its work: in its first 64 runs of rows, and then in one
-  // of eight. In these runs each step runs by itself, where colour steps otherwise run together.
+  // of eight. In a timed run, each step runs by itself. (In other runs, several colour steps may be
+  // done in one pass.)
   explicit LoaderTrace(std::size_t most = kMost, bool times_parts = false)
       : most_(most), times_parts_(times_parts) {}
   // Whether decoding threads time the parts of their work.
@@ -86,8 +87,8 @@ class LoaderTrace {
     for (const PartTime& time : times)
       AddPartTime(times_, time);
   }
-  // Returns the time of each part, summed over the runs of rows that were timed, and begins again
-  // with none. Only the parts' shares mean something, since not all runs are timed.
+  // Returns the time of each part, summed over the timed runs, and removes the times from the
+  // record. Compare the parts with each other only: the sums lack the runs that were not timed.
   std::vector<PartTime> TakeTimes() {
     const std::lock_guard lock(mutex_);
     return std::exchange(times_, {});

@@ -14,8 +14,8 @@
 // names may differ, if the longer list of names begins with the whole shorter one. All datasets
 // must have the image field that Batch::image() returns.
 //
-// If a dataset lacks another field, its samples have no value in that field: Batch::Has() is false.
-// The mixture is then refused, unless you set the option that says what such samples hold:
+// A dataset may lack any other field. Its samples have no value in that field: Batch::Has() is
+// false. The mixture is then refused, unless you set the option that says what such samples hold:
 //
 //   the field                        its content               the option to set
 //   texts and other bytes            empty                     none
@@ -50,18 +50,18 @@ enum class MixtureShares {
   // than if a dataset were drawn for each sample.
   kOfSamples,
   // Weights are shares of each batch of each rank. All batches have the same number of samples of
-  // each dataset, and an epoch has only whole batches. With another world size, a global batch has
-  // the same samples, as long as it still has as many of each dataset.
+  // each dataset, and an epoch has only whole batches. If the world size changes, but not the
+  // number of samples of each dataset in a global batch, each global batch keeps its samples.
   kOfEachBatch,
 };
 
 // How long an epoch with weights is.
 enum class MixtureLength {
   kFirst,  // until each sample of the first dataset has come once
-  // Until one of the datasets is used up: the dataset with the fewest samples for its weight. No
-  // other dataset then gives more samples than it has. With kOfEachBatch, the epoch has only whole
-  // batches, and at least one. If an earlier epoch ended in the middle of a dataset, the epoch may
-  // have a sample of that dataset twice.
+  // Until the dataset with the fewest samples for its weight is used up. So no dataset gives more
+  // samples than it has. With kOfEachBatch, the epoch has only whole batches, and at least one. If
+  // an earlier epoch ended in the middle of a dataset, the epoch may have a sample of that dataset
+  // twice.
   kShortest,
   kSamples,  // Mixture::samples
 };
@@ -83,8 +83,8 @@ struct Mixture {
   Mixture(std::initializer_list<Part> of) : parts(of) {}
   explicit Mixture(std::vector<Part> of) : parts(std::move(of)) {}
 
-  // Where the sample of that number in the mixture comes from. Throws Error(kInvalidArgument)
-  // beyond the end.
+  // Returns the origin of a sample, by its number in the mixture. Throws Error(kInvalidArgument)
+  // for a number beyond the end.
   Origin Of(std::uint64_t sample) const;
 
   std::vector<Part> parts;                           // in the order in which samples are numbered

@@ -25,9 +25,9 @@ struct PaddedValues {
 
 // Pads a field. The values are copies, so the batch may be dropped.
 //
-// `fill` is the value of every element after a sample's own. `at_least` is the least number of
-// entries that a sample is filled up to. To give all batches one shape, set `at_least` to the
-// length of the dataset's longest sample.
+// `fill` is the value of every element after a sample's own. All samples are filled up to
+// `at_least` entries, or to the length of the batch's longest sample if that is more. To give all
+// batches one shape, set `at_least` to the length of the dataset's longest sample.
 //
 // The result takes samples x longest entries, so one very long sample costs as much as a batch of
 // such samples.

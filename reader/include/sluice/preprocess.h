@@ -31,9 +31,9 @@
 namespace sluice {
 
 // A function that reads an image file: ImageFileReader() makes one. Only one thread at a time calls
-// it. Its result must stay valid until the next call, as long as the file's bytes are. Its
-// exceptions must derive from std::exception. An exception becomes the error of the row
-// (kUnsupported, unless it is an Error).
+// it. Its result may point into the file's bytes, or into memory of its own; that memory must stay
+// valid until the next call. Its exceptions must derive from std::exception. An exception becomes
+// the error of the row (kUnsupported, unless it is an Error).
 using ImageReader = std::function<ImagePayload(std::span<const std::byte> file)>;
 
 // Makes an ImageReader for images of `channels` channels and at most `max_pixels` pixels.
@@ -70,9 +70,9 @@ struct RowFault {
 //   the images are raw pixels, packed, or baseline JPEGs without Exif or XMP.
 class Preprocess {
  public:
-  // `pipeline` is the JSON of Loader::PipelineText(), or a text for ParsePipeline(), which makes
-  // RGB images, channels last. Throws Error(kInvalidArgument) for any other text, for steps that do
-  // not determine the size of the row, and for random steps. (A server has no use for
+  // `pipeline` is the JSON of Loader::PipelineText(), or a text for ParsePipeline(). Such a text
+  // makes RGB images with the channels last. Throws Error(kInvalidArgument) for any other text, for
+  // steps that do not determine the size of the row, and for random steps. (A server has no use for
   // augmentations: use the pipeline of the validation.)
   explicit Preprocess(std::string_view pipeline, PreprocessOptions options = {});
   ~Preprocess();                      // no call may be under way

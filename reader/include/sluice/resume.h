@@ -22,9 +22,9 @@ namespace sluice {
 
 // A position in a training, with everything that the order of the samples depends on.
 struct ResumePoint {
-  // The members from here to `list` are what the order depends on. A Loader refuses a point if its
-  // own order differs in any of them.
-  //
+  // The order depends on the members from here to `list`. A Loader refuses a point if its own order
+  // differs in one of them.
+
   // The dataset's id: 32 hexadecimal digits. A Loader also takes the point of another version of
   // the dataset, if that version's manifest is kept, its image shards are the same, and each field
   // in use comes from the same shards. So a training can resume after a column was added, or
@@ -33,17 +33,17 @@ struct ResumePoint {
   std::uint32_t order_version = kOrderVersion;  // the version of the order in reader/ORDER.md
   Shuffle shuffle = Shuffle::kQuasiRandom;      // LoaderOptions::order.shuffle
   std::uint64_t seed = 0;                       // LoaderOptions::seed
-  std::uint64_t lanes = 0;                      // kQuasiRandom; else 0
-  std::uint64_t window_blocks = 0;              // kQuasiRandom: blocks in a lane's window; else 0
+  std::uint64_t lanes = 0;          // for kQuasiRandom: LoaderOptions::order.lanes; else 0
+  std::uint64_t window_blocks = 0;  // for kQuasiRandom: blocks in a lane's window; else 0
   // With LoaderOptions::ranks.by_shards, the number of ranks. Otherwise 0: a training may resume
   // with another number of ranks.
   std::uint64_t shard_ranks = 0;
-  // What else the order depends on:
+  // Identifies the list of samples that the order is made of:
   //
-  //   LoaderOptions::order.samples    the list's digest
-  //   a mixture with weights          the mixture's digest
-  //   LoaderOptions::order.batches    "batches"
-  //   otherwise                       empty
+  //   with LoaderOptions::order.samples    the list's digest
+  //   of a mixture with weights            the mixture's digest
+  //   with LoaderOptions::order.batches    "batches"
+  //   otherwise                            empty
   std::string list;
 
   std::uint64_t epoch = 0;  // the epoch in which to resume

@@ -57,7 +57,7 @@ class SampleList {
                              bool replacement);
 
   // `per_class` samples of each class of the label field `field`. An empty `field` is
-  // Schema::LabelField() or, if there is none, the first field that has several labels for each
+  // Schema::LabelField(). If that is kNone, it is the first field that has several labels for each
   // sample. From a class of n samples, this draws:
   //
   //   n >= per_class    `per_class` different samples

@@ -14,7 +14,7 @@
 // A tensor that is not a copy holds its batch. The batch's slot is reused once all of its tensors
 // are gone, and the tensors' streams have finished with it. Until then, the batch counts as held:
 // see LoaderOptions::ring.hold. Fields that are not images are copied if they have at most
-// kCopiedTensorBytes. Otherwise, a label that you keep would keep all images of its batch.
+// kCopiedTensorBytes, so that a label that you keep does not keep all images of its batch.
 #pragma once
 
 #include <cstdint>

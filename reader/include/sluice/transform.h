@@ -31,9 +31,9 @@
 namespace sluice {
 
 // Which boxes are dropped when an image is transformed. Boxes move with their image and are cut off
-// at its edges. A box is dropped if less of it is left than one of the members asks for. Its
-// entries in all other variable-length fields that follow the same image (its class, say) are
-// dropped with it. In a fixed-shape field, a dropped box becomes zeros.
+// at its edges. A box is dropped if what is left of it is below one of these limits. Its entries in
+// all other variable-length fields that follow the same image (its class, say) are dropped with it.
+// In a fixed-shape field, a dropped box becomes zeros.
 struct BoxRule {
   double min_side = 1;     // of width and of height, in pixels after the transform
   double min_visible = 0;  // share of the whole box's area, 0 to 1

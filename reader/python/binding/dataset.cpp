@@ -30,6 +30,7 @@ const Field& FieldNamed(const Schema& schema, const std::string& name) {
 }
 
 // Decoded pixels: height x width x channels, or height x width.
+// One channel gets no axis of its own, as users of PIL and numpy expect of grey pictures.
 nb::object PixelsOf(Image image) {
   std::vector<std::size_t> shape = {image.height, image.width, image.channels};
   if (image.channels == 1) shape.pop_back();
@@ -91,6 +92,8 @@ struct PySample {
 
   nb::bytes Payload(const std::string& name) const {
     const std::vector<std::byte> file = Reading([name](const Sample& own) {
+      // Shape() and Copy() instead of Payload(): the bytes must be a copy, since they outlive this
+      // call.
       ImagePayload payload = own.Shape(name);
       std::vector<std::byte> bytes = own.Copy(name);
       if (payload.codec != Codec::kPacked) return bytes;
@@ -123,6 +126,7 @@ std::string ShownAs(PyObject* (*how)(PyObject*), const nb::object& object) {
   return Utf8Of(text);
 }
 
+// Takes all that has __index__, such as numpy's integers, and refuses floats, which do not have it.
 std::uint64_t SampleNumberOf(nb::handle given, const std::string& what) {
   if (HoldsTruthValues(given)) {
     RefuseNumbers(what +
@@ -138,6 +142,7 @@ std::uint64_t SampleNumberOf(nb::handle given, const std::string& what) {
 }
 
 std::vector<std::uint64_t> NumbersInArray(nb::handle given, const std::string& what) {
+  // An array is converted as a whole; casting each of a million elements would be slow.
   const nb::module_ numpy = nb::module_::import_("numpy");
   const nb::object array = numpy.attr("asarray")(given);
   const nb::object type = array.attr("dtype");
@@ -174,6 +179,7 @@ std::vector<std::uint64_t> SampleNumbersOf(nb::handle given, const std::string& 
   const bool array = nb::hasattr(given, "dtype") && nb::hasattr(given, "shape");
   if (array && !HoldsTruthValues(given)) return NumbersInArray(given, what);
   nb::object numbers = nb::borrow(given);
+  // A slice without an end cannot be resolved here, where the dataset's size is not known.
   if (PySlice_Check(given.ptr())) numbers = RangeOf(given, what);
   if (array || nb::isinstance<nb::str>(given) || !nb::hasattr(numbers, "__iter__"))
     RefuseNumbers(what + ", several of them, such as [" +
@@ -343,6 +349,8 @@ void BindDataset(nb::module_& module) {
           "__iter__",
           [](nb::handle self) -> nb::object {
             const Dataset dataset = nb::cast<const Dataset&>(self);
+            // Python's own iteration calls dataset[0], dataset[1] and so on until IndexError. It
+            // would stop with an Error at the first deleted sample.
             if (dataset.deleted() == 0) return nb::steal(PySeqIter_New(self.ptr()));
             const nb::module_ builtins = nb::module_::import_("builtins");
             const nb::object there = nb::cpp_function(
@@ -362,6 +370,8 @@ void BindDataset(nb::module_& module) {
                   ("Dataset.find() takes a sample's key, a str, not " + Utf8Of(nb::repr(key)))
                       .c_str());
             }
+            // Keys are bytes: a file name that is not UTF-8 comes back to its bytes in the way in
+            // which Python made a str of it.
             const nb::object bytes = nb::module_::import_("os").attr("fsencode")(key);
             const auto held = nb::cast<nb::bytes>(bytes);
             const std::string text(held.c_str(), held.size());

@@ -55,6 +55,7 @@ void BindMetrics(nb::module_& module) {
       .def(
           "__init__",
           [](Metrics* self, const std::filesystem::path& file, double every) {
+            // Written so that NaN is refused, too.
             if (!(every >= 0.01 && every <= 86400)) {
               throw Error(ErrorCode::kInvalidArgument,
                           "every is a number of seconds, 0.01 to 86400");

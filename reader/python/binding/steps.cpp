@@ -241,6 +241,7 @@ std::vector<ScheduledTransform> ScheduleOf(nb::handle schedule) {
                           Utf8Of(nb::repr(given)))
                              .c_str());
   };
+  // A dict could be iterated, but would give epochs without their steps.
   if (PyDict_Check(schedule.ptr()) || PySequence_Check(schedule.ptr()) == 0) refuse(schedule);
   for (const nb::handle entry : nb::iter(schedule)) {
     std::pair<std::uint64_t, nb::object> pair;

@@ -73,6 +73,8 @@ nb::object ArrayField(nb::handle self, const std::string& name) {
     std::vector<std::size_t> shape(type.shape.begin(), type.shape.end());
     if constexpr (std::is_same_v<Rows, MutableBatch>) {
       shape.insert(shape.begin(), span.size() / static_cast<std::size_t>(type.elements()));
+      // A number in a sample becomes an array of one element: a Python number could not be written
+      // to.
     } else if (shape.empty()) {
       shape.push_back(1);
     }
@@ -115,6 +117,7 @@ nb::object ValueCopy(const Field& type, const Read& read) {
 template <class Write>
 void SetValue(const std::string& name, const Field& type, nb::object value, const Write& write) {
   if (type.kind == FieldKind::kBytes) {
+    // Text fields are bytes here, so str is taken, too.
     if (nb::isinstance<nb::str>(value)) value = value.attr("encode")("utf-8");
     nb::bytes bytes;
     if (!nb::try_cast(value, bytes)) {
@@ -234,6 +237,8 @@ void Call(UserCalls& calls, const UserCalls::Kept& function, Rows& rows,
     throw;
   }
   const bool kept = end();
+  // Checked before `kept`: a function that returns an array of its argument has both faults, and
+  // this message is the one that helps.
   if (!result.is_none()) {
     throw std::runtime_error("the function returned a value (" +
                              nb::cast<std::string>(nb::inst_name(result)) +

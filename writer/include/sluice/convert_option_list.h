@@ -17,12 +17,12 @@
 //   tests/writer/options_test.cpp         its effect and its range
 //   tests/writer/plan_test.cpp            that it belongs to the plan
 //   tests/tools/usage_test.cpp
-//   not tests/                            others make JPEGs with it
+//   not tests/                            other tests make JPEGs with it
 // A new enumeration is bound in reader/python/binding/convert.cpp; a new group is named in
 // tests/python/test_options.py.
 //
-// The plan of a conversion holds every option except those with Changes::kSpeed: a different value
-// of such an option makes a different conversion.
+// The plan of a conversion holds every option except those with Changes::kSpeed. A conversion with
+// another value of an option that the plan holds is another conversion.
 #pragma once
 
 #include <sluice/convert.h>

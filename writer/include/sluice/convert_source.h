@@ -61,9 +61,9 @@ struct Column {
 
 // Which of the folders that an image lies in is its class.
 enum class FolderLabels {
-  // The outermost folder. If a single folder holds all others, the outermost folder in that one. If
-  // all images lie directly in the root, there are no classes. It is an error if images lie in the
-  // root and in folders, or if the folders look like the parts of a split (train, val).
+  // The outermost folder. If a single folder holds all others, the outermost folder in that one. A
+  // source whose images all lie directly in the root has no classes. It is an error if images lie
+  // in the root and in folders, or if the folders look like the parts of a split (train, val).
   kAuto,
   // The outermost folder. With kTop and kParent, images directly in the root are left out.
   kTop,
@@ -190,8 +190,8 @@ struct ConvertSource {
     kAnnotations,  // Annotated()
   };
 
-  // A folder that has one sub-folder for each class, or that holds the images directly (then there
-  // are no labels). See `label`.
+  // A folder that has one sub-folder for each class, or that holds the images directly (then
+  // samples have no label). See `label`.
   ConvertSource(std::filesystem::path folder)  // NOLINT: a path is a source
       : kind(Kind::kFolder), root(std::move(folder)) {}
   // A table with a row for each sample. `file` is a .csv or .tsv file with a line of headings, or a

@@ -10,9 +10,10 @@
 // leave their inputs as they are. The folder may exist if it is empty. AppendToDataset(),
 // RepackDataset(), and RepairDataset() without `out` change the dataset in its own folder.
 //
-// An input may be a folder, a URL, or an older manifest (manifest-ID.json) in either. But a URL is
-// Error(kInvalidArgument) for RepairDataset(), AppendToDataset() and RepackDataset(). So is an
-// older manifest for the last two.
+// An input may be a folder, a URL, or the path of an older manifest (manifest-ID.json) in one of
+// these, with two exceptions. RepairDataset(), AppendToDataset() and RepackDataset() throw
+// Error(kInvalidArgument) for a URL. AppendToDataset() and RepackDataset() also throw it for an
+// older manifest.
 //
 // A call that writes a new folder, and fails (a full disk, say) or is stopped, removes what it has
 // written, and can be repeated. A call that is killed leaves a folder without a manifest, which
@@ -44,7 +45,7 @@
 
 namespace sluice {
 
-// Hooks and options that all edits have: following an edit, stopping it, and what it writes.
+// The hooks and options of all edits: how to follow an edit, how to stop it, and how it writes.
 struct EditHooks {
   // Gets the number of samples done and the number in all. Called on the thread that called the
   // edit.
@@ -100,21 +101,22 @@ MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options = {},
                            const EditHooks& hooks = {});
 
-// Columns: fields with shards of their own over the samples of a dataset. No image shard is read or
-// written. These functions make another version of the dataset in its own folder: one manifest,
-// which names the version before it. That one stays, as manifest-ID.json.
+// Columns: fields that lie in shards of their own, with a row for each sample of the dataset. No
+// image shard is read or written. These functions make a new version of the dataset in its folder,
+// by one new manifest. The manifest of the version before it stays, as manifest-ID.json.
 
 // The options of AddColumns() and ReplaceColumns().
 struct ColumnOptions {
   std::vector<std::string> fields = {};  // their names in the source; at least one
-  // Finds a sample's row by the sample's key. In a table, this is the column of keys; in a dataset
-  // it has no meaning. Without it, row n is sample n.
+  // If set, a row belongs to the sample that has its key. For a table, this is the name of the
+  // column of keys; for a dataset, the text does not matter. If not set, row n belongs to sample n.
   std::optional<std::string> by_key = {};
-  // The value of arrays for samples without a row, and for empty cells of a table. Other fields are
-  // then absent. Deleted samples need no row.
+  // The value of arrays for samples without a row, and for empty cells of a table. Fields that are
+  // not arrays are absent there. Deleted samples need no row.
   std::optional<double> missing = {};
-  // For a table: how a field is stored, such as "int64", "float16[768]", "text", "json", "class".
-  // Without it, the field that is replaced says so, or the cells.
+  // For a table: by field, how it is stored, such as "int64", "float16[768]", "text", "json",
+  // "class". A field that is not listed is stored as the field that it replaces. If it replaces
+  // none, its cells decide.
   std::map<std::string, std::string> types = {};
   std::string note = {};  // kept in the manifest, for people
 };
@@ -132,7 +134,7 @@ struct VersionSummary {
 // Adds fields from a dataset, or from a table (.csv, .tsv, .jsonl or .parquet).
 VersionSummary AddColumns(const std::filesystem::path& dataset, const std::filesystem::path& from,
                           const ColumnOptions& options, const EditHooks& hooks = {});
-// Does the same with fields that the dataset has: it puts them in the place of these.
+// Replaces fields of the dataset by fields of the same names, from the same kinds of sources.
 VersionSummary ReplaceColumns(const std::filesystem::path& dataset,
                               const std::filesystem::path& from, const ColumnOptions& options,
                               const EditHooks& hooks = {});
@@ -141,14 +143,13 @@ VersionSummary ReplaceColumns(const std::filesystem::path& dataset,
 struct ColumnValues {
   Field field;                             // an array field
   std::span<const std::byte> values = {};  // the elements of one row after another
-  // The sample of each row; without it, row n is sample n. Only ColumnOptions::missing and note
-  // count.
+  // The sample of each row. If not set, row n belongs to sample n.
   std::optional<std::span<const std::uint64_t>> samples = {};
 };
-// Adds one field from memory.
+// Adds one field from memory. Of `options`, only `missing` and `note` have an effect.
 VersionSummary AddColumn(const std::filesystem::path& dataset, const ColumnValues& column,
                          const ColumnOptions& options = {}, const EditHooks& hooks = {});
-// Puts one field from memory in the place of that of the same name.
+// Replaces the field of the same name by one from memory. `options` as for AddColumn().
 VersionSummary ReplaceColumn(const std::filesystem::path& dataset, const ColumnValues& column,
                              const ColumnOptions& options = {}, const EditHooks& hooks = {});
 
@@ -165,14 +166,15 @@ struct DatasetVersion {
   std::string id;                      // of the manifest
   std::string file;                    // the name of its manifest in the folder
   std::vector<std::string> tags = {};  // names that it has
-  bool current = false;                // whether it is the folder's
+  bool current = false;                // whether opening the folder opens this version
   std::string parent;                  // the id of the version before it; empty: not known
   bool parent_is_kept = false;         // whether the manifest of that version is in the folder
   std::string by;                      // the command that made it
   std::string note;                    // the user's, for people
   std::uint64_t samples = 0;           // deleted ones included
   std::uint64_t deleted = 0;           // of the samples
-  // What differs from the parent, if that is kept: sentences such as "added the field caption".
+  // The differences from the parent, such as "added the field caption"; empty if the parent is not
+  // kept.
   std::vector<std::string> changes = {};
 };
 // The current version first, then those before it, then others.
@@ -188,10 +190,10 @@ void TagVersion(const std::filesystem::path& dataset, const std::string& name,
 VersionSummary RestoreVersion(const std::filesystem::path& dataset, const std::string& version,
                               const std::string& note = {});
 
-// What RemoveOldVersions() removes, or would remove.
+// The versions and shards that RemoveOldVersions() removes, or would remove.
 struct OldVersions {
   std::vector<std::string> versions = {};  // ids
-  std::vector<std::string> files = {};     // shards that no version that stays names
+  std::vector<std::string> files = {};     // shards that none of the remaining versions uses
   std::uint64_t bytes = 0;                 // of these shards
 };
 // Removes versions without a tag that were replaced more than `keep_days` days ago, and the shards
@@ -205,15 +207,16 @@ struct Deletion {
   std::vector<std::string> keys = {};       // their keys
   std::string note = {};                    // kept in the manifest, for people
 };
-// What DeleteSamples() did.
+// The result of DeleteSamples().
 struct DeletionSummary {
   VersionSummary made;        // the new version
   std::uint64_t deleted = 0;  // samples that this call has deleted; 0: no new version was made
-  // What may still hold their bytes: sentences for people.
+  // The places that may still hold bytes of these samples: sentences for people.
   std::vector<std::string> remains = {};
 };
 // Makes a version in which no reader yields these samples. All other samples keep their numbers and
-// their places in each epoch. The bytes stay in the shards until `sluice subset` writes others.
+// their places in each epoch. The bytes stay in the shards; SubsetDataset() makes a dataset without
+// them.
 DeletionSummary DeleteSamples(const std::filesystem::path& dataset, const Deletion& deletion);
 
 // Selects samples: those that meet all conditions that are set.
@@ -299,9 +302,8 @@ RepairReport RepairDataset(const std::filesystem::path& dataset, const std::file
 struct AppendSummary {
   ConvertSummary converted;  // of what was added
   EditSummary made;          // of the whole dataset, with what was added
-  // True: nothing was added, because an earlier call with this source had added all of these
-  // samples, and had finished. False if that call was killed before it finished: this call
-  // completed it.
+  // Whether an earlier call had added all of these samples, so that this call added nothing. False
+  // if the earlier call was killed before its end, and this call completed it.
   bool already_there = false;
 };
 
@@ -310,9 +312,10 @@ struct AppendSummary {
 // `direct`, `check` and `meta` come from `options` (`meta` acts as EditHooks::meta). If the dataset
 // does not say how it was converted, all options come from `options`, with a warning.
 //
-// Columns get rows for the new samples: of the source, if the column replaces a field of the image
-// shards; otherwise `missing` for arrays, or the value that earlier samples without a row have
-// (ColumnOptions::missing). Other fields are absent.
+// Columns get rows for the new samples. If a column replaces a field of the image shards, its rows
+// come from the source. Otherwise, arrays get the value that earlier samples without a row have
+// (ColumnOptions::missing); if there is no such value, they get `missing`. Fields that are not
+// arrays are then absent.
 //
 // Throws Error(kInvalidArgument), and adds nothing, if
 //

@@ -32,13 +32,14 @@ namespace sluice {
 // The options of a DatasetWriter.
 struct DatasetWriterOptions {
   std::string name = {};  // shard ids are derived from it; empty: the folder's name
-  std::uint64_t shard_bytes = kDefaultShardBytes;  // planned; kMinShardBytes to kMaxShardBytes
+  // The planned size of a shard: kMinShardBytes to kMaxShardBytes.
+  std::uint64_t shard_bytes = kDefaultShardBytes;
   std::uint32_t block_samples = 0;  // 0: chosen from the first samples, for about 512 KiB a block
-  // SetJpeg() stores a picture upright if its Exif orientation turns it.
+  // If a JPEG's Exif orientation turns its picture, SetJpeg() stores the picture upright. This
+  // option says what happens to the boxes, masks and key points of such a picture:
   //
-  //   true    boxes, masks and key points of such a picture were drawn on the upright picture, as
-  //           most tools show it; they are stored as they are given
-  //   false   Add() refuses a turned picture that has any of these: they may lie off their objects
+  //   true    they were drawn on the upright picture, which most tools show, so they are stored
+  //   false   it is not known on which picture they were drawn, so Add() refuses the sample
   bool upright = false;
   // Metadata of the dataset, such as its license: names with values (Dataset::meta()).
   std::map<std::string, std::string> meta = {};
@@ -80,9 +81,10 @@ class SampleBuilder {
   // the result is false. Reads the whole file; throws Error(kInvalidArgument) if it is broken.
   bool SetPacked(std::string_view field, std::span<const std::byte> jpeg_file);
   // Stores pixels of any type and 1 to 64 channels without loss: rows of interleaved pixels without
-  // padding. `compress`: of up to four channels, 8-bit pictures and masks of uint8 and uint16 as
-  // zstd; all other images as tiled (FORMAT.md, "Tiled"). Add() refuses an image of another type
-  // than the field's other images.
+  // padding. Add() refuses an image of another type than the field's other images.
+  //
+  // With `compress`, these are stored as zstd: 8-bit pictures, and masks of uint8 and uint16, with
+  // up to four channels. All other images are stored as tiled (FORMAT.md, "Tiled").
   void SetPixels(std::string_view field, std::uint32_t width, std::uint32_t height,
                  std::uint8_t channels, PixelType type, std::span<const std::byte> pixels,
                  bool compress = false);

@@ -38,11 +38,12 @@ class SampleSupply;  // makes samples when a loader needs them; Dataset::Open() 
 // same groups. By default, images keep their sizes, and JPEGs keep their pixels.
 struct PlayOptions {
   GeometryOptions geometry = {.max_side = {}};  // the size of the images
-  FormOptions form = {.keep = true};            // what an image is
-  ShardOptions shards = {};                     // the order. `shard_bytes` and `block_samples` only
-                                                // decide how an epoch is shuffled
-  std::uint64_t max_pixels = 178'000'000;       // a larger image is a fault
-  unsigned threads = 0;                         // threads that list the source; 0: one for each CPU
+  FormOptions form = {.keep = true};            // how images are encoded
+  // The order of the samples. `shard_bytes` and `block_samples` only decide how an epoch is
+  // shuffled.
+  ShardOptions shards = {};
+  std::uint64_t max_pixels = 178'000'000;  // a larger image is a fault
+  unsigned threads = 0;                    // threads that list the source; 0: one for each CPU
 
   // A file that keeps the list of samples. If it does not exist, PlaySource() writes it. If it
   // exists, PlaySource() reads it and does not search the source. Then added files are not seen,
@@ -66,8 +67,8 @@ struct PlayOptions {
   // Gets warnings for the user: sources that are left out, and what Convert() would warn of. If
   // compiling fails later, another thread calls it.
   std::function<void(const std::string&)> on_warning = {};
-  // Gets, while the source is listed, how many of its files have been looked into, and how many
-  // will be.
+  // Progress of listing the source. Called with the number of files that have been looked into, and
+  // the number of all files.
   std::function<void(std::uint64_t, std::uint64_t)> on_look = {};
 };
 
@@ -84,8 +85,9 @@ struct PlayOptions {
 // The dataset's id depends on names, sizes, labels, other values and options, so a ResumePoint fits
 // only the same list. After a request on `stop`, calls that wait for an object store end soon.
 //
-// Errors: as of Convert(), and kExists if the index is of another source or of other options, or if
-// the folder of `compile_to` holds anything other than this dataset, finished or begun.
+// Throws the Errors that Convert() throws. Also throws Error(kExists) if the index is of another
+// source or of other options, or if the folder of `compile_to` holds anything other than this
+// dataset, finished or begun.
 std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source,
                                          const PlayOptions& options = {},
                                          const std::stop_token& stop = {});
