@@ -274,3 +274,24 @@ def test_targets_are_refused_by_name(raw, tmp_path):
     without = sluice.Loader(raw, 8, output=sluice.OutputOptions(fields=["image", "label"]))
     with pytest.raises(ValueError, match="no boxes of any number"):
         next(iter(without)).targets("torchvision")
+
+
+def test_targets_of_oriented_boxes_have_the_angle_of_the_longer_side(tmp_path):
+    def corners(x, y, length, width, angle):
+        along = numpy.array([numpy.cos(angle), numpy.sin(angle)]) * length / 2
+        across = numpy.array([-numpy.sin(angle), numpy.cos(angle)]) * width / 2
+        return [(x, y) - along - across, (x, y) + along - across, (x, y) + along + across, (x, y) - along + across]
+
+    fields = [sluice.Field.image(), sluice.Field.variable("boxes", "float32", (8,), "boxes", "image", "corners-pixels")]
+    angles = [0, 0.5, 2.2, 3.1, -0.7]
+    with sluice.Writer(tmp_path / "dataset", fields, image="raw") as writer:
+        boxes = [corners(30, 40, 20, 10, angle) for angle in angles] + [corners(30, 40, 10, 20, 0.3)]
+        writer.add("a", image=numpy.zeros((100, 50, 3), numpy.uint8), boxes=numpy.array(boxes, "float32").reshape(-1, 8))
+    batch = next(iter(sluice.Loader(tmp_path / "dataset", 1)))
+    found = batch.targets("ultralytics")["bboxes"].numpy()
+    numpy.testing.assert_allclose(found[:, :4], [[0.6, 0.4, 0.4, 0.1]] * 6, atol=1e-6)
+    # From -45 degrees up to, but not including, 135; the last box is longer across.
+    expected = [0, 0.5, 2.2, 3.1 - numpy.pi, -0.7, 0.3 + numpy.pi / 2]
+    numpy.testing.assert_allclose(found[:, 4], expected, atol=1e-6)
+    with pytest.raises(ValueError, match="oriented"):
+        batch.targets("torchvision")
