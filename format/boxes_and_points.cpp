@@ -6,6 +6,7 @@
 // counts the numbers of a box or point, and the one before it counts the points of an object.
 #include "format/boxes_and_points.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace sluice {
@@ -36,10 +37,119 @@ std::optional<Coordinates> Coordinates::Of(const Field& field) {
     coordinates.form = Form::kCornerSize;
   } else if (boxes && text == "cxcywh") {
     coordinates.form = Form::kCentreSize;
+  } else if (boxes && text == "corners") {
+    coordinates.form = Form::kFourCorners;
   } else if (boxes ? text != "xyxy" : !text.empty() && text != "xy" && text != "xyv") {
     return std::nullopt;
   }
   return coordinates;
+}
+
+double OrientedBox::SignedArea() const noexcept {
+  double twice = 0;
+  for (std::size_t i = 0; i < 8; i += 2) {
+    const std::size_t next = (i + 2) % 8;
+    twice += xy[i] * xy[next + 1] - xy[next] * xy[i + 1];
+  }
+  return twice / 2;
+}
+
+std::array<double, 2> OrientedBox::sides() const noexcept {
+  const auto length = [this](std::size_t from) {
+    const std::size_t a = 2 * from, b = (2 * from + 2) % 8;
+    return std::hypot(xy[b] - xy[a], xy[b + 1] - xy[a + 1]);
+  };
+  return {(length(0) + length(2)) / 2, (length(1) + length(3)) / 2};
+}
+
+void OrientedBox::Reverse() noexcept {
+  std::swap(xy[2], xy[6]);
+  std::swap(xy[3], xy[7]);
+}
+
+namespace {
+
+// A convex polygon. Cutting four corners at four edges gives eight at most.
+struct Polygon {
+  struct Point {
+    double x, y;
+  };
+  std::array<Point, 16> points{};
+  std::size_t count = 0;
+
+  void Add(Point point) noexcept {
+    if (count < points.size()) points[count++] = point;
+  }
+  // The part on which `inside(point)`, a distance from an edge, is not negative.
+  template <class Inside>
+  Polygon Cut(const Inside& inside) const noexcept {
+    Polygon cut;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Point &a = points[i], &b = points[(i + 1) % count];
+      const double of_a = inside(a), of_b = inside(b);
+      if (of_a >= 0) cut.Add(a);
+      if ((of_a >= 0) == (of_b >= 0)) continue;
+      const double t = of_a / (of_a - of_b);
+      cut.Add({a.x + t * (b.x - a.x), a.y + t * (b.y - a.y)});
+    }
+    return cut;
+  }
+  double Area() const noexcept {
+    double twice = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Point &a = points[i], &b = points[(i + 1) % count];
+      twice += a.x * b.y - b.x * a.y;
+    }
+    return std::abs(twice) / 2;
+  }
+};
+
+}  // namespace
+
+SeenBox SeenIn(const OrientedBox& box, double left, double top, double right,
+               double bottom) noexcept {
+  using Point = Polygon::Point;
+  bool cut = false;
+  Polygon seen;
+  for (std::size_t i = 0; i < 8; i += 2) {
+    const Point at{box.xy[i], box.xy[i + 1]};
+    if (!std::isfinite(at.x + at.y)) return {box, 0};
+    cut = cut || at.x < left || at.x > right || at.y < top || at.y > bottom;
+    seen.Add(at);
+  }
+  if (!cut) return {box, box.area()};
+  seen = seen.Cut([=](Point p) { return p.x - left; })
+             .Cut([=](Point p) { return right - p.x; })
+             .Cut([=](Point p) { return p.y - top; })
+             .Cut([=](Point p) { return bottom - p.y; });
+  const double area = seen.Area();
+  // Along the first side and the third, which are parallel unless the box is no rectangle.
+  const auto& c = box.xy;
+  double ux = c[2] - c[0] + c[4] - c[6], uy = c[3] - c[1] + c[5] - c[7];
+  const double length = std::hypot(ux, uy);
+  if (!(area > 0) || !(length > 0)) return {box, 0};
+  ux /= length;
+  uy /= length;
+  const double sign = box.SignedArea() < 0 ? -1 : 1;  // the second side turns the same way
+  const double vx = -uy * sign, vy = ux * sign;
+  double low_u = HUGE_VAL, high_u = -HUGE_VAL, low_v = HUGE_VAL, high_v = -HUGE_VAL;
+  for (std::size_t i = 0; i < seen.count; ++i) {
+    const Point& p = seen.points[i];
+    const double u = p.x * ux + p.y * uy, v = p.x * vx + p.y * vy;
+    low_u = std::min(low_u, u);
+    high_u = std::max(high_u, u);
+    low_v = std::min(low_v, v);
+    high_v = std::max(high_v, v);
+  }
+  SeenBox result{{}, area};
+  const std::array<std::pair<double, double>, 4> corners = {
+      {{low_u, low_v}, {high_u, low_v}, {high_u, high_v}, {low_u, high_v}}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto [u, v] = corners[i];
+    result.box.xy[2 * i] = u * ux + v * vx;
+    result.box.xy[2 * i + 1] = u * uy + v * vy;
+  }
+  return result;
 }
 
 std::optional<FlipPairs> ParseFlipPairs(std::string_view text, std::size_t points) {
@@ -74,7 +184,13 @@ std::string WhyNotMovable(const Field& field) {
   if (!Coordinates::Of(field))
     return "has coordinates \"" + field.coordinates + "\", which this build does not know";
   const std::uint32_t values = field.shape.empty() ? 0 : field.shape.back();
-  if (field.role == Role::kBoxes) return values == 4 ? "" : "does not hold four numbers to a box";
+  if (field.role == Role::kBoxes) {
+    if (values == Coordinates::Of(field)->of_box()) return "";
+    return values == 4 || values == 8
+               ? "holds " + std::to_string(values) +
+                     " numbers to a box, and its coordinates are \"" + field.coordinates + "\""
+               : "does not hold four numbers to a box";
+  }
   if (values != 2 && values != 3) return "does not hold two or three numbers to a point";
   const auto pairs = field.attributes.find("flip_pairs");
   if (pairs != field.attributes.end() && !ParseFlipPairs(pairs->second, PointsOf(field)))

@@ -137,9 +137,13 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
     }
   }
   take->group(group);
-  cli::AddDeclared(app, arguments.given.label_files, &LabelFiles::outlines)
-      ->needs(app.get_option("--yolo"))
-      ->group(group);
+  CLI::Option* const outlines =
+      cli::AddDeclared(app, arguments.given.label_files, &LabelFiles::outlines);
+  CLI::Option* const oriented =
+      cli::AddDeclared(app, arguments.given.label_files, &LabelFiles::oriented);
+  outlines->excludes(oriented);
+  for (CLI::Option* const one : {outlines, oriented})
+    one->needs(app.get_option("--yolo"))->group(group);
 }
 
 CLI::Option* AddLabels(CLI::App& app, SourceArguments& arguments) {

@@ -266,6 +266,7 @@ class Drawing {
     std::string_view form;
     const std::optional<bool> relative = Relative(field.coordinates, form);
     const bool corners = form.empty() ? field.coordinates.empty() : form == "xyxy";
+    if (relative && form == "corners") return DrawOriented(field, *relative);
     if (!relative || (!corners && form != "xywh" && form != "cxcywh")) return;
     if (!HoldsNumbers(field) || field.shape.back() != 4) return;
     const std::vector<double> numbers = NumbersOf(sample_, field);
@@ -309,6 +310,29 @@ class Drawing {
       Dot(thumbnail_, left, y, colour);
       Dot(thumbnail_, right, y, colour);
     }
+  }
+
+  void DrawOriented(const Field& field, bool relative) {
+    if (!HoldsNumbers(field) || field.shape.back() != 8) return;
+    const std::vector<double> numbers = NumbersOf(sample_, field);
+    const std::size_t count = numbers.size() / 8;
+    const std::vector<std::uint64_t> classes = ClassesOfBoxes(count);
+    for (std::size_t b = 0; b < std::min(count, kMaxDrawn); ++b) {
+      const auto box = std::span(numbers).subspan(b * 8, 8);
+      if (!std::ranges::all_of(box, [](double n) { return std::isfinite(n); })) continue;
+      for (std::size_t c = 0; c < 8; c += 2) {
+        const std::size_t next = (c + 2) % 8;
+        DrawLine(X(box[c], relative), Y(box[c + 1], relative), X(box[next], relative),
+                 Y(box[next + 1], relative), ColourOf(classes[b]));
+      }
+    }
+  }
+
+  void DrawLine(std::int64_t x0, std::int64_t y0, std::int64_t x1, std::int64_t y1,
+                const Colour& colour) {
+    const std::int64_t steps = std::max({std::abs(x1 - x0), std::abs(y1 - y0), std::int64_t{1}});
+    for (std::int64_t i = 0; i <= steps; ++i)
+      Dot(thumbnail_, x0 + (x1 - x0) * i / steps, y0 + (y1 - y0) * i / steps, colour);
   }
 
   // Draws points of two numbers, or of three with a visibility; visibility 0 means that the point

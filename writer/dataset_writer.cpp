@@ -401,8 +401,15 @@ void CheckBoxes(const std::vector<Field>& fields, const std::vector<FieldValue>&
       return doubles ? LoadAt<double>(bytes, 8 * i) : double{LoadAt<float>(bytes, 4 * i)};
     };
     // A box with corners is turned into a size, so that one check serves both forms.
-    const bool corners = Coordinates::Of(fields[f])->form == Coordinates::Form::kCorners;
-    for (std::size_t i = 0; i + 4 <= bytes.size() / (doubles ? 8 : 4); i += 4) {
+    const Coordinates coordinates = *Coordinates::Of(fields[f]);
+    const bool corners = coordinates.form == Coordinates::Form::kCorners;
+    const bool upright = coordinates.of_box() == 4;
+    for (std::size_t i = 0; !upright && i < bytes.size() / (doubles ? 8 : 4); ++i) {
+      if (!std::isfinite(number(i)))
+        refuse("field \"" + fields[f].name + "\": box " + std::to_string(i / 8) +
+               " has a number that is not finite");
+    }
+    for (std::size_t i = 0; upright && i + 4 <= bytes.size() / (doubles ? 8 : 4); i += 4) {
       const double width = number(i + 2) - (corners ? number(i) : 0);
       const double height = number(i + 3) - (corners ? number(i + 1) : 0);
       if (width >= 0 && height >= 0 && std::isfinite(number(i) + number(i + 1) + width + height))

@@ -39,21 +39,24 @@ Box BoxOf(const CutRectangle& cut) noexcept {
           double(cut.top + cut.height)};
 }
 
-// Calls f with the corners of each box, and returns whether f was true for one of them.
-template <class F>
-bool AnyBox(const Followers::Boxes& boxes, const std::vector<std::byte>& value,
-            const ImageBatch& shape, const F& f) {
-  return WithNumbersOf(boxes, value, [&](auto numbers) {
-    for (std::size_t at = 0; at + 4 <= numbers.size(); at += 4)
-      if (f(CornersAt(&numbers[at], boxes.coordinates, double(shape.width), double(shape.height))))
-        return true;
-    return false;
+// The share of each box's area that lies in the cut.
+std::vector<double> SharesIn(const Box& cut, const Followers::Boxes& boxes,
+                             const std::vector<std::byte>& value, const ImageBatch& shape) {
+  std::vector<double> shares;
+  const double width = double(shape.width), height = double(shape.height);
+  const std::size_t values = boxes.coordinates.of_box();
+  WithNumbersOf(boxes, value, [&](auto numbers) {
+    for (std::size_t at = 0; at + values <= numbers.size(); at += values) {
+      if (values == 8) {
+        const OrientedBox box = OrientedAt(&numbers[at], boxes.coordinates, width, height);
+        shares.push_back(SeenIn(box, cut).area / box.area());
+      } else {
+        const Box box = CornersAt(&numbers[at], boxes.coordinates, width, height);
+        shares.push_back(box.CutOff(cut).area() / box.area());
+      }
+    }
   });
-}
-
-bool IsSeen(const Box& box, const Box& cut) noexcept {
-  const double seen = box.CutOff(cut).area();
-  return seen > 0 && seen >= kLeastVisible * box.area();
+  return shares;  // not a number for a box without an area
 }
 
 }  // namespace
@@ -134,13 +137,15 @@ std::optional<MixDraw> MixedFields::Draw(const MixStep& step, const Slot& slot, 
     if (!draw.cut) return draw;
     const Box cut = BoxOf(*draw.cut);
     const bool touches = std::ranges::any_of(boxes_, [&](const Followers::Boxes& boxes) {
-      return AnyBox(boxes, slot.variables[boxes.index].rows[row], shape,
-                    [&](const Box& box) { return box.CutOff(cut).area() > 0; });
+      const std::vector<double> shares =
+          SharesIn(cut, boxes, slot.variables[boxes.index].rows[row], shape);
+      return std::ranges::any_of(shares, [](double share) { return share > 0; });
     });
     if (touches) continue;
     const bool shows = std::ranges::any_of(boxes_, [&](const Followers::Boxes& boxes) {
-      return AnyBox(boxes, ValueOf(boxes.index, slot, row, saved), shape,
-                    [&](const Box& box) { return IsSeen(box, cut); });
+      const std::vector<double> shares =
+          SharesIn(cut, boxes, ValueOf(boxes.index, slot, row, saved), shape);
+      return std::ranges::any_of(shares, [](double share) { return share >= kLeastVisible; });
     });
     return shows ? std::optional(draw) : std::nullopt;
   }
@@ -173,11 +178,9 @@ void MixedFields::MixBoxes(const Followers::Boxes& boxes, const MixDraw& draw, S
   std::vector<std::uint8_t> kept(partner_boxes, 1);
   const Box cut = draw.cut ? BoxOf(*draw.cut) : Box();
   if (draw.cut) {
-    std::size_t b = 0;
-    AnyBox(boxes, partner, shape, [&](const Box& box) {
-      kept[b++] = IsSeen(box, cut) ? 1 : 0;
-      return false;
-    });
+    const std::vector<double> shares = SharesIn(cut, boxes, partner, shape);
+    for (std::size_t b = 0; b < partner_boxes; ++b)
+      kept[b] = shares[b] >= kLeastVisible ? 1 : 0;
   }
   // Adds the partner's entries, and returns the first of them.
   const auto add = [&](std::size_t v) {
@@ -221,9 +224,16 @@ void MixedFields::MixBoxes(const Followers::Boxes& boxes, const MixDraw& draw, S
   if (!draw.cut) return;
   WithNumbersOf(boxes, added, [&](auto numbers) {
     const double width = double(shape.width), height = double(shape.height);
-    for (std::size_t at = 0; at + 4 <= numbers.size(); at += 4) {
-      const Box box = CornersAt(&numbers[at], boxes.coordinates, width, height);
-      SetCorners(box.CutOff(cut), boxes.coordinates, width, height, &numbers[at]);
+    const std::size_t values = boxes.coordinates.of_box();
+    for (std::size_t at = 0; at + values <= numbers.size(); at += values) {
+      auto* const to = &numbers[at];
+      if (values == 8) {
+        const OrientedBox box = OrientedAt(to, boxes.coordinates, width, height);
+        SetOriented(SeenIn(box, cut).box, boxes.coordinates, width, height, to);
+      } else {
+        const Box box = CornersAt(to, boxes.coordinates, width, height);
+        SetCorners(box.CutOff(cut), boxes.coordinates, width, height, to);
+      }
     }
   });
 }

@@ -109,23 +109,74 @@ void SetCorners(const Box& box, const Coordinates& coordinates, double width, do
 }
 
 template <class T>
+OrientedBox OrientedAt(const T* at, const Coordinates& coordinates, double width,
+                       double height) noexcept {
+  OrientedBox box;
+  for (std::size_t i = 0; i < 8; ++i)
+    box.xy[i] = double(at[i]) * (!coordinates.relative ? 1.0 : i % 2 == 0 ? width : height);
+  return box;
+}
+
+template <class T>
+void SetOriented(const OrientedBox& box, const Coordinates& coordinates, double width,
+                 double height, T* at) noexcept {
+  for (std::size_t i = 0; i < 8; ++i) {
+    at[i] = static_cast<T>(box.xy[i] / (!coordinates.relative ? 1.0 : i % 2 == 0 ? width : height));
+  }
+}
+
+namespace {
+
+template <class Map>
+OrientedBox Moved(const OrientedBox& box, const Map& map) noexcept {
+  OrientedBox moved;
+  for (std::size_t i = 0; i < 8; i += 2) {
+    moved.xy[i] = map.X(box.xy[i], box.xy[i + 1]);
+    moved.xy[i + 1] = map.Y(box.xy[i], box.xy[i + 1]);
+  }
+  return moved;
+}
+
+SeenBox Seen(const OrientedBox& box, const PointMap& map) noexcept {
+  SeenBox seen = SeenIn(Moved(box, map.before), map.shown);
+  if (map.warped && seen.area > 0) {
+    seen = SeenIn(Moved(seen.box, map.warp),
+                  {0, 0, double(map.target_width), double(map.target_height)});
+  }
+  if (map.mirrored()) seen.box.Reverse();
+  return seen;
+}
+
+}  // namespace
+
+template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
               const BoxRule& rule, std::vector<std::uint8_t>& kept) {
-  kept.assign(boxes.size() / 4, 0);
+  const std::size_t values = coordinates.of_box();
+  // Written so that a box with a NaN is dropped.
+  const auto keep = [&rule](double width, double height, double seen, double whole) {
+    return width >= rule.min_side && height >= rule.min_side && seen > 0 &&
+           seen >= rule.min_visible * whole;
+  };
+  kept.assign(boxes.size() / values, 0);
   for (std::size_t b = 0; b < kept.size(); ++b) {
-    T* const at = &boxes[b * 4];
-    const Box corners = CornersAt(at, coordinates, map.width, map.height);
-    const Box whole = Moved(corners, map.map);
-    const Box box = Seen(corners, map);
-    // Written so that a box with a NaN is dropped.
-    const bool keep = box.right - box.left >= rule.min_side &&
-                      box.bottom - box.top >= rule.min_side && box.area() > 0 &&
-                      box.area() >= rule.min_visible * whole.area();
-    kept[b] = keep ? 1 : 0;
-    if (keep)
-      SetCorners(box, coordinates, map.target_width, map.target_height, at);
-    else
-      std::fill_n(at, 4, T{0});
+    T* const at = &boxes[b * values];
+    bool keeps = false;
+    if (coordinates.form == Coordinates::Form::kFourCorners) {
+      const OrientedBox box = OrientedAt(at, coordinates, map.width, map.height);
+      const SeenBox seen = Seen(box, map);
+      const auto [width, height] = seen.box.sides();
+      keeps = keep(width, height, seen.area, Moved(box, map.map).area());
+      if (keeps) SetOriented(seen.box, coordinates, map.target_width, map.target_height, at);
+    } else {
+      const Box corners = CornersAt(at, coordinates, map.width, map.height);
+      const Box box = Seen(corners, map);
+      keeps = keep(box.right - box.left, box.bottom - box.top, box.area(),
+                   Moved(corners, map.map).area());
+      if (keeps) SetCorners(box, coordinates, map.target_width, map.target_height, at);
+    }
+    kept[b] = keeps ? 1 : 0;
+    if (!keeps) std::fill_n(at, values, T{0});
   }
 }
 
@@ -160,6 +211,10 @@ template Box CornersAt(const float*, const Coordinates&, double, double) noexcep
 template Box CornersAt(const double*, const Coordinates&, double, double) noexcept;
 template void SetCorners(const Box&, const Coordinates&, double, double, float*) noexcept;
 template void SetCorners(const Box&, const Coordinates&, double, double, double*) noexcept;
+template OrientedBox OrientedAt(const float*, const Coordinates&, double, double) noexcept;
+template OrientedBox OrientedAt(const double*, const Coordinates&, double, double) noexcept;
+template void SetOriented(const OrientedBox&, const Coordinates&, double, double, float*) noexcept;
+template void SetOriented(const OrientedBox&, const Coordinates&, double, double, double*) noexcept;
 template void MapBoxes(std::span<float>, const Coordinates&, const PointMap&, const BoxRule&,
                        std::vector<std::uint8_t>&);
 template void MapBoxes(std::span<double>, const Coordinates&, const PointMap&, const BoxRule&,

@@ -54,8 +54,20 @@ struct PointMap {
   bool Shows(double x, double y) const noexcept;
 };
 
-// Moves boxes of four values each, in place, and says for each whether the rule keeps it. Dropped
-// boxes are set to zero.
+// An oriented box, in the same way.
+inline SeenBox SeenIn(const OrientedBox& box, const Box& at) noexcept {
+  return SeenIn(box, at.left, at.top, at.right, at.bottom);
+}
+template <class T>
+OrientedBox OrientedAt(const T* at, const Coordinates& coordinates, double width,
+                       double height) noexcept;
+template <class T>
+void SetOriented(const OrientedBox& box, const Coordinates& coordinates, double width,
+                 double height, T* at) noexcept;
+
+// Moves boxes of Coordinates::of_box() values each, in place, and says for each whether the rule
+// keeps it. Dropped boxes are set to zero. A mirrored oriented box still goes around in the same
+// direction.
 template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
               const BoxRule& rule, std::vector<std::uint8_t>& kept);

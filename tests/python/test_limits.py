@@ -115,7 +115,7 @@ LIMITS = {
     "detection.md": {
         "`RandAugment` and mosaics": lacks("mosaic"),
         "Classes are int32": OTHERS,
-        "There are no rotated boxes": lacks("rotated", "obb"),
+        "`RandomAffine` turns an upright box's": ELSEWHERE,
         "Boxes are taken": ELSEWHERE,
     },
     "distributed.md": {"Run so far": TRIED, "A model trained": OTHERS},

@@ -207,3 +207,91 @@ def test_a_copy_of_the_dataset_plays_the_epoch_that_the_dataset_would_play_next(
     next(iterator), next(iterator)
     resumed.load_state_dict(dataset.state_dict())
     assert numbers(pickle.loads(pickle.dumps(resumed))) == epochs[0][2:]
+
+
+def detection_batch(folder, layout="nhwc", image_sizes="equal", coordinates="cxcywh-relative", **options):
+    fields = [
+        sluice.Field.image(),
+        sluice.Field.variable("boxes", "float32", (4,), "boxes", "image", coordinates),
+        sluice.Field.variable("classes", "int32", (), "label", "image"),
+        sluice.Field.variable("crowd", "int32", (), "none", "image"),
+        sluice.Field.variable("points", "float32", (2, 3), "keypoints", "image", "xyv-pixels"),
+        sluice.Field.array("image_id", "int64"),
+        sluice.Field.array("source_size", "int32", (2,)),
+    ]
+    with sluice.Writer(folder, fields, image="raw") as writer:
+        for number in range(3):
+            writer.add(str(number), {
+                "image": numpy.zeros((20, 40, 3), numpy.uint8),
+                "boxes": numpy.array([[0.25, 0.5, 0.5, 0.2], [0.5, 0.5, 1, 1]][:number], "float32").reshape(-1, 4),
+                "classes": numpy.array([3, 4][:number], "int32"), "crowd": numpy.array([0, 1][:number], "int32"),
+                "points": numpy.array([[[4, 5, 2], [0, 0, 0]], [[8, 10, 1], [40, 20, 2]]][:number],
+                                      "float32").reshape(-1, 2, 3),
+                "image_id": 100 - number, "source_size": [480, 640 + number]})
+    loader = sluice.Loader(folder, 3, order=sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL),
+                           output=sluice.OutputOptions(layout=layout, image_sizes=image_sizes, **options))
+    return next(iter(loader))
+
+
+@pytest.mark.parametrize("layout", ["nhwc", "nchw"])
+@pytest.mark.parametrize("image_sizes", ["equal", "own", "padded"])
+def test_targets_as_torchvision_takes_them(tmp_path, layout, image_sizes):
+    targets = detection_batch(tmp_path / "dataset", layout, image_sizes).targets("torchvision")
+    assert [len(target["boxes"]) for target in targets] == [0, 1, 2]
+    assert targets[0]["boxes"].shape == (0, 4) and targets[0]["keypoints"].shape == (0, 2, 3)
+    last = targets[2]
+    assert last["boxes"].tolist() == [[0, 8, 20, 12], [0, 0, 40, 20]] and last["boxes"].dtype == torch.float32
+    assert last["labels"].tolist() == [4, 5] and last["labels"].dtype == torch.int64
+    assert last["area"].tolist() == [80, 800] and last["iscrowd"].tolist() == [0, 1]
+    assert last["keypoints"][1].tolist() == [[8, 10, 1], [40, 20, 2]]
+    assert last["image_id"].item() == 98
+
+
+def test_targets_as_transformers_and_ultralytics_take_them(tmp_path):
+    batch = detection_batch(tmp_path / "dataset")
+    last = batch.targets("transformers")[2]
+    assert torch.allclose(last["boxes"], torch.tensor([[0.25, 0.5, 0.5, 0.2], [0.5, 0.5, 1, 1]]))
+    assert last["class_labels"].tolist() == [3, 4] and last["image_id"].tolist() == [98]
+    assert last["size"].tolist() == [20, 40] and last["orig_size"].tolist() == [480, 642]
+    joined = batch.targets("ultralytics")
+    assert joined["batch_idx"].tolist() == [1, 2, 2] and joined["cls"].tolist() == [[3], [3], [4]]
+    assert torch.allclose(joined["bboxes"][2], torch.tensor([0.5, 0.5, 1, 1]))
+    assert torch.allclose(joined["keypoints"][2, 1], torch.tensor([1.0, 1, 2]))
+    assert batch.targets("ultralytics", first_label=7)["cls"].tolist() == [[10], [10], [11]]
+
+
+@pytest.mark.parametrize("coordinates, box", [
+    ("xywh-pixels", [0.25, 0.5, 0.75, 0.7]), ("xyxy-pixels", [0.25, 0.5, 0.5, 0.2]),
+    ("xywh-relative", [10, 10, 30, 14])])
+def test_targets_know_the_forms_of_boxes(tmp_path, coordinates, box):
+    targets = detection_batch(tmp_path / "dataset", coordinates=coordinates).targets("torchvision")
+    assert torch.allclose(targets[1]["boxes"][0], torch.tensor(box, dtype=torch.float32))
+
+
+def test_targets_are_refused_by_name(raw, tmp_path):
+    with pytest.raises(ValueError, match="torchvision, ultralytics, transformers, not 'coco'"):
+        detection_batch(tmp_path / "dataset").targets("coco")
+    without = sluice.Loader(raw, 8, output=sluice.OutputOptions(fields=["image", "label"]))
+    with pytest.raises(ValueError, match="no boxes of any number"):
+        next(iter(without)).targets("torchvision")
+
+
+def test_targets_of_oriented_boxes_have_the_angle_of_the_longer_side(tmp_path):
+    def corners(x, y, length, width, angle):
+        along = numpy.array([numpy.cos(angle), numpy.sin(angle)]) * length / 2
+        across = numpy.array([-numpy.sin(angle), numpy.cos(angle)]) * width / 2
+        return [(x, y) - along - across, (x, y) + along - across, (x, y) + along + across, (x, y) - along + across]
+
+    fields = [sluice.Field.image(), sluice.Field.variable("boxes", "float32", (8,), "boxes", "image", "corners-pixels")]
+    angles = [0, 0.5, 2.2, 3.1, -0.7]
+    with sluice.Writer(tmp_path / "dataset", fields, image="raw") as writer:
+        boxes = [corners(30, 40, 20, 10, angle) for angle in angles] + [corners(30, 40, 10, 20, 0.3)]
+        writer.add("a", image=numpy.zeros((100, 50, 3), numpy.uint8), boxes=numpy.array(boxes, "float32").reshape(-1, 8))
+    batch = next(iter(sluice.Loader(tmp_path / "dataset", 1)))
+    found = batch.targets("ultralytics")["bboxes"].numpy()
+    numpy.testing.assert_allclose(found[:, :4], [[0.6, 0.4, 0.4, 0.1]] * 6, atol=1e-6)
+    # From -45 degrees up to, but not including, 135; the last box is longer across.
+    expected = [0, 0.5, 2.2, 3.1 - numpy.pi, -0.7, 0.3 + numpy.pi / 2]
+    numpy.testing.assert_allclose(found[:, 4], expected, atol=1e-6)
+    with pytest.raises(ValueError, match="oriented"):
+        batch.targets("torchvision")

@@ -646,6 +646,57 @@ TEST_CASE("YOLO's labels in which all objects have four corners are outlines onl
   CHECK_NOTHROW(folder.Convert(source));
 }
 
+TEST_CASE("YOLO's oriented boxes keep their corners, and their angle where a crop cuts them") {
+  const LabelledImages folder;
+  // A diamond around the middle of 60x40 pixels, one around its right edge, and one beyond the
+  // crop.
+  WriteSource(folder.path() / "labels/a.txt", std::string("1 .5 .25 .667 .5 .5 .75 .333 .5\n"
+                                                          "0 1 .25 1 .25 1 .75 1 .75\n"));
+  WriteSource(folder.path() / "labels/b.txt", std::string("0 0 0 .25 0 .25 .5 0 .5\n"));
+  ConvertSource source =
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images);
+  source.label_files.oriented = true;
+  const ConvertSummary summary = folder.Convert(source);
+  const Schema& schema = folder.Data().manifest.schema;
+  const Field& boxes = schema.fields.at(schema.Find("boxes"));
+  CHECK(boxes.shape == std::vector<std::uint32_t>{8});
+  CHECK(boxes.coordinates == "corners-pixels");
+  CHECK(schema.Find("mask") == Schema::kNone);
+  CHECK(summary.boxes_dropped == 1);  // the second has no area
+  CHECK(ValuesIn<std::int32_t>(folder.Data(), "a.jpg", "classes") == Ints{1});
+  const Floats whole = ValuesIn<float>(folder.Data(), "a.jpg", "boxes");
+  const Floats expected = {30, 10, 40.02F, 20, 30, 30, 19.98F, 20};
+  REQUIRE(whole.size() == 8);
+  for (std::size_t i = 0; i < 8; ++i)
+    CHECK(whole[i] == Approx(expected[i]).margin(0.01));
+
+  // The middle 20x40 of 60x40, from 20 to 40: it cuts the square of b.jpg off whole, and nothing of
+  // the diamond.
+  std::filesystem::remove_all(folder.path() / "data");
+  ConvertOptions options;
+  options.geometry.max_side.reset();
+  options.geometry.size = Size{10, 20};
+  const ConvertSummary cut = sluice::Convert(source, folder.path() / "data", options);
+  CHECK(cut.boxes_dropped == 2);
+  CHECK(ValuesIn<float>(folder.Data(), "b.jpg", "boxes").empty());
+  source.label_files.outlines = true;
+  const auto error = ErrorOf([&] { folder.Convert(source); });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring("not both"));
+}
+
+TEST_CASE("A line that is no oriented box names its numbers") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "labels/a.txt", std::string("0 .5 .5 .2 .2\n"));
+  WriteSource(folder.path() / "labels/b.txt", std::string("0 0 0 .25 0 .25 .5 0 .5\n"));
+  ConvertSource source =
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images);
+  source.label_files.oriented = true;
+  const ConvertSummary summary = folder.Convert(source);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("4 numbers after the class"));
+}
+
 TEST_CASE("images of COCO and labels of YOLO are found if their names differ in case or ending") {
   const LabelledImages folder;
   ConvertSummary summary = folder.Convert(folder.Coco(

@@ -267,8 +267,8 @@ bool Fits(const SourceField& field, Bytes value, const SourceList& list,
     case Feed::kMask: return value.size() >= sizeof(std::uint64_t);
     case Feed::kShapes: return AreShapes(value);
     case Feed::kBoxes:
-      return entry == 4 * sizeof(float) && value.size() % (4 * sizeof(double)) == 0 &&
-             AreFinite<double>(value);
+      return (entry == 4 * sizeof(float) || entry == 8 * sizeof(float)) &&
+             value.size() % (2 * entry) == 0 && AreFinite<double>(value);
     case Feed::kBoxClasses: return boxes && value.size() == *boxes * sizeof(std::int32_t);
     case Feed::kPoints:
       return entry > 0 && field.field.dtype == DType::kFloat32 && AreFinite<float>(value) &&
@@ -284,7 +284,8 @@ bool ValuesFit(const SourceList& list, std::size_t source) {
   std::optional<std::size_t> boxes;
   for (std::size_t f = 0; f < list.fields.size(); ++f) {
     if (list.fields[f].feed != Feed::kBoxes) continue;
-    if (const auto value = list.Value(source, f)) boxes = value->size() / (4 * sizeof(double));
+    const std::size_t box = list.fields[f].field.elements() * sizeof(double);
+    if (const auto value = list.Value(source, f); value && box > 0) boxes = value->size() / box;
   }
   for (std::size_t f = 0; f < list.fields.size(); ++f) {
     const std::optional<Bytes> value = list.Value(source, f);

@@ -211,11 +211,14 @@ void SampleEncoder::EncodeBoxes(std::size_t source, std::size_t boxes_field, Out
   if (!corners) return;
   std::vector<double> boxes(corners->size() / sizeof(double));
   std::copy_n(corners->begin(), corners->size(), std::as_writable_bytes(std::span(boxes)).begin());
-  FittedBoxes fitted = FitBoxes(boxes, sources_.fields[boxes_field].relative, AnnotatedPlacement());
+  const std::size_t of_box = schema_.fields[boxes_field].elements();
+  const bool relative = sources_.fields[boxes_field].relative;
+  FittedBoxes fitted = of_box == 8 ? FitOrientedBoxes(boxes, relative, AnnotatedPlacement())
+                                   : FitBoxes(boxes, relative, AnnotatedPlacement());
   FieldValue& value = outcome.sample.fields[boxes_field];
   value.SetBytes(std::as_bytes(std::span(fitted.corners)));
   value.codec = Codec::kRaw;
-  outcome.boxes_dropped = boxes.size() / 4 - fitted.taken.size();
+  outcome.boxes_dropped = boxes.size() / of_box - fitted.taken.size();
   for (std::size_t f = 0; f < sources_.fields.size(); ++f) {
     if (sources_.fields[f].feed != Feed::kBoxClasses) continue;
     const std::optional<Bytes> classes = sources_.Value(source, f);

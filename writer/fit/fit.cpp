@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "format/boxes_and_points.h"
+
 namespace sluice {
 
 namespace {
@@ -340,6 +342,32 @@ FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Place
     if (!(out[0] < out[2] && out[1] < out[3])) continue;  // also if a corner is not a number
     fitted.corners.insert(fitted.corners.end(), out, out + 4);
     fitted.taken.push_back(i / 4);
+  }
+  return fitted;
+}
+
+FittedBoxes FitOrientedBoxes(std::span<const double> corners, bool relative,
+                             const Placement& placement) {
+  const FittedGeometry& geometry = placement.geometry;
+  const double right = double(geometry.x) + geometry.out_width;
+  const double bottom = double(geometry.y) + geometry.out_height;
+  const Orientation& orientation = placement.orientation;
+  const bool mirrored = (orientation.mirror_x != orientation.mirror_y) != orientation.transposed;
+  FittedBoxes fitted;
+  for (std::size_t i = 0; i + 8 <= corners.size(); i += 8) {
+    OrientedBox box;
+    for (std::size_t c = 0; c < 8; c += 2) {
+      const double x = corners[i + c], y = corners[i + c + 1];
+      const Box at = Turned({x, y, x, y}, relative, placement);
+      box.xy[c] = (at.left - geometry.left) * geometry.out_width / geometry.width + geometry.x;
+      box.xy[c + 1] = (at.top - geometry.top) * geometry.out_height / geometry.height + geometry.y;
+    }
+    if (mirrored) box.Reverse();
+    const SeenBox seen = SeenIn(box, geometry.x, geometry.y, right, bottom);
+    if (!(seen.area > 0)) continue;
+    for (const double number : seen.box.xy)
+      fitted.corners.push_back(static_cast<float>(number));
+    fitted.taken.push_back(i / 8);
   }
   return fitted;
 }

@@ -118,7 +118,7 @@ class JpegFitter {
 };
 
 struct FittedBoxes {
-  std::vector<float> corners;      // left, top, right, bottom, in pixels of the dataset's picture
+  std::vector<float> corners;      // of each box, in pixels of the dataset's picture
   std::vector<std::size_t> taken;  // indices of the source's boxes that were kept
 };
 
@@ -126,6 +126,10 @@ struct FittedBoxes {
 // height. Boxes with no area left are dropped. If an image is padded, boxes are clipped to the
 // image without its padding.
 FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Placement& placement);
+// The same for oriented boxes: four corners each, x and y. They go around in the same direction
+// afterwards, and keep their angle where they are cut.
+FittedBoxes FitOrientedBoxes(std::span<const double> corners, bool relative,
+                             const Placement& placement);
 
 // `points`: x, y, visibility of each point, changed in place. With `relative`, x and y are
 // fractions of the placement's width and height. A point outside of the part that is taken gets

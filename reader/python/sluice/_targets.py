@@ -32,6 +32,21 @@ class _Fields:
         self.source_size = "source_size" if "source_size" in fields else None
 
 
+def _angled(corners: numpy.ndarray, size: tuple[int, int]) -> numpy.ndarray:
+    """Of oriented boxes (n x 8, pixels): centre, longer and shorter side in shares of the image, angle of the longer."""
+    points = corners.astype("float64").reshape(-1, 4, 2)
+    # Opposite sides differ only in boxes that are no rectangles.
+    along = (points[:, 1] - points[:, 0] + points[:, 2] - points[:, 3]) / 2
+    across = (points[:, 2] - points[:, 1] + points[:, 3] - points[:, 0]) / 2
+    lengths = numpy.hypot(along[:, 0], along[:, 1]), numpy.hypot(across[:, 0], across[:, 1])
+    longer = numpy.where((lengths[0] >= lengths[1])[:, None], along, across)
+    angle = (numpy.arctan2(longer[:, 1], longer[:, 0]) + numpy.pi / 4) % numpy.pi - numpy.pi / 4
+    middle = points.mean(1)
+    box = [middle[:, 0] / size[1], middle[:, 1] / size[0], numpy.maximum(*lengths) / size[1],
+           numpy.minimum(*lengths) / size[0], angle]
+    return numpy.stack(box, 1).astype("float32")
+
+
 def _corners(boxes: numpy.ndarray, coordinates: str, size: tuple[int, int]) -> numpy.ndarray:
     """Corners in pixels, as float32: left, top, right, bottom."""
     form, _, unit = (coordinates or "xyxy-pixels").partition("-")
@@ -57,7 +72,13 @@ class _Row:
 
     def __init__(self, batch: Batch, fields: _Fields, row: int, size: tuple[int, int]) -> None:
         self.size = size
-        self.corners = _corners(batch[fields.boxes.name][row], fields.boxes.coordinates, size)
+        form, _, unit = fields.boxes.coordinates.partition("-")
+        self.oriented = form == "corners"
+        if self.oriented:
+            scale = numpy.array([size[1], size[0]] * 4, "float32") if unit == "relative" else 1
+            self.corners = batch[fields.boxes.name][row].astype("float32").reshape(-1, 8) * scale
+        else:
+            self.corners = _corners(batch[fields.boxes.name][row], fields.boxes.coordinates, size)
         count = len(self.corners)
 
         def entries(name: str | None, what: str) -> numpy.ndarray:
@@ -69,6 +90,7 @@ class _Row:
         self.classes = entries(fields.classes, "classes")
         self.crowd = entries(fields.crowd, "crowd flags")
         self.area = (self.corners[:, 2] - self.corners[:, 0]) * (self.corners[:, 3] - self.corners[:, 1])
+        self.boxes = (_angled if self.oriented else _centres)(self.corners, size)
         self.points = None
         if fields.points is not None:
             points = batch[fields.points.name][row].astype("float32")
@@ -105,7 +127,7 @@ def make(
         joined = {
             "batch_idx": numpy.repeat(numpy.arange(len(rows), dtype="float32"), [len(row.corners) for row in rows]),
             "cls": numpy.concatenate([row.classes for row in rows]).astype("float32").reshape(-1, 1) + first,
-            "bboxes": numpy.concatenate([_centres(row.corners, row.size) for row in rows]),
+            "bboxes": numpy.concatenate([row.boxes for row in rows]),
         }
         if names.points is not None:
             scales = [numpy.array([row.size[1], row.size[0], 1], "float32") for row in rows]
@@ -113,6 +135,8 @@ def make(
                 [row.points / scale for row, scale in zip(rows, scales, strict=True)])
         return {name: tensor(array) for name, array in joined.items()}
 
+    if names.boxes.coordinates.startswith("corners"):
+        raise ValueError(f"the boxes {names.boxes.name!r} are oriented, which only the form 'ultralytics' knows")
     targets = []
     for number, row in enumerate(rows):
         target = {"area": tensor(row.area), "iscrowd": tensor(row.crowd)}
@@ -123,7 +147,7 @@ def make(
             target["labels"] = tensor(row.classes + first)
             target["image_id"] = torch.tensor(int(ids[number]))
         else:
-            target["boxes"] = tensor(_centres(row.corners, row.size))
+            target["boxes"] = tensor(row.boxes)
             target["class_labels"] = tensor(row.classes + first)
             target["image_id"] = torch.tensor([int(ids[number])])
             target["size"] = target["orig_size"] = torch.tensor(row.size)

@@ -252,8 +252,10 @@ inline constexpr auto OptionsOf<LabelFiles> =
                         Option("path", &LabelFiles::path, "the file or folder"),
                         Option("parts", &LabelFiles::parts, OptionsOf<AnnotationParts>.help),
                         Option("outlines", &LabelFiles::outlines,
-                               "YOLO's objects of four corners are outlines, and not rotated "
-                               "boxes, which are refused"));
+                               "YOLO's objects of four corners are outlines, and not oriented "
+                               "boxes"),
+                        Option("oriented", &LabelFiles::oriented,
+                               "YOLO's objects are oriented boxes of four corners (YOLO-OBB)"));
 
 template <>
 inline constexpr auto OptionsOf<LabelOptions> = Options<LabelOptions>(

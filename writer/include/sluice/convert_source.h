@@ -90,11 +90,11 @@ LabelTree TreeOf(AnnotationFormat format) noexcept;
 
 // The parts of label files to take, if the files have them.
 struct AnnotationParts {
-  // The fields "boxes" and "classes"; also "crowd" or "difficult" if any box is marked so. For COCO,
-  // also "image_id" if all ids are numbers, and "source_size" (height and width) if each image has
-  // them; the field "classes" has its categories' ids as the attribute category_ids. A COCO file
-  // without a box, outline or key point has a field "label" instead: the class of the whole
-  // image.
+  // The fields "boxes" and "classes"; also "crowd" or "difficult" if any box is marked so. For
+  // COCO, also "image_id" if all ids are numbers, and "source_size" (height and width) if each
+  // image has them; the field "classes" has its categories' ids as the attribute category_ids. A
+  // COCO file without a box, outline or key point has a field "label" instead: the class of the
+  // whole image.
   bool boxes = true;
   bool masks = true;      // a field "mask": for each pixel, 0 or its class's number + 1
   bool keypoints = true;  // a field "keypoints": for each box, its points' x, y and visibility
@@ -131,6 +131,9 @@ struct LabelFiles {
   //   false   it may also be a rotated box, which looks the same; so label files in which all
   //           objects have four corners are refused
   bool outlines = false;
+  // For YOLO: whether every object is an oriented box: its class, then four corners (YOLO-OBB). The
+  // field "boxes" then holds eight numbers to a box.
+  bool oriented = false;
 };
 
 // ConvertSource::split: a part of a split. The sources of each class (without classes, all sources)

@@ -151,9 +151,9 @@ class AnnotatedList {
     const std::vector<std::string> classes = read_.names.Names();
     AddField(Field::Image(), Feed::kImage);
     if (parts.boxes && read_.objects) {
-      Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+      Field boxes = Field::Variable("boxes", DType::kFloat32, {read_.oriented ? 8U : 4U});
       boxes.role = Role::kBoxes;
-      boxes.coordinates = "xyxy-pixels";
+      boxes.coordinates = read_.oriented ? "corners-pixels" : "xyxy-pixels";
       AddField(std::move(boxes), Feed::kBoxes);
       Field labels = Field::Variable("classes", DType::kInt32, {});
       labels.role = Role::kLabel;
@@ -260,8 +260,12 @@ class AnnotatedList {
     };
     switch (field.feed) {
       case Feed::kBoxes:
-        for (const AnnotatedObject& object : image.objects)
-          add(object.box);
+        for (const AnnotatedObject& object : image.objects) {
+          if (read_.oriented)
+            add(object.corners);
+          else
+            add(object.box);
+        }
         break;
       case Feed::kBoxClasses:
         for (const AnnotatedObject& object : image.objects) {

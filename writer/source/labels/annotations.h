@@ -52,10 +52,11 @@ inline constexpr std::uint64_t kMaxLabelFileBytes = 16'777'216;  // of one image
 [[noreturn]] void Misread(const std::string& sentence);
 
 struct AnnotatedObject {
-  std::int32_t label = 0;       // as ClassNames::Add() numbers it
-  std::array<double, 4> box{};  // left, top, right, bottom
-  double area = 0;              // larger ones are painted first
-  bool flagged = false;         // see Annotations::flag
+  std::int32_t label = 0;           // as ClassNames::Add() numbers it
+  std::array<double, 4> box{};      // left, top, right, bottom
+  std::array<double, 8> corners{};  // of an oriented box: Annotations::oriented
+  double area = 0;                  // larger ones are painted first
+  bool flagged = false;             // see Annotations::flag
   std::vector<Shape> shapes;
   std::vector<float> points;  // x, y and visibility of each of Annotations::points points
 };
@@ -74,6 +75,7 @@ struct Annotations {
   ClassNames names{{}};
   std::map<std::string, std::int64_t> category_ids;  // of classes, by name: COCO's
   bool relative = false;                             // numbers are fractions of the image's sides
+  bool oriented = false;                             // boxes are oriented
   std::string flag;             // name of the field made of AnnotatedObject::flagged
   std::size_t points = 0;       // number of key points per object
   std::string flip_pairs;       // of the points, as the attribute of that name; empty: not known

@@ -8,7 +8,7 @@
 //
 // Nothing in a line says what it is, so its numbers after the class decide: four are a box, with as
 // many more as kpt_shape says a box with key points, and any other even number from six on is an
-// outline. Rotated boxes look like outlines of four corners (RefuseRotatedBoxes()).
+// outline. Oriented boxes look like outlines of four corners (RequireKindOfCorners()).
 //
 // An image without a label file is an image without objects. But if no image has a label file, the
 // folder is probably the wrong one, which is an error.
@@ -308,7 +308,7 @@ void RequireFraction(double number) {
 
 // Reads "class x y width height", the same followed by key points, or the corners of an outline,
 // "class x y x y x y ...".
-AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
+AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings, bool oriented) {
   std::vector<double> numbers = NumbersOf(std::string(line));
   for (const double number : numbers) {
     if (!std::isfinite(number)) Misread("a number is not finite");
@@ -321,6 +321,16 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
   AnnotatedObject object;
   object.label = static_cast<std::int32_t>(numbers[0]);
   numbers.erase(numbers.begin());
+  if (oriented) {
+    if (numbers.size() != object.corners.size()) {
+      Misread("a line has " + std::to_string(numbers.size()) +
+              " numbers after the class, and an oriented box has the eight of its four corners");
+    }
+    std::for_each(numbers.begin(), numbers.end(), RequireFraction);
+    std::copy(numbers.begin(), numbers.end(), object.corners.begin());
+    object.box = ExtentOf(numbers);
+    return object;
+  }
   const std::size_t of_points = settings.points * settings.point_numbers;
   if (numbers.size() == 4 || (of_points > 0 && numbers.size() == 4 + of_points)) {
     std::for_each_n(numbers.begin(), 4, RequireFraction);
@@ -350,9 +360,10 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
   return object;
 }
 
-void ReadObjects(std::string_view text, const YoloNames& settings, AnnotatedImage& image) {
+void ReadObjects(std::string_view text, const YoloNames& settings, bool oriented,
+                 AnnotatedImage& image) {
   for (const std::string_view line : LinesOf(text)) {
-    if (!Trimmed(line).empty()) image.objects.push_back(ObjectOf(line, settings));
+    if (!Trimmed(line).empty()) image.objects.push_back(ObjectOf(line, settings, oriented));
   }
 }
 
@@ -408,7 +419,7 @@ void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
     try {
       AnnotatedImage image;
       ReadFile(folder / file.key, kMaxLabelFileBytes, content);
-      ReadObjects(AsText(content), settings, image);
+      ReadObjects(AsText(content), settings, source.label_files.oriented, image);
       read.passed_over.push_back({file.key, "a label file without an image"});
     } catch (const Error&) {
       continue;
@@ -417,9 +428,9 @@ void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
 }
 
 // Refuses a set whose objects are all outlines of four corners, unless the caller says that these
-// are outlines: rotated boxes (YOLO-OBB) look the same, and would lose their angle.
-void RefuseRotatedBoxes(const ConvertSource& source, const Annotations& read) {
-  if (source.label_files.outlines) return;
+// are outlines or oriented boxes (YOLO-OBB), which look the same.
+void RequireKindOfCorners(const ConvertSource& source, const Annotations& read) {
+  if (source.label_files.outlines || read.oriented) return;
   std::size_t objects = 0;
   for (const AnnotatedImage& image : read.images) {
     for (const AnnotatedObject& object : image.objects) {
@@ -431,9 +442,9 @@ void RefuseRotatedBoxes(const ConvertSource& source, const Annotations& read) {
   throw Error(
       ErrorCode::kInvalidArgument, source.label_files.path.string(),
       "all " + std::to_string(objects) +
-          " objects have four corners, as rotated boxes (YOLO-OBB) have, which cannot be "
-          "stored; if they are outlines, or if upright boxes around them will do, say so by "
-          "label_files.outlines = true (--outlines)");
+          " objects have four corners, which may be oriented boxes (YOLO-OBB) or outlines; say "
+          "which by label_files.oriented = true (--oriented) or label_files.outlines = true "
+          "(--outlines), which also takes the upright boxes around them");
 }
 
 // Replaces the labels' own numbers of classes by those of the same names in read.names.
@@ -465,6 +476,11 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   Annotations read;
   read.relative = true;
   read.objects = true;
+  read.oriented = source.label_files.oriented;
+  if (read.oriented && source.label_files.outlines) {
+    throw Error(ErrorCode::kInvalidArgument, source.label_files.path.string(),
+                "its objects are outlines or oriented boxes, not both");
+  }
   YoloNames settings = FindYoloNames(source.label_files.path);
   // Classes that other sources have, too, are matched by name; other given names are new names for
   // the labels' numbers.
@@ -511,7 +527,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
     if (links.Take(image.place, file.key, read.passed_over)) continue;
     try {
       ReadFile(source.label_files.path / image.place, kMaxLabelFileBytes, content);
-      ReadObjects(AsText(content), settings, image);
+      ReadObjects(AsText(content), settings, read.oriented, image);
     } catch (const Error& error) {
       // Files that are not images need no labels.
       if (LookInto(source.root / file.key).sniffed.kind == ImageKind::kNone) {
@@ -541,7 +557,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
                             " no label file, and no box");
   }
   AddUnused(source, used, settings, stop, read);
-  RefuseRotatedBoxes(source, read);
+  RequireKindOfCorners(source, read);
   for (std::int32_t number = 0; settings.classes.empty() && number <= most; ++number)
     settings.numbers.push_back(std::to_string(number));
   const std::vector<std::string>& classes =

@@ -1,4 +1,4 @@
-"""MixUp and CutMix with boxes and masks, and batch functions that set fields."""
+"""What detectors need: boxes and masks in MixUp and CutMix, oriented boxes, fields that batch functions set."""
 
 import numpy
 import pytest
@@ -199,3 +199,136 @@ def test_a_batch_function_sets_fields_of_any_length(raw):
             assert (batch["boxes"][row] == numpy.vstack([before, before + 1, before])).all()
             assert batch["caption"][row] == f"row {row} of sample {number}"
             assert batch.has("caption")[row]
+
+
+def rectangles(count, side, seed):
+    """Corners of rectangles at any angle, some of which reach beyond a picture of that side."""
+    random = numpy.random.default_rng(seed)
+    centre = random.uniform(0, side, (count, 1, 2))
+    angle = random.uniform(-numpy.pi, numpy.pi, count)
+    along = numpy.stack([numpy.cos(angle), numpy.sin(angle)], 1)[:, None] * random.uniform(6, 20, (count, 1, 1))
+    across = numpy.stack([-numpy.sin(angle), numpy.cos(angle)], 1)[:, None] * random.uniform(6, 20, (count, 1, 1))
+    signs = numpy.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    return centre + signs[:, :1] * along / 2 + signs[:, 1:] * across / 2
+
+
+def oriented_dataset(folder, corners, side, coordinates="corners-pixels"):
+    fields = [
+        sluice.Field.image(),
+        sluice.Field.variable("boxes", "float32", (8,), "boxes", "image", coordinates),
+        sluice.Field.variable("number", "int32", (), "label", "image"),
+    ]
+    with sluice.Writer(folder, fields, image="raw") as writer:
+        writer.add("a", image=numpy.zeros((side, side, 3), numpy.uint8),
+                   boxes=corners.reshape(-1, 8).astype("float32"), number=numpy.arange(len(corners), dtype="int32"))
+    return folder
+
+
+def seen_by_points(box, size):
+    """What of a box lies in a picture, found by a fine grid of points: area, and its extent along the box's sides."""
+    along, across = box[1] - box[0], box[3] - box[0]
+    lengths = numpy.hypot(*along), numpy.hypot(*across)
+    grid = (numpy.mgrid[0:240, 0:240] + 0.5) / 240
+    points = box[0] + grid[0][..., None] * along + grid[1][..., None] * across
+    inside = ((points >= 0) & (points <= size)).all(-1)
+    if not inside.any():
+        return 0, None
+    share = [(grid[axis][inside].min(), grid[axis][inside].max()) for axis in (0, 1)]
+    return inside.mean() * lengths[0] * lengths[1], (box[0], along, across, share)
+
+
+@pytest.mark.parametrize("coordinates", ["corners-pixels", "corners-relative"])
+def test_an_oriented_box_that_an_edge_cuts_keeps_its_angle(tmp_path, coordinates):
+    side, crop = 64, 40
+    boxes = rectangles(400, side, 1)
+    stored = boxes / side if coordinates == "corners-relative" else boxes
+    folder = oriented_dataset(tmp_path / "dataset", stored, side, coordinates)
+    rule = sluice.BoxRule(min_visible=0.3, min_side=3)
+    batch = next(iter(sluice.Loader(folder, 1, transform=[sluice.CenterCrop(crop)],
+                                    output=sluice.OutputOptions(boxes=rule))))
+    found = dict(zip(batch["number"][0].tolist(), batch["boxes"][0].reshape(-1, 4, 2).astype("float64"), strict=True))
+    whole = partly = dropped = 0
+    for number, box in enumerate(boxes - (side - crop) / 2):
+        got = found.get(number)
+        if got is not None and coordinates == "corners-relative":
+            got = got * crop
+        area, seen = seen_by_points(box, crop)
+        if seen is None:
+            assert got is None
+            continue
+        first, along, across, share = seen
+        sides = [(high - low) * numpy.hypot(*axis) for (low, high), axis in zip(share, (along, across), strict=True)]
+        all_of_it = numpy.hypot(*along) * numpy.hypot(*across)
+        # The grid is as fine as a tenth of a pixel, so what lies at the rule's limit is not judged.
+        if min(sides) < 2.7 or area < 0.28 * all_of_it:
+            assert got is None
+            dropped += 1
+        elif min(sides) > 3.3 and area > 0.32 * all_of_it:
+            low, high = numpy.array(share).T
+            expected = first + numpy.array([
+                low[0] * along + low[1] * across, high[0] * along + low[1] * across,
+                high[0] * along + high[1] * across, low[0] * along + high[1] * across])
+            numpy.testing.assert_allclose(got, expected, atol=0.15)
+            whole += area > 0.99 * all_of_it
+            partly += area <= 0.99 * all_of_it
+    assert whole > 50 and partly > 30 and dropped > 30
+
+
+@pytest.mark.parametrize("steps, mapped", [
+    ([sluice.HorizontalFlip(1)], lambda x, y: (64 - x, y)),
+    ([sluice.VerticalFlip(1)], lambda x, y: (x, 64 - y)),
+    ([sluice.Resize(32)], lambda x, y: (x / 2, y / 2)),
+    ([sluice.HorizontalFlip(1), sluice.VerticalFlip(1)], lambda x, y: (64 - x, 64 - y)),
+])
+def test_oriented_boxes_go_through_flips_and_keep_their_direction(tmp_path, steps, mapped):
+    boxes = rectangles(50, 24, 2) + 20  # all inside
+    folder = oriented_dataset(tmp_path / "dataset", boxes, 64)
+    batch = next(iter(sluice.Loader(folder, 1, transform=steps, output=sluice.OutputOptions(boxes=sluice.BoxRule(1)))))
+    got = batch["boxes"][0].reshape(-1, 4, 2)
+    assert len(got) == 50
+    for box, found in zip(boxes, got, strict=True):
+        points = {tuple(numpy.round(mapped(x, y), 3)) for x, y in box}
+        assert {tuple(numpy.round(point, 3)) for point in found.astype("float64")} == pytest.approx(points) or \
+            numpy.allclose(sorted(points), sorted(tuple(p) for p in found.astype("float64")), atol=2e-3)
+        x, y = found[:, 0], found[:, 1]
+        assert (x * numpy.roll(y, -1) - numpy.roll(x, -1) * y).sum() > 0
+
+
+def test_oriented_boxes_are_refused_by_name_where_the_numbers_do_not_fit(tmp_path):
+    with pytest.raises(sluice.Error, match="holds 4 numbers to a box, and its coordinates are \"corners-pixels\""):
+        sluice.Writer(tmp_path / "dataset", [
+            sluice.Field.image(), sluice.Field.variable("b", "float32", (4,), "boxes", "image", "corners-pixels")])
+    with pytest.raises(sluice.Error, match="box 0 has a number that is not finite"):
+        oriented_dataset(tmp_path / "nan", numpy.full((1, 4, 2), numpy.nan), 8)
+
+
+def test_cutmix_takes_oriented_boxes(tmp_path):
+    fields = [sluice.Field.image(), sluice.Field.variable("boxes", "float32", (8,), "boxes", "image", "corners-pixels")]
+    boxes = rectangles(40, 40, 4) + 12
+    with sluice.Writer(tmp_path / "dataset", fields, image="raw") as writer:
+        for number in range(40):
+            writer.add(str(number), image=numpy.full((64, 64, 3), 6 * number, numpy.uint8),
+                       boxes=boxes[number].reshape(1, 8).astype("float32"))
+    cut = 0
+    for epoch in range(10):
+        for batch in sluice.Loader(tmp_path / "dataset", 8, transform=[sluice.CutMix(1)]).epoch(epoch):
+            for row, own in enumerate(batch.samples):
+                picture = batch["image"].numpy()[row][..., 0]
+                got = batch["boxes"][row].reshape(-1, 4, 2)
+                numpy.testing.assert_allclose(got[0], boxes[own], atol=1e-4)
+                y, x = numpy.nonzero(picture != 6 * own)
+                assert (len(got) == 2) == (len(x) > 0)
+                if len(got) < 2:
+                    continue
+                cut += 1
+                low, high = numpy.array([x.min(), y.min()]), numpy.array([x.max() + 1, y.max() + 1])
+                area, _ = seen_by_points(boxes[own] - low, high - low)
+                assert area == 0
+                partner = boxes[batch.samples[row - 1]]
+                area, (first, along, across, share) = seen_by_points(partner - low, high - low)
+                begin, end = numpy.array(share).T
+                expected = low + first + numpy.array([
+                    begin[0] * along + begin[1] * across, end[0] * along + begin[1] * across,
+                    end[0] * along + end[1] * across, begin[0] * along + end[1] * across])
+                numpy.testing.assert_allclose(got[1], expected, atol=0.2)
+    assert cut > 20
