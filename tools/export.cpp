@@ -32,6 +32,7 @@
 #include "tools/cli/terminal.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
+#include "tools/export_coco.h"
 #include "tools/export_files.h"
 #include "tools/samples.h"
 
@@ -49,16 +50,21 @@ constexpr const char* kExportDescription =
     "their numbers, and FOLDER/classes.txt has those of the label. `sluice convert --table "
     "labels.csv --classes classes.txt` converts the samples again. If they have fields besides "
     "label and text, name every field: `--field label=class --field "
-    "tags=classes,classes=classes/tags.txt`. Damaged samples are left out and named.\n";
+    "tags=classes,classes=classes/tags.txt`. With --coco, FOLDER/instances.json has boxes, classes "
+    "and key points in COCO's form. Damaged samples are left out and named.\n";
 
 constexpr const char* kExportExamples =
     "\nExamples:\n"
-    "  sluice export data/photos photos-again/\n\n";
+    "  sluice export data/photos photos-again/\n"
+    "  sluice export data/coco coco-again/ --coco\n\n";
+
+constexpr const char* kCocoName = "instances.json";
 
 struct ExportArguments {
   std::string dataset;
   std::string folder;
   bool no_formulas = false;
+  bool coco = false;
   unsigned threads = 0;
   EditOutput output;
   ReadLimits limits;
@@ -67,6 +73,7 @@ struct ExportArguments {
 // The result of exporting one sample.
 struct ExportedSample {
   std::string row;          // without its line's end
+  CocoEntries coco;         // with --coco
   std::string trouble;      // why the sample is left out; `row` is then empty
   std::uint64_t bytes = 0;  // of its files
 };
@@ -123,7 +130,7 @@ class ExportTable {
 
   static std::uint64_t BytesOf(const ExportedSample& sample) noexcept {
     constexpr std::uint64_t kNode = 64;  // the approximate overhead of a map entry
-    return sizeof sample + kNode + sample.row.size() + sample.trouble.size();
+    return sizeof sample + kNode + sample.row.size() + sample.coco.bytes() + sample.trouble.size();
   }
 
   void Write(const std::string& row) {
@@ -205,6 +212,17 @@ class Export {
         names_(NamesOf(dataset, readable, stop)) {
     std::filesystem::create_directories(folder_);
     WriteClasses();
+    if (!arguments.coco) return;
+    work_.Record(kCocoName);
+    coco_.emplace(dataset, folder_ / kCocoName);
+  }
+
+  // Adds a sample's entries to COCO's file, if there is one. Call it in the samples' order.
+  void AddCoco(const ExportedSample& made) {
+    if (coco_ && made.trouble.empty()) coco_->Add(made.coco);
+  }
+  void Close() {
+    if (coco_) coco_->Close();
   }
 
   // The first row of the table. Its column "path" has the path of the first image field's file.
@@ -227,9 +245,16 @@ class Export {
       const auto& fields = dataset_.schema().fields;
       for (std::size_t f = 0; f < fields.size(); ++f) {
         const std::string cell = Cell({sample, key, i}, f, made.bytes);
-        (f == first_image_ ? made.row : cells) += (f == first_image_ ? "" : ",") + TableCell(cell);
+        if (f == first_image_)
+          made.row = cell;
+        else
+          cells += "," + TableCell(cell);
       }
-      made.row += ',' + TableCell(key) + cells;
+      if (coco_ && !made.row.empty()) {
+        const std::filesystem::path file = made.row;
+        made.coco = coco_->Of(sample, readable_[i], file.lexically_relative("images").native());
+      }
+      made.row = TableCell(made.row) + ',' + TableCell(key) + cells;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kIo || error.code() == ErrorCode::kMemory) throw;
       made.trouble = error.what();
@@ -360,6 +385,7 @@ class Export {
   std::optional<std::size_t> first_image_;
   std::vector<std::string> folders_;  // of each field's files
   ExportNames names_;
+  std::optional<CocoFile> coco_;
 };
 
 void RequireEmpty(const std::filesystem::path& folder) {
@@ -383,14 +409,15 @@ struct ExportTotals {
 
 // Threads write files in any order, but the table's rows in the samples' order, so the result is
 // the same for any number of threads.
-ExportTotals ExportAll(ReadableSamples& samples, const Export& out,
-                       const ExportArguments& arguments, const EditHooks& hooks) {
+ExportTotals ExportAll(ReadableSamples& samples, Export& out, const ExportArguments& arguments,
+                       const EditHooks& hooks) {
   ExportTotals totals;
   std::uint64_t done = 0;
   ExportTable table(std::filesystem::path(arguments.folder) / "labels.csv", out.Headings(),
                     [&](std::uint64_t i, const ExportedSample& made) {
                       totals.bytes += made.bytes;
                       totals.samples += made.trouble.empty() ? 1 : 0;
+                      out.AddCoco(made);
                       if (!made.trouble.empty()) samples.LeaveOut(samples[i], made.trouble);
                       done = i + 1;
                       hooks.on_progress(done, samples.size());
@@ -434,6 +461,7 @@ ExportTotals ExportAll(ReadableSamples& samples, const Export& out,
                 "has only " + std::to_string(totals.samples) + " of the samples");
   }
   table.Close();
+  out.Close();
   return totals;
 }
 
@@ -451,7 +479,7 @@ int RunExport(ExportArguments& arguments) {
         // recorded, and any others belong to the user.
         WorkFolder folder(arguments.folder, [](const std::string&) { return false; });
         folder.Empty();
-        const Export out(*dataset, *readable, arguments, folder, hooks.stop);
+        Export out(*dataset, *readable, arguments, folder, hooks.stop);
         folder.Keep();
         folder.Record("labels.csv");
         totals = ExportAll(*readable, out, arguments, hooks);
@@ -490,6 +518,9 @@ cli::Command AddExportCommand(CLI::App& program) {
                 "put a ' before each cell of labels.csv that a spreadsheet would run as a formula: "
                 "one that is not a number and begins with = + - @, a tab or a line break. `sluice "
                 "convert` then reads the ' as a part of the cell");
+  app->add_flag("--coco", arguments->coco,
+                "also write instances.json: boxes, classes, crowd flags and key points in COCO's "
+                "form, in pixels of the exported images");
   cli::AddThreads(*app, arguments->threads);
   cli::AddDeclared(*app, arguments->limits);
   AddOutputOptions(*app, arguments->output);

@@ -1,5 +1,9 @@
 """What detectors need: boxes and masks in MixUp and CutMix, oriented boxes, fields that batch functions set."""
 
+import json
+import os
+import subprocess
+
 import numpy
 import pytest
 import sluice
@@ -332,3 +336,46 @@ def test_cutmix_takes_oriented_boxes(tmp_path):
                     end[0] * along + end[1] * across, begin[0] * along + end[1] * across])
                 numpy.testing.assert_allclose(got[1], expected, atol=0.2)
     assert cut > 20
+
+
+def export(*arguments):
+    return subprocess.run([os.environ["SLUICE_COMMAND"], "export", *map(str, arguments)], capture_output=True, text=True)
+
+
+def test_an_export_gives_cocos_file_back(tmp_path):
+    images = [{"id": 900 - 7 * i, "file_name": f"{i}.ppm", "width": 40, "height": 30} for i in range(5)]
+    (tmp_path / "images").mkdir()
+    for image in images:
+        (tmp_path / "images" / image["file_name"]).write_bytes(b"P6 40 30 255\n" + bytes(40 * 30 * 3))
+    random = numpy.random.default_rng(3)
+    annotations = []
+    for number in range(20):
+        x, y, width, height = (round(float(value), 2) for value in random.uniform(1, 14, 4))
+        annotations.append({
+            "id": number + 1, "image_id": images[number % 4]["id"], "category_id": [17, 3][number % 2],
+            "bbox": [x, y, width, height], "iscrowd": number % 3 // 2, "keypoints": [x, y, 2, 0, 0, 0]})
+    made = {"images": images, "annotations": annotations, "categories": [
+        {"id": 17, "name": "cat", "keypoints": ["nose", "tail"]}, {"id": 3, "name": "dog", "keypoints": ["nose", "tail"]}]}
+    (tmp_path / "coco.json").write_text(json.dumps(made))
+    sluice.convert(sluice.ConvertSource.annotated("coco", tmp_path / "coco.json", tmp_path / "images"), tmp_path / "dataset")
+    done = export(tmp_path / "dataset", tmp_path / "out", "--coco")
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "out" / "instances.json").read_text())
+    assert sorted(found["categories"], key=str) == sorted([{"id": 3, "name": "dog"}, {"id": 17, "name": "cat"}], key=str)
+    assert {image["id"]: image["width"] for image in found["images"]} == {image["id"]: 40 for image in images}
+    for image in found["images"]:
+        assert (tmp_path / "out" / "images" / image["file_name"]).is_file()
+    assert [one["id"] for one in found["annotations"]] == list(range(1, 21))
+
+    def known(one):
+        return one["image_id"], one["category_id"], one["iscrowd"], one["bbox"], one["keypoints"]
+
+    assert sorted(map(known, found["annotations"])) == sorted(map(known, annotations))
+    one = found["annotations"][0]
+    assert one["area"] == pytest.approx(one["bbox"][2] * one["bbox"][3], abs=0.01) and one["num_keypoints"] == 1
+
+
+def test_an_export_without_upright_boxes_has_no_cocos_file(raw, tmp_path):
+    folder = oriented_dataset(tmp_path / "dataset", rectangles(1, 8, 1), 8)
+    refused = export(folder, tmp_path / "out", "--coco")
+    assert refused.returncode == 2 and "has oriented boxes" in refused.stderr

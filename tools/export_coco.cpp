@@ -1,0 +1,192 @@
+// Annotations are written while samples come, and the images, which are fewer, at the end. Numbers
+// are rounded to thousandths of a pixel: boxes are stored as corners in float32, so a width has
+// lost its last digits.
+//
+// Images and categories get the ids that they had in COCO's file where the dataset knows them
+// (image_id and category_ids), otherwise those that count from 1.
+#include "tools/export_coco.h"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+
+#include "format/boxes_and_points.h"
+#include "tools/samples.h"
+
+namespace sluice {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double Rounded(double number) {
+  return std::round(number * 1000) / 1000;
+}
+
+// The numbers of the attribute category_ids; empty unless each class has one.
+std::vector<std::int64_t> CategoryIds(const Field& classes) {
+  std::vector<std::int64_t> ids;
+  const auto text = classes.attributes.find("category_ids");
+  if (text == classes.attributes.end()) return ids;
+  const char* at = text->second.data();
+  const char* const end = at + text->second.size();
+  while (at != end) {
+    std::int64_t id = 0;
+    const auto read = std::from_chars(at, end, id);
+    if (read.ec != std::errc() || (read.ptr != end && *read.ptr != ',')) return {};
+    ids.push_back(id);
+    at = read.ptr == end ? end : read.ptr + 1;
+  }
+  if (ids.size() != classes.classes.size()) ids.clear();
+  return ids;
+}
+
+}  // namespace
+
+std::uint64_t CocoEntries::bytes() const noexcept {
+  std::uint64_t bytes = image.size();
+  for (const std::string& annotation : annotations)
+    bytes += sizeof annotation + annotation.size();
+  return bytes;
+}
+
+const Field* CocoFile::FollowerOf(Role role) const {
+  for (const Field& field : dataset_.schema().fields) {
+    if (field.kind == FieldKind::kVariable && field.role == role && field.follows == image_)
+      return &field;
+  }
+  return nullptr;
+}
+
+CocoFile::CocoFile(const Dataset& dataset, const std::filesystem::path& file)
+    : dataset_(dataset),
+      image_(dataset.images().empty() ? "" : dataset.images()[0].field),
+      file_(file) {
+  boxes_ = FollowerOf(Role::kBoxes);
+  const auto refuse = [&dataset](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument, dataset.path().string(),
+                what + ", so it has no annotations of COCO's form; export it without --coco");
+  };
+  if (boxes_ == nullptr || image_.empty()) refuse("has no boxes that follow its first image");
+  if (const std::string why = WhyNotMovable(*boxes_); !why.empty())
+    refuse("field \"" + boxes_->name + "\" " + why);
+  if (Coordinates::Of(*boxes_)->of_box() != 4) refuse("has oriented boxes");
+  classes_ = FollowerOf(Role::kLabel);
+  points_ = FollowerOf(Role::kKeypoints);
+  if (points_ != nullptr && (points_->shape.size() != 2 || !WhyNotMovable(*points_).empty()))
+    points_ = nullptr;
+  for (const Field& field : dataset.schema().fields) {
+    if (field.name == "crowd" && field.follows == image_ && IsInteger(field.dtype)) crowd_ = &field;
+    if (field.name == "image_id" && field.dtype == DType::kInt64 && field.shape.empty() &&
+        field.kind == FieldKind::kArray) {
+      has_ids_ = true;
+    }
+  }
+  Json categories = Json::array();
+  if (classes_ != nullptr) {
+    category_ids_ = CategoryIds(*classes_);
+    for (std::size_t c = 0; c < classes_->classes.size(); ++c) {
+      if (category_ids_.size() < classes_->classes.size() && category_ids_.size() == c)
+        category_ids_.push_back(static_cast<std::int64_t>(c + 1));
+      categories.push_back({{"id", category_ids_[c]}, {"name", classes_->classes[c]}});
+    }
+  } else {
+    categories.push_back({{"id", 1}, {"name", "object"}});
+  }
+  file_.Write("{\"categories\":" + categories.dump() + ",\n\"annotations\":[");
+}
+
+CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
+                         const std::string& path) const {
+  const ImagePayload shape = sample.Payload(image_);
+  const std::int64_t id = has_ids_ && sample.Has("image_id")
+                              ? sample.Integer("image_id")
+                              : static_cast<std::int64_t>(number) + 1;
+  CocoEntries entries;
+  entries.image =
+      Json{{"id", id}, {"file_name", path}, {"width", shape.width}, {"height", shape.height}}
+          .dump();
+  if (!sample.Has(boxes_->name)) return entries;
+  const Coordinates coordinates = *Coordinates::Of(*boxes_);
+  const auto numbers = [&](const Field* field) {
+    return field != nullptr && sample.Has(field->name) ? ValuesJson(sample, *field) : Json::array();
+  };
+  const Json boxes = numbers(boxes_), classes = numbers(classes_), crowd = numbers(crowd_);
+  const Json points = numbers(points_);
+  const std::size_t count = boxes.size() / 4;
+  const std::size_t of_points = points_ == nullptr ? 0 : points_->elements();
+  if ((classes_ != nullptr && classes.size() != count) ||
+      (!crowd.empty() && crowd.size() != count) ||
+      (!points.empty() && points.size() != count * of_points)) {
+    throw Error(ErrorCode::kCorrupt,
+                "its fields have not an entry for each of its " + std::to_string(count) + " boxes");
+  }
+  const double scale[2] = {coordinates.relative ? double(shape.width) : 1,
+                           coordinates.relative ? double(shape.height) : 1};
+  for (std::size_t b = 0; b < count; ++b) {
+    double v[4];
+    for (std::size_t i = 0; i < 4; ++i)
+      v[i] = boxes[4 * b + i].get<double>() * scale[i % 2];
+    if (coordinates.form == Coordinates::Form::kCorners) {
+      v[2] -= v[0];
+      v[3] -= v[1];
+    } else if (coordinates.form == Coordinates::Form::kCentreSize) {
+      v[0] -= v[2] / 2;
+      v[1] -= v[3] / 2;
+    }
+    std::int64_t category = 1;
+    if (classes_ != nullptr) {
+      const auto number_of_class = classes[b].get<std::int64_t>();
+      const bool known =
+          number_of_class >= 0 && static_cast<std::size_t>(number_of_class) < category_ids_.size();
+      category =
+          known ? category_ids_[static_cast<std::size_t>(number_of_class)] : number_of_class + 1;
+    }
+    Json one = {{"image_id", id},
+                {"category_id", category},
+                {"bbox", {Rounded(v[0]), Rounded(v[1]), Rounded(v[2]), Rounded(v[3])}},
+                {"area", Rounded(v[2] * v[3])},
+                {"iscrowd", crowd.empty() ? 0 : crowd[b].get<int>()}};
+    if (!points.empty()) {
+      const std::size_t values = points_->shape.back();
+      const Coordinates of = *Coordinates::Of(*points_);
+      Json list = Json::array();
+      int shown = 0;
+      for (std::size_t i = b * of_points; i < (b + 1) * of_points; i += values) {
+        const double seen = values == 3 ? points[i + 2].get<double>() : 2;
+        list.push_back(Rounded(points[i].get<double>() * (of.relative ? shape.width : 1)));
+        list.push_back(Rounded(points[i + 1].get<double>() * (of.relative ? shape.height : 1)));
+        list.push_back(seen);
+        shown += seen > 0 ? 1 : 0;
+      }
+      one["keypoints"] = std::move(list);
+      one["num_keypoints"] = shown;
+    }
+    entries.annotations.push_back(one.dump());
+  }
+  return entries;
+}
+
+void CocoFile::Add(const CocoEntries& entries) {
+  constexpr std::size_t kEnough = 64 << 10;
+  if (entries.image.empty()) return;  // the sample has no image
+  images_ += (images_.empty() ? "" : ",\n") + entries.image;
+  for (const std::string& annotation : entries.annotations) {
+    annotations_ += (added_++ == 0 ? "\n" : ",\n");
+    annotations_ += "{\"id\":" + std::to_string(added_) + "," + annotation.substr(1);
+  }
+  if (annotations_.size() < kEnough) return;
+  file_.Write(annotations_);
+  annotations_.clear();
+}
+
+void CocoFile::Close() {
+  file_.Write(annotations_ + "],\n\"images\":[\n" + images_ + "]}\n");
+  file_.Close();
+}
+
+}  // namespace sluice
