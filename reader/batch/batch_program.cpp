@@ -175,7 +175,7 @@ void BatchProgram::Mix(Slot& slot, MixScratch& scratch) const {
       MixRows(step, slot, scratch.row);
       continue;
     }
-    RandomStream draws = DrawsOf(step, slot.draw_seed, slot.positions[0]);
+    RandomStream draws = DrawsOf(step, slot.draw_seed, slot.first_position);
     if (!IsMixed(step, draws)) continue;
     const ImageBatch& picture = slot.images[0].image;
     const MixDraw draw = DrawMix(step, picture.width, picture.height, draws);

@@ -155,7 +155,7 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
   std::vector<std::size_t> stages;
   for (std::size_t v = 0; v < recipe.views.size(); ++v) {
     slot.view_seeds[v] = DrawSeed(seed, epoch, static_cast<std::uint16_t>(v));
-    stages.push_back(recipe.views[v].geometry.StageOf(epoch));
+    stages.push_back(recipe.views[v].geometry.StageOf(epoch, slot.draw_seed, slot.index));
   }
   SetStages(slot, std::move(stages));
 }
@@ -244,6 +244,7 @@ void CloseGaps(Slot& slot) {
 }
 
 void Close(Slot& slot) {
+  slot.first_position = slot.positions[0];
   if (slot.left_out > 0) CloseGaps(slot);
   const SlotLayout& layout = *slot.layout;
   for (std::size_t i = 0; i < slot.images.size(); ++i) {

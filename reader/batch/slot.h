@@ -74,6 +74,7 @@ struct Slot {
   std::vector<SampleRef> refs;
   std::vector<SampleFlag> flags;
   std::vector<std::uint64_t> positions;  // in the epoch, by row
+  std::uint64_t first_position = 0;      // of the first row planned; set by Close()
   std::vector<std::uint64_t> samples;    // numbers in the dataset, by row
   std::vector<ShardUse> files;           // the shard each row was read from, until it is done
   // LoaderOptions::storage = Direct: the block of each row until it is decoded.
@@ -81,7 +82,7 @@ struct Slot {
   std::vector<std::shared_ptr<const void>> column_blocks;  // holds those that were read ahead
   std::uint64_t draw_seed = 0;  // DrawSeed() of the epoch: for all draws but those of further views
   std::vector<std::uint64_t> view_seeds;  // by view: the seed of its own draws
-  std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch
+  std::vector<std::size_t> stages;        // by view: Geometry::StageOf the batch
 
   std::size_t node = 0;  // the index in CpuNodes of the node on which the memory lies
 
@@ -110,7 +111,8 @@ void SetStages(Slot& slot, std::vector<std::size_t> stages);
 // Prepares a slot of that layout, with its memory.
 void Prepare(Slot& slot, const SlotLayout& layout, HostBuffer memory);
 
-// Begins a batch of `rows` rows in that epoch: sets the sizes of images, and the seeds for draws.
+// Begins batch Slot::index of that epoch, of `rows` rows: sets the sizes of images, and the seeds
+// for draws.
 void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std::size_t rows);
 
 // Resets the progress before another batch is planned into the slot.

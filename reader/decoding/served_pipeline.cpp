@@ -267,7 +267,9 @@ ServedPipeline ServedPipeline::Of(const BatchRecipe& recipe, std::uint64_t epoch
     refuse(
         "pictures that are kept between epochs are decoded differently; make a Loader without "
         "LoaderOptions::keep");
-  const std::size_t stage = recipe.views[0].geometry.StageOf(epoch);
+  const auto [stage, choices] = recipe.views[0].geometry.ChoicesIn(epoch);
+  if (choices > 1)
+    refuse("the size of its rows is drawn for each few batches; make a Loader with one size");
   ServedPipeline pipeline;
   pipeline.steps = StagesOf(options.transform, options.sizes, options.schedule)[stage].steps;
   std::erase_if(pipeline.steps, ConcernsBatch);

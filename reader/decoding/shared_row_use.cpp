@@ -37,7 +37,7 @@ Json JsonOf(const std::vector<ScheduledTransform>& schedule) {
 Json JsonOf(const std::vector<OutputSize>& sizes) {
   Json json = Json::array();
   for (const OutputSize& size : sizes)
-    json.push_back({size.epoch, size.width, size.height});
+    json.push_back({size.epoch, size.width, size.height, size.every});
   return json;
 }
 Json JsonOf(const std::vector<View>& views) {

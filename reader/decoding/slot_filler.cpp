@@ -225,7 +225,7 @@ std::optional<Error> SlotFiller::CloseHere(Slot& slot) {
     return Error(ErrorCode::kMemory, "", place, "there is not enough memory for its fields");
   }
   if (!options_.batch_function || slot.size == 0) return std::nullopt;
-  RandomStream stream(slot.draw_seed, Purpose::kBatchFunction, slot.positions[0]);
+  RandomStream stream(slot.draw_seed, Purpose::kBatchFunction, slot.first_position);
   bool memory_kept = false;
   const std::optional<Error> error =
       Call(options_.batch_function, "batch",

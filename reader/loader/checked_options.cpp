@@ -131,6 +131,10 @@ void CheckSharing(const DatasetFacts& dataset, const LoaderOptions& options) {
     refuse("leave LoaderOptions::sample_function empty: another process may have another function");
   if (options.output.image_sizes != ImageSizes::kEqual)
     refuse("leave LoaderOptions::output.image_sizes at kEqual");
+  if (std::ranges::any_of(options.sizes, [](const OutputSize& size) { return size.every > 0; }))
+    refuse(
+        "give LoaderOptions::sizes by epoch: sizes are drawn by batch, and loaders may differ in "
+        "batch_size");
   if (options.on_device.decode != DecodeOn::kHost)
     refuse("leave LoaderOptions::on_device.decode at kHost");
 }

@@ -64,7 +64,7 @@ void Describe(const std::string& title, const Pipeline& transform,
   for (const ScheduledTransform& later : schedule) {
     text += "  from epoch " + std::to_string(later.epoch) + " on" +
             (later.transform.empty() ? ": no steps\n" : ":\n");
-    DescribeSteps(later.transform, view.pixels, view.geometry.StageOf(later.epoch), text);
+    DescribeSteps(later.transform, view.pixels, view.geometry.ChoicesIn(later.epoch).first, text);
   }
 }
 

@@ -77,7 +77,12 @@ std::shared_ptr<const Slot> RowOnDemand::Make(std::uint64_t sample, std::uint64_
   kept->worker = worker_;
   Slot& slot = kept->slot;
   Prepare(slot, recipe.layout, HostBuffer(recipe.layout.bytes));
+  // The batch in which the training plays the row, which may decide its size. (In composed batches,
+  // it is another if lists are shorter than batch_size.)
+  slot.index =
+      position / (setup_.recipe.options.batch_size * std::uint64_t{setup_.rank().world_size});
   BeginBatch(slot, recipe, epoch, 1);
+  slot.index = 0;
   slot.valid = 1;
   slot.refs[0] = dataset.shape.Sample(sample);
   slot.flags[0] = SampleFlag::kOwn;

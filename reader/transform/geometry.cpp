@@ -102,6 +102,7 @@ Geometry::Geometry(const std::vector<PipelineStage>& stages) {
     if (from.steps.size() > 256) RefuseTransform("a pipeline can have at most 256 steps");
     Period& stage = stages_.emplace_back();
     stage.epoch = from.epoch;
+    stage.every = from.every;
     std::ranges::copy_if(from.steps, std::back_inserter(stage.pipeline), IsGeometric);
     OrderCheck order;
     for (const Transform& step : stage.pipeline) {
@@ -127,11 +128,20 @@ bool Geometry::empty() const noexcept {
   return std::ranges::all_of(stages_, [](const Period& stage) { return stage.pipeline.empty(); });
 }
 
-std::size_t Geometry::StageOf(std::uint64_t epoch) const noexcept {
-  // The last stage that begins at or before the epoch. The first begins at 0, so there is always
-  // one.
+std::pair<std::size_t, std::size_t> Geometry::ChoicesIn(std::uint64_t epoch) const noexcept {
+  // Those that begin last, at or before the epoch. The first begins at 0, so there is always one.
   const auto after = std::ranges::upper_bound(stages_, epoch, {}, &Period::epoch);
-  return static_cast<std::size_t>(after - stages_.begin()) - 1;
+  const auto begun = std::ranges::lower_bound(stages_, (after - 1)->epoch, {}, &Period::epoch);
+  return {static_cast<std::size_t>(begun - stages_.begin()),
+          static_cast<std::size_t>(after - begun)};
+}
+
+std::size_t Geometry::StageOf(std::uint64_t epoch, std::uint64_t draw_seed,
+                              std::uint64_t batch) const {
+  const auto [first, count] = ChoicesIn(epoch);
+  if (count == 1) return first;
+  RandomStream draws(draw_seed, Purpose::kOutputSize, batch / stages_[first].every);
+  return first + static_cast<std::size_t>(draws.Below(count));
 }
 
 Frame Geometry::FrameFor(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
@@ -144,6 +154,18 @@ Frame Geometry::FrameFor(std::uint32_t width, std::uint32_t height, std::uint64_
 
 std::uint64_t DrawSeed(std::uint64_t seed, std::uint64_t epoch, std::uint16_t view) noexcept {
   return RandomStream(seed, Purpose::kTransform, epoch, view).Word64();
+}
+
+std::vector<OutputSize> SizesByBatch(const std::vector<std::uint32_t>& sides, std::uint32_t every,
+                                     std::uint64_t epoch) {
+  if (sides.empty() || every == 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "SizesByBatch needs at least one side, and a number of batches above 0");
+  }
+  std::vector<OutputSize> sizes;
+  for (const std::uint32_t side : sides)
+    sizes.push_back({epoch, side, side, every});
+  return sizes;
 }
 
 std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, std::uint64_t begin,

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sluice/transform.h>
@@ -39,9 +40,12 @@ class Geometry {
   bool empty() const noexcept;  // whether no stage has a step
   const Pipeline& steps(std::size_t stage) const noexcept { return stages_[stage].pipeline; }
 
-  // Steps may change with the epoch: the number of stages, and the stage of an epoch.
+  // Steps may change with the epoch, and sizes also with the batch: the number of stages, and the
+  // stage of a batch. `draw_seed`: DrawSeed() of the epoch.
   std::size_t stages() const noexcept { return stages_.size(); }
-  std::size_t StageOf(std::uint64_t epoch) const noexcept;
+  std::size_t StageOf(std::uint64_t epoch, std::uint64_t draw_seed, std::uint64_t batch) const;
+  // The stages from which one is drawn in that epoch: the first, and how many.
+  std::pair<std::size_t, std::size_t> ChoicesIn(std::uint64_t epoch) const noexcept;
 
   // The frame for a picture of that size. `draw_seed` comes from DrawSeed() below; `position` is
   // the sample's position in the epoch.
@@ -51,6 +55,7 @@ class Geometry {
  private:
   struct Period {             // a stage
     std::uint64_t epoch = 0;  // the period's first epoch
+    std::uint32_t every = 0;  // PipelineStage::every
     Pipeline pipeline;
     std::optional<Extent> fixed;
   };

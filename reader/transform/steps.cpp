@@ -284,7 +284,13 @@ std::string FixedSteps(const Pipeline& steps) {
 
 void CheckEpochs(std::span<const OutputSize> sizes, std::span<const ScheduledTransform> schedule) {
   for (std::size_t s = 0; s < sizes.size(); ++s) {
-    if (s == 0 ? sizes[s].epoch != 0 : sizes[s].epoch <= sizes[s - 1].epoch) {
+    const bool choice = s > 0 && sizes[s].epoch == sizes[s - 1].epoch;
+    if (choice && (sizes[s].every == 0 || sizes[s].every != sizes[s - 1].every)) {
+      RefuseTransform(
+          "LoaderOptions::sizes has several sizes for epoch " + std::to_string(sizes[s].epoch) +
+          "; set the same OutputSize::every in each, the number of batches for which one is drawn");
+    }
+    if (s == 0 ? sizes[s].epoch != 0 : !choice && sizes[s].epoch < sizes[s - 1].epoch) {
       RefuseTransform("LoaderOptions::sizes must begin with epoch 0, and its epochs must increase");
     }
   }
@@ -320,17 +326,26 @@ std::vector<PipelineStage> StagesOf(const Pipeline& transform, std::span<const O
   std::vector<PipelineStage> stages;
   for (const std::uint64_t epoch : epochs) {
     const ScheduledTransform* const later = InEpoch(schedule, epoch);
-    PipelineStage stage{epoch, later == nullptr ? transform : later->transform, {}};
+    PipelineStage stage{epoch, 0, later == nullptr ? transform : later->transform, {}};
     if (const std::string here = FixedSteps(stage.steps); here != fixed) {
       RefuseTransform("Normalize and OneHot must be the same in all epochs, and LoaderOptions::" +
                       std::string("transform has ") + fixed + ", but the schedule from epoch " +
                       std::to_string(epoch) + " on has " + here);
     }
-    if (const OutputSize* const size = InEpoch(sizes, epoch)) {
-      stage.size = {size->width, size->height};
-      SetSize(stage.steps, *stage.size);
+    const OutputSize* const last = InEpoch(sizes, epoch);
+    if (last == nullptr) {
+      stages.push_back(std::move(stage));
+      continue;
     }
-    stages.push_back(std::move(stage));
+    const auto choices = std::ranges::equal_range(sizes, last->epoch, {}, &OutputSize::epoch);
+    if (stages.size() + choices.size() > kMaxStages)
+      RefuseTransform("LoaderOptions::schedule and sizes can have at most 65535 sizes in all");
+    for (const OutputSize& size : choices) {
+      PipelineStage& one = stages.emplace_back(stage);
+      one.every = size.every;
+      one.size = {size.width, size.height};
+      SetSize(one.steps, *one.size);
+    }
   }
   return stages;
 }

@@ -60,6 +60,7 @@ concept FixesExtent = requires(Step& op) {
 // that change it. Geometry, PixelProgram and BatchProgram number their stages alike.
 struct PipelineStage {
   std::uint64_t epoch = 0;  // the stage's first epoch
+  std::uint32_t every = 0;  // OutputSize::every; stages of the same epoch are choices
   Pipeline steps;
   std::optional<PictureExtent> size;  // from LoaderOptions::sizes; `steps` have it already
 };

@@ -379,3 +379,52 @@ def test_an_export_without_upright_boxes_has_no_cocos_file(raw, tmp_path):
     folder = oriented_dataset(tmp_path / "dataset", rectangles(1, 8, 1), 8)
     refused = export(folder, tmp_path / "out", "--coco")
     assert refused.returncode == 2 and "has oriented boxes" in refused.stderr
+
+
+def test_a_size_is_drawn_for_each_few_batches_and_ranks_agree(raw):
+    sides = [8, 12, 16]
+
+    def sizes(rank, world_size, batch_size, epoch=0, threads=2):
+        loader = sluice.Loader(raw, batch_size, seed=5, threads=threads, transform=[sluice.RandomResizedCrop(24)],
+                               sizes=sluice.sizes_by_batch(sides, every=2),
+                               ranks=sluice.RankOptions(rank=rank, world_size=world_size))
+        return [batch["image"].shape[1:3] for batch in loader.epoch(epoch)]
+
+    alone = sizes(0, 1, 2)
+    assert all(height == width for height, width in alone) and {height for height, _ in alone} == set(sides)
+    assert all(alone[i] == alone[i + 1] for i in range(0, 24, 2))
+    assert sizes(0, 1, 2, threads=5) == alone and sizes(0, 1, 2, epoch=1) != alone
+    assert sizes(0, 2, 1)[:24] == sizes(1, 2, 1)[:24] == alone[:24]
+
+
+def test_a_resume_draws_the_same_sizes_and_a_row_has_that_of_its_batch(raw):
+    def loader():
+        return sluice.Loader(raw, 5, transform=[sluice.RandomResizedCrop(24)],
+                             sizes=sluice.sizes_by_batch([8, 12, 16, 20], every=1))
+
+    whole = loader()
+    want = [(batch["image"].shape, batch.samples.tolist()) for batch in whole.epoch(0)]
+    assert len({shape for shape, _ in want}) > 1
+    for shape, samples in want:
+        assert whole.row(samples[2], 0)["image"].shape[1:] == shape[1:]
+    first = loader()
+    batches = iter(first)
+    for _ in range(4):
+        next(batches)
+    rest = loader()
+    rest.load_state(first.state())
+    assert [batch["image"].shape for batch in rest] == [shape for shape, _ in want[4:]]
+
+
+def test_drawn_sizes_are_refused_where_rows_have_no_size_of_their_own(raw, tmp_path):
+    sizes = sluice.sizes_by_batch([8, 12])
+    with pytest.raises(sluice.Error, match="the size of its rows is drawn"):
+        sluice.Loader(raw, 5, transform=[sluice.RandomResizedCrop(24)], sizes=sizes).pipeline()
+    with pytest.raises(sluice.Error, match="sizes are drawn by batch"):
+        sluice.Loader(raw, 5, transform=[sluice.RandomResizedCrop(24)], sizes=sizes,
+                      share=sluice.SharedRows(folder=str(tmp_path)))
+    with pytest.raises(sluice.Error, match="has several sizes for epoch 0"):
+        sluice.Loader(raw, 5, transform=[sluice.RandomResizedCrop(24)],
+                      sizes=[sluice.OutputSize(0, 8, 8), sluice.OutputSize(0, 12, 12)])
+    with pytest.raises(sluice.Error, match="at least one side"):
+        sluice.sizes_by_batch([])

@@ -407,7 +407,8 @@ TEST_CASE("Sizes that grow by epoch are those of FFCV's recipe") {
   CHECK_THROWS_WITH(ProgressiveSizes(16, 64, 0, 8), ContainsSubstring("ProgressiveSizes") &&
                                                         ContainsSubstring("the least side is 17"));
   const Geometry geometry({RandomResizedCrop(224), HorizontalFlip{}}, sizes);
-  CHECK((geometry.stages() == 2 && geometry.StageOf(11) == 0 && geometry.StageOf(99) == 1));
+  CHECK((geometry.stages() == 2 && geometry.StageOf(11, 1, 0) == 0 &&
+         geometry.StageOf(99, 1, 0) == 1));
   const Frame late = geometry.FrameFor(300, 200, 1, 2, 1);
   CHECK((late.region.width() == 192 && geometry.FixedExtent(0)->width == 160));
   // The part that is cut does not depend on the size.

@@ -168,11 +168,20 @@ struct RandomAffine {
 
 // An output size that holds from an epoch on: `width` and `height` replace those of the last step
 // that has a width and a height.
+//
+// Entries of the same epoch are choices: one of them is drawn for each `every` batches, the same
+// for all ranks. They have the same `every`, which is then not 0. See SizesByBatch().
 struct OutputSize {
   std::uint64_t epoch = 0;              // the first epoch with this size
   std::uint32_t width = 0, height = 0;  // pixels
+  std::uint32_t every = 0;              // batches
   friend bool operator==(const OutputSize&, const OutputSize&) = default;
 };
+
+// For LoaderOptions::sizes: square sizes, of which one is drawn for each `every` batches, from that
+// epoch on. Throws Error(kInvalidArgument) for no sides, and for an `every` of 0.
+std::vector<OutputSize> SizesByBatch(const std::vector<std::uint32_t>& sides,
+                                     std::uint32_t every = 10, std::uint64_t epoch = 0);
 
 // For LoaderOptions::sizes: square sizes whose side is `low` up to epoch `begin`, and then changes
 // linearly, to `high` at epoch `end`. The side is rounded to the nearest multiple of `multiple`.

@@ -404,8 +404,9 @@ struct LoaderOptions {
   // Masks, boxes and key points follow the first view only. The picture is decoded once for all
   // views, if that is cheaper than decoding the part that each view shows.
   std::vector<View> views = {};
-  // Output sizes that change with the epoch; the first must be for epoch 0. Slots have room for the
-  // largest. See ProgressiveSizes(). Empty: the size is as `transform` says.
+  // Output sizes that change with the epoch, or are drawn for each few batches; the first must be
+  // for epoch 0. Slots have room for the largest. See ProgressiveSizes() and SizesByBatch(). Empty:
+  // the size is as `transform` says.
   std::vector<OutputSize> sizes = {};
   // Steps that change with the epoch. From ScheduledTransform::epoch on, the steps of that entry
   // replace those of `transform` and of earlier entries. The first entry's epoch is at least 1, and

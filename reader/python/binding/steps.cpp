@@ -196,10 +196,16 @@ void BindLast(nb::module_& module) {
              "multiple"_a = 32,
              "Output sizes for Loader(sizes=...): the side is low up to epoch begin, then grows to "
              "high at epoch end; each side is a multiple of `multiple`.");
-  BindStep<OutputSize>(module, "OutputSize", "From this epoch on, images have this size.",
-                       Required(Member("epoch", &OutputSize::epoch)),
-                       Required(Member("width", &OutputSize::width)),
-                       Required(Member("height", &OutputSize::height)));
+  module.def(
+      "sizes_by_batch", &SizesByBatch, "sides"_a, "every"_a = 10, "epoch"_a = 0,
+      "Output sizes for Loader(sizes=...): from that epoch on, one of the sides is drawn for "
+      "each `every` batches, the same for all ranks. ValueError: no sides, or every=0.");
+  BindStep<OutputSize>(
+      module, "OutputSize",
+      "From this epoch on, images have this size. Sizes of the same epoch are "
+      "choices: one is drawn for each `every` batches.",
+      Required(Member("epoch", &OutputSize::epoch)), Required(Member("width", &OutputSize::width)),
+      Required(Member("height", &OutputSize::height)), Member("every", &OutputSize::every));
   module.def("pipeline_steps", &PipelineSteps, "The text forms of all steps.");
 }
 

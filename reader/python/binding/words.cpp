@@ -37,6 +37,7 @@ Rules MakeRules() {
   add(R"(Batch::image\(name\))", "batch[name]");
   add(R"(SampleList::Of\b)", "SampleList.of");
   add(R"(\bProgressiveSizes\b)", "progressive_sizes()");
+  add(R"(\bSizesByBatch\b)", "sizes_by_batch()");
   add(R"(SampleList::Weighted)", "SampleList.weighted");
   add(R"(SampleList::ClassBalanced)", "SampleList.class_balanced");
   add(R"(device = Device::Cuda\(\))", "device=\"cuda\"");
