@@ -14,7 +14,6 @@
 
 #include <sluice/error.h>
 
-#include "format/boxes_and_points.h"
 #include "tools/samples.h"
 
 namespace sluice {
@@ -25,6 +24,20 @@ using Json = nlohmann::ordered_json;
 
 double Rounded(double number) {
   return std::round(number * 1000) / 1000;
+}
+
+bool IsRelative(const Field& field) {
+  return field.coordinates.ends_with("relative");
+}
+
+// "xyxy", "xywh", "cxcywh", or another form.
+std::string FormOf(const Field& boxes) {
+  return boxes.coordinates.empty() ? "xyxy"
+                                   : boxes.coordinates.substr(0, boxes.coordinates.find('-'));
+}
+
+bool HoldsFloats(const Field& field) {
+  return field.dtype == DType::kFloat32 || field.dtype == DType::kFloat64;
 }
 
 // The numbers of the attribute category_ids; empty unless each class has one.
@@ -72,13 +85,18 @@ CocoFile::CocoFile(const Dataset& dataset, const std::filesystem::path& file)
                 what + ", so it has no annotations of COCO's form; export it without --coco");
   };
   if (boxes_ == nullptr || image_.empty()) refuse("has no boxes that follow its first image");
-  if (const std::string why = WhyNotMovable(*boxes_); !why.empty())
-    refuse("field \"" + boxes_->name + "\" " + why);
-  if (Coordinates::Of(*boxes_)->of_box() != 4) refuse("has oriented boxes");
+  const std::string form = FormOf(*boxes_);
+  if (form == "corners") refuse("has oriented boxes");
+  if ((form != "xyxy" && form != "xywh" && form != "cxcywh") || !HoldsFloats(*boxes_) ||
+      boxes_->elements() != 4) {
+    refuse("has boxes of a form that is not known (" + boxes_->coordinates + ")");
+  }
   classes_ = FollowerOf(Role::kLabel);
   points_ = FollowerOf(Role::kKeypoints);
-  if (points_ != nullptr && (points_->shape.size() != 2 || !WhyNotMovable(*points_).empty()))
+  if (points_ != nullptr && (points_->shape.size() != 2 || !HoldsFloats(*points_) ||
+                             (points_->shape.back() != 2 && points_->shape.back() != 3))) {
     points_ = nullptr;
+  }
   for (const Field& field : dataset.schema().fields) {
     if (field.name == "crowd" && field.follows == image_ && IsInteger(field.dtype)) crowd_ = &field;
     if (field.name == "image_id" && field.dtype == DType::kInt64 && field.shape.empty() &&
@@ -111,7 +129,8 @@ CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
       Json{{"id", id}, {"file_name", path}, {"width", shape.width}, {"height", shape.height}}
           .dump();
   if (!sample.Has(boxes_->name)) return entries;
-  const Coordinates coordinates = *Coordinates::Of(*boxes_);
+  const std::string form = FormOf(*boxes_);
+  const bool relative = IsRelative(*boxes_);
   const auto numbers = [&](const Field* field) {
     return field != nullptr && sample.Has(field->name) ? ValuesJson(sample, *field) : Json::array();
   };
@@ -125,16 +144,15 @@ CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
     throw Error(ErrorCode::kCorrupt,
                 "its fields have not an entry for each of its " + std::to_string(count) + " boxes");
   }
-  const double scale[2] = {coordinates.relative ? double(shape.width) : 1,
-                           coordinates.relative ? double(shape.height) : 1};
+  const double scale[2] = {relative ? double(shape.width) : 1, relative ? double(shape.height) : 1};
   for (std::size_t b = 0; b < count; ++b) {
     double v[4];
     for (std::size_t i = 0; i < 4; ++i)
       v[i] = boxes[4 * b + i].get<double>() * scale[i % 2];
-    if (coordinates.form == Coordinates::Form::kCorners) {
+    if (form == "xyxy") {
       v[2] -= v[0];
       v[3] -= v[1];
-    } else if (coordinates.form == Coordinates::Form::kCentreSize) {
+    } else if (form == "cxcywh") {
       v[0] -= v[2] / 2;
       v[1] -= v[3] / 2;
     }
@@ -153,13 +171,13 @@ CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
                 {"iscrowd", crowd.empty() ? 0 : crowd[b].get<int>()}};
     if (!points.empty()) {
       const std::size_t values = points_->shape.back();
-      const Coordinates of = *Coordinates::Of(*points_);
+      const bool shares = IsRelative(*points_);
       Json list = Json::array();
       int shown = 0;
       for (std::size_t i = b * of_points; i < (b + 1) * of_points; i += values) {
         const double seen = values == 3 ? points[i + 2].get<double>() : 2;
-        list.push_back(Rounded(points[i].get<double>() * (of.relative ? shape.width : 1)));
-        list.push_back(Rounded(points[i + 1].get<double>() * (of.relative ? shape.height : 1)));
+        list.push_back(Rounded(points[i].get<double>() * (shares ? shape.width : 1)));
+        list.push_back(Rounded(points[i + 1].get<double>() * (shares ? shape.height : 1)));
         list.push_back(seen);
         shown += seen > 0 ? 1 : 0;
       }

@@ -31,6 +31,7 @@
 //   format/boxes_and_points.cpp
 //   reader/batch/batch_recipe.cpp
 //   tools/preview_picture.cpp
+//   tools/export_coco.cpp                 if COCO's form has it
 //   not writer/source/labels/annotations.cpp  gives some fields these roles
 //   not tests/                            other tests have fields of that role
 #pragma once
