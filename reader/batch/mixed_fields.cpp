@@ -220,7 +220,8 @@ void MixedFields::MixBoxes(const Followers::Boxes& boxes, const MixDraw& draw, S
       }
     });
   }
-  std::span<std::byte> added = std::span(own).subspan(add(boxes.index));
+  const std::size_t first = add(boxes.index);
+  std::span<std::byte> added = std::span(own).subspan(first);
   if (!draw.cut) return;
   WithNumbersOf(boxes, added, [&](auto numbers) {
     const double width = double(shape.width), height = double(shape.height);

@@ -61,11 +61,12 @@ def corners(relative):
 def rows(folder, transform, epoch=0, **options):
     """By row: its sample, its partner's, the picture's first channel, corners, classes and points."""
     found = []
-    for batch in sluice.Loader(folder, 7, seed=3, transform=transform, **options).epoch(epoch):
+    loader = sluice.Loader(folder, 7, seed=3, transform=transform, **options)
+    for batch in loader if "resume_from" in options else loader.epoch(epoch):
         ids = batch["id"].numpy()
         for row in range(len(batch)):
-            found.append((ids[row], ids[row - 1], batch["image"].numpy()[row][..., 0], corners(batch["boxes"][row]),
-                          batch["classes"][row], batch["points"][row]))
+            found.append((int(ids[row]), int(ids[row - 1]), batch["image"].numpy()[row][..., 0].copy(),
+                          corners(batch["boxes"][row]), batch["classes"][row].copy(), batch["points"][row].copy()))
     return found
 
 
@@ -136,13 +137,9 @@ def test_mixing_boxes_does_not_depend_on_threads_or_a_resume(crowd):
     batches = iter(first)
     for _ in range(3):
         next(batches)
-    state = first.state()
-    rest = sluice.Loader(crowd, 7, seed=3, transform=steps, output=output)
-    rest.load_state(state)
-    want = sluice.Loader(crowd, 7, seed=3, transform=steps, output=output).epoch(0)
-    for a, b in zip(list(want)[3:], rest, strict=True):
-        assert (a["image"].numpy() == b["image"].numpy()).all()
-        assert all((a["boxes"][row] == b["boxes"][row]).all() for row in range(len(a)))
+    rest = rows(crowd, steps, output=output, resume_from=first.state())
+    for a, b in zip(alone[21:], rest, strict=True):
+        assert all((x == y).all() if isinstance(x, numpy.ndarray) else x == y for x, y in zip(a, b, strict=True))
 
 
 def test_a_onehot_of_the_classes_of_boxes_is_mixed_by_the_share_of_each_row(tmp_path):
@@ -173,15 +170,6 @@ def test_cutmix_cuts_the_mask_at_the_same_place(tmp_path):
     assert both > 10
     with pytest.raises(sluice.Error, match="field \"mask\" follows the image .* MixUp cannot mix a mask's numbers"):
         sluice.Loader(tmp_path / "dataset", 5, transform=[sluice.MixUp(1)])
-
-
-def test_one_box_of_a_sample_cannot_hold_those_of_two(tmp_path):
-    with sluice.Writer(tmp_path / "dataset", [
-            sluice.Field.image(), sluice.Field.array("box", "float32", (4,), "boxes", "image", "xyxy-pixels")],
-            image="raw") as writer:
-        writer.add("a", image=numpy.zeros((8, 8, 3), numpy.uint8), box=numpy.zeros(4, numpy.float32))
-    with pytest.raises(sluice.Error, match="field \"box\" .* has no room for the boxes of two samples"):
-        sluice.Loader(tmp_path / "dataset", 1, transform=[sluice.CutMix(1)])
 
 
 def test_a_batch_function_sets_fields_of_any_length(raw):
@@ -291,9 +279,8 @@ def test_oriented_boxes_go_through_flips_and_keep_their_direction(tmp_path, step
     got = batch["boxes"][0].reshape(-1, 4, 2)
     assert len(got) == 50
     for box, found in zip(boxes, got, strict=True):
-        points = {tuple(numpy.round(mapped(x, y), 3)) for x, y in box}
-        assert {tuple(numpy.round(point, 3)) for point in found.astype("float64")} == pytest.approx(points) or \
-            numpy.allclose(sorted(points), sorted(tuple(p) for p in found.astype("float64")), atol=2e-3)
+        points = sorted(mapped(x, y) for x, y in box)
+        numpy.testing.assert_allclose(sorted(map(tuple, found.astype("float64"))), points, atol=2e-3)
         x, y = found[:, 0], found[:, 1]
         assert (x * numpy.roll(y, -1) - numpy.roll(x, -1) * y).sum() > 0
 
@@ -398,8 +385,8 @@ def test_a_size_is_drawn_for_each_few_batches_and_ranks_agree(raw):
 
 
 def test_a_resume_draws_the_same_sizes_and_a_row_has_that_of_its_batch(raw):
-    def loader():
-        return sluice.Loader(raw, 5, transform=[sluice.RandomResizedCrop(24)],
+    def loader(resume_from=None):
+        return sluice.Loader(raw, 5, transform=[sluice.RandomResizedCrop(24)], resume_from=resume_from,
                              sizes=sluice.sizes_by_batch([8, 12, 16, 20], every=1))
 
     whole = loader()
@@ -411,8 +398,7 @@ def test_a_resume_draws_the_same_sizes_and_a_row_has_that_of_its_batch(raw):
     batches = iter(first)
     for _ in range(4):
         next(batches)
-    rest = loader()
-    rest.load_state(first.state())
+    rest = loader(first.state())
     assert [batch["image"].shape for batch in rest] == [shape for shape, _ in want[4:]]
 
 

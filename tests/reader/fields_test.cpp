@@ -446,6 +446,27 @@ TEST_CASE("Mixing samples is refused if a mask or points would no longer fit") {
   CHECK((*loader.Epoch(0).begin()).size() == 4);
 }
 
+TEST_CASE("One box of a sample cannot hold those of two, so it is refused with MixUp and CutMix") {
+  const TemporaryFolder folder;
+  Field box = Field::Array("box", DType::kFloat32, {4});
+  box.role = Role::kBoxes;
+  box.follows = "image";
+  DatasetWriter writer(folder / "data", {{Field::Image(), box}});
+  SampleBuilder sample = writer.NewSample("a");
+  sample.SetPixels("image", 10, 4, 3, PixelType::kUint8, std::vector<std::byte>(10 * 4 * 3));
+  sample.SetArray<float>("box", std::vector<float>{1, 2, 3, 4});
+  writer.Add(sample);
+  writer.Finish();
+  LoaderOptions options = OptionsFor(1, 1);
+  for (const Transform& mix : Pipeline{MixUp{}, CutMix{}}) {
+    options.transform = {mix};
+    CHECK_THAT(ErrorText([&] { Loader loader(Dataset::Open(folder / "data"), options); },
+                         ErrorCode::kInvalidArgument),
+               ContainsSubstring("field \"box\"") &&
+                   ContainsSubstring("no room for the boxes of two samples"));
+  }
+}
+
 TEST_CASE("Several key points are refused with a flip unless somebody says which change places") {
   const TemporaryFolder folder;
   Field points = Field::Variable("points", DType::kFloat32, {3, 2});
