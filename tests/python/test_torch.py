@@ -209,7 +209,14 @@ def test_a_copy_of_the_dataset_plays_the_epoch_that_the_dataset_would_play_next(
     assert numbers(pickle.loads(pickle.dumps(resumed))) == epochs[0][2:]
 
 
-def detection_batch(folder, layout="nhwc", image_sizes="equal", coordinates="cxcywh-relative", **options):
+# The same box in each form, in a picture of 40 x 20 pixels.
+FIRST = {
+    "cxcywh-relative": (0.25, 0.5, 0.5, 0.2), "xywh-relative": (0, 0.4, 0.5, 0.2), "xyxy-relative": (0, 0.4, 0.5, 0.6),
+    "cxcywh-pixels": (10, 10, 20, 4), "xywh-pixels": (0, 8, 20, 4), "xyxy-pixels": (0, 8, 20, 12),
+}
+
+
+def detection_batch(folder, layout="nhwc", image_sizes="equal", coordinates="cxcywh-relative", second=(0.5, 0.5, 1, 1)):
     fields = [
         sluice.Field.image(),
         sluice.Field.variable("boxes", "float32", (4,), "boxes", "image", coordinates),
@@ -223,13 +230,13 @@ def detection_batch(folder, layout="nhwc", image_sizes="equal", coordinates="cxc
         for number in range(3):
             writer.add(str(number), {
                 "image": numpy.zeros((20, 40, 3), numpy.uint8),
-                "boxes": numpy.array([[0.25, 0.5, 0.5, 0.2], [0.5, 0.5, 1, 1]][:number], "float32").reshape(-1, 4),
+                "boxes": numpy.array([FIRST[coordinates], second][:number], "float32").reshape(-1, 4),
                 "classes": numpy.array([3, 4][:number], "int32"), "crowd": numpy.array([0, 1][:number], "int32"),
                 "points": numpy.array([[[4, 5, 2], [0, 0, 0]], [[8, 10, 1], [40, 20, 2]]][:number],
                                       "float32").reshape(-1, 2, 3),
                 "image_id": 100 - number, "source_size": [480, 640 + number]})
     loader = sluice.Loader(folder, 3, order=sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL),
-                           output=sluice.OutputOptions(layout=layout, image_sizes=image_sizes, **options))
+                           output=sluice.OutputOptions(layout=layout, image_sizes=image_sizes))
     return next(iter(loader))
 
 
@@ -260,12 +267,10 @@ def test_targets_as_transformers_and_ultralytics_take_them(tmp_path):
     assert batch.targets("ultralytics", first_label=7)["cls"].tolist() == [[10], [10], [11]]
 
 
-@pytest.mark.parametrize("coordinates, box", [
-    ("xywh-pixels", [0.25, 0.5, 0.75, 0.7]), ("xyxy-pixels", [0.25, 0.5, 0.5, 0.2]),
-    ("xywh-relative", [10, 10, 30, 14])])
-def test_targets_know_the_forms_of_boxes(tmp_path, coordinates, box):
-    targets = detection_batch(tmp_path / "dataset", coordinates=coordinates).targets("torchvision")
-    assert torch.allclose(targets[1]["boxes"][0], torch.tensor(box, dtype=torch.float32))
+@pytest.mark.parametrize("coordinates", FIRST)
+def test_targets_know_the_forms_of_boxes(tmp_path, coordinates):
+    targets = detection_batch(tmp_path / "dataset", coordinates=coordinates, second=FIRST[coordinates]).targets("torchvision")
+    assert torch.allclose(targets[1]["boxes"], torch.tensor([[0.0, 8, 20, 12]]))
 
 
 def test_targets_are_refused_by_name(raw, tmp_path):
