@@ -32,6 +32,7 @@
 //   not writer/source/list/list_checks.cpp  likewise
 //   not samples/guides/settings.md        likewise
 //   not samples/guides/trouble.md         likewise
+//   not samples/guides/living-data.md     says which commands take columns in
 //   not tests/bench/advise_test.cpp       likewise
 //   not tests/tools/bench_advise_test.cpp  likewise
 //   not tests/tools/append_test.cpp       makes a dataset with it, as does the next

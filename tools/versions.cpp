@@ -35,7 +35,7 @@ struct VersionArguments {
 };
 
 void AddCommon(CLI::App& app, VersionArguments& arguments) {
-  cli::AddArgument(app, "DATASET", arguments.dataset, "folder of the dataset");
+  cli::AddArgument(app, "DATASET", arguments.dataset, "folder or URL of the dataset");
 }
 
 void AddJson(CLI::App& app, VersionArguments& arguments) {
@@ -115,7 +115,7 @@ int RunGc(const VersionArguments& arguments) {
 }
 
 int RunDelete(const VersionArguments& arguments) {
-  RequireFolder(arguments.dataset);
+  RequirePlace(arguments.dataset);  // before the list of samples is read
   Deletion deletion;
   deletion.note = arguments.note;
   if (!arguments.keys.empty()) deletion.keys = ReadLines(arguments.keys, {});
