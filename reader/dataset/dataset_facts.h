@@ -124,7 +124,7 @@ struct DatasetFacts {
   std::shared_ptr<void> on_stop;       // Source::on_stop
   std::shared_ptr<SampleSupply> supply;  // null: the samples lie in shards
   std::string id;
-  Schema stored;  // of the shards' rows
+  Schema stored;                       // of the shards' rows
   std::vector<std::uint32_t> sources;  // VisibleFields::sources; empty without columns
   Manifest manifest;
   std::vector<ColumnFacts> columns;
@@ -153,6 +153,10 @@ struct DatasetFacts {
   bool InColumn(std::size_t field) const noexcept {
     return !sources.empty() && sources[field] != 0;
   }
+  // Digests of what the samples are made of: of the image shards, and of the shards of the columns
+  // from which a field's values come. The latter is empty for a field of the image shards.
+  std::string ShardsDigest() const;
+  std::string SourceDigest(const std::string& field) const;
   // Throws Error(kInvalidArgument) for a sample that was deleted.
   void RequireThere(std::uint64_t sample) const;
   bool Deleted(std::uint64_t sample) const noexcept {
