@@ -110,7 +110,7 @@ cli::Command AddColumnCommand(CLI::App& program) {
       ->required()
       ->type_name("")
       ->check(cli::Choices("add replace drop"));
-  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder or URL of the dataset");
   cli::AddArgument(*app, "FIELD", arguments->options.fields, "names of fields");
   app->add_option("--from", arguments->from, "a dataset or a table that has the fields")
       ->type_name("SOURCE");

@@ -33,6 +33,7 @@
 //   not samples/guides/settings.md        likewise
 //   not samples/guides/living-data.md     likewise
 //   not samples/guides/trouble.md         likewise
+//   not samples/guides/living-data.md     says which commands take columns in
 //   not tests/bench/advise_test.cpp       likewise
 //   not tests/tools/bench_advise_test.cpp  likewise
 //   not tests/tools/append_test.cpp       makes a dataset with it, as does the next

@@ -40,7 +40,7 @@ struct VersionArguments {
 };
 
 void AddCommon(CLI::App& app, VersionArguments& arguments) {
-  cli::AddArgument(app, "DATASET", arguments.dataset, "folder of the dataset");
+  cli::AddArgument(app, "DATASET", arguments.dataset, "folder or URL of the dataset");
 }
 
 void AddJson(CLI::App& app, VersionArguments& arguments) {
@@ -123,7 +123,7 @@ int RunGc(const VersionArguments& arguments) {
 // Deleting hides samples and leaves their bytes, which a user who must erase data has to know: the
 // places where they may still be are part of the output.
 int RunDelete(const VersionArguments& arguments) {
-  RequireFolder(arguments.dataset);
+  RequirePlace(arguments.dataset);  // before the list of samples is read
   Deletion deletion;
   deletion.note = arguments.note;
   if (!arguments.keys.empty()) deletion.keys = ReadLines(arguments.keys, {});

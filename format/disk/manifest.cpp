@@ -307,18 +307,6 @@ bool SameSource(const Manifest& a, const VisibleFields& of_a, const Manifest& b,
   return a.columns[source_a - 1].shards == b.columns[source_b - 1].shards;
 }
 
-void RequirePlain(const Manifest& manifest, const std::string& folder, const std::string& what) {
-  const char* const has = !manifest.columns.empty()   ? "columns (`sluice column`)"
-                          : !manifest.hidden.empty()  ? "dropped fields (`sluice column drop`)"
-                          : !manifest.deleted.empty() ? "deleted samples (`sluice delete`)"
-                                                      : nullptr;
-  if (has == nullptr) return;
-  throw Error(ErrorCode::kUnsupported, folder,
-              "has " + std::string(has) + ", which " + what +
-                  " does not handle yet; make a dataset without them with `sluice subset`, or use "
-                  "the version before them (`sluice log`)");
-}
-
 std::vector<ManifestValues> NoValues(const Schema& schema) {
   std::vector<ManifestValues> values;
   for (const Field& field : schema.fields)

@@ -151,10 +151,6 @@ std::uint64_t CountOf(const std::vector<DeletedRun>& runs) noexcept;
 bool SameSource(const Manifest& a, const VisibleFields& of_a, const Manifest& b,
                 const VisibleFields& of_b, std::string_view field);
 
-// Throws Error(kUnsupported) if the manifest has columns, dropped fields or deleted samples. For
-// what cannot handle them; `what` names it: "`sluice merge`".
-void RequirePlain(const Manifest& manifest, const std::string& folder, const std::string& what);
-
 // Throws Error(kInvalidArgument) if a name is empty, or a name or value is not UTF-8.
 void CheckMetadata(const Metadata& meta);
 // Sets the values of `changes`; a name whose value there is empty is removed.

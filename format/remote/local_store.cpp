@@ -242,6 +242,15 @@ ObjectStore::Counts LocalStore::counts() const noexcept {
   return counts_;
 }
 
+void ObjectStore::Replace(std::string_view /*object*/, Bytes /*content*/,
+                          const std::string& /*etag*/) {
+  throw Error(ErrorCode::kUnsupported, url(), "has no requests that compare ETags");
+}
+
+bool ObjectStore::ComparesEtags() {
+  return false;
+}
+
 std::shared_ptr<ObjectStore> StoreIfUnmappable(const fs::path& dataset) {
   return MapsNoFiles(dataset / kManifestName) ? std::make_shared<LocalStore>(dataset) : nullptr;
 }

@@ -101,6 +101,13 @@ class ObjectStore {
 
   // Writes an object from memory. With `only_new`, Error(kExists) if there is one of that name.
   virtual void Put(std::string_view object, Bytes content, bool only_new = false) = 0;
+  // Replaces an object that has the etag `etag`, as Get() gave it, and no other one. Throws
+  // Error(kExists) if the object has another content now; after other errors, the object may have
+  // been replaced. Error(kUnsupported) without an etag.
+  virtual void Replace(std::string_view object, Bytes content, const std::string& etag);
+  // Whether the server compares etags, as Replace() needs. Some servers ignore them, and would
+  // overwrite what another program has written. Sends a request for an object of a name of its own.
+  virtual bool ComparesEtags();
   // Writes an object of `bytes` bytes. `fill` fills the buffer with the bytes at an offset, piece
   // by piece. It may be called by several threads, and again for the same offset (a retry). Throws
   // what `fill` throws.

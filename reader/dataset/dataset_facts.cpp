@@ -233,6 +233,24 @@ const MixedDataset& DatasetFacts::PartWith(std::uint32_t shard) const noexcept {
       [](std::uint32_t number, const MixedDataset& part) { return number < part.first_shard; }));
 }
 
+std::string DatasetFacts::ShardsDigest() const {
+  return supply != nullptr ? id : DigestOf(manifest.shards);
+}
+
+std::string DatasetFacts::SourceDigest(const std::string& field) const {
+  const std::size_t at = manifest.schema.Find(field);
+  if (parts.empty())
+    return at != Schema::kNone && InColumn(at) ? columns[sources[at] - 1].facts->id : "";
+  std::string all;
+  bool any = false;
+  for (const MixedDataset& part : parts) {
+    const std::string own = part.dataset->facts->SourceDigest(field);
+    any = any || !own.empty();
+    all += own + " ";
+  }
+  return any ? ToHex(Hash128(AsBytes(all))) : "";
+}
+
 void DatasetFacts::RequireThere(std::uint64_t sample) const {
   if (!Deleted(sample)) return;
   throw Error(ErrorCode::kInvalidArgument, folder.string(),

@@ -153,6 +153,10 @@ struct DatasetFacts {
   bool InColumn(std::size_t field) const noexcept {
     return !sources.empty() && sources[field] != 0;
   }
+  // Digests of what the samples are made of: of the image shards, and of the shards of the columns
+  // from which a field's values come. The latter is empty for a field of the image shards.
+  std::string ShardsDigest() const;
+  std::string SourceDigest(const std::string& field) const;
   // Throws Error(kInvalidArgument) for a sample that was deleted.
   void RequireThere(std::uint64_t sample) const;
   bool Deleted(std::uint64_t sample) const noexcept {

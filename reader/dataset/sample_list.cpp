@@ -49,6 +49,20 @@ std::shared_ptr<const SampleListState> SharedList(SampleListState state) {
   return std::make_shared<const SampleListState>(std::move(state));
 }
 
+// `fields`: names; empty: all that users see.
+ListOrigin OriginOf(const DatasetFacts& dataset, std::vector<std::string> fields = {}) {
+  if (fields.empty()) {
+    for (const Field& field : dataset.manifest.schema.fields)
+      fields.push_back(field.name);
+  }
+  ListOrigin origin{dataset.id, dataset.ShardsDigest(), {}};
+  for (std::string& field : fields) {
+    std::string source = dataset.SourceDigest(field);
+    origin.fields.emplace_back(std::move(field), std::move(source));
+  }
+  return origin;
+}
+
 // Whether a sample has any number of classes: several labels, or the classes of its boxes.
 bool HasSeveralClasses(const Field& field) noexcept {
   return field.kind == FieldKind::kVariable && field.role == Role::kLabel &&
@@ -173,7 +187,7 @@ SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_c
   return SampleList(SharedList({.draw = std::move(draw),
                                 .digest = digest.Text(),
                                 .needs_exactly = dataset.size(),
-                                .dataset = dataset.id()}));
+                                .origin = OriginOf(*state.facts, {label.name})}));
 }
 
 std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,
@@ -183,7 +197,7 @@ std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,
   return SharedList({.draw = FixedDraw{std::move(samples)},
                      .digest = std::move(digest),
                      .needs_exactly = dataset.size(),
-                     .dataset = dataset.id()});
+                     .origin = OriginOf(*dataset.state()->facts)});
 }
 
 std::uint64_t SampleList::size() const noexcept {
@@ -206,13 +220,14 @@ std::string WhyEmpty(const SampleList& list) {
     return "SampleList::ClassBalanced was asked to draw " + std::to_string(balanced->per_class) +
            " samples of each class";
   }
-  if (state.dataset.empty()) return "SampleList::Of was given no samples";
+  if (!state.origin) return "SampleList::Of was given no samples";
   return "the filter of SampleList::Where keeps none of " + std::to_string(state.needs_exactly) +
          " samples";
 }
 
-void CheckList(const SampleList& list, std::uint64_t samples, const std::string& dataset) {
+void CheckList(const SampleList& list, const DatasetFacts& dataset) {
   if (list.all()) return;
+  const std::uint64_t samples = dataset.manifest.samples;
   constexpr std::uint64_t kMaxListed = std::uint64_t{1} << 40;
   const SampleListState& state = *list.state();
   if (list.size() > kMaxListed) {
@@ -224,7 +239,7 @@ void CheckList(const SampleList& list, std::uint64_t samples, const std::string&
                ", and the dataset has " + std::to_string(samples));
   }
   // A mask of integers is a list of valid numbers, and would play samples 0 and 1 over and over.
-  const bool given = std::holds_alternative<FixedDraw>(state.draw) && state.dataset.empty();
+  const bool given = std::holds_alternative<FixedDraw>(state.draw) && !state.origin;
   if (given && samples > 2 && list.size() == samples && state.needs <= 2) {
     RefuseList(
         "LoaderOptions::order.samples has as many numbers as the dataset has samples, and all are "
@@ -237,10 +252,20 @@ void CheckList(const SampleList& list, std::uint64_t samples, const std::string&
                std::to_string(state.needs_exactly) + " samples, and this one has " +
                std::to_string(samples));
   }
-  if (!state.dataset.empty() && state.dataset != dataset) {
-    RefuseList("LoaderOptions::order.samples was made from the dataset with id " + state.dataset +
-               ", but this one has id " + dataset +
-               "; make the list from the dataset that you load");
+  if (!state.origin || state.origin->dataset == dataset.id) return;
+  if (state.origin->shards != dataset.ShardsDigest()) {
+    RefuseList("LoaderOptions::order.samples was made from the dataset with id " +
+               state.origin->dataset + ", but this one has id " + dataset.id +
+               " and other samples; make the list from the dataset that you load");
+  }
+  for (const auto& [field, source] : state.origin->fields) {
+    // Without the field, no value contradicts the list.
+    if (dataset.manifest.schema.Find(field) == Schema::kNone ||
+        source == dataset.SourceDigest(field))
+      continue;
+    RefuseList("LoaderOptions::order.samples was made from the version " + state.origin->dataset +
+               " of the dataset, in which the field \"" + field +
+               "\" had other values; make the list from the version that you load");
   }
 }
 

@@ -1,7 +1,10 @@
 // The state shared by handles to a list of samples.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <sluice/sample_list.h>
 
@@ -9,16 +12,26 @@
 
 namespace sluice {
 
+struct DatasetFacts;
+
+// What a list was made from. Another version of the dataset will do if these digests are the same.
+struct ListOrigin {
+  std::string dataset;  // its id
+  std::string shards;   // DatasetFacts::ShardsDigest()
+  // The names of the fields whose values the list depends on, with DatasetFacts::SourceDigest().
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
 struct SampleListState {
   SampleDraw draw = {};
   std::string digest = {};
-  std::uint64_t needs = 0;          // the fewest samples that a dataset must have
-  std::uint64_t needs_exactly = 0;  // if not 0, the number of samples that it must have
-  std::string dataset = {};         // the id that it must have; empty: any
+  std::uint64_t needs = 0;                // the fewest samples that a dataset must have
+  std::uint64_t needs_exactly = 0;        // if not 0, the number of samples that it must have
+  std::optional<ListOrigin> origin = {};  // what the dataset must have; empty: anything
 };
 
-// Throws Error(kInvalidArgument) if the list does not fit a dataset of that id and size.
-void CheckList(const SampleList& list, std::uint64_t samples, const std::string& dataset);
+// Throws Error(kInvalidArgument) if the list does not fit the dataset.
+void CheckList(const SampleList& list, const DatasetFacts& dataset);
 
 // Why a list has no samples: the end of a sentence.
 std::string WhyEmpty(const SampleList& list);

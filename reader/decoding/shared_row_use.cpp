@@ -78,9 +78,10 @@ bool ChangesNoRow(const std::string& path) {
 
 // Everything that the bytes of a row depend on, apart from its name.
 std::string ContentOf(const BatchRecipe& recipe) {
-  const ReadLimits& limits = recipe.dataset.facts->limits.read_limits();
+  const DatasetFacts& facts = *recipe.dataset.facts;
+  const ReadLimits& limits = facts.limits.read_limits();
   Json content{{"sluice", kLibraryVersion},
-               {"dataset", recipe.dataset.facts->id},
+               {"shards", facts.ShardsDigest()},
                // Loaders whose checks or limits differ do not share rows.
                {"verify", option_list::WordOf(recipe.options.integrity.verify)},
                {"max_pixels", limits.max_pixels},
@@ -90,6 +91,9 @@ std::string ContentOf(const BatchRecipe& recipe) {
         if (option.facts.changes == option_list::Changes::kSpeed || ChangesNoRow(path)) return;
         content[path] = JsonOf(value);
       });
+  // A row may be mixed with the one before it, and deleted samples change which one that is.
+  for (const DeletedRun& run : facts.manifest.deleted)
+    content["deleted"].push_back({run.first, run.count});
   Json& layout = content["layout"];
   for (const SlotLayout::ImageField& image : recipe.layout.images) {
     layout.push_back({image.name, image.row_bytes, image.image.channels, image.image.layout,
@@ -99,6 +103,10 @@ std::string ContentOf(const BatchRecipe& recipe) {
     layout.push_back({array.name, array.dtype, array.shape, array.sample_bytes});
   for (const SlotLayout::VariableField& variable : recipe.layout.variables)
     layout.push_back({variable.name, variable.dtype, variable.entry_bytes});
+  for (std::size_t f = 0; f < recipe.choice.chosen.size(); ++f) {
+    const std::string& name = facts.manifest.schema.fields[f].name;
+    if (recipe.choice.chosen[f]) content["sources"].push_back({name, facts.SourceDigest(name)});
+  }
   return content.dump();
 }
 

@@ -336,7 +336,7 @@ LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options)
   options.threads = most.threads;
   if (options.ring.prefetch || options.ring.pinned || !options.device.is_host())
     options.ring.prefetch = most.prefetch;
-  CheckList(options.order.samples, dataset.manifest.samples, dataset.id);
+  CheckList(options.order.samples, dataset);
   if (options.ranks.by_shards && !options.order.samples.all()) {
     Refuse(
         "LoaderOptions::order.samples cannot be dealt by shards; leave "

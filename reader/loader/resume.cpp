@@ -4,6 +4,9 @@
 // log files and command lines. It is read strictly: every word in its place, and the check word
 // last. A loader refuses a point whose order differs from its own in anything that changes which
 // samples come: it would resume in the middle of another epoch.
+//
+// Another version of the dataset will do if the loader plays the same on it. For this, its manifest
+// is looked for. Of a mixture, a point has the ids of all datasets ("ID+ID").
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -150,7 +153,9 @@ void RequireSame(const char* option, const std::string& saved, const std::string
 ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options) {
   const OrderParameters order = OrderParametersOf(options);
   ResumePoint start;
-  start.dataset = dataset.id;
+  for (const MixedDataset& part : dataset.parts)
+    start.dataset += (start.dataset.empty() ? "" : "+") + part.dataset->facts->id;
+  if (dataset.parts.empty()) start.dataset = dataset.id;
   start.shuffle = order.shuffle;
   start.seed = order.seed;
   if (order.shuffle == Shuffle::kQuasiRandom) {
@@ -223,8 +228,7 @@ struct Version {
 // The version of the dataset that has that id; nullopt if its manifest is not kept.
 std::optional<Version> FindVersion(const DatasetFacts& dataset, const std::string& id) {
   Id128 wanted;
-  if (!FromHex(id, wanted) || !dataset.parts.empty() || dataset.supply != nullptr)
-    return std::nullopt;
+  if (!FromHex(id, wanted) || dataset.supply != nullptr) return std::nullopt;
   // The manifest in use comes last: its file name does not tell its id, so it has to be read.
   for (const std::string& name : {OldManifestName(wanted), std::string(kManifestName)}) {
     try {
@@ -242,29 +246,57 @@ std::optional<Version> FindVersion(const DatasetFacts& dataset, const std::strin
 
 // Throws Error(kInvalidArgument) unless the loader plays on another version of the dataset what it
 // would have played on this one: the same samples, and the fields in use from the same shards.
-// Deleted samples do not matter, because they move no other sample.
-void RequireSamePlaying(const DatasetFacts& dataset, const LoaderOptions& options,
+// Deleted samples do not matter, because they move no other sample. `fields`: names of those in
+// use, some of which the dataset may lack in a mixture.
+void RequireSamePlaying(const DatasetFacts& dataset, const std::vector<std::string>& fields,
                         const Version& other) {
   const std::string open = "; open " + ShownPath(other.path) +
                            ", the version that the training began with, or leave resume_from "
                            "empty to start anew";
   if (other.manifest.shards != dataset.manifest.shards)
     RefuseResume("belongs to a version of the dataset with other samples" + open);
-  const FieldChoice choice = FieldChoice::Of(dataset, options);
   const VisibleFields before = VisibleFields::Of(other.manifest);
-  const VisibleFields now{
-      dataset.manifest.schema,
-      dataset.sources.empty() ? std::vector<std::uint32_t>(choice.chosen.size()) : dataset.sources};
-  for (std::size_t f = 0; f < choice.chosen.size(); ++f) {
-    const Field& field = dataset.manifest.schema.fields[f];
-    if (choice.chosen[f] &&
-        !SameSource(dataset.manifest, now, other.manifest, before, field.name)) {
-      const bool is_new = before.schema.Find(field.name) == Schema::kNone;
-      RefuseResume("belongs to a version of the dataset in which the field \"" + field.name +
-                   (is_new ? "\" did not exist" : "\" had other values") +
-                   "; leave the field out by LoaderOptions::output.fields" + open);
+  const VisibleFields now{dataset.manifest.schema,
+                          dataset.sources.empty()
+                              ? std::vector<std::uint32_t>(dataset.manifest.schema.fields.size())
+                              : dataset.sources};
+  for (const std::string& field : fields) {
+    const bool was_there = before.schema.Find(field) != Schema::kNone;
+    const bool is_there = now.schema.Find(field) != Schema::kNone;
+    if (is_there == was_there &&
+        (!is_there || SameSource(dataset.manifest, now, other.manifest, before, field))) {
+      continue;
     }
+    RefuseResume("belongs to a version of the dataset in which the field \"" + field +
+                 (was_there ? "\" had other values" : "\" did not exist") +
+                 "; leave the field out by LoaderOptions::output.fields" + open);
   }
+}
+
+// Whether the loader plays what it played on the datasets with these ids ("ID+ID" of a mixture):
+// each is this one, or another version of it. Throws the Error of RequireSamePlaying().
+bool PlaysTheSame(const DatasetFacts& dataset, const LoaderOptions& options,
+                  const std::string& ids) {
+  std::vector<const DatasetFacts*> parts;
+  for (const MixedDataset& part : dataset.parts)
+    parts.push_back(part.dataset->facts.get());
+  if (parts.empty()) parts.push_back(&dataset);
+  const FieldChoice choice = FieldChoice::Of(dataset, options);
+  std::vector<std::string> fields;
+  for (std::size_t f = 0; f < choice.chosen.size(); ++f)
+    if (choice.chosen[f]) fields.push_back(dataset.manifest.schema.fields[f].name);
+  std::size_t at = 0;
+  for (const DatasetFacts* const part : parts) {
+    if (at > ids.size()) return false;
+    const std::size_t end = std::min(ids.find('+', at), ids.size());
+    const std::string id = ids.substr(at, end - at);
+    at = end + 1;
+    if (id == part->id) continue;
+    const std::optional<Version> other = FindVersion(*part, id);
+    if (!other) return false;
+    RequireSamePlaying(*part, fields, *other);
+  }
+  return at > ids.size();
 }
 
 }  // namespace
@@ -275,12 +307,8 @@ void CheckStart(const DatasetFacts& dataset, const LoaderOptions& options, const
   CheckEpoch(dataset, options, epoch, deal.SizeOf(epoch));
   if (!point) return;
   ResumePoint start = StartOf(dataset, options);
-  if (point->dataset != start.dataset) {
-    if (const std::optional<Version> other = FindVersion(dataset, point->dataset)) {
-      RequireSamePlaying(dataset, options, *other);
-      start.dataset = point->dataset;
-    }
-  }
+  if (point->dataset != start.dataset && PlaysTheSame(dataset, options, point->dataset))
+    start.dataset = point->dataset;
   CheckResume(*point, start, GlobalBatchOf(options), deal.PositionsOf(epoch));
 }
 

@@ -366,6 +366,93 @@ def test_a_state_is_taken_by_another_version_if_what_is_used_is_the_same(large):
         sluice.Loader(dataset, resume_from=state, output=output, **options)
 
 
+def test_the_state_of_a_mixture_is_taken_if_what_is_used_of_each_dataset_is_the_same(large, data):
+    options = {"batch_size": 16, "ranks": sluice.RankOptions(world_size=1),
+               "output": sluice.OutputOptions(fields=["image", "label"])}
+
+    def mixture():
+        return sluice.Mixture([(sluice.Dataset(large), 0.5), (sluice.Dataset(data), 0.5)])
+
+    loader = sluice.Loader(mixture(), **options)
+    epoch = loader.epoch(0)
+    for _ in range(5):
+        next(epoch)
+    state = loader.state()
+    rest = [batch.samples.tolist() for batch in epoch]
+    sluice.Dataset(large).add_column("score", numpy.arange(600))
+    run("delete", data, "--samples", listed(data.parent / "gone.txt", [3]))
+    resumed = sluice.Loader(mixture(), resume_from=state, **options)
+    assert [batch.samples.tolist() for batch in resumed.epoch(0)] == [[n for n in b if n != 603] for b in rest]
+    with pytest.raises(sluice.Error, match=f'(?s)field "score" did not exist.*{large}.manifest-'):
+        sluice.Loader(mixture(), resume_from=state, **{**options, "output": sluice.OutputOptions()})
+    with pytest.raises(sluice.Error, match="belongs to the dataset with id"):
+        sluice.Loader(sluice.Mixture([sluice.Dataset(data), sluice.Dataset(large)]), resume_from=state, **options)
+    with pytest.raises(sluice.Error, match="belongs to the dataset with id"):
+        sluice.Loader(sluice.Dataset(large), resume_from=state, **options)
+    sluice.Dataset(data).replace_column("label", numpy.zeros(SAMPLES, int))
+    with pytest.raises(sluice.Error, match=f'(?s)field "label" had other values.*{data}.manifest-'):
+        sluice.Loader(mixture(), resume_from=state, **options)
+
+
+def test_lists_are_taken_by_another_version_if_the_values_that_made_them_are_the_same(large, data):
+    options = {"batch_size": 16, "ranks": sluice.RankOptions(world_size=1)}
+    old = sluice.Dataset(large)
+    balanced = sluice.SampleList.class_balanced(old, 50)
+    filtered = sluice.SampleList.where(old, lambda sample: sample["label"] == 1)
+    mixed = sluice.SampleList.where(sluice.Mixture([old, sluice.Dataset(data)]), lambda sample: sample.index % 2)
+    lists = (balanced, filtered)
+    before = [played(old, order=sluice.OrderOptions(samples=samples)) for samples in lists]
+    dataset = old.add_column("score", numpy.arange(600, dtype="float32"))
+    run("delete", large, "--samples", listed(data.parent / "gone.txt", [1]))
+    for samples, was in zip(lists, before):
+        now = played(sluice.Dataset(large), order=sluice.OrderOptions(samples=samples))
+        assert [b["samples"] for b in now[0]] == [[n for n in b["samples"] if n != 1] for b in was[0]]
+    assert len(played(sluice.Mixture([dataset, sluice.Dataset(data)]), order=sluice.OrderOptions(samples=mixed))[0]) > 30
+
+    scored = sluice.SampleList.where(dataset, lambda sample: sample["score"] > 5)
+    dataset = dataset.replace_column("score", numpy.zeros(600, "float32"))
+    played(dataset, order=sluice.OrderOptions(samples=balanced))
+    with pytest.raises(sluice.Error, match='the field "score" had other values'):
+        played(dataset, order=sluice.OrderOptions(samples=scored))
+    played(dataset.drop_fields("score"), order=sluice.OrderOptions(samples=scored))
+    dataset = dataset.replace_column("label", numpy.zeros(600, int))
+    for samples in (balanced, filtered):
+        with pytest.raises(sluice.Error, match='the field "label" had other values'):
+            played(dataset, order=sluice.OrderOptions(samples=samples))
+    with pytest.raises(sluice.Error, match='the field "label" had other values'):
+        played(sluice.Mixture([dataset, sluice.Dataset(data)]), order=sluice.OrderOptions(samples=mixed))
+    with pytest.raises(sluice.Error, match="other samples"):
+        shutil.rmtree(large)
+        with sluice.Writer(large, FIELDS[:2], image="raw") as writer:
+            for number in range(600):
+                writer.add(str(number), image=picture(number), label=0)
+        played(sluice.Dataset(large), order=sluice.OrderOptions(samples=balanced))
+
+
+def test_shared_rows_depend_on_the_fields_in_use(large, tmp_path):
+    (tmp_path / "rows").mkdir()
+    kept = []
+
+    def files_after(**options):
+        kept.append(sluice.Loader(sluice.Dataset(large), 16, threads=1, ranks=sluice.RankOptions(world_size=1),
+                                  share=sluice.SharedRows(50_000_000, folder=str(tmp_path / "rows")), **options))
+        for _ in kept[-1].epoch(0):
+            pass
+        return len(list((tmp_path / "rows").iterdir()))
+
+    output = sluice.OutputOptions(fields=["image", "label"])
+    assert files_after() == 1
+    sluice.Dataset(large).add_column("score", numpy.arange(600, dtype="float32"))
+    assert files_after(output=output) == 1
+    assert files_after() == 2
+    sluice.Dataset(large).replace_column("score", numpy.zeros(600, "float32"))
+    assert files_after(output=output) == 2
+    assert files_after() == 3
+    sluice.Dataset(large).replace_column("label", numpy.zeros(600, int))
+    assert files_after(output=output) == 4
+    assert kept[1].stats().taken_rows > 0
+
+
 def test_deleted_samples_are_given_by_nothing_and_move_nothing(large, tmp_path):
     before = played(sluice.Dataset(large), 2)
     gone = [3, 4, 5, 77, 300, 599]
@@ -424,7 +511,8 @@ def test_edits_fold_columns_in_or_refuse(data, tmp_path):
     run("transcode", data, tmp_path / "transcoded", "--image", "jpeg")
     check(tmp_path / "transcoded", left)
     assert "columns" in run("merge", data, tmp_path / "subset", tmp_path / "merged", fails=True)
-    assert "columns" in run("repair", data, tmp_path / "repaired", fails=True)
+    run("repair", data, tmp_path / "repaired")
+    check(tmp_path / "repaired", left)
     run("copy", data, tmp_path / "copy")
     assert (tmp_path / "copy" / "manifest.json").read_bytes() == (data / "manifest.json").read_bytes()
     assert run("verify", tmp_path / "copy")
@@ -433,6 +521,110 @@ def test_edits_fold_columns_in_or_refuse(data, tmp_path):
     made = sluice.Dataset(data)
     assert sorted(made.column("score").tolist()) == left
     assert all(s["label"] == (s["score"] + 1) % 3 for s in made)
+
+
+def flip(file, content):
+    """Changes a bit where the file has the content."""
+    damaged = bytearray(file.read_bytes())
+    damaged[damaged.index(content) + len(content) // 2] ^= 1
+    file.write_bytes(damaged)
+
+
+def test_repair_folds_columns_in_but_leaves_a_damaged_column(data, tmp_path):
+    scores = numpy.arange(SAMPLES, dtype="float32")
+    sluice.Dataset(data).add_column("score", scores).drop_fields("pose")
+    run("delete", data, "--samples", listed(tmp_path / "gone.txt", [7]))
+    manifest = json.loads((data / "manifest.json").read_text())
+    assert len(manifest["shards"]) == 1
+    flip(data / manifest["shards"][0]["file"], picture(20).tobytes())
+    told = run("repair", data, tmp_path / "repaired")
+    assert "folder/20.png" in told
+    repaired = sluice.Dataset(tmp_path / "repaired")
+    left = [n for n in range(SAMPLES) if n not in (7, 20)]
+    assert [s.key for s in repaired] == [f"folder/{n}.png" for n in left]
+    assert repaired.column("score").tolist() == left
+    assert [field.name for field in repaired.fields] == ["image", "label", "boxes", "caption", "score"]
+    for s, n in zip(repaired, left):
+        assert (s["image"].decode() == picture(n)).all() and s["label"] == n % 3
+    assert run("verify", tmp_path / "repaired")
+
+    column = data / manifest["columns"][0]["shards"][0]["file"]
+    flip(column, scores.tobytes())
+    refused = run("repair", data, tmp_path / "none", fails=True)
+    assert column.name in refused and "`sluice column drop`" in refused and not (tmp_path / "none").exists()
+    run("column", "drop", data, "score")
+    run("repair", data, tmp_path / "without")
+    assert len(sluice.Dataset(tmp_path / "without")) == 48
+
+
+def changed(folder, first, missing):
+    """A dataset of 40 samples with two columns, a dropped field and a deleted sample, which is number 5."""
+    with sluice.Writer(folder, FIELDS, image="raw", block_samples=8) as writer:
+        for number in range(first, first + 40):
+            writer.add(str(number), image=picture(number), label=number % 3, caption=caption(number))
+    dataset = sluice.Dataset(folder).add_column(
+        "score", numpy.arange(first, first + 39, dtype="float32"), samples=range(1, 40), missing=missing)
+    dataset = dataset.replace_column("label", (numpy.arange(40) + first) % 2, classes=["odd", "even"])
+    dataset.drop_fields("caption")
+    run("delete", folder, "--samples", listed(folder.parent / "five.txt", [5]))
+    return folder
+
+
+def listed(file, numbers):
+    file.write_text("".join(f"{number}\n" for number in numbers))
+    return file
+
+
+def test_merge_joins_the_same_columns_and_moves_no_sample(tmp_path):
+    a, b = changed(tmp_path / "a", 0, -1), changed(tmp_path / "b", 40, -2)
+    for other, words, told in ((tmp_path / "more", ("column", "add", tmp_path / "more", "new", "--from", a), "columns"),
+                               (tmp_path / "less", ("column", "drop", tmp_path / "less", "score"), "dropped")):
+        shutil.copytree(b, other)
+        if "new" in words:
+            sluice.Dataset(other).add_column("new", numpy.zeros(40))
+        else:
+            run(*words)
+        refused = run("merge", a, other, tmp_path / "none", fails=True)
+        assert told in refused and "`sluice subset`" in refused and not (tmp_path / "none").exists()
+    run("merge", a, b, tmp_path / "merged")
+    merged = sluice.Dataset(tmp_path / "merged")
+    assert merged.deleted == [5, 45]
+    assert [field.name for field in merged.fields] == ["image", "label", "score"]
+    living = [n for n in range(80) if n not in (5, 45)]
+    scores = numpy.where(numpy.arange(80) % 40 == 0, -1 - numpy.arange(80) // 40, numpy.arange(80) - 1)
+    assert merged.column("score")[living].tolist() == scores[living].tolist()
+    assert merged.column("label")[living].tolist() == [n % 2 for n in living]
+    assert merged.class_counts == [40, 40] and merged.classes == ["odd", "even"]
+    for n in (0, 39, 40, 79):
+        assert (merged[n]["image"].decode() == picture(n)).all() and merged[n].key == str(n)
+    batches = played(merged)[0]
+    assert sorted(n for batch in batches for n in batch["samples"]) == living
+    for batch in batches:
+        assert batch["score"].ravel().tolist() == scores[batch["samples"]].tolist()
+    links = {path.stat().st_ino for folder in (a, b) for path in folder.glob("*.sluice")}
+    shards = json.loads((tmp_path / "merged" / "manifest.json").read_text())["shards"]
+    assert all((tmp_path / "merged" / shard["file"]).stat().st_ino in links for shard in shards)
+    assert run("verify", tmp_path / "merged")
+
+    # The same samples twice: kept, or refused if some had to go.
+    assert "subset" in run("merge", a, a, tmp_path / "none", "--duplicates", "drop", fails=True)
+    run("merge", a, a, tmp_path / "twice", "--duplicates", "keep")
+    twice = sluice.Dataset(tmp_path / "twice")
+    assert twice.deleted == [5, 45]
+    assert twice.column("score")[40:].tolist() == merged.column("score")[:40].tolist()
+    assert run("verify", tmp_path / "twice")
+
+
+def test_merge_matches_the_classes_of_a_column_by_name(tmp_path):
+    for name, classes in (("a", ["x", "y"]), ("b", ["y", "z"])):
+        changed(tmp_path / name, 40 * (name == "b"), 0)
+        sluice.Dataset(tmp_path / name).replace_column("label", numpy.arange(40) % 2, classes=classes)
+    run("merge", tmp_path / "a", tmp_path / "b", tmp_path / "merged")
+    merged = sluice.Dataset(tmp_path / "merged")
+    assert merged.classes == ["x", "y", "z"] and merged.class_counts == [20, 40, 20]
+    living = [n for n in range(80) if n not in (5, 45)]
+    assert merged.column("label")[living].tolist() == [n % 2 + n // 40 for n in living]
+    assert run("verify", tmp_path / "merged")
 
 
 def test_appended_samples_have_rows_in_columns(large, tmp_path):

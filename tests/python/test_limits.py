@@ -145,10 +145,9 @@ LIMITS = {
         "A mask is not a list": refused("mask", refuses_a_mask_of_samples),
     },
     "living-data.md": {
-        "A dataset changes in a folder": refused(
-            "not at URLs", lambda place: sluice._columns._drop_fields("s3://bucket/data", ["label"], "")),
-        "`sluice merge` and `repair`": ELSEWHERE,
-        "A list of `SampleList.class_balanced()`": ELSEWHERE,
+        "A store without conditional requests": ELSEWHERE,
+        "At a URL, let no other change run": OTHERS,
+        "`sluice merge` needs the same columns": ELSEWHERE,
         "Columns at a URL": ELSEWHERE,
         "`len(dataset)` and `class_counts`": ELSEWHERE,
         "Columns whose arrays": ELSEWHERE,

@@ -1,6 +1,7 @@
 #include "tests/remote/bucket_server.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 
 #include "format/remote/http/http_answer.h"
@@ -35,6 +36,18 @@ StoreSettings TestSettings(std::map<std::string, std::string> variables) {
   settings.retries.first_contact = std::chrono::milliseconds(300);
   settings.stall_timeout = std::chrono::seconds(60);
   return settings;
+}
+
+StoreEnvironment::StoreEnvironment(std::map<std::string, std::string> variables)
+    : variables_(std::move(variables)) {
+  variables_.try_emplace("AWS_EC2_METADATA_DISABLED", "true");
+  for (const auto& [name, value] : variables_)
+    setenv(name.c_str(), value.c_str(), 1);
+}
+
+StoreEnvironment::~StoreEnvironment() {
+  for (const auto& entry : variables_)
+    unsetenv(entry.first.c_str());
 }
 
 BucketServer::BucketServer(Fault fault, const Certificate* certificate)
@@ -134,6 +147,14 @@ WebAnswer BucketServer::Put(const WebRequest& request, const std::string& key) {
   const auto condition = request.headers.find("if-none-match");
   if (condition != request.headers.end() && objects_.contains(key))
     return S3ErrorAnswer(412, "PreconditionFailed");
+  const auto match = request.headers.find("if-match");
+  if (match != request.headers.end() && if_match_ != IfMatch::kIgnored) {
+    const auto found = objects_.find(key);
+    std::string etag = found == objects_.end() ? "" : EtagOf(found->second);
+    if (if_match_ == IfMatch::kComparedBare) std::erase(etag, '"');
+    if (etag.empty()) return S3ErrorAnswer(404, "NoSuchKey");
+    if (match->second != etag) return S3ErrorAnswer(412, "PreconditionFailed");
+  }
   objects_[key] = request.body;
   return answer;
 }

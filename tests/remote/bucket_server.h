@@ -3,6 +3,7 @@
 // check signatures; the server in radosgw_test.cpp does.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -21,6 +22,10 @@ class BucketServer {
   using Fault = std::function<std::optional<WebAnswer>(const WebRequest&)>;
 
   explicit BucketServer(Fault fault = nullptr, const Certificate* certificate = nullptr);
+
+  // What the server does with If-Match in a request to write an object.
+  enum class IfMatch { kCompared, kComparedBare, kIgnored };  // bare: without quotes, as radosgw
+  void SetIfMatch(IfMatch if_match) { if_match_ = if_match; }
 
   void Set(const std::string& key, const std::string& content);
   std::optional<std::string> Content(const std::string& key) const;
@@ -41,6 +46,7 @@ class BucketServer {
   WebAnswer List(const WebRequest& request) const;
 
   Fault fault_;
+  std::atomic<IfMatch> if_match_ = IfMatch::kCompared;
   mutable std::mutex mutex_;
   std::map<std::string, std::string> objects_;
   std::map<std::string, std::map<int, std::string>> uploads_;
@@ -50,6 +56,19 @@ class BucketServer {
 
 std::string EtagOf(const std::string& content);
 WebAnswer S3ErrorAnswer(int status, const std::string& code, const std::string& more = "");
+
+// While it lives, this process's environment has the variables, so that s3:// URLs lead to a
+// server.
+class StoreEnvironment {
+ public:
+  explicit StoreEnvironment(std::map<std::string, std::string> variables);
+  ~StoreEnvironment();
+  StoreEnvironment(const StoreEnvironment&) = delete;
+  StoreEnvironment& operator=(const StoreEnvironment&) = delete;
+
+ private:
+  std::map<std::string, std::string> variables_;
+};
 
 // Settings for tests: only these environment variables, and short waits.
 StoreSettings TestSettings(std::map<std::string, std::string> variables);

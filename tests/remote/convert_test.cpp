@@ -45,16 +45,7 @@ using Catch::Matchers::ContainsSubstring;
 // URLs lead there.
 class Bucket {
  public:
-  explicit Bucket(BucketServer::Fault fault = nullptr) : server_(std::move(fault)) {
-    for (const auto& [name, value] : server_.Variables())
-      setenv(name.c_str(), value.c_str(), 1);
-    setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
-  }
-  ~Bucket() {
-    for (const auto& entry : server_.Variables())
-      unsetenv(entry.first.c_str());
-    unsetenv("AWS_EC2_METADATA_DISABLED");
-  }
+  explicit Bucket(BucketServer::Fault fault = nullptr) : server_(std::move(fault)) {}
   BucketServer* operator->() { return &server_; }
 
   // Stores all files of a folder as objects below the prefix.
@@ -68,6 +59,7 @@ class Bucket {
 
  private:
   BucketServer server_;
+  const StoreEnvironment environment_{server_.Variables()};
 };
 
 void Write(const fs::path& file, Bytes content) {

@@ -227,7 +227,7 @@ void RequireFolder(const std::filesystem::path& dataset) {
   // The message leaves the URL out: it may contain a secret.
   throw Error(
       ErrorCode::kInvalidArgument,
-      "datasets are changed in folders, not at URLs: work on a folder, and use `sluice copy` "
+      "this changes a dataset in a folder, not at a URL: work on a folder, and use `sluice copy` "
       "between it and the URL");
 }
 

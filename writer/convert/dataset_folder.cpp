@@ -90,6 +90,19 @@ void DatasetFolder::TakePlan() {
   SyncFolder(path_);
 }
 
+std::filesystem::path MakeUploadFolder() {
+  std::error_code error;
+  const std::filesystem::path temporary = std::filesystem::temp_directory_path(error);
+  std::string name = (temporary / "sluice-upload-XXXXXX").string();
+  if (error || mkdtemp(name.data()) == nullptr) {
+    throw Error(ErrorCode::kIo, temporary.string(),
+                "cannot create a folder there for shards that wait for their upload: " +
+                    (error ? error.message() : SystemErrorText(errno)) +
+                    "; set TMPDIR to a folder for temporary files");
+  }
+  return name;
+}
+
 FileHandle LockFolder(const std::filesystem::path& folder, bool shared) {
   FileHandle lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock) {

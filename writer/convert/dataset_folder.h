@@ -53,6 +53,10 @@ class DatasetFolder {
 // errors of reading a file.
 std::optional<Manifest> FindManifest(const std::filesystem::path& folder, Id128& id);
 
+// Makes a folder in the system's folder for temporary files, for shards that wait for their upload.
+// The caller removes it. Throws Error(kIo).
+std::filesystem::path MakeUploadFolder();
+
 // Removes a conversion's files under temporary names. They are unfinished, or they are whole and
 // the power failed before their renaming reached the disk. The caller must hold the folder's lock.
 void RemoveLeftovers(const std::filesystem::path& folder);

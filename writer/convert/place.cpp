@@ -36,19 +36,6 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kRequests = 16;  // requests to the store at the same time
 
-fs::path TemporaryFolder() {
-  std::error_code error;
-  const fs::path temporary = fs::temp_directory_path(error);
-  std::string name = (temporary / "sluice-conversion-XXXXXX").string();
-  if (error || mkdtemp(name.data()) == nullptr) {
-    throw Error(ErrorCode::kIo, temporary.string(),
-                "cannot create a folder there for shards that wait for their upload: " +
-                    (error ? error.message() : SystemErrorText(errno)) +
-                    "; set TMPDIR to a folder for temporary files");
-  }
-  return name;
-}
-
 // A store, and the local folder that has its files except shards.
 class StorePlace final : public ConversionPlace {
  public:
@@ -81,7 +68,7 @@ class StorePlace final : public ConversionPlace {
 };
 
 StorePlace::StorePlace(std::shared_ptr<ObjectStore> store, std::stop_token stop)
-    : ConversionPlace(TemporaryFolder()),
+    : ConversionPlace(MakeUploadFolder()),
       store_(std::move(store)),
       stop_(std::move(stop)),
       on_stop_(stop_, [this] { store_->StopCalls(); }) {

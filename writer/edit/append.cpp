@@ -260,7 +260,7 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
                               const ConvertOptions& options, const ConvertHooks& hooks,
                               const std::optional<double>& missing) {
   CheckMetadata(options.shards.meta);
-  const LockedDataset before(dataset, Changed::kTaken);
+  const LockedDataset before(dataset);
   WorkFolder work(before.stored.folder.native() + ".append");
   try {
     return Append(before, source, options, missing, hooks, work);

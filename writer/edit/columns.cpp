@@ -57,7 +57,7 @@ class DatasetRows : public ColumnRows {
  public:
   DatasetRows(const std::filesystem::path& from, const ColumnOptions& options,
               const std::stop_token& stop)
-      : dataset_(from, stop, Changed::kTaken), rows_(dataset_, options.fields) {
+      : dataset_(from, stop), rows_(dataset_, options.fields) {
     if (!dataset_.manifest.deleted.empty())
       Refuse(dataset_.folder.string(),
              "has deleted samples, so its rows are not all there; make a "
@@ -95,14 +95,13 @@ class DatasetRows : public ColumnRows {
 // Writes the shards of a column.
 class ColumnWriter {
  public:
-  ColumnWriter(NewVersion& version, const std::filesystem::path& folder, const Schema& schema,
-               std::uint32_t block_samples, const EditHooks& hooks)
-      : ColumnWriter(version, folder, BeginManifest("", schema), block_samples, hooks) {}
+  ColumnWriter(NewVersion& version, const Schema& schema, std::uint32_t block_samples,
+               const EditHooks& hooks)
+      : ColumnWriter(version, BeginManifest("", schema), block_samples, hooks) {}
   // Adds shards to a column.
-  ColumnWriter(NewVersion& version, const std::filesystem::path& folder, Manifest column,
-               std::uint32_t block_samples, const EditHooks& hooks)
+  ColumnWriter(NewVersion& version, Manifest column, std::uint32_t block_samples,
+               const EditHooks& hooks)
       : version_(version),
-        folder_(folder),
         schema_(column.schema),
         layout_(schema_),
         header_bytes_(BuildShardHeader(schema_, {}, 1).size()),
@@ -142,7 +141,7 @@ class ColumnWriter {
   void Open() {
     if (shard_) return;
     const Id128 id = ShardId(std::as_bytes(std::span(identity_.bytes)), number_++);
-    shard_.emplace(schema_, folder_,
+    shard_.emplace(schema_, version_.shard_folder(),
                    NewShard{.name = version_.NameFor(schema_, id),
                             .id = id,
                             .block_samples = block_samples_,
@@ -155,7 +154,6 @@ class ColumnWriter {
   }
 
   NewVersion& version_;
-  const std::filesystem::path folder_;
   const Schema schema_;
   const RecordLayout layout_;
   const std::uint64_t header_bytes_;
@@ -352,7 +350,7 @@ std::string CommandOf(bool replace, const std::vector<Field>& fields) {
 VersionSummary ChangeColumns(const std::filesystem::path& path, const std::filesystem::path& from,
                              const ColumnOptions& options, bool replace, const EditHooks& hooks) {
   if (options.fields.empty()) Refuse(path.string(), "no field was named to take from the source");
-  const LockedDataset locked(path, Changed::kTaken);
+  const LockedDataset locked(path, Places::kFoldersAndStores, hooks.stop);
   const StoredDataset& dataset = locked.stored;
   const std::string folder = dataset.folder.string();
   RequireColumnsPossible(dataset);
@@ -389,8 +387,7 @@ VersionSummary ChangeColumns(const std::filesystem::path& path, const std::files
 
   NewVersion version(locked, true, hooks.direct);
   version.Record(CommandOf(replace, schema.fields), options.note);
-  ColumnWriter writer(version, dataset.folder, schema,
-                      BlockSamplesOf(dataset.manifest, rows->Bytes()), hooks);
+  ColumnWriter writer(version, schema, BlockSamplesOf(dataset.manifest, rows->Bytes()), hooks);
   EncodedSample empty;
   empty.fields.resize(schema.fields.size());
   const bool any_empty = std::ranges::find(of_samples, kNoRow) != of_samples.end();
@@ -431,7 +428,7 @@ VersionSummary ChangeColumn(const std::filesystem::path& path, const ColumnValue
                               " is not an array of one shape; write such values with a "
                               "DatasetWriter, and add them from that dataset");
   }
-  const LockedDataset locked(path, Changed::kTaken);
+  const LockedDataset locked(path, Places::kFoldersAndStores, hooks.stop);
   const StoredDataset& dataset = locked.stored;
   const std::uint64_t samples = dataset.manifest.samples;
   RequireColumnsPossible(dataset);
@@ -495,8 +492,8 @@ VersionSummary ChangeColumn(const std::filesystem::path& path, const ColumnValue
   CheckVisible(folder, trial);
   NewVersion version(locked, true, hooks.direct);
   version.Record(CommandOf(replace, schema.fields), options.note);
-  ColumnWriter writer(version, dataset.folder, schema,
-                      BlockSamplesOf(dataset.manifest, samples * AlignUp(row, 8)), hooks);
+  ColumnWriter writer(version, schema, BlockSamplesOf(dataset.manifest, samples * AlignUp(row, 8)),
+                      hooks);
   writer.AddArrays(values);
   return TakeColumn(version, writer.Finish(), missing);
 }
@@ -565,7 +562,7 @@ void ExtendColumns(NewVersion& version, const std::filesystem::path& folder,
   for (std::size_t c = 0; c < before.columns.size(); ++c) {
     const Manifest& column = before.columns[c];
     RowsOfAdded rows(folder.string(), before, c, added, missing);
-    ColumnWriter writer(version, folder, column, column.shards[0].block_samples, hooks);
+    ColumnWriter writer(version, column, column.shards[0].block_samples, hooks);
     for (std::uint64_t sample = 0; sample < added.manifest.samples; ++sample)
       writer.Add(rows.Row(sample));
     version.edited().columns[c] = writer.Finish();
@@ -595,7 +592,7 @@ VersionSummary ReplaceColumn(const std::filesystem::path& dataset, const ColumnV
 
 VersionSummary DropFields(const std::filesystem::path& path, const std::vector<std::string>& fields,
                           const std::string& note) {
-  const LockedDataset locked(path, Changed::kTaken);
+  const LockedDataset locked(path, Places::kFoldersAndStores);
   const StoredDataset& dataset = locked.stored;
   const std::string folder = dataset.folder.string();
   RequireColumnsPossible(dataset);

@@ -45,7 +45,7 @@ class Copying {
   Copying(const std::filesystem::path& source, const std::filesystem::path& target,
           const CopyOptions& options)
       : options_(options),
-        source_(source, options.stop, Changed::kTaken),
+        source_(source, options.stop),
         manifest_text_(ManifestText()),
         lock_(LockOf(target)),
         target_(TargetAt(target)),

@@ -79,7 +79,14 @@ void DatasetBuild::Append(FinishedShard finished) {
                 "would hold a shard twice (" + other->second + " and " + finished.shard.file +
                     "): the same samples were given twice");
   }
-  AddShard(finished, manifest_);
+  AddShard(finished, manifest_.columns.empty() ? manifest_ : manifest_.columns.back());
+}
+
+void DatasetBuild::BeginColumn(const Schema& schema) {
+  EndShard();
+  manifest_.columns.push_back(BeginManifest("", schema));
+  schema_ = schema;
+  layout_ = RecordLayout(schema);
 }
 
 void DatasetBuild::Keep(const Manifest& from) {

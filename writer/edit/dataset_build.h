@@ -45,6 +45,8 @@ class DatasetBuild {
   // Adds a sample to shards that are filled to about 64 MB. Their ids are made of `identity`.
   void Fill(const Id128& identity, std::uint32_t block_samples, EncodedSample sample);
   void EndShard();
+  // The shards that follow are those of a new column with these fields.
+  void BeginColumn(const Schema& schema);
 
   // Reports samples that were skipped to the hooks.
   void Skip(std::uint64_t samples) { Count(samples); }
@@ -53,6 +55,8 @@ class DatasetBuild {
   EditSummary Finish(const std::string& made);
 
   const Manifest& manifest() const noexcept { return manifest_; }
+  // The manifest to come, for members that say nothing of its shards.
+  Manifest& edited() noexcept { return manifest_; }
 
  private:
   std::string NextName();

@@ -95,7 +95,7 @@ void WriteShards(const StoredDataset& stored, const LivingSamples& samples, cons
 
 EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed,
                           const EditHooks& hooks) {
-  const LockedDataset locked(dataset, Changed::kTaken);
+  const LockedDataset locked(dataset);
   const StoredDataset& stored = locked.stored;
   const std::filesystem::path& folder = stored.folder;
   RequireAllShards(stored, hooks.stop);

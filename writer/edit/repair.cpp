@@ -7,6 +7,10 @@
 // keys, as far as that can be read (SalvagedKeys). Lost samples are listed one by one, as long as
 // the list takes no more memory than the shard itself (LossList). Work and memory are in proportion
 // to the file's size, whatever its content claims.
+//
+// If the dataset has columns, its lost samples would move the rows of these. So their fields become
+// fields of the new shards, all of which are written (FoldedIn). The columns must be whole: without
+// a damaged one, every sample is still there, so it is replaced or dropped instead.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -20,6 +24,7 @@
 #include "format/disk/file.h"
 #include "format/disk/keys.h"
 #include "format/disk/limits.h"
+#include "format/disk/shard_look.h"
 #include "format/disk/system_error.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
@@ -131,6 +136,7 @@ struct Salvage {
   Id128 id;                         // of the shard, from its blocks
   std::uint32_t block_samples = 0;  // in each block
   std::uint64_t taken = 0;          // samples passed on so far
+  std::uint64_t sample = 0;         // the number in the shard of the one that is passed on
 };
 
 struct FoundBlock {
@@ -265,6 +271,7 @@ Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Sc
       sample.key = keys.Of(next);
       if (sample.key.empty()) sample.key = name + "#" + std::to_string(next);
       ++salvage.taken;
+      salvage.sample = next;
       take(salvage, std::move(sample));
     }
     // Adds nothing unless `break` ended the loop: otherwise `next` is `end` already.
@@ -319,7 +326,6 @@ Damaged LookAt(const ManifestPlace& place) {
   try {
     Id128 id;
     damaged.manifest = ReadManifest(place.path(), id);
-    RequirePlain(*damaged.manifest, folder.string(), "`sluice repair`");
     damaged.ids.push_back(id);
     damaged.schema = damaged.manifest->schema;
     for (const ManifestShard& shard : damaged.manifest->shards)
@@ -360,11 +366,73 @@ bool IsWhole(const ShardFile& shard) {
   }
 }
 
+// Makes the samples of a dataset with columns, dropped fields or deleted samples those of one
+// without.
+class FoldedIn {
+ public:
+  explicit FoldedIn(const ManifestPlace& place)
+      : dataset_(place), visible_(VisibleFields::Of(dataset_.manifest)) {
+    const VisibleRows all(dataset_);  // throws if the fields do not fit one row
+    for (const Manifest& column : dataset_.manifest.columns) {
+      const ShardsLook look = LookAtShards(dataset_.folder, column, {});
+      if (!look.errors.empty()) RefuseColumn(look.errors.front());
+    }
+    for (std::size_t f = 0; f < visible_.sources.size(); ++f)
+      if (visible_.sources[f] != 0) in_columns_.push_back(visible_.schema.fields[f].name);
+    if (!in_columns_.empty()) rows_.emplace(dataset_, in_columns_);
+    for (const ManifestShard& shard : dataset_.manifest.shards)
+      first_.push_back(first_.back() + shard.samples);
+  }
+
+  const Schema& schema() const noexcept { return visible_.schema; }
+
+  // False for a deleted sample. `index`: its number in the shard.
+  bool Fold(std::size_t shard, std::uint64_t index, EncodedSample& sample) {
+    const std::uint64_t number = first_[shard] + index;
+    if (IsDeleted(dataset_.manifest.deleted, number)) return false;
+    EncodedSample values;
+    try {
+      if (rows_) values = rows_->Values(number);
+    } catch (const Error& error) {
+      RefuseColumn(error);
+    }
+    std::vector<FieldValue> fields;
+    std::size_t next = 0;
+    for (std::size_t f = 0; f < visible_.sources.size(); ++f) {
+      const std::string& name = visible_.schema.fields[f].name;
+      fields.push_back(visible_.sources[f] != 0
+                           ? std::move(values.fields[next++])
+                           : std::move(sample.fields[dataset_.manifest.schema.Find(name)]));
+    }
+    sample.fields = std::move(fields);
+    return true;
+  }
+
+ private:
+  [[noreturn]] void RefuseColumn(const Error& error) const {
+    throw Error(error.code(), error.file(), error.place(),
+                error.sentence() +
+                    "; it belongs to a column, which is not repaired: give its fields other values "
+                    "(`sluice column replace`), or drop them (`sluice column drop`)");
+  }
+
+  const StoredDataset dataset_;
+  const VisibleFields visible_;
+  std::vector<std::string> in_columns_;  // names of fields
+  std::optional<VisibleRows> rows_;      // of these
+  std::vector<std::uint64_t> first_{0};  // by shard: the number of its first sample
+};
+
 class Repair {
  public:
   Repair(const ManifestPlace& place, const EditHooks& hooks)
       : folder_(place.folder), hooks_(hooks), damaged_(LookAt(place)) {
     report_.manifest_rebuilt = !damaged_.manifest;
+    const std::optional<Manifest>& manifest = damaged_.manifest;
+    if (manifest &&
+        (!manifest->columns.empty() || !manifest->hidden.empty() || !manifest->deleted.empty())) {
+      folded_.emplace(place);
+    }
     if (damaged_.manifest || !HoldsOldManifest(folder_)) return;
     report_.made.warnings.emplace_back(
         "the dataset was appended to or repacked (its folder holds a manifest-ID.json), and all "
@@ -375,7 +443,7 @@ class Repair {
   RepairReport Into(const std::filesystem::path& out) {
     const std::string name =
         damaged_.manifest ? damaged_.manifest->name : folder_.filename().string();
-    DatasetBuild build(out, name, damaged_.schema,
+    DatasetBuild build(out, name, folded_ ? folded_->schema() : damaged_.schema,
                        damaged_.manifest ? damaged_.manifest->samples : 0, hooks_);
     build.Keep(Kept());
     for (std::size_t s = 0; s < damaged_.files.size(); ++s)
@@ -431,7 +499,8 @@ class Repair {
   // repair.
   void Mend(std::size_t s, DatasetBuild& build) {
     const std::filesystem::path path = folder_ / damaged_.files[s];
-    if (std::optional<FinishedShard> whole = SurveyIfWhole(s)) {
+    std::optional<FinishedShard> whole = SurveyIfWhole(s);
+    if (whole && !folded_) {
       if (damaged_.manifest) whole->shard.unknown = damaged_.manifest->shards[s].unknown;
       return build.Link(path, std::move(*whole));
     }
@@ -444,12 +513,14 @@ class Repair {
       if (!SaysDataIsLost(error)) throw;
       return LoseShard(s, error.sentence(), build);
     }
+    std::size_t number = s;  // of the shard that the file holds
     if (const std::optional<std::size_t> other = OtherIn(s)) {
       if (IdOf(*other) == IdOf(s)) {
         return LoseShard(s, "this file is a copy of " + damaged_.files[*other], build);
       }
       // Files were swapped: the samples planned for the other shard are in this file.
       planned = damaged_.manifest->shards[*other].samples;
+      number = *other;
     }
     bool begun = false;
     const std::size_t before = report_.lost.size();
@@ -461,13 +532,14 @@ class Repair {
             build.BeginShard(Hash128({id, AsBytes("mended")}), salvage.block_samples);
           }
           begun = true;
-          build.Add(std::move(sample));
+          if (!folded_ || folded_->Fold(number, salvage.sample, sample))
+            build.Add(std::move(sample));
         },
         report_.lost);
     build.EndShard();
     for (std::size_t i = before; i < report_.lost.size(); ++i)
       build.Skip(report_.lost[i].samples);
-    ++report_.shards_mended;
+    if (!whole) ++report_.shards_mended;
   }
 
   // nullopt if a sample, a key or the shard's header, directory or tail is damaged.
@@ -534,6 +606,7 @@ class Repair {
   const std::filesystem::path folder_;
   const EditHooks& hooks_;
   Damaged damaged_;
+  std::optional<FoldedIn> folded_;  // set if the dataset has columns and the like
   RepairReport report_;
 };
 

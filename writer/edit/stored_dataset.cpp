@@ -21,8 +21,7 @@
 
 namespace sluice {
 
-StoredDataset::StoredDataset(const ManifestPlace& place, const std::stop_token& stop,
-                             Changed changed)
+StoredDataset::StoredDataset(const ManifestPlace& place, const std::stop_token& stop)
     : folder(place.folder),
       manifest_name(place.name),
       store(IsStoreUrl(folder.string()) ? OpenStore(folder.string()) : StoreIfUnmappable(folder)) {
@@ -33,7 +32,6 @@ StoredDataset::StoredDataset(const ManifestPlace& place, const std::stop_token& 
   if (store != nullptr) folder = store->url();  // the URL without anything secret
   manifest =
       store != nullptr ? ReadManifest(*store, id, manifest_name) : ReadManifest(place.path(), id);
-  if (changed == Changed::kRefused) RequirePlain(manifest, folder.string(), "this command");
   if (store != nullptr) remote = RemoteShards::Open(store, manifest, {});
 }
 
@@ -42,6 +40,28 @@ StoredDataset StoredDataset::Column(std::size_t column) const {
   of.manifest = manifest.columns[column];
   if (store != nullptr) of.remote = RemoteShards::Open(store, of.manifest, {});
   return of;
+}
+
+void StoredDataset::ForEachFile(
+    const std::function<void(const std::string& name, std::uint64_t bytes)>& visit) const {
+  if (in_store()) {
+    store->ListFolder("", [&visit](std::string_view name, const ObjectInfo& info) {
+      visit(std::string(name), info.bytes);
+    });
+    return;
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::error_code error;
+    const std::uintmax_t bytes = entry.file_size(error);
+    if (!error) visit(entry.path().filename().string(), bytes);
+  }
+}
+
+std::vector<std::byte> StoredDataset::ReadText(const std::string& name, ObjectInfo* info) const {
+  if (in_store()) return store->Get(name, kMaxManifestBytes, info);
+  std::vector<std::byte> text;
+  ReadFile(folder / name, kMaxManifestBytes, text);
+  return text;
 }
 
 LivingSamples::LivingSamples(const Manifest& manifest)

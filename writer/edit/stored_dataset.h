@@ -16,26 +16,25 @@
 
 namespace sluice {
 
-// What an edit does with a dataset that has columns, dropped fields or deleted samples.
-enum class Changed : std::uint8_t {
-  kRefused,  // throw Error(kUnsupported)
-  kTaken,    // the edit knows them: Manifest::columns and the members after it
-};
-
 struct StoredDataset {
   // `path`: a folder, the URL of a dataset in an object store, or a manifest in either. Reads of
   // the store end soon after a stop request.
-  explicit StoredDataset(const std::filesystem::path& path, const std::stop_token& stop = {},
-                         Changed changed = Changed::kRefused)
-      : StoredDataset(ManifestPlace::Of(path), stop, changed) {}
-  StoredDataset(const ManifestPlace& place, const std::stop_token& stop,
-                Changed changed = Changed::kRefused);
+  explicit StoredDataset(const std::filesystem::path& path, const std::stop_token& stop = {})
+      : StoredDataset(ManifestPlace::Of(path), stop) {}
+  explicit StoredDataset(const ManifestPlace& place, const std::stop_token& stop = {});
 
   // A column of the dataset, as a dataset.
   StoredDataset Column(std::size_t column) const;
 
   // Opens shard number `shard` and compares it with the manifest.
   ShardFile Open(std::size_t shard) const;
+
+  bool in_store() const { return IsStoreUrl(folder.string()); }
+  // Calls visit(name, bytes) for each file in the folder or store.
+  void ForEachFile(
+      const std::function<void(const std::string& name, std::uint64_t bytes)>& visit) const;
+  // Reads a manifest of the folder or store. `info`: see ObjectStore::Get(); only for a store.
+  std::vector<std::byte> ReadText(const std::string& name, ObjectInfo* info = nullptr) const;
 
   std::filesystem::path folder;
   std::string manifest_name;           // of its file in the folder

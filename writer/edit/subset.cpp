@@ -209,7 +209,7 @@ std::vector<std::uint64_t> Select(const StoredDataset& dataset, const Selection&
 
 EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                           const Selection& selection, const EditHooks& hooks) {
-  const StoredDataset stored(dataset, hooks.stop, Changed::kTaken);
+  const StoredDataset stored(dataset, hooks.stop);
   RequireAllShards(stored, hooks.stop);
   std::vector<std::string> warnings;
   const std::vector<std::uint64_t> samples = Select(stored, selection, warnings);

@@ -272,7 +272,7 @@ TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const EditHooks& hooks) {
   const std::string wrong = option_list::WhatIsOutOfRange(options);
   if (!wrong.empty()) throw Error(ErrorCode::kInvalidArgument, "TranscodeOptions::" + wrong);
-  const StoredDataset stored(dataset, hooks.stop, Changed::kTaken);
+  const StoredDataset stored(dataset, hooks.stop);
   RequireAllShards(stored, hooks.stop);
   return Transcoding(stored, options, hooks).Run(out);
 }

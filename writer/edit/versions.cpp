@@ -21,6 +21,8 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/shard_look.h"
+#include "format/parallel.h"
+#include "format/remote/remote_manifest.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/new_version.h"
 #include "writer/source/list/source_list.h"
@@ -34,30 +36,35 @@ struct KeptManifest {
   std::string file;
   Id128 id;
   Manifest manifest;
-  std::chrono::file_clock::time_point written;
+  std::chrono::system_clock::time_point written;
   bool tag() const { return IsOldManifestName(file) && file != OldManifestName(id); }
 };
 
 // The manifests of the folder, the current one first. One that is damaged or of a newer Sluice is
 // left out; with `need_all` it is an Error, for callers that must know every shard that is named.
-std::vector<KeptManifest> ManifestsIn(const std::filesystem::path& folder, bool need_all = false) {
+std::vector<KeptManifest> ManifestsIn(const StoredDataset& dataset, bool need_all = false) {
   std::vector<KeptManifest> kept;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name != kManifestName && !IsOldManifestName(name)) continue;
-    KeptManifest one{name, {}, {}, entry.last_write_time()};
-    std::vector<std::byte> text;
-    ReadFile(entry.path(), kMaxManifestBytes, text);
+  dataset.ForEachFile([&](const std::string& name, std::uint64_t) {
+    if (name != kManifestName && !IsOldManifestName(name)) return;
+    const std::filesystem::path path = dataset.folder / name;
+    KeptManifest one{name, {}, {}, std::chrono::system_clock::now()};
     try {
-      one.manifest = ManifestFromJson(AsText(text), entry.path().string(), one.id);
+      ObjectInfo info;
+      const std::vector<std::byte> text = dataset.ReadText(name, &info);
+      if (!dataset.in_store())
+        one.written = std::chrono::file_clock::to_sys(std::filesystem::last_write_time(path));
+      else if (info.changed > 0)
+        one.written = std::chrono::system_clock::from_time_t(info.changed);
+      one.manifest = ManifestFromJson(AsText(text), path.string(), one.id);
     } catch (const Error& error) {
+      const bool gone = error.code() == ErrorCode::kNotFound;  // another command has removed it
       const bool passed_over =
           error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kUnsupported;
-      if (need_all || name == kManifestName || !passed_over) throw;
-      continue;
+      if (name == kManifestName || !(gone || (passed_over && !need_all))) throw;
+      return;
     }
     kept.push_back(std::move(one));
-  }
+  });
   std::ranges::sort(kept, [](const KeptManifest& a, const KeptManifest& b) {
     return std::pair(a.file != kManifestName, a.file) < std::pair(b.file != kManifestName, b.file);
   });
@@ -92,11 +99,6 @@ std::vector<std::string> ChangesOf(const Manifest& before, const Manifest& after
       changes.push_back("dropped the field " + field.name);
   if (changes.empty()) changes.emplace_back("nothing but the manifest itself");
   return changes;
-}
-
-std::filesystem::path DatasetFolderOf(const std::filesystem::path& dataset) {
-  RequireFolder(dataset);
-  return ManifestPlace::Of(dataset).folder;
 }
 
 std::string TagOf(const std::string& file) {
@@ -152,10 +154,8 @@ bool SameButForChange(Manifest a, Manifest b) {
 }  // namespace
 
 std::vector<DatasetVersion> ListVersions(const std::filesystem::path& dataset) {
-  const std::filesystem::path folder = DatasetFolderOf(dataset);
-  Id128 current;
-  ReadManifest(folder, current);  // says what is wrong with a folder that is no dataset
-  const std::vector<KeptManifest> kept = ManifestsIn(folder);
+  const StoredDataset stored(ManifestPlace::Of(dataset).folder);
+  const std::vector<KeptManifest> kept = ManifestsIn(stored);
   std::map<std::string, DatasetVersion> versions;
   std::map<std::string, const Manifest*> manifests;
   for (const KeptManifest& one : kept) {
@@ -193,10 +193,10 @@ std::vector<DatasetVersion> ListVersions(const std::filesystem::path& dataset) {
 
 void TagVersion(const std::filesystem::path& path, const std::string& name,
                 const std::string& version) {
-  const LockedDataset locked(path, Changed::kTaken);
+  const LockedDataset locked(path, Places::kFoldersAndStores);
   const std::filesystem::path& folder = locked.stored.folder;
   CheckTag(folder.string(), name);
-  const std::vector<KeptManifest> kept = ManifestsIn(folder);
+  const std::vector<KeptManifest> kept = ManifestsIn(locked.stored);
   const KeptManifest& one =
       version.empty() ? kept.front() : VersionNamed(kept, folder.string(), version);
   const std::string file = "manifest-" + name + ".json";
@@ -206,23 +206,26 @@ void TagVersion(const std::filesystem::path& path, const std::string& name,
     throw Error(ErrorCode::kExists, (folder / file).string(),
                 "is the version " + ToHex(other.id) + " already; choose another name");
   }
-  std::vector<std::byte> text;
-  ReadFile(folder / one.file, kMaxManifestBytes, text);
-  WriteFile(folder / file, text);
+  const std::vector<std::byte> text = locked.stored.ReadText(one.file);
+  if (locked.stored.in_store())
+    locked.stored.store->Put(file, text, true);
+  else
+    WriteFile(folder / file, text);
 }
 
 VersionSummary RestoreVersion(const std::filesystem::path& path, const std::string& version,
                               const std::string& note) {
-  const LockedDataset locked(path, Changed::kTaken);
+  const LockedDataset locked(path, Places::kFoldersAndStores);
   const std::filesystem::path& folder = locked.stored.folder;
-  const std::vector<KeptManifest> kept = ManifestsIn(folder);
+  const std::vector<KeptManifest> kept = ManifestsIn(locked.stored);
   const KeptManifest& one = VersionNamed(kept, folder.string(), version);
   if (SameButForChange(one.manifest, locked.stored.manifest)) {
     return Unchanged(locked.stored);
   }
   for (std::size_t c = 0; c <= one.manifest.columns.size(); ++c) {
-    const ShardsLook look =
-        LookAtShards(folder, c == 0 ? one.manifest : one.manifest.columns[c - 1], {});
+    const Manifest& part = c == 0 ? one.manifest : one.manifest.columns[c - 1];
+    const ShardsLook look = locked.stored.in_store() ? LookAtShards(*locked.stored.store, part, {})
+                                                     : LookAtShards(folder, part, {});
     if (!look.errors.empty()) throw Error(look.errors.front());
   }
   NewVersion restored(locked, true, false);
@@ -233,12 +236,28 @@ VersionSummary RestoreVersion(const std::filesystem::path& path, const std::stri
   return restored.FinishVersion();
 }
 
+namespace {
+
+void RemoveFiles(const StoredDataset& dataset, const std::vector<std::string>& files,
+                 const std::stop_token& stop) {
+  constexpr unsigned kRequests = 16;  // to a store at the same time
+  ParallelFor(dataset.in_store() ? kRequests : 1, files.size(), stop, [&](unsigned, std::size_t i) {
+    if (dataset.in_store())
+      dataset.store->Remove(files[i]);
+    else
+      std::filesystem::remove(dataset.folder / files[i]);
+  });
+  if (stop.stop_requested()) ThrowStopped();
+  if (!dataset.in_store()) SyncFolder(dataset.folder);
+}
+
+}  // namespace
+
 OldVersions RemoveOldVersions(const std::filesystem::path& path, double keep_days, bool remove,
                               const std::stop_token& stop) {
-  const LockedDataset locked(path, Changed::kTaken);
-  const std::filesystem::path& folder = locked.stored.folder;
-  const std::vector<KeptManifest> kept = ManifestsIn(folder, true);
-  const auto now = std::chrono::file_clock::now();
+  const LockedDataset locked(path, Places::kFoldersAndStores, stop);
+  const std::vector<KeptManifest> kept = ManifestsIn(locked.stored, true);
+  const auto now = std::chrono::system_clock::now();
   const std::chrono::duration<double> least(keep_days * 86400);
   std::set<std::string> stay;  // ids that the current version and tags have
   for (const KeptManifest& one : kept)
@@ -254,27 +273,25 @@ OldVersions RemoveOldVersions(const std::filesystem::path& path, double keep_day
       ForEachShard(one.manifest,
                    [&named](const ManifestShard& shard) { named.insert(shard.file); });
   }
+  std::map<std::string, std::uint64_t> there;  // a call that was stopped has removed some
+  locked.stored.ForEachFile(
+      [&there](const std::string& name, std::uint64_t bytes) { there.emplace(name, bytes); });
   std::set<std::string> seen;
+  std::vector<std::string> manifests;
   for (const KeptManifest* const one : going) {
     old.versions.push_back(ToHex(one->id));
+    manifests.push_back(one->file);
     ForEachShard(one->manifest, [&](const ManifestShard& shard) {
-      std::error_code error;
-      if (named.contains(shard.file) || !seen.insert(shard.file).second) return;
-      const std::uintmax_t bytes = std::filesystem::file_size(folder / shard.file, error);
-      if (error) return;  // removed by a call that was stopped
+      const auto file = there.find(shard.file);
+      if (named.contains(shard.file) || !seen.insert(shard.file).second || file == there.end())
+        return;
       old.files.push_back(shard.file);
-      old.bytes += bytes;
+      old.bytes += file->second;
     });
   }
   if (!remove) return old;
-  for (const std::string& file : old.files) {
-    if (stop.stop_requested()) ThrowStopped();
-    std::filesystem::remove(folder / file);
-  }
-  SyncFolder(folder);
-  for (const KeptManifest* const one : going)
-    std::filesystem::remove(folder / one->file);
-  SyncFolder(folder);
+  RemoveFiles(locked.stored, old.files, stop);
+  RemoveFiles(locked.stored, manifests, stop);
   return old;
 }
 
@@ -341,6 +358,7 @@ std::vector<std::string> RemainsOf(const StoredDataset& dataset,
   std::size_t linked = 0;
   std::string example;
   for (const ManifestShard& shard : dataset.manifest.shards) {
+    if (dataset.in_store()) break;
     const auto at = std::ranges::lower_bound(samples, first);
     first += shard.samples;
     struct stat info {};
@@ -355,7 +373,7 @@ std::vector<std::string> RemainsOf(const StoredDataset& dataset,
                       example);
   }
   std::size_t versions = 0;
-  for (const KeptManifest& one : ManifestsIn(dataset.folder)) {
+  for (const KeptManifest& one : ManifestsIn(dataset)) {
     if (one.file == kManifestName) continue;
     if (one.tag()) {
       remains.push_back("the version " + TagOf(one.file) + ", which can be opened as " +
@@ -378,7 +396,7 @@ std::vector<std::string> RemainsOf(const StoredDataset& dataset,
 }  // namespace
 
 DeletionSummary DeleteSamples(const std::filesystem::path& path, const Deletion& deletion) {
-  const LockedDataset locked(path, Changed::kTaken);
+  const LockedDataset locked(path, Places::kFoldersAndStores);
   const StoredDataset& dataset = locked.stored;
   const std::string folder = dataset.folder.string();
   const std::vector<std::uint64_t> numbers = NumbersOf(dataset, deletion);

@@ -17,6 +17,7 @@
 //   reader/MEMORY.md
 //   writer/README.md
 //   samples/guides/object-stores.md
+//   samples/guides/living-data.md         which stores a dataset can be changed in
 //   samples/guides/README.md
 //   tools/copy.cpp
 //   tools/ENVIRONMENT.md                  its variables, which a test compares

@@ -7,8 +7,9 @@
 // requests that remove something (DELETE) are still sent, once and with a short timeout.
 //
 // An answer can be lost although the server did what it was asked to do. So if Put() has repeated a
-// conditional PUT and finds the object there, it compares the object's content; and if
-// FinishUpload() has repeated its request, it checks the object's size.
+// conditional PUT and finds the object there, it compares the object's content; Replace() does so
+// whenever its request was not answered well; and if FinishUpload() has repeated its request, it
+// checks the object's size.
 #include "format/remote/server/remote_store.h"
 
 #include <algorithm>
@@ -246,6 +247,63 @@ void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
   // An earlier attempt may have written the object although its answer was lost.
   if (sent.repeated && HasContent(object, content)) return;
   throw exists();
+}
+
+namespace {
+
+StoreCall CallToReplace(std::string_view object, Bytes content, const std::string& etag) {
+  return {.method = "PUT",
+          .object = std::string(object),
+          .headers = {{"content-type", "application/octet-stream"}, {"if-match", etag}},
+          .only_once = true,
+          .body = content};
+}
+
+}  // namespace
+
+void RemoteStore::Replace(std::string_view object, Bytes content, const std::string& etag) {
+  RequireS3("is read-only");
+  if (!IsStrongEtag(etag)) {
+    throw Error(ErrorCode::kUnsupported, endpoint_->Shown(object),
+                "the server gives no ETag of this object, so it cannot be replaced safely");
+  }
+  // radosgw compares the ETag without its quotes, against RFC 9110.
+  std::string bare = etag;
+  std::erase(bare, '"');
+  constexpr int kMaxTries = 6;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    if (tries > 1 && !loop_->Sleep(settings_.retries.first_wait * (1 << tries)))
+      throw GivenUpError(endpoint_->Shown(object));
+    try {
+      const StoreCall call = CallToReplace(object, content, tries % 2 == 0 ? etag : bare);
+      if (Send(call, kMaxAnswerBytes, {412}).reply.status != 412) return;
+    } catch (const Error&) {
+      if (!loop_->CallsStopped() && HasContent(object, content)) return;
+      throw;
+    }
+    // An earlier attempt may have written the object although its answer was lost.
+    ObjectInfo now;
+    const std::vector<std::byte> there = Get(object, UINT32_MAX, &now);
+    if (std::ranges::equal(there, content)) return;
+    if (now.etag != etag) {
+      throw Error(ErrorCode::kExists, endpoint_->Shown(object),
+                  "another program has replaced the object");
+    }
+  }
+  throw Error(ErrorCode::kIo, endpoint_->Shown(object),
+              "the server does not replace the object, although it has the ETag that the request "
+              "names; try again");
+}
+
+bool RemoteStore::ComparesEtags() {
+  RequireS3("is read-only");
+  constexpr const char* kName = "sluice-probe.txt";
+  const std::string_view content = "Sluice has asked whether this server compares ETags.";
+  const StoreCall call = CallToReplace(kName, AsBytes(content), "\"0123456789abcdef\"");
+  const long status = Send(call, kMaxAnswerBytes, {404, 412, 501}).reply.status;
+  if (status == 404 || status == 412) return true;
+  Remove(kName);
+  return false;
 }
 
 void RemoteStore::Remove(std::string_view object) {

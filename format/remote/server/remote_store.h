@@ -57,6 +57,8 @@ class RemoteStore final : public ObjectStore {
     return ConnectionCount::kMax * ConnectionCount::kConnectionBytes;
   }
   void Put(std::string_view object, Bytes content, bool only_new) override;
+  void Replace(std::string_view object, Bytes content, const std::string& etag) override;
+  bool ComparesEtags() override;
   void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) override;
   void Remove(std::string_view object) override;
   void List(std::string_view prefix, const Each& each) override;

@@ -24,11 +24,11 @@ namespace sluice {
 struct ResumePoint {
   // The order depends on the members from here to `list`. A Loader refuses a point if its own order
   // differs in one of them.
-
-  // The dataset's id: 32 hexadecimal digits. A Loader also takes the point of another version of
-  // the dataset, if that version's manifest is kept, its image shards are the same, and each field
-  // in use comes from the same shards. So a training can resume after a column was added, or
-  // samples were deleted.
+  //
+  // The dataset's id: 32 hexadecimal digits; for a mixture, the ids of all of its datasets, with
+  // '+' between them. A Loader also takes the point of another version of a dataset, if that
+  // version's manifest is kept, its image shards are the same, and each field in use comes from the
+  // same shards. So a training can resume after a column was added, or samples were deleted.
   std::string dataset;
   std::uint32_t order_version = kOrderVersion;  // the version of the order in reader/ORDER.md
   Shuffle shuffle = Shuffle::kQuasiRandom;      // LoaderOptions::order.shuffle
