@@ -122,8 +122,10 @@ json LibrariesToJson(const SourceList& sources, const ConvertOptions& options) {
 std::string FirstDifference(const json& then, const json& now) {
   json all = then.is_object() ? then : json::object();  // a member may be on one side only
   all.update(now);
-  for (const auto& member : all.items()) {
-    const std::string& name = member.key();
+  std::vector<std::string> names = {"pixels"};  // first: it makes many others idle
+  for (const auto& member : all.items())
+    names.push_back(member.key());
+  for (const std::string& name : names) {
     const json before = then.is_object() ? then.value(name, json()) : json();
     const json value = now.value(name, json());
     if (before == value) continue;
