@@ -44,7 +44,9 @@ constexpr const char* kConvertDescription =
     "more Parquet (as Hugging Face's), TFRecord, RecordIO or .beton (FFCV's) files. Or --table\n"
     "or --paths lists the images, or --coco, --voc or --yolo describes them.\n\n"
     "JPEG, PNG, BMP, PPM and TGA are recognised by content, and so are WebP, GIF, TIFF, AVIF,\n"
-    "HEIF, JPEG XL and JPEG 2000 if the build found their libraries. Of several frames or\n"
+    "HEIF, JPEG XL and JPEG 2000 if the build found their libraries. --pixels keep takes PNG, "
+    "PPM,\n"
+    "PFM, NPY and TIFF with the values that they hold, of any type. Of several frames or\n"
     "pages, the first is taken. Hidden files, and files that are not images, are skipped and\n"
     "counted. Broken images, and files with an image's ending that hold no image, are left out\n"
     "and listed in DATASET/skipped.tsv.\n\n"
@@ -68,6 +70,7 @@ constexpr const char* kConvertExamples =
     "  sluice convert photos/ data/photos --split train=0.9,val=0.1\n"
     "  sluice convert imagenet/ data/imagenet --split-folders\n"
     "  sluice convert --table val.csv data/val --classes-of data/train\n"
+    "  sluice convert patches/ data/patches --pixels keep --stack B02,B03,B04,B08\n"
     "  find . -name '*.jpg' | sluice convert --paths - data/found\n\n";
 
 constexpr const char* kPlanDescription =
@@ -151,6 +154,14 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
       app, form,
       {{"keep", nullptr}, {"quality", add_quality}, {"restart_markers", add_restart_markers}});
   app.get_option("--channels")->check(cli::Choices("1 3"));
+  CLI::Option* const stack = AddOption(
+      app, "--stack", "B02,B03,...",
+      "with --pixels keep: the names of channels that lie in a file each, in their order: "
+      "NAME_B02.tif and NAME_B03.tif become the sample NAME, and the names the field's "
+      "attribute channels. A sample without one of the files is left out",
+      [&form](const std::string& text) { form.stack = cli::Split(text); });
+  stack->group(option_list::OptionsOf<FormOptions>.help);
+  app.get_option("--stack-resize")->needs(stack);
 }
 
 void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
@@ -223,6 +234,20 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
       }
     }
   }
+  if (options.form.pixels == PixelValues::kKeep) {
+    for (const char* name :
+         {"--max-side", "--short-side", "--size", "--image", "--quality", "--no-restart-markers",
+          "--subsampling", "--channels", "--background", "--icc", "--truncated"}) {
+      if (app.count(name) > 0) {
+        throw UsageError(std::string(name) +
+                         " is for 8-bit pictures, and --pixels keep stores images as they are, in "
+                         "their own sizes");
+      }
+    }
+  } else if (!options.form.stack.empty()) {
+    throw UsageError("--stack needs --pixels keep");
+  }
+  arguments.source.form = options.form;
   if (options.form.channels == 2) throw UsageError("--channels: 3 (RGB) or 1 (grey)");
 }
 

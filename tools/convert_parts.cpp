@@ -144,10 +144,11 @@ std::map<std::string, std::vector<std::string>> FilesBySplit(const SourceArgumen
 }
 
 std::vector<std::vector<std::string>> ClassesOfEach(const std::vector<ConvertPart>& parts,
-                                                    unsigned threads, const std::stop_token& stop) {
+                                                    const FormOptions& form, unsigned threads,
+                                                    const std::stop_token& stop) {
   std::vector<std::vector<std::string>> classes;
   for (const ConvertPart& part : parts)
-    classes.push_back(FindClasses(part.source, threads, stop));
+    classes.push_back(FindClasses(part.source, threads, stop, form));
   return classes;
 }
 
@@ -185,7 +186,8 @@ std::vector<ConvertPart> FilesApart(const SourceArguments& arguments,
     one.places.push_back(arguments.places.back());
     parts.push_back({name, MakeSource(one, stop)});
   }
-  if (!NamesClasses(arguments)) ShareClasses(parts, ClassesOfEach(parts, threads, stop));
+  if (!NamesClasses(arguments))
+    ShareClasses(parts, ClassesOfEach(parts, arguments.form, threads, stop));
   return parts;
 }
 
@@ -256,7 +258,8 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
   if (NamesClasses(arguments) && IsAnnotated(arguments)) return parts;
   // Even if the user names the classes: a part that cannot be read then fails now, and not after
   // the parts before it have been converted.
-  const std::vector<std::vector<std::string>> found = ClassesOfEach(parts, threads, stop);
+  const std::vector<std::vector<std::string>> found =
+      ClassesOfEach(parts, arguments.form, threads, stop);
   if (NamesClasses(arguments)) return parts;
   if (IsAnnotated(arguments) || arguments.given.label.numbers) {
     ShareClasses(parts, found);
@@ -367,7 +370,7 @@ PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, 
     // If a column decides the part, any part may be empty, not only the smallest one.
     if (p != smallest && source.split.by.empty()) continue;
     if (!source.paths.empty() || source.kind != ConvertSource::Kind::kPaths) {
-      FindClasses(parts[p].source, threads, stop);
+      FindClasses(parts[p].source, threads, stop, arguments.form);
     }
   }
   return made;
@@ -411,7 +414,7 @@ SharedImages LookForSharedImages(const std::vector<ConvertPart>& parts, const st
     sources.push_back({part.name, part.source, std::filesystem::path(folder) / part.name});
   const std::filesystem::path list =
       options.run.dry_run ? std::filesystem::path() : std::filesystem::path(folder) / kListName;
-  return FindSharedImages(sources, list, options.run.threads, stop);
+  return FindSharedImages(sources, list, options.run.threads, stop, options.form);
 }
 
 std::string SharedWarning(const SharedImages& shared) {

@@ -167,6 +167,13 @@ std::string MadeLines(const ConvertAccount& account) {
             (form.keep ? "; --help says for which JPEGs --quality keep is not possible\n"
                        : "; --quality keep keeps the coefficients of JPEGs that are not resized\n");
   }
+  if (!summary.pixels.empty()) {
+    text += "  pixels     " + summary.pixels + ", as the first image that can be read\n";
+  }
+  if (summary.rounded > 0 && IsStored(account)) {
+    text += "  rounded    " + CountText(summary.rounded, "image", "images") +
+            " of more than 8 bits to 8; --pixels keep stores their values as they are\n";
+  }
   if (account.options.form.keep && stored) {
     text += "  kept       " + CountText(summary.kept, "image has", "images have") +
             " the source's own coefficients\n";
@@ -272,6 +279,8 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"kept", summary.kept},
                                  {"shrunk", nullptr},
                                  {"reencoded", nullptr},
+                                 {"rounded", nullptr},
+                                 {"pixels", summary.pixels},
                                  {"boxes_dropped", summary.boxes_dropped},
                                  {"profiles_dropped", summary.profiles_dropped},
                                  {"profiles_converted", summary.profiles_converted},
@@ -294,6 +303,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
   if (IsOfOneRun(account)) {
     json["shrunk"] = summary.shrunk;
     json["reencoded"] = summary.reencoded;
+    json["rounded"] = summary.rounded;
   }
   if (account.options.run.find_duplicates && !account.planned) json["duplicates"] = duplicates;
   if (account.planned) json["planned"] = true;

@@ -193,6 +193,8 @@ Column ParseColumn(const std::string& text, const std::stop_token& stop) {
   if (form.empty() && colon == std::string::npos) return column;
   if (column.type == ColumnType::kBoxes) {
     column.boxes = ParseBoxes(form, column.relative);
+  } else if (column.type == ColumnType::kImage && form == "nearest") {
+    column.nearest = true;
   } else {
     throw UsageError("\"" + form + "\" is not a form of " + type);
   }
@@ -230,7 +232,9 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
              "is COLUMN=TYPE[,name=FIELD][,classes=FILE]; FILE has the classes' names, one a line. "
              "May be given several times. Types: class; classes (separated by , ; or |, or a JSON "
              "list); int; float; floats; boxes:FORM; box_classes; text; json; bytes; mask (a "
-             "path). FORM is xyxy (default), xywh or cxcywh, followed by -relative if the numbers "
+             "path); image or image:nearest (the path of a second image, such as depth, with its "
+             "values as they are; nearest never mixes them). FORM is xyxy (default), xywh or "
+             "cxcywh, followed by -relative if the numbers "
              "are fractions of the sides; the four numbers of a box may be in four columns, joined "
              "by +: left+top+right+bottom. "
              "By default, a column named label or class has the type class, and one named text or "

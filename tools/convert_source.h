@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <sluice/convert_source.h>
+#include <sluice/convert.h>
 
 namespace CLI {
 class App;
@@ -24,6 +24,7 @@ struct SourceArguments {
   // label_files.path is empty if no label files are given.
   ConvertSource given{std::filesystem::path()};
   bool split_folders = false;  // only for commands that make several datasets
+  FormOptions form = {};       // of the conversion: decides which files are images
 };
 
 void AddSourceOptions(CLI::App& app, SourceArguments& arguments);

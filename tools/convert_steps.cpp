@@ -219,6 +219,7 @@ int RunPart(const PartArguments& arguments) {
                     {"left_out", summary.left_out},
                     {"shrunk", summary.shrunk},
                     {"reencoded", summary.reencoded},
+                    {"rounded", summary.rounded},
                     {"bytes", summary.bytes_out},
                     {"seconds", summary.seconds}});
   } else if (!arguments.quiet) {

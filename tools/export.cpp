@@ -42,7 +42,8 @@ namespace {
 constexpr const char* kExportDescription =
     "Takes a dataset's samples out again, as files.\n\n"
     "FOLDER is created. Images go to FOLDER/images under their keys: JPEGs with their stored "
-    "bytes, packed images as the JPEGs they were made from, raw pixels as PNG. Masks and further "
+    "bytes, packed images as the JPEGs they were made from, raw pixels as PNG, and images that no "
+    "PNG holds as NPY or TIFF. Masks and further "
     "images go to folders with their fields' names, and so do bytes that are neither text nor "
     "JSON. If two keys would give the same file name, a number is added (x-1.jpg). "
     "FOLDER/labels.csv has a row for each sample: the path of its image, its key, and every other "
@@ -56,13 +57,18 @@ constexpr const char* kExportDescription =
 constexpr const char* kExportExamples =
     "\nExamples:\n"
     "  sluice export data/photos photos-again/\n"
-    "  sluice export data/coco coco-again/ --coco\n\n";
+    "  sluice export data/coco coco-again/ --coco\n"
+    "  sluice export data/patches patches-again/ --wide tiff\n\n";
 
 constexpr const char* kCocoName = "instances.json";
+
+// The files of images that are wide: neither a JPEG nor a PNG of 8 bits holds them.
+enum class WideFiles { kNpy, kTiff };
 
 struct ExportArguments {
   std::string dataset;
   std::string folder;
+  WideFiles wide = WideFiles::kNpy;
   bool no_formulas = false;
   bool coco = false;
   unsigned threads = 0;
@@ -160,15 +166,16 @@ std::optional<std::size_t> FirstImage(const Schema& schema) {
   return std::nullopt;
 }
 
-// PNG has integers without a sign, in up to four channels; NPY holds any image as it is.
-std::string EndingOf(const ImagePayload& image) {
+// PNG has integers without a sign, in up to four channels; NPY and TIFF hold any image as it is.
+std::string EndingOf(const ImagePayload& image, WideFiles wide) {
   if (image.codec == Codec::kJpeg || image.codec == Codec::kPacked) return ".jpg";
+  if (wide == WideFiles::kTiff && IsWide(image.pixel_type, image.channels)) return ".tif";
   return image.pixel_type <= PixelType::kUint16 && image.channels <= 4 ? ".png" : ".npy";
 }
 
 // Chooses names for the samples that can be read. A sample that cannot be read is left out when its
 // turn comes.
-ExportNames NamesOf(const Dataset& dataset, const ReadableSamples& readable,
+ExportNames NamesOf(const Dataset& dataset, const ReadableSamples& readable, WideFiles wide,
                     const std::stop_token& stop) {
   ExportSamples samples;
   samples.count = readable.size();
@@ -184,7 +191,7 @@ ExportNames NamesOf(const Dataset& dataset, const ReadableSamples& readable,
     if (dataset.images().empty()) return ".bin";
     try {
       const Sample sample = dataset[readable[i]];
-      return sample.Has(dataset.images()[0].field) ? EndingOf(sample.Shape()) : "";
+      return sample.Has(dataset.images()[0].field) ? EndingOf(sample.Shape(), wide) : "";
     } catch (const Error&) {
       return "";
     }
@@ -209,7 +216,8 @@ class Export {
         no_formulas_(arguments.no_formulas),
         first_image_(FirstImage(dataset.schema())),
         folders_(ExportFolders(dataset.schema(), first_image_)),
-        names_(NamesOf(dataset, readable, stop)) {
+        wide_(arguments.wide),
+        names_(NamesOf(dataset, readable, arguments.wide, stop)) {
     std::filesystem::create_directories(folder_);
     WriteClasses();
     if (!arguments.coco) return;
@@ -356,14 +364,27 @@ class Export {
   std::string WriteImage(const Exporting& of, std::size_t f, std::uint64_t& bytes) const {
     const Field& field = dataset_.schema().fields[f];
     const ImagePayload payload = of.sample.Payload(field.name);
-    const std::string ending = EndingOf(payload);
+    const std::string ending = EndingOf(payload, wide_);
     if (ending == ".jpg") {
       const std::vector<std::byte> jpeg = JpegFileOf(payload);
       return Write(of, f, ending, reinterpret_cast<const char*>(jpeg.data()), jpeg.size(), bytes);
     }
     const Image image = of.sample.Decode(field.name);
-    const std::vector<char> file = ending == ".npy" ? EncodeNpy(image) : EncodePng(image);
+    const std::vector<char> file = ending == ".npy"   ? EncodeNpy(image)
+                                   : ending == ".tif" ? Tiff(of.sample, f, image)
+                                                      : EncodePng(image);
     return Write(of, f, ending, file.data(), file.size(), bytes);
+  }
+
+  // With the tags that the sample has for its first image.
+  std::vector<char> Tiff(const Sample& sample, std::size_t f, const Image& image) const {
+    const Schema& schema = dataset_.schema();
+    const auto no_data = schema.fields[f].attributes.find("no_data");
+    const std::size_t geo = schema.Find("geo");
+    const bool tags = f == first_image_ && geo != Schema::kNone &&
+                      schema.fields[geo].role == Role::kJson && sample.Has("geo");
+    return EncodeTiff(image, no_data == schema.fields[f].attributes.end() ? "" : no_data->second,
+                      tags ? sample.Text("geo") : std::string_view());
   }
 
   // Writes a file of field `f`, and adds its size to `bytes`. Returns its path for the table.
@@ -384,6 +405,7 @@ class Export {
   bool no_formulas_;
   std::optional<std::size_t> first_image_;
   std::vector<std::string> folders_;  // of each field's files
+  WideFiles wide_;
   ExportNames names_;
   std::optional<CocoFile> coco_;
 };
@@ -521,6 +543,12 @@ cli::Command AddExportCommand(CLI::App& program) {
   app->add_flag("--coco", arguments->coco,
                 "also write instances.json: boxes, classes, crowd flags and key points in COCO's "
                 "form, in pixels of the exported images");
+  cli::AddChoice(*app, "--wide", "HOW",
+                 "the files of images that are not of 8 bits, or have more than four channels: npy "
+                 "(default; those that a PNG holds are PNGs), or tiff, with the number for no data "
+                 "and the tags of a field geo",
+                 arguments->wide,
+                 cli::ChoiceList<WideFiles>{{"npy", WideFiles::kNpy}, {"tiff", WideFiles::kTiff}});
   cli::AddThreads(*app, arguments->threads);
   cli::AddDeclared(*app, arguments->limits);
   AddOutputOptions(*app, arguments->output);

@@ -13,8 +13,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -125,6 +127,135 @@ std::vector<char> EncodeNpy(const Image& image) {
   return out;
 }
 
+namespace {
+
+// The parts of a TIFF file in its directory's order, which is that of the tags' numbers. All
+// numbers are little-endian.
+class TiffDirectory {
+ public:
+  enum Type : std::uint16_t { kAscii = 2, kShort = 3, kLong = 4, kDouble = 12 };
+
+  template <class T>
+  void Add(std::uint16_t tag, Type type, const std::vector<T>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    entries_[tag] = {type,
+                     static_cast<std::uint32_t>(values.size()),
+                     {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+  }
+  void Text(std::uint16_t tag, const std::string& text) {
+    if (!text.empty())
+      Add(tag, kAscii, std::vector<char>(text.c_str(), text.c_str() + text.size() + 1));
+  }
+
+  // The file, with the pixels at its end, whose place becomes the tag 273.
+  std::vector<char> File(std::span<const std::byte> pixels) {
+    constexpr std::uint16_t kStripOffsets = 273;
+    constexpr std::size_t kHeader = 8, kEntry = 12;
+    Add(kStripOffsets, kLong, std::vector<std::uint32_t>{0});
+    const std::size_t values_at = kHeader + 2 + entries_.size() * kEntry + 4;
+    std::string values;
+    for (const auto& [tag, entry] : entries_) {
+      if (entry.bytes.size() > 4) values += entry.bytes + std::string(entry.bytes.size() % 2, '\0');
+    }
+    values.append((16 - (values_at + values.size()) % 16) % 16, '\0');
+    Add(kStripOffsets, kLong,
+        std::vector<std::uint32_t>{static_cast<std::uint32_t>(values_at + values.size())});
+    std::string file("II*\0", 4);
+    Put(std::uint32_t{kHeader}, file);
+    Put(static_cast<std::uint16_t>(entries_.size()), file);
+    std::size_t at = values_at;
+    for (const auto& [tag, entry] : entries_) {
+      Put(tag, file);
+      Put(static_cast<std::uint16_t>(entry.type), file);
+      Put(entry.count, file);
+      if (entry.bytes.size() > 4) {
+        Put(static_cast<std::uint32_t>(at), file);
+        at += entry.bytes.size() + entry.bytes.size() % 2;
+      } else {
+        file += entry.bytes + std::string(4 - entry.bytes.size(), '\0');
+      }
+    }
+    Put(std::uint32_t{0}, file);
+    file += values;
+    std::vector<char> out(file.begin(), file.end());
+    const auto* const first = reinterpret_cast<const char*>(pixels.data());
+    out.insert(out.end(), first, first + pixels.size());
+    return out;
+  }
+
+ private:
+  struct Entry {
+    Type type = kShort;
+    std::uint32_t count = 0;
+    std::string bytes;
+  };
+  template <class T>
+  static void Put(T number, std::string& to) {
+    to.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  std::map<std::uint16_t, Entry> entries_;
+};
+
+void AddGeoTags(std::string_view geo, TiffDirectory& directory) {
+  const nlohmann::json tags = nlohmann::json::parse(geo, nullptr, false);
+  if (!tags.is_object()) return;
+  const auto numbers = [&](const char* name, std::uint16_t tag, TiffDirectory::Type type,
+                           auto zero) {
+    const auto found = tags.find(name);
+    if (found == tags.end() || !found->is_array() ||
+        !std::all_of(found->begin(), found->end(), [](const auto& n) { return n.is_number(); })) {
+      return;
+    }
+    directory.Add(tag, type, found->get<std::vector<decltype(zero)>>());
+  };
+  const auto text = [&](const char* name, std::uint16_t tag) {
+    const auto found = tags.find(name);
+    if (found != tags.end() && found->is_string()) directory.Text(tag, found->get<std::string>());
+  };
+  numbers("ModelPixelScale", 33'550, TiffDirectory::kDouble, double{});
+  numbers("ModelTiepoint", 33'922, TiffDirectory::kDouble, double{});
+  numbers("ModelTransformation", 34'264, TiffDirectory::kDouble, double{});
+  numbers("GeoKeyDirectory", 34'735, TiffDirectory::kShort, std::uint16_t{});
+  numbers("GeoDoubleParams", 34'736, TiffDirectory::kDouble, double{});
+  text("GeoAsciiParams", 34'737);
+  text("GDAL_METADATA", 42'112);
+}
+
+}  // namespace
+
+std::vector<char> EncodeTiff(const Image& image, const std::string& no_data, std::string_view geo) {
+  const auto format = [](PixelType type) -> std::uint16_t {
+    switch (type) {
+      case PixelType::kUint8:
+      case PixelType::kUint16: return 1;
+      case PixelType::kInt16: return 2;
+      case PixelType::kFloat16:
+      case PixelType::kFloat32: break;
+    }
+    return 3;
+  };
+  const auto channels = std::uint16_t{image.channels};
+  const std::size_t further = channels - 1U;  // grey, and channels that are not colours
+  using Shorts = std::vector<std::uint16_t>;
+  using Longs = std::vector<std::uint32_t>;
+  TiffDirectory directory;
+  directory.Add(256, TiffDirectory::kLong, Longs{image.width});
+  directory.Add(257, TiffDirectory::kLong, Longs{image.height});
+  directory.Add(258, TiffDirectory::kShort,
+                Shorts(channels, static_cast<std::uint16_t>(8 * SizeOf(image.pixel_type))));
+  directory.Add(259, TiffDirectory::kShort, Shorts{1});  // no compression
+  directory.Add(262, TiffDirectory::kShort, Shorts{1});  // 0 is black
+  directory.Add(277, TiffDirectory::kShort, Shorts{channels});
+  directory.Add(278, TiffDirectory::kLong, Longs{image.height});  // rows per strip
+  directory.Add(279, TiffDirectory::kLong, Longs{static_cast<std::uint32_t>(image.pixels.size())});
+  directory.Add(284, TiffDirectory::kShort, Shorts{1});  // interleaved
+  if (further > 0) directory.Add(338, TiffDirectory::kShort, Shorts(further, 0));
+  directory.Add(339, TiffDirectory::kShort, Shorts(channels, format(image.pixel_type)));
+  AddGeoTags(geo, directory);
+  directory.Text(42'113, no_data);
+  return directory.File(std::as_bytes(std::span(image.pixels)));
+}
+
 std::string CsvCell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string cell = "\"";
@@ -204,7 +335,9 @@ std::string WithoutEnding(const fs::path& path) {
 std::string OurEnding(const fs::path& path) {
   const std::string own = Folded(path.extension().native());
   if (own == ".jpeg" || own == ".jpe") return ".jpg";
-  return own == ".jpg" || own == ".png" || own == ".bin" ? own : "";
+  const bool ours =
+      own == ".jpg" || own == ".png" || own == ".bin" || own == ".npy" || own == ".tif";
+  return ours ? own : "";
 }
 
 std::string Numbered(const std::string& name, std::uint32_t number) {

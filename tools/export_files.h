@@ -42,6 +42,11 @@ std::vector<char> EncodePng(const Image& image);
 // The image as a file of NumPy's format NPY 1.0: height x width, or height x width x channels.
 std::vector<char> EncodeNpy(const Image& image);
 
+// The image as a TIFF file without compression, its channels interleaved. `no_data`: the text for
+// GDAL's tag, or empty. `geo`: a JSON object of tags that convert stored in a field "geo", or
+// empty; members that are not such tags are left out.
+std::vector<char> EncodeTiff(const Image& image, const std::string& no_data, std::string_view geo);
+
 // A cell of a CSV file, in quotes if it needs them (RFC 4180).
 std::string CsvCell(const std::string& text);
 

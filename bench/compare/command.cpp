@@ -39,7 +39,9 @@ constexpr const char* kCompareDescription =
     "that is not counted. A plain threaded loader of files (samples/plain_loader.h) is measured, "
     "too. A dataset of raw images of one size is instead compared with FFCV's raw form and with a "
     "loop that copies and does nothing else; there, each loader delivers the middle of each "
-    "picture. bench/peers/setup.sh installs the other loaders; if one is missing or fails, a line "
+    "picture. A dataset of images of more than 8 bits or four channels (sluice convert --pixels "
+    "keep) is compared with rasterio's windows of the same images as GeoTIFFs. "
+    "bench/peers/setup.sh installs the other loaders; if one is missing or fails, a line "
     "in the table says so.\n";
 
 constexpr const char* kCompareExamples =
@@ -96,7 +98,8 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
             "play only sluice and these of the loaders sluice-packed, sluice-files, "
             "sluice-cuda, sluice-packed-cuda, "
             "sluice-python, plain, ffcv, dali, tfdata, torchvision, torchvision-cuda, torchcodec, "
-            "webdataset, mds, litdata, lancedb, huggingface, spdl; for raw images: copies, ffcv",
+            "webdataset, mds, litdata, lancedb, huggingface, spdl; for raw images: copies, ffcv; "
+            "for wide images: rasterio",
             [&options](const std::string& text) { options.only = cli::Split(text); });
   AddOption(
       app, "--threads", "N[,N...]",

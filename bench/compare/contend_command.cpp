@@ -6,6 +6,7 @@
 //   sluice, sluice-packed    the dataset in FOLDER; with "-cuda", to the first GPU
 //   sluice-files, plain      the files in LIST; the former as a source that is played
 //   sluice-raw, copies       raw images: the dataset in FOLDER
+//   sluice-wide              wide images: the dataset in FOLDER
 // LIST names each picture as often as it comes in an epoch.
 #include <algorithm>
 #include <chrono>
@@ -134,7 +135,12 @@ void PlaySluice(Dataset dataset, const PlayArguments& arguments, Pipeline transf
   options.batch_size = arguments.batch;
   options.threads = arguments.threads;
   options.transform = std::move(transform);
-  options.output.channels = 3;
+  const ImageSummary& images = dataset.images().front();
+  if (IsWide(images.pixel_type, images.max_channels)) {
+    options.output.layout = Layout::kNCHW;  // as rasterio gives them
+  } else {
+    options.output.channels = 3;
+  }
   if (to_card) GoToCard(options);
   const std::size_t batch_bytes = 3 * arguments.size * arguments.size * arguments.batch;
   if (batch_bytes <= kSmallBatch) options.ring.prefetch = 8;
@@ -240,6 +246,24 @@ void DecodeOnCard(const std::vector<Item>& items, const std::string& folder, std
   WriteTextFile(to, all);
 }
 
+// Writes the middles of wide images.
+void DecodeWide(const Dataset& dataset, const std::vector<Item>& items, std::uint32_t size,
+                const std::string& to) {
+  std::string pixels;
+  for (const Item& item : items) {
+    LoaderOptions options;
+    options.threads = 1;
+    options.transform = {CenterCrop(size)};
+    options.order.samples = SampleList::Of(std::vector<std::uint64_t>{item.number});
+    Loader loader(dataset, options);
+    for (const Batch& batch : loader.Epoch(0)) {
+      const auto image = batch.image();
+      pixels.append(reinterpret_cast<const char*>(image.data), image.sample_bytes());
+    }
+  }
+  WriteTextFile(to, pixels);
+}
+
 void DecodePlain(const std::vector<Item>& items, std::uint32_t size, const std::string& to) {
   std::string pixels;
   std::vector<std::uint8_t> picture(std::size_t{size} * size * 3);
@@ -273,6 +297,9 @@ void Play(const std::string& name, const PlayArguments& arguments) {
     PlaySluice(dataset(), arguments, {CenterCrop(arguments.size)},
                "--image raw, checksums in the first epoch, quasi-random order, 8 batches ahead if "
                "they are small, else 2");
+  } else if (name == "sluice-wide") {
+    PlaySluice(dataset(), arguments, {RandomCrop(arguments.size)},
+               "--pixels keep, checksums of the tiles that are shown, quasi-random order");
   } else if (name == "copies") {
     PlayCopies(arguments);
   } else {
@@ -294,15 +321,17 @@ void Decode(const std::string& name, const std::string& list, const std::string&
     DecodeSluice(dataset, items, size, {Resize(size)}, to);
   } else if (name == "sluice" || name == "sluice-packed") {
     DecodeSluice(Dataset::Open(folder), items, size, {Resize(size)}, to);
+  } else if (name == "sluice-wide") {
+    DecodeWide(Dataset::Open(folder), items, size, to);
   } else {
     DecodeSluice(Dataset::Open(folder), items, size, {CenterCrop(size)}, to);
   }
 }
 
 int Run(const std::vector<std::string>& words) {
-  constexpr std::string_view kNames[] = {
-      "sluice", "sluice-packed", "sluice-files", "sluice-cuda", "sluice-packed-cuda",
-      "plain",  "sluice-raw",    "copies"};
+  constexpr std::string_view kNames[] = {"sluice",      "sluice-packed",      "sluice-files",
+                                         "sluice-cuda", "sluice-packed-cuda", "plain",
+                                         "sluice-raw",  "sluice-wide",        "copies"};
   const bool known = !words.empty() &&
                      std::find(std::begin(kNames), std::end(kNames), words[0]) != std::end(kNames);
   if (known && words.size() == 8 && words[1] == "play") {

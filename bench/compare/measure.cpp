@@ -87,22 +87,23 @@ double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbe
   return best;
 }
 
-// Like QualityOf(), for loaders of raw images, which return the middle `size` x `size` pixels.
-// Returns 99 if they equal the stored pixels.
+// Like QualityOf(), for loaders of raw and of wide images, which return the middle `size` x `size`
+// pixels: of their bytes. Returns 99 if they equal the stored pixels.
 double QualityOfMiddles(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
                         std::uint32_t size, const std::filesystem::path& pixels) {
-  const std::size_t each = std::size_t{size} * size * 3;
+  const ImagePayload first = dataset[numbers.at(0)].Payload();
+  const std::size_t pixel = first.channels * SizeOf(first.pixel_type);
+  const std::size_t each = std::size_t{size} * size * pixel;
   const std::string bytes = PixelsIn(pixels, each * numbers.size());
   double sum = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const Sample sample = dataset[numbers[i]];
-    const ImagePayload payload = sample.Payload();
-    const std::size_t left = (payload.width - size) / 2, top = (payload.height - size) / 2;
+    const Image image = dataset[numbers[i]].Decode();
+    const std::size_t left = (image.width - size) / 2, top = (image.height - size) / 2;
     std::vector<double> stored;
     for (std::size_t y = 0; y < size; ++y) {
-      const std::size_t row = ((top + y) * payload.width + left) * 3;
-      for (std::size_t v = row; v < row + std::size_t{size} * 3; ++v)
-        stored.push_back(double(std::to_integer<int>(payload.bytes[v])));
+      const std::size_t row = ((top + y) * image.width + left) * pixel;
+      for (std::size_t v = row; v < row + size * pixel; ++v)
+        stored.push_back(double(image.pixels[v]));
     }
     const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(i * each);
     sum += PeakSignalToNoise(
@@ -125,6 +126,7 @@ constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},          {"sluice-python", "m
                            {"mds", "main", true},           {"litdata", "main", true},
                            {"lancedb", "recent", true},     {"huggingface", "recent", true},
                            {"spdl", "main", false}};
+constexpr Peer kWidePeer = {"rasterio", "main", true};
 
 std::uint64_t BytesIn(const fs::path& folder) {
   std::uint64_t bytes = 0;
@@ -138,26 +140,36 @@ std::uint64_t BytesIn(const fs::path& folder) {
 class ImageFiles {
  public:
   ImageFiles() = default;
-  ImageFiles(fs::path folder, bool raw) : folder_(std::move(folder)), raw_(raw) {
+  ImageFiles(fs::path folder, ImagesCompared images) : folder_(std::move(folder)), images_(images) {
     fs::create_directories(folder_);
   }
 
-  fs::path PathOf(std::uint64_t number) const {
-    return folder_ /
-           cli::Format(raw_ ? "%08llu.ppm" : "%08llu.jpg", static_cast<unsigned long long>(number));
-  }
-
-  // Writes a JPEG as it is stored, or raw pixels as PPM. Returns the file's size.
-  std::uint64_t Write(std::uint64_t number, const ImagePayload& payload) const {
+  // Writes a JPEG as it is stored, raw pixels as PPM, or the pixels of a wide image, whose name
+  // says what they are. Returns the file's size. Call it in the order of numbers.
+  std::uint64_t Write(std::uint64_t number, const Sample& sample) {
+    const ImagePayload payload = sample.Payload();
+    const bool wide = images_ == ImagesCompared::kWide;
+    std::string name = cli::Format("%08llu", static_cast<unsigned long long>(number));
+    if (wide) {
+      name += cli::Format("-%ux%ux%u-", payload.height, payload.width, unsigned{payload.channels}) +
+              std::string(NameOf(payload.pixel_type)) + ".raw";
+    } else {
+      name += images_ == ImagesCompared::kRaw ? ".ppm" : ".jpg";
+    }
+    paths_.push_back(folder_ / name);
     std::string head;
-    if (raw_) head = cli::Format("P6\n%u %u\n255\n", payload.width, payload.height);
-    std::ofstream file(PathOf(number), std::ios::binary);
+    if (images_ == ImagesCompared::kRaw)
+      head = cli::Format("P6\n%u %u\n255\n", payload.width, payload.height);
+    const Image image = wide ? sample.Decode() : Image();
+    const std::span<const std::byte> bytes =
+        wide ? std::as_bytes(std::span(image.pixels)) : payload.bytes;
+    std::ofstream file(paths_.back(), std::ios::binary);
     file << head;
-    file.write(reinterpret_cast<const char*>(payload.bytes.data()),
-               static_cast<std::streamsize>(payload.bytes.size()));
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
     file.close();
     if (!file) throw Error(ErrorCode::kIo, folder_.string(), "cannot be written");
-    return head.size() + payload.bytes.size();
+    return head.size() + bytes.size();
   }
 
   void WriteList(const fs::path& path, const std::vector<std::uint64_t>& numbers,
@@ -166,7 +178,7 @@ class ImageFiles {
     for (std::uint64_t r = 0; r < repeat; ++r) {
       for (const std::uint64_t number : numbers) {
         text += cli::Format("%llu\t", static_cast<unsigned long long>(number)) +
-                PathOf(number).string() + "\n";
+                paths_.at(number).string() + "\n";
       }
     }
     WriteTextFile(path, text);
@@ -174,15 +186,18 @@ class ImageFiles {
 
  private:
   fs::path folder_;
-  bool raw_ = false;
+  ImagesCompared images_ = ImagesCompared::kJpegs;
+  std::vector<fs::path> paths_;  // by number
 };
 
-// Whether the dataset holds raw images, all of one size and of three channels.
-bool HoldsRaw(const Dataset& dataset) {
-  if (dataset.size() == 0 || dataset.images().empty()) return false;
+// Raw images must have one size and three channels.
+ImagesCompared ImagesIn(const Dataset& dataset) {
+  if (dataset.size() == 0 || dataset.images().empty()) return ImagesCompared::kJpegs;
   const ImageSummary& images = dataset.images().front();
-  return dataset[0].Payload().codec == Codec::kRaw && images.uniform() &&
-         images.min_channels == 3 && images.pixel_type == PixelType::kUint8;
+  if (IsWide(images.pixel_type, images.max_channels)) return ImagesCompared::kWide;
+  const bool raw =
+      dataset[0].Payload().codec == Codec::kRaw && images.uniform() && images.min_channels == 3;
+  return raw ? ImagesCompared::kRaw : ImagesCompared::kJpegs;
 }
 
 // Runs one comparison, and makes the files that it needs.
@@ -194,7 +209,7 @@ class Runner {
   Comparison Run() {
     Prepare();
     const LoadWatch others;
-    for (const Contender& contender : AllContenders(options_, comparison_.raw)) {
+    for (const Contender& contender : AllContenders(options_, comparison_.images)) {
       Compared compared;
       compared.contender = contender;
       compared.missing = contender.missing;
@@ -228,32 +243,38 @@ class Runner {
     ClaimWorkFolder(options_.work);
     FindDataset();
     const Dataset dataset = Dataset::Open(dataset_path_);
-    comparison_.raw = HoldsRaw(dataset);
+    comparison_.images = ImagesIn(dataset);
+    const bool jpegs = comparison_.images == ImagesCompared::kJpegs;
     comparison_.size = options_.size;
-    if (comparison_.raw) {
+    if (!jpegs) {
       const ImageSummary& images = dataset.images().front();
       comparison_.size = std::min({options_.size, images.min_width, images.min_height});
     }
-    steps_ = 1 + AllContenders(options_, comparison_.raw).size() * (options_.rounds + 2);
+    steps_ = 1 + AllContenders(options_, comparison_.images).size() * (options_.rounds + 2);
     comparison_.pictures = dataset.size();
     if (dataset.size() == 0)
       throw Error(ErrorCode::kNotFound, dataset_path_.string(), "holds no pictures");
     comparison_.threads = options_.threads;
-    const ImageFiles files(options_.work / (comparison_.raw ? "pixels" : "jpegs"), comparison_.raw);
+    ImageFiles files(options_.work / (jpegs ? "jpegs" : "pixels"), comparison_.images);
     std::vector<std::uint64_t> all(dataset.size());
     for (std::uint64_t i = 0; i < dataset.size(); ++i) {
       all[i] = i;
-      const ImagePayload payload = dataset[i].Payload();
-      if (payload.codec != (comparison_.raw ? Codec::kRaw : Codec::kJpeg)) {
+      const Sample sample = dataset[i];
+      const Codec codec = sample.Payload().codec;
+      const bool fits = jpegs                                        ? codec == Codec::kJpeg
+                        : comparison_.images == ImagesCompared::kRaw ? codec == Codec::kRaw
+                                                                     : codec != Codec::kAbsent;
+      if (!fits) {
         throw Error(ErrorCode::kUnsupported, dataset_path_.string(),
-                    "the loaders are compared with JPEGs, or with raw RGB images of one size, but "
-                    "this dataset has other images");
+                    "the loaders are compared with JPEGs, with raw RGB images of one size, or with "
+                    "images of more than 8 bits or four channels, but this dataset has other "
+                    "images");
       }
-      file_bytes_ += files.Write(i, payload);
+      file_bytes_ += files.Write(i, sample);
     }
     list_ = options_.work / "list";
     files.WriteList(list_, all, options_.repeat);
-    if (comparison_.raw) {
+    if (!jpegs) {
       quality_ = std::move(all);
       quality_.resize(std::min<std::size_t>(quality_.size(), options_.quality_images));
     } else if (options_.quality_images > 0) {
@@ -342,8 +363,9 @@ class Runner {
     Call(one, {"decode", list, folder.string(), std::to_string(comparison_.size), pixels.string()});
     if (!one.missing.empty()) return;
     const Dataset dataset = Dataset::Open(dataset_path_);
-    one.decibels = comparison_.raw ? QualityOfMiddles(dataset, quality_, comparison_.size, pixels)
-                                   : QualityOf(dataset, quality_, comparison_.size, pixels);
+    one.decibels = comparison_.images == ImagesCompared::kJpegs
+                       ? QualityOf(dataset, quality_, comparison_.size, pixels)
+                       : QualityOfMiddles(dataset, quality_, comparison_.size, pixels);
   }
 
   void PlayRound(std::uint64_t round) {
@@ -426,8 +448,10 @@ Contender PeerContender(const CompareOptions& options, const Peer& peer,
   return contender;
 }
 
-std::vector<Contender> EveryContender(const CompareOptions& options, bool raw) {
-  if (raw) {
+std::vector<Contender> EveryContender(const CompareOptions& options, ImagesCompared images) {
+  if (images == ImagesCompared::kWide)
+    return {OwnContender("sluice", "sluice-wide"), PeerContender(options, kWidePeer, "rasterio")};
+  if (images == ImagesCompared::kRaw) {
     return {OwnContender("sluice", "sluice-raw"), OwnContender("copies", "copies"),
             PeerContender(options, kPeers[0], "ffcv_raw")};
   }
@@ -455,8 +479,9 @@ bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
 
 void CheckNames(const CompareOptions& options) {
   std::vector<std::string> names;
-  for (const bool raw : {false, true}) {
-    for (const Contender& contender : EveryContender(options, raw))
+  for (const ImagesCompared images :
+       {ImagesCompared::kJpegs, ImagesCompared::kRaw, ImagesCompared::kWide}) {
+    for (const Contender& contender : EveryContender(options, images))
       names.push_back(contender.name);
   }
   std::ranges::sort(names);
@@ -468,8 +493,8 @@ void CheckNames(const CompareOptions& options) {
   }
 }
 
-std::vector<Contender> AllContenders(const CompareOptions& options, bool raw) {
-  std::vector<Contender> all = EveryContender(options, raw);
+std::vector<Contender> AllContenders(const CompareOptions& options, ImagesCompared images) {
+  std::vector<Contender> all = EveryContender(options, images);
   if (options.only.empty()) return all;
   // Sluice stays, as the reference.
   std::erase_if(all, [&](const Contender& contender) {

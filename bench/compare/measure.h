@@ -2,7 +2,8 @@
 //
 // The source is converted once, and the dataset's JPEGs are written out as files, so that every
 // loader starts from the same bytes and packs them into its own format. (A dataset of raw images is
-// compared with loaders of raw images instead, from PPM files.) Then, round after round, each
+// compared with loaders of raw images instead, from PPM files; one of wide images (IsWide()) with
+// those that crop such images, from files of pixels.) Then, round after round, each
 // loader plays epochs in a process of its own. The order of the loaders rotates with the round, so
 // that disturbances on the machine affect all of them. Ratios are taken within a round.
 #pragma once
@@ -19,8 +20,12 @@
 
 namespace sluice::bench {
 
+// The images of a dataset, which decide what loaders there are to compare.
+enum class ImagesCompared { kJpegs, kRaw, kWide };
+
 struct CompareOptions {
-  std::filesystem::path source;  // a folder of pictures, or a dataset (of JPEGs, or raw images)
+  // A folder of pictures, or a dataset (of JPEGs, of raw images, or of wide images).
+  std::filesystem::path source;
   std::filesystem::path work = "sluice-compare";  // see ClaimWorkFolder()
   std::filesystem::path peers;    // the folder that bench/peers/setup.sh made; empty: none
   std::vector<std::string> only;  // empty: all
@@ -41,8 +46,8 @@ struct Compared {
   std::optional<double> convert_seconds;  // time to make the format that it plays, if any
   std::uint64_t disk_bytes = 0;           // of the files that an epoch reads, each counted once
   // The mean PSNR of the pixels that this loader delivers: for JPEGs, against references that
-  // are resized with two filters, the higher PSNR of the two; for raw images, against the stored
-  // pixels. See QualityOf() and QualityOfMiddles() in measure.cpp.
+  // are resized with two filters, the higher PSNR of the two; for raw and wide images, of the bytes
+  // against the stored ones. See QualityOf() and QualityOfMiddles() in measure.cpp.
   std::optional<double> decibels;
   std::optional<double> ratio;  // median over rounds of sluice's images/s divided by this loader's
 
@@ -52,16 +57,15 @@ struct Compared {
 struct Comparison {
   std::vector<Compared> loaders;  // sluice first
   std::uint64_t pictures = 0;     // distinct
-  bool raw = false;               // whether the dataset holds raw images
-  std::uint32_t size = 0;         // side of the crops
+  ImagesCompared images = ImagesCompared::kJpegs;
+  std::uint32_t size = 0;  // side of the crops
   unsigned threads = 0;
   double other_cpus = 0;  // CPUs that other processes kept busy meanwhile, on average
   std::vector<std::string> warnings;
 };
 
-// All loaders for JPEGs or, if `raw`, for raw images. If a loader cannot run here, its `missing`
-// says why.
-std::vector<Contender> AllContenders(const CompareOptions& options, bool raw);
+// All loaders for such images. If a loader cannot run here, its `missing` says why.
+std::vector<Contender> AllContenders(const CompareOptions& options, ImagesCompared images);
 // Throws cli::UsageError if `options.only` names an unknown loader.
 void CheckNames(const CompareOptions& options);
 

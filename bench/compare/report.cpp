@@ -79,8 +79,10 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
       text += cli::Wrapped(one->contender.name + ": " + one->runs.front().about, 100) + "\n";
   }
   const std::string transform =
-      Format(comparison.raw ? "the middle %u pixels in width and height, as stored"
-                            : "random-resized-crop to %u and flip",
+      Format(comparison.images == ImagesCompared::kRaw
+                 ? "the middle %u pixels in width and height, as stored"
+             : comparison.images == ImagesCompared::kWide ? "random crops of %u, as stored"
+                                                          : "random-resized-crop to %u and flip",
              comparison.size);
   text += cli::Wrapped(
               Format("%s, each played %s per epoch; %s; batches of %zu; %s; %s, with the order "
@@ -93,7 +95,7 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
                      cli::CountText(comparison.threads, "thread or process", "threads or processes")
                          .c_str(),
                      cli::CountText(options.rounds, "round", "rounds").c_str(), options.seconds,
-                     comparison.raw
+                     comparison.images != ImagesCompared::kJpegs
                          ? "that of the delivered pixels against the stored ones (99: identical)"
                          : "that of whole resized frames against the more similar of two "
                            "references (triangle filter, area filter)"),
@@ -146,7 +148,10 @@ nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareO
           {"samples", comparison.pictures},
           {"threads", comparison.threads},
           {"batch_size", options.batch_size},
-          {"transform", Format(comparison.raw ? "center:%u" : "rrc:%u,flip", comparison.size)},
+          {"transform", Format(comparison.images == ImagesCompared::kRaw    ? "center:%u"
+                               : comparison.images == ImagesCompared::kWide ? "crop:%u"
+                                                                            : "rrc:%u,flip",
+                               comparison.size)},
           {"repeat", options.repeat},
           {"rounds", options.rounds},
           {"seconds", options.seconds},

@@ -92,6 +92,9 @@ TEST_CASE("origins of any content are read or refused") {
 TEST_CASE("sources of any content are converted or left out") {
   RunAll(TargetNamed("source"));
 }
+TEST_CASE("files of any content are stored as values or left out") {
+  RunAll(TargetNamed("values"));
+}
 TEST_CASE("AVIF, HEIF, JPEG XL and JPEG 2000 of any content are converted or left out") {
   RunAll(TargetNamed("picture"));
 }

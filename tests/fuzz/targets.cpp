@@ -26,6 +26,7 @@ std::vector<Target> Targets() {
       {"plan", RunPlan, PlanSeeds, 1000},
       {"origin", RunOrigin, OriginSeeds, 1000},
       {"source", RunSource, SourceSeeds, 80},
+      {"values", RunValues, ValuesSeeds, 80},
       {"picture", RunPicture, PictureSeeds, 40, MutateBoxes},
       {"table", RunTable, TableSeeds, 150},
       {"tar", RunTar, TarSeeds, 400},

@@ -4,8 +4,10 @@
 #include "format/disk/keys.h"
 #include "format/disk/limits.h"
 #include "format/pixels/decode.h"
+#include "tests/fuzz/bounds.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
+#include "writer/convert/kept_values.h"
 #include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
 #include "writer/convert/sample_encoder.h"
@@ -174,6 +176,59 @@ std::vector<Input> OtherKinds() {
 }
 
 }  // namespace
+
+// The input is a file, whose values are stored as they are.
+void RunValues(Bytes input) {
+  const MemoryBound memory(std::size_t{256} << 20);
+  ConvertOptions options;
+  options.run.max_pixels = 1 << 18;
+  options.form.pixels = PixelValues::kKeep;
+  const ScratchFile file(input);
+  SourceList sources;
+  sources.root = ScratchFile::folder();
+  sources.fields = {{Field::Image(), Feed::kImage}};
+  sources.sources = {{file.name(), input.size(), 0}};
+  FindForms(options, {}, sources);
+  const Schema schema = sources.MakeSchema();
+  schema.Validate();
+  SampleEncoder encoder(sources, options, schema, kPageBytes, 0);
+  const Outcome outcome = encoder.Encode(0);
+  const bool readable = sources.fields[0].form->channels > 0;
+  Promise(readable == outcome.reason.empty() || readable, "what is stored was read for its form");
+  if (!outcome.reason.empty()) return;
+  const FieldValue& value = outcome.sample.fields[0];
+  const ImagePayload payload{value.codec, value.pixel_type, value.channels,
+                             value.width, value.height,     value.bytes};
+  std::vector<std::uint8_t> pixels(std::size_t{value.width} * value.height * value.channels *
+                                   SizeOf(value.pixel_type));
+  PayloadDecoder decoder;
+  const Defect defect = decoder.Decode(payload, Region::Whole(value.width, value.height),
+                                       {pixels.data(), value.channels, PixelOrder::kInterleaved});
+  Promise(defect == nullptr, "values that the converter stored can be decoded");
+}
+
+std::vector<Input> ValuesSeeds() {
+  std::vector<Input> seeds = {
+      ToInput("Pf\n2 1\n-1.0\nabcdefgh"),
+      ToInput("PF 1 1 1.0 abcdefghijkl"),
+      ToInput("P5 2 2 65535 abcdefgh"),
+      ToInput("P2 2 1 300 7 299"),
+  };
+  for (const char* const header :
+       {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1, 2), }\n",
+        "{'descr': '>f8', 'fortran_order': True, 'shape': (2, 1), }\n",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 5), }\n"}) {
+    std::string file("\x93NUMPY\1\0", 8);
+    file += static_cast<char>(std::strlen(header));
+    file += '\0';
+    file += header;
+    file.append(16, '\0');
+    seeds.push_back(ToInput(file));
+  }
+  for (const Input& file : OtherKinds())
+    seeds.push_back(file);
+  return seeds;
+}
 
 std::vector<Input> SourceSeeds() {
   // 4 x 2 pixels of 8-bit RGB.

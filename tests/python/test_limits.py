@@ -85,6 +85,10 @@ def writes_an_image_of_65_channels(place):
         writer.add("a", image=numpy.zeros((80, 80, 65), numpy.uint16))
 
 
+def converts_kept_pixels_to_a_size(place):
+    sluice.convert(place, place / "kept", pixels="keep", size=(8, 8), progress=False)
+
+
 def refuses_a_mask_of_samples(place):
     chosen = sluice.SampleList.of(numpy.array([True, False] * 8))
     sluice.Loader(place / "data", 4, transform="rrc:16", order=sluice.OrderOptions(samples=chosen))
@@ -156,7 +160,8 @@ LIMITS = {
         "An image has at most 2^30 bytes, and 64 channels": refused("64", writes_an_image_of_65_channels),
         "Batches have the stored type": OTHERS,
         "A GPU gets finished rows": ELSEWHERE,
-        "`sluice convert` rounds": ELSEWHERE,
+        "Without `--pixels keep`": ELSEWHERE,
+        "With `--pixels keep`": refused("short_side and size", converts_kept_pixels_to_a_size),
     },
     "mixing.md": {
         "If a dataset has only": ELSEWHERE,

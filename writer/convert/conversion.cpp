@@ -4,7 +4,7 @@
 // Samples are encoded on many threads and consumed in the plan's order on one (RunInOrder), which
 // writes one planned shard after another. So the bytes do not depend on the number of threads. The
 // summary's numbers for a shard come from the shard's own record (Origin), whether it was made now
-// or by an earlier run; only `shrunk` and `reencoded` count this run's shards alone.
+// or by an earlier run; only `shrunk`, `reencoded` and `rounded` count this run's shards alone.
 #include "writer/convert/conversion.h"
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/convert/report.h"
 #include "writer/shard_writer.h"
+#include "writer/source/images/values.h"
 #include "writer/source/list/store_files.h"
 #include "writer/text.h"
 
@@ -47,6 +48,8 @@ ConvertSummary BeginSummary(const SourceList& sources) {
   summary.skipped = sources.broken;
   summary.passed_over = sources.passed_over;
   summary.warnings = sources.warnings;
+  if (const std::optional<ValueForm>& form = sources.fields[0].form)
+    summary.pixels = FormText(form->channels, form->type);
   return summary;
 }
 
@@ -162,6 +165,7 @@ void Conversion::Summarize(PartSummary& summary) const {
   }
   summary.shrunk = shrunk_;
   summary.reencoded = reencoded_;
+  summary.rounded = rounded_;
   summary.direct_refused = direct_ && direct_->refused();
 }
 
@@ -213,17 +217,18 @@ void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
     writing_.emplace(input_.plan, input_.schema, dataset_.path(), shard,
                      direct_ ? &*direct_ : nullptr, dataset_.own());
   }
-  const Source& source = input_.sources.sources[input_.order[position]];
+  const std::uint64_t bytes = input_.sources.ImageBytesOf(input_.order[position]);
   if (outcome.reason.empty()) {
     shrunk_ += outcome.shrunk ? 1 : 0;
     reencoded_ += outcome.reencoded ? 1 : 0;
-    writing_->Add(position, std::move(outcome), source.bytes);
+    rounded_ += outcome.rounded ? 1 : 0;
+    writing_->Add(position, std::move(outcome), bytes);
   } else {
     FailOn(position, outcome.reason);
     writing_->LeaveOut(position, std::move(outcome.reason));
   }
   ++progress_.samples_done;
-  progress_.bytes_in += source.bytes;
+  progress_.bytes_in += bytes;
   if (within + 1 == input_.plan.SamplesOf(shard)) {
     made_[shard] = writing_->Finish();
     writing_.reset();
@@ -297,6 +302,7 @@ void Conversion::Finish(ConvertSummary& summary) {
   summary.shards = manifest.shards.size();
   summary.shrunk = shrunk_;
   summary.reencoded = reencoded_;
+  summary.rounded = rounded_;
   AddSuspicions(input_.sources, input_.options, true, summary);
   if (changed_.count > 0) {
     summary.warnings.push_back(CountOfChanged(changed_) +

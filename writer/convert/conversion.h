@@ -69,7 +69,7 @@ class Conversion {
   std::optional<PlannedShardWriter> writing_;  // the current shard
   ConvertProgress progress_;
   // Counts of images in the shards that this run made. Shards do not record them.
-  std::uint64_t shrunk_ = 0, reencoded_ = 0;
+  std::uint64_t shrunk_ = 0, reencoded_ = 0, rounded_ = 0;
   std::uint64_t finished_bytes_ = 0;  // of finished shards
   std::chrono::steady_clock::time_point last_report_{};
 };

@@ -21,6 +21,7 @@
 #include "writer/convert/changed_sources.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/dataset_folder.h"
+#include "writer/convert/kept_values.h"
 #include "writer/convert/options.h"
 #include "writer/convert/place.h"
 #include "writer/convert/plan.h"
@@ -86,6 +87,11 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
       "`sluice merge`");
 }
 
+SourceList WithForms(SourceList list, const ConvertOptions& options, const ConvertHooks& hooks) {
+  FindForms(options, hooks.stop, list);
+  return list;
+}
+
 class Stages {
  public:
   Stages(const Schema* wanted, const ConvertSource& source, const ConvertOptions& options,
@@ -94,7 +100,8 @@ class Stages {
         options_(options),
         hooks_(hooks),
         threads_(options.run.threads != 0 ? options.run.threads : AvailableCpus()),
-        input_(OpenSource(source, threads_, hooks), options),
+        input_(WithForms(OpenSource(source, threads_, hooks, options.form), options, hooks),
+               options),
         summary_(BeginSummary(input_.sources)) {
     if (wanted != nullptr) RequireSame(input_.schema, *wanted);
     FailOnBroken(input_.sources, options);
@@ -211,6 +218,7 @@ ConvertSummary ConvertIntoStore(const ConvertSource& source, const std::filesyst
   ConvertSummary summary = FinishConversion(dataset, options.run.threads, hooks).summary;
   summary.shrunk = made.shrunk;
   summary.reencoded = made.reencoded;
+  summary.rounded = made.rounded;
   summary.direct_refused = made.direct_refused;
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;
@@ -266,13 +274,14 @@ ConvertSummary ConvertTo(const Schema& wanted, const ConvertSource& source,
 std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourcePart>& parts,
                                                        const std::filesystem::path& list,
                                                        unsigned threads,
-                                                       const std::stop_token& stop) {
+                                                       const std::stop_token& stop,
+                                                       const FormOptions& form) {
   if (threads == 0) threads = AvailableCpus();
   std::vector<SourceList> sources;
   for (const SourcePart& part : parts) {
     CheckSource(part.source);
     sources.push_back(OpenSource(WithPaths(part.source, part.dataset), threads,
-                                 {.on_progress = {}, .stop = stop}));
+                                 {.on_progress = {}, .stop = stop}, form));
   }
   std::vector<std::vector<SharedImage>> groups;
   for (const std::vector<ListedSource>& group : FindShared(sources, threads, stop)) {
@@ -293,10 +302,10 @@ std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourceP
 }
 
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads,
-                                     const std::stop_token& stop) {
+                                     const std::stop_token& stop, const FormOptions& form) {
   CheckSource(source);
   SourceList list = OpenSource(source, threads != 0 ? threads : AvailableCpus(),
-                               {.on_progress = {}, .stop = stop});
+                               {.on_progress = {}, .stop = stop}, form);
   if (source.kind == ConvertSource::Kind::kAnnotations) {
     for (const SourceField& field : list.fields) {
       if (field.field.role == Role::kLabel) return field.field.classes;

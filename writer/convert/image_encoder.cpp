@@ -170,6 +170,7 @@ void ImageEncoder::EncodeFromPixels(ImageKind kind, Bytes file, Outcome& outcome
   const ColorRules rules = RulesFor(source->has_profile(), profile, source->colors(), outcome);
   if (TakesCutShort()) source->TakeCutShort();
   Picture picture = source->Decode(rules);
+  outcome.rounded = source->deep();
   outcome.dim = source->deep() && greatest_ && *greatest_ < kQuarter;
   outcome.channels_dropped = source->drops_channels();
   outcome.cut_short = ToReason(source->cut_short());
@@ -180,6 +181,12 @@ void ImageEncoder::EncodeFromPixels(ImageKind kind, Bytes file, Outcome& outcome
   outcome.shrunk = IsShrunk(geometry);
   Store(FitPicture(std::move(picture), 1, placement_, resampler_),
         outcome.sample.fields[kImageField]);
+}
+
+void ImageEncoder::Place(std::uint32_t width, std::uint32_t height, Orientation orientation) {
+  placement_ = {width, height, orientation, {}};
+  placement_.geometry = FitGeometry(placement_.upright_width(), placement_.upright_height(),
+                                    {.geometry = {.max_side = {}}});
 }
 
 void ImageEncoder::Store(Picture picture, FieldValue& value) {

@@ -32,6 +32,7 @@ struct Outcome {
   bool smaller = false;            // smaller than the requested size
   bool shrunk = false;             // the part of the source that is stored had more pixels
   bool reencoded = false;          // it was a JPEG, and is stored with other coefficients
+  bool rounded = false;            // has more than 8 bits a value, and is stored with 8
   bool dim = false;     // has more than 8 bits a value, and uses less than a quarter of the range
   bool turned = false;  // the orientation turns the image, and there are boxes, masks or points
   std::uint64_t boxes_dropped = 0;
@@ -60,6 +61,8 @@ class ImageEncoder {
   // markers are added, and its coefficients are not checked. This is for samples that are played
   // once and not stored. The pixels are the same.
   void TakeJpegsAsTheyAre() noexcept { as_they_are_ = true; }
+  // Places an image whose values are stored as they are, instead of Encode(). Its size is kept.
+  void Place(std::uint32_t width, std::uint32_t height, Orientation orientation);
   // The placement of the image that was encoded last.
   const Placement& placement() const noexcept { return placement_; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <set>
 #include <string>
 #include <type_traits>
 
@@ -16,6 +17,7 @@
 #include "format/disk/manifest.h"
 #include "writer/encode/jpeg.h"
 #include "writer/source/images/icc.h"
+#include "writer/text.h"
 
 namespace sluice {
 
@@ -38,6 +40,29 @@ void CheckGeometry(const GeometryOptions& geometry, ImageCodec image) {
     Require(side >= 1 && side <= limit, "the width and the height of size" + range);
   Require(std::uint64_t{geometry.size->width} * geometry.size->height <= kMaxImagePixels,
           "size has more than " + std::to_string(kMaxImagePixels) + " pixels");
+}
+
+void CheckPixelOptions(const ConvertOptions& options) {
+  const FormOptions& form = options.form;
+  const bool keep = form.pixels == PixelValues::kKeep;
+  Require(!keep || !(options.geometry.short_side || options.geometry.size),
+          "pixels keep (--pixels keep) stores images in their own sizes, so short_side and size do "
+          "not go with it; resize them when they are loaded");
+  Require(keep || form.stack.empty(), "stack (--stack) needs pixels keep (--pixels keep)");
+  Require(!form.stack.empty() || form.stack_resize == StackResize::kRefuse,
+          "stack_resize (--stack-resize) needs stack (--stack)");
+  Require(form.stack.size() <= kMaxImageChannels,
+          "stack (--stack) names more than " + std::to_string(kMaxImageChannels) + " channels");
+  Require(form.stack.empty() || !options.run.find_duplicates,
+          "find_duplicates (--find-duplicates) compares single files, so it does not go with stack "
+          "(--stack)");
+  std::set<std::string> names;
+  for (const std::string& name : form.stack) {
+    Require(!name.empty() && name.find_first_of(",/") == std::string::npos,
+            "stack (--stack) has a name that is empty, or has a comma or slash");
+    Require(ToUtf8(name) == name, "stack (--stack) has a name that is not UTF-8");
+    Require(names.insert(name).second, "stack (--stack) names " + name + " twice");
+  }
 }
 
 template <class V>
@@ -75,6 +100,7 @@ void CheckOptions(const ConvertOptions& options) {
   Require(!options.form.keep || options.form.image != ImageCodec::kRaw,
           "quality keep stores JPEGs, so `image` must be jpeg or packed, not raw");
   Require(options.form.channels != 2, "channels must be 1 (grey) or 3 (RGB)");
+  CheckPixelOptions(options);
   if (options.form.icc == IccProfiles::kConvert && !CanConvertProfiles()) {
     throw Error(
         ErrorCode::kUnsupported,
@@ -90,6 +116,10 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
       out[name] = nullptr;
   };
   if (!options.geometry.size) has_no_effect({"fit"});
+  if (options.form.pixels == PixelValues::kKeep) {
+    has_no_effect({"max_side", "image", "quality", "keep", "restart_markers", "subsampling",
+                   "channels", "background", "icc", "truncated"});
+  }
   if (options.form.image == ImageCodec::kRaw) has_no_effect({"quality", "restart_markers"});
   if (options.form.image == ImageCodec::kRaw || options.form.channels != 3)
     has_no_effect({"subsampling"});
@@ -97,7 +127,8 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
   // These options came later. They are left out at their defaults, so that a conversion without
   // them keeps the plan's digest, and the dataset its bytes, from before they existed.
   const nlohmann::json usual = ValuesOf(FormOptions());
-  for (const char* const name : {"background", "icc", "truncated"}) {
+  for (const char* const name :
+       {"background", "icc", "truncated", "pixels", "stack", "stack_resize"}) {
     if (out[name] == usual[name]) out.erase(name);
   }
   if (options.shards.meta.empty()) out.erase("meta");
@@ -129,6 +160,11 @@ std::optional<V> ValueIn(const nlohmann::json& json) {
     const bool fits =
         json.is_object() &&
         std::all_of(json.begin(), json.end(), [](const auto& one) { return one.is_string(); });
+    return fits ? std::optional(json.template get<V>()) : std::nullopt;
+  } else if constexpr (std::is_same_v<V, std::vector<std::string>>) {
+    const bool fits = json.is_array() && std::all_of(json.begin(), json.end(), [](const auto& one) {
+                        return one.is_string();
+                      });
     return fits ? std::optional(json.template get<V>()) : std::nullopt;
   } else if constexpr (std::is_integral_v<V>) {
     return FitsIn<V>(json) ? std::optional(json.get<V>()) : std::nullopt;

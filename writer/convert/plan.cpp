@@ -18,6 +18,7 @@
 #include "writer/shard_writer.h"
 #include "writer/source/images/icc.h"
 #include "writer/source/images/image_kinds.h"
+#include "writer/source/images/values.h"
 #include "writer/text.h"
 
 #define SLUICE_TEXT_OF(token) SLUICE_TEXT(token)
@@ -92,12 +93,17 @@ json SourcesToJson(const SourceList& list) {
     }
     bytes += source.bytes;
   }
-  return {{"values", ToHex(ValuesDigest(list, list.DrawnUpright()))},
-          {"count", list.sources.size()},
-          {"bytes", bytes},
-          {"labelled", list.labelled},
-          {"classes", list.classes.size()},
-          {"digest", ToHex(digest.Finish())}};
+  json out = {{"values", ToHex(ValuesDigest(list, list.DrawnUpright()))},
+              {"count", list.sources.size()},
+              {"bytes", bytes},
+              {"labelled", list.labelled},
+              {"classes", list.classes.size()},
+              {"digest", ToHex(digest.Finish())}};
+  for (const SourceField& field : list.fields) {
+    if (field.form)
+      out["pixels"][field.field.name] = FormText(field.form->channels, field.form->type);
+  }
+  return out;
 }
 
 // The versions of the libraries that every build has, and of the others that these sources need.
@@ -116,8 +122,10 @@ json LibrariesToJson(const SourceList& sources, const ConvertOptions& options) {
 std::string FirstDifference(const json& then, const json& now) {
   json all = then.is_object() ? then : json::object();  // a member may be on one side only
   all.update(now);
-  for (const auto& member : all.items()) {
-    const std::string& name = member.key();
+  std::vector<std::string> names = {"pixels"};  // first: it makes many others idle
+  for (const auto& member : all.items())
+    names.push_back(member.key());
+  for (const std::string& name : names) {
     const json before = then.is_object() ? then.value(name, json()) : json();
     const json value = now.value(name, json());
     if (before == value) continue;
@@ -140,6 +148,11 @@ std::string SourceDifference(const json& then, const Plan& plan) {
   if (differ("count")) return both("count", " images were found");
   if (differ("classes")) return both("classes", " classes were found");
   if (differ("bytes")) return "the images had " + both("bytes", " bytes");
+  if (differ("pixels")) {
+    return "the first image that can be read had the pixels " +
+           then.value("pixels", json()).dump() + " then and has " +
+           now.value("pixels", json()).dump() + " now";
+  }
   if (differ("digest")) return "names, sizes or classes of images changed";
   if (then.value("values", json()) == plan.values_drawn_otherwise) {
     return plan.drawn_upright ? "boxes, masks and key points were taken as drawn on the images as "

@@ -21,8 +21,8 @@ namespace sluice {
 
 namespace {
 
-constexpr std::string_view kMagic = "sluice-plan-src1";
-constexpr std::string_view kIndexMagic = "sluice-index-02\n";
+constexpr std::string_view kMagic = "sluice-plan-src2";
+constexpr std::string_view kIndexMagic = "sluice-index-03\n";
 static_assert(kIndexMagic.size() == kMagic.size());
 // A frame is written once it holds this many bytes before compression. A single text or blob is not
 // split, so the frame of a longer one is larger.
@@ -223,6 +223,13 @@ void PassPages(File& file, List& pages) {
 template <class File, class OneField>
 void PassField(File& file, OneField& field) {
   file.Pass(field.feed, field.relative, field.folder, field.wide, field.located);
+  auto& form = field.form;
+  bool kept = form.has_value();
+  file.Pass(kept);
+  if constexpr (!std::is_const_v<OneField>) {
+    if (kept) form.emplace();
+  }
+  if (kept) file.Pass(form->type, form->channels);
 }
 
 template <class File, class OneSource>
@@ -261,9 +268,11 @@ bool Fits(const SourceField& field, Bytes value, const SourceList& list,
                                     : archive < list.archives.size();
   }
   switch (field.feed) {
-    case Feed::kImage:
-    case Feed::kLabel: return value.empty();
+    case Feed::kImage: return AreStackFiles(value);
+    case Feed::kLabel:
+    case Feed::kGeo: return value.empty();
     case Feed::kText: return true;
+    case Feed::kValues:
     case Feed::kMask: return value.size() >= sizeof(std::uint64_t);
     case Feed::kShapes: return AreShapes(value);
     case Feed::kBoxes:
@@ -299,9 +308,12 @@ bool ValuesFit(const SourceList& list, std::size_t source) {
 bool FieldsFit(const SourceList& list) {
   if (list.fields.empty() || list.fields[0].feed != Feed::kImage) return false;
   for (const SourceField& field : list.fields) {
-    if (field.feed > Feed::kPoints) return false;
+    if (field.feed > Feed::kGeo) return false;
     const bool image = field.field.kind == FieldKind::kImage;
-    const bool mask = field.feed == Feed::kMask || field.feed == Feed::kShapes;
+    const bool mask =
+        field.feed == Feed::kMask || field.feed == Feed::kShapes || field.feed == Feed::kValues;
+    if (field.form && (!image || field.form->type > PixelType::kFloat32)) return false;
+    if (field.feed == Feed::kValues && !field.form) return false;
     if (image != (field.feed == Feed::kImage || mask)) return false;
     if (field.located && list.archives.empty()) return false;
     if (field.feed == Feed::kLabel && field.field != Field::Label(field.field.name)) return false;

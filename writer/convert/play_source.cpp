@@ -6,6 +6,8 @@
 // images must be known before the first batch (a loader makes room for the largest): the beginnings
 // of all files tell their sizes (image_survey.h). The rest of a manifest follows from the list. All
 // of this can be kept in an index (source_index.h).
+#include <algorithm>
+
 #include <sluice/cpu.h>
 #include <sluice/error.h>
 #include <sluice/play_source.h>
@@ -55,6 +57,14 @@ std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source, const Play
   const ConvertOptions convert = ConversionOf(options);
   CheckOptions(convert);
   CheckSource(source);
+  const bool second =
+      std::any_of(source.rows.columns.begin(), source.rows.columns.end(),
+                  [](const Column& column) { return column.type == ColumnType::kImage; });
+  if (convert.form.pixels == PixelValues::kKeep || second) {
+    throw Error(ErrorCode::kUnsupported,
+                std::string(second ? "a column of second images" : "pixels keep") +
+                    " needs a conversion; convert the source, and play the dataset");
+  }
   if (!options.compile_to.empty()) SourceCompiler::CheckFolder(source, options.compile_to);
   std::error_code ignored;
   if (!options.index.empty() && std::filesystem::exists(options.index, ignored)) {

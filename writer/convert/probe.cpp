@@ -75,9 +75,10 @@ void SummarizeProbe(const ConversionInput& input, const Probe& probe, ConvertSum
   summary.shards = plan.shards();
   summary.bytes_out = plan.samples * probe.mean_bytes;
   summary.class_counts.resize(sources.classes.size());
-  for (const Source& source : sources.sources) {
-    summary.bytes_in += source.bytes;
-    if (sources.labelled) ++summary.class_counts[static_cast<std::size_t>(source.label)];
+  for (std::size_t i = 0; i < sources.sources.size(); ++i) {
+    summary.bytes_in += sources.ImageBytesOf(i);
+    if (sources.labelled)
+      ++summary.class_counts[static_cast<std::size_t>(sources.sources[i].label)];
   }
   summary.skipped.insert(summary.skipped.end(), probe.left_out.begin(), probe.left_out.end());
   summary.truncated = probe.truncated;

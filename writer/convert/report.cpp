@@ -153,6 +153,7 @@ std::string ExamplesText(const SomeImages& images) {
 void AddGrowth(const ConvertOptions& options, ConvertSummary& summary) {
   // Pages and directories make small datasets larger than their sources, which needs no warning.
   constexpr std::uint64_t kOverhead = 1'000'000;
+  if (options.form.pixels == PixelValues::kKeep) return;  // no option makes these smaller
   // So do restart markers, which make the decoding of crops cheaper.
   if (summary.bytes_out <= summary.bytes_in + summary.bytes_in / 10 + kOverhead) return;
   std::string advice;

@@ -14,6 +14,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
+#include "writer/convert/kept_values.h"
 #include "writer/encode/jpeg.h"
 #include "writer/fit/fit.h"
 #include "writer/shard_writer.h"
@@ -94,6 +95,15 @@ Outcome SampleEncoder::Checked(Outcome outcome) const {
 }
 
 void SampleEncoder::EncodeImage(std::size_t source, Outcome& outcome) {
+  if (sources_.fields[0].form) {
+    std::optional<ValuePicture> picture = ReadValues(sources_, source, 0, options_, file_, give_up);
+    images.Place(picture->width, picture->height, picture->orientation);
+    geo_ = std::move(picture->geo);
+    StoreValues(*std::move(picture), sources_.fields[0], images.placement(),
+                outcome.sample.fields[0]);
+    if (images.on_step) images.on_step(EncodeStep::kEncoded);
+    return;
+  }
   ReadImageFile(sources_, source, file_, give_up);
   if (images.on_step) images.on_step(EncodeStep::kRead);
   images.Encode(file_, outcome);
@@ -145,6 +155,12 @@ void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
         break;
       case Feed::kText: EncodeText(source, f, value); break;
       case Feed::kMask: EncodeMask(source, f, value); break;
+      case Feed::kValues: EncodeValues(source, f, value); break;
+      case Feed::kGeo:
+        if (geo_.empty()) break;
+        value.codec = Codec::kRaw;
+        value.SetBytes(AsBytes(geo_));
+        break;
       case Feed::kShapes:
         if (const std::optional<Bytes> shapes = sources_.Value(source, f)) {
           const Placement placement = AnnotatedPlacement();
@@ -184,14 +200,33 @@ void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue
 void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue& value) {
   if (!ReadMaskFile(sources_, source, field, file_, give_up)) return;
   MaskPicture mask = DecodeMask(file_, options_.run.max_pixels);
-  const Placement placement = AnnotatedPlacement();
-  if (mask.width != placement.stored_width || mask.height != placement.stored_height) {
-    throw Error(ErrorCode::kCorrupt, "its mask is " + SizeText(mask.width, mask.height) +
-                                         " and the image " +
-                                         SizeText(placement.stored_width, placement.stored_height) +
-                                         OrientationAdvice(mask.width, mask.height));
-  }
+  CheckSize(mask.width, mask.height, "its mask ");
   StoreMask(std::move(mask), value);
+}
+
+void SampleEncoder::CheckSize(std::uint32_t width, std::uint32_t height, const char* what) const {
+  const Placement placement = AnnotatedPlacement();
+  if (width == placement.stored_width && height == placement.stored_height) return;
+  throw Error(ErrorCode::kCorrupt, std::string(what) + "is " + SizeText(width, height) +
+                                       " and the image " +
+                                       SizeText(placement.stored_width, placement.stored_height) +
+                                       OrientationAdvice(width, height));
+}
+
+void SampleEncoder::EncodeValues(std::size_t source, std::size_t field, FieldValue& value) {
+  const std::string what = "its " + schema_.fields[field].name;
+  try {
+    std::optional<ValuePicture> picture =
+        ReadValues(sources_, source, field, options_, file_, give_up);
+    if (!picture) return;
+    CheckSize(picture->width, picture->height);
+    StoreValues(*std::move(picture), sources_.fields[field], AnnotatedPlacement(), value);
+  } catch (const StoreFault&) {
+    throw;
+  } catch (const Error& error) {
+    if (IsShortage(error)) throw;
+    throw Error(error.code(), what + " " + error.sentence());
+  }
 }
 
 void SampleEncoder::StoreMask(MaskPicture mask, FieldValue& value) const {

@@ -40,10 +40,13 @@ class SampleEncoder {
   void EncodeText(std::size_t source, std::size_t field, FieldValue& value);
   void EncodeMask(std::size_t source, std::size_t field, FieldValue& value);
   void StoreMask(MaskPicture mask, FieldValue& value) const;
+  void EncodeValues(std::size_t source, std::size_t field, FieldValue& value);
   void EncodeBoxes(std::size_t source, std::size_t boxes_field, Outcome& outcome);
   void EncodePoints(std::size_t source, std::size_t field, FieldValue& value) const;
   // Throws if the image does not have the size that its label file gives it.
   void CheckDescribed(const Source& source) const;
+  // Throws if an image that annotates the source's has another size.
+  void CheckSize(std::uint32_t width, std::uint32_t height, const char* what = "") const;
   // The placement that annotations refer to.
   Placement AnnotatedPlacement() const;
   // The end of an error about annotations that describe another size than the image's: names the
@@ -58,6 +61,7 @@ class SampleEncoder {
   std::uint64_t header_bytes_;
   std::uint64_t reserve_bytes_;
   std::vector<std::byte> file_;
+  std::string geo_;  // of the current source, if its image's values are stored
   // Indices of the current source's boxes that were kept; nullopt if the source has no boxes.
   std::optional<std::vector<std::size_t>> boxes_taken_;
 };

@@ -5,10 +5,16 @@
 #include "writer/fit/fit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
+#include <sluice/error.h>
+
 #include "format/boxes_and_points.h"
+#include "format/disk/limits.h"
+#include "format/pixels/wide.h"
 
 namespace sluice {
 
@@ -408,7 +414,7 @@ std::vector<std::uint32_t> Nearest(double start, double length, std::uint32_t ou
 
 }  // namespace
 
-MaskPicture FitMask(MaskPicture mask, const Placement& placement) {
+MaskPicture FitMask(MaskPicture mask, const Placement& placement, std::uint32_t padding) {
   const FittedGeometry& geometry = placement.geometry;
   const Orientation& orientation = placement.orientation;
   if (geometry.unchanged && orientation.identity()) return mask;
@@ -428,6 +434,7 @@ MaskPicture FitMask(MaskPicture mask, const Placement& placement) {
   out.value_bytes = mask.value_bytes;
   const std::size_t pixel = std::size_t{mask.channels} * mask.value_bytes;
   out.pixels.resize(std::size_t{out.width} * out.height * pixel);
+  if (padding != 0) FillWith(padding, out);
   for (std::uint32_t y = 0; y < geometry.out_height; ++y) {
     std::uint8_t* to =
         out.pixels.data() + ((std::size_t{y} + geometry.y) * out.width + geometry.x) * pixel;
@@ -437,6 +444,61 @@ MaskPicture FitMask(MaskPicture mask, const Placement& placement) {
       std::memcpy(to, mask.pixels.data() + from * pixel, pixel);
     }
   }
+  return out;
+}
+
+namespace {
+
+// The stored axis, and where its pixels go in a target that has a padding before and after them.
+Span PaddedSpan(const Axis& axis, std::uint32_t size, std::uint32_t before,
+                std::uint32_t target) noexcept {
+  Span span = SpanOf(axis, size);
+  span.target = target;
+  span.at = axis.mirrored ? target - before - axis.out : before;
+  return span;
+}
+
+}  // namespace
+
+ValuePicture FitValues(ValuePicture values, std::optional<double> no_data, bool nearest,
+                       const Placement& placement) {
+  const auto& [stored_width, stored_height, orientation, geometry] = placement;
+  if (nearest || geometry.unchanged) {
+    static_cast<MaskPicture&>(values) =
+        FitMask(std::move(values), placement, no_data ? BitsOf(values.type, *no_data) : 0);
+    return values;
+  }
+  const StoredPart part = StoredPartOf(stored_width, stored_height, orientation, geometry);
+  const bool turned = orientation.transposed;
+  Region region;
+  region.x = PaddedSpan(part.x, stored_width, turned ? geometry.y : geometry.x,
+                        turned ? geometry.target_height : geometry.target_width);
+  region.y = PaddedSpan(part.y, stored_height, turned ? geometry.x : geometry.y,
+                        turned ? geometry.target_width : geometry.target_height);
+  region.flip = part.x.mirrored;
+  region.flip_y = part.y.mirrored;
+  region.transpose = turned;
+  ValuePicture out =
+      NewValues(region.width(), region.height(), values.channels, values.type, kMaxImagePixels);
+  WideDecoder decoder(kernels::Chosen());
+  std::vector<std::uint32_t> channels(values.channels);
+  std::iota(channels.begin(), channels.end(), 0U);
+  Defect defect =
+      decoder.Open({Codec::kRaw, values.type, static_cast<std::uint8_t>(values.channels),
+                    values.width, values.height, std::as_bytes(std::span(values.pixels))});
+  if (defect == nullptr) {
+    defect = decoder.MakePlanes(
+        region, channels, no_data, [&](std::size_t channel, std::vector<float>& plane) {
+          std::uint8_t* to = out.pixels.data() + channel * out.value_bytes;
+          for (const float value : plane) {
+            const std::uint32_t bits =
+                BitsOf(out.type, no_data && std::isnan(value) ? *no_data : double{value});
+            std::memcpy(to, &bits, out.value_bytes);  // little-endian
+            to += std::size_t{out.channels} * out.value_bytes;
+          }
+        });
+  }
+  if (defect != nullptr) throw Error(ErrorCode::kCorrupt, defect);
   return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "writer/source/images/orientation.h"
 #include "writer/source/images/pixel_source.h"
 #include "writer/source/images/png.h"
+#include "writer/source/images/values.h"
 
 namespace sluice {
 
@@ -136,7 +138,13 @@ FittedBoxes FitOrientedBoxes(std::span<const double> corners, bool relative,
 // visibility 0. A point that already has visibility 0 has no position, and keeps its numbers.
 void FitPoints(std::span<float> points, bool relative, const Placement& placement);
 
-// `mask` has the size of the placement's file. Values in the padding of the image are 0.
-MaskPicture FitMask(MaskPicture mask, const Placement& placement);
+// `mask` has the size of the placement's file. Values in the padding of the image have the bits
+// `padding`.
+MaskPicture FitMask(MaskPicture mask, const Placement& placement, std::uint32_t padding = 0);
+
+// The same for values, which are mixed if the image is resized, unless `nearest`. `no_data` is
+// never mixed, and fills the padding, which is 0 without it.
+ValuePicture FitValues(ValuePicture values, std::optional<double> no_data, bool nearest,
+                       const Placement& placement);
 
 }  // namespace sluice

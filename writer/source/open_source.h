@@ -7,6 +7,8 @@ namespace sluice {
 
 // Reads the folder, table, list or archives, on `threads` threads. Call CheckSource() first.
 // Errors: those of list/look.h, records/records.h and labels/annotations.h.
-SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks);
+// `form`: decides which files are images, and how they make samples.
+SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks,
+                      const FormOptions& form = {});
 
 }  // namespace sluice

@@ -132,6 +132,11 @@ void ReadImageStart(const SourceList& list, std::size_t source, std::uint64_t mo
   content.resize(ReadAt(OpenForReading(path), path, 0, content));
 }
 
+void ReadStackFile(const SourceList& list, const MaskFile& file, std::vector<std::byte>& content,
+                   const std::atomic<bool>* give_up) {
+  ReadFileOf(list, list.root, file.path, file.bytes, content, give_up);
+}
+
 bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
                   std::vector<std::byte>& content, const std::atomic<bool>* give_up) {
   const std::optional<Bytes> value = list.Value(source, field);
@@ -176,7 +181,7 @@ void RequirePlaces(const SourceList& list) {
           i * list.sources.size() / std::min(kLookedFor, list.sources.size());
       std::filesystem::path file;
       if (list.fields[f].feed == Feed::kImage) file = list.root / list.sources[source].key;
-      if (list.fields[f].feed == Feed::kMask) {
+      if (list.fields[f].feed == Feed::kMask || list.fields[f].feed == Feed::kValues) {
         const std::optional<Bytes> mask = list.Value(source, f);
         if (mask) file = list.fields[f].folder / MaskFileOf(*mask).path;
       }

@@ -21,7 +21,10 @@ struct UnpackedPage {
 // The first bytes of a source's image, `most` of them or all. Throws as ReadImageFile().
 void ReadImageStart(const SourceList& list, std::size_t source, std::uint64_t most,
                     std::vector<std::byte>& content, UnpackedPage& page);
-// Reads a source's mask. False if the source has none.
+// Reads a file of a stack's other channels.
+void ReadStackFile(const SourceList& list, const MaskFile& file, std::vector<std::byte>& content,
+                   const std::atomic<bool>* give_up = nullptr);
+// Reads a source's mask, or its second image. False if the source has none.
 bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
                   std::vector<std::byte>& content, const std::atomic<bool>* give_up = nullptr);
 // Reads a value of kElements or kText. False if the source has none.

@@ -129,6 +129,10 @@ void BindSummary(nb::module_& module) {
               "images that this call stored with fewer pixels than they had")
       .def_ro("reencoded", &ConvertSummary::reencoded,
               "JPEGs that this call stored with other coefficients")
+      .def_ro("rounded", &ConvertSummary::rounded,
+              "images of more than 8 bits a value that this call stored with 8")
+      .def_ro("pixels", &ConvertSummary::pixels,
+              "with pixels=\"keep\": the channels and the type, as \"13 x uint16\"")
       .def_ro("boxes_dropped", &ConvertSummary::boxes_dropped)
       .def_ro("profiles_dropped", &ConvertSummary::profiles_dropped)
       .def_ro("profiles_converted", &ConvertSummary::profiles_converted)
@@ -398,6 +402,8 @@ void BindConvert(nb::module_& module) {
   BindWords<IccProfiles>(module);
   BindWords<OnError>(module);
   BindWords<Truncated>(module);
+  BindWords<PixelValues>(module);
+  BindWords<StackResize>(module);
   BindWords<SourceCheck>(module);
   BindSummary(module);
   WarningType() = nb::steal(PyErr_NewExceptionWithDoc(

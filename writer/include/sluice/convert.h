@@ -45,6 +45,19 @@ enum class IccProfiles {
   kDrop,     // it is dropped, and the values are stored as they are
   kConvert,  // colours are converted to sRGB; needs a build with lcms2
 };
+// Which values of an image are stored.
+enum class PixelValues {
+  kUint8,  // colours or grey, rounded to 8 bits
+  // The values of the file as they are, of any type and of 1 to 64 channels. The first source that
+  // can be read decides both, and the number that stands for no data; others are left out.
+  kKeep,
+};
+// How the files of a sample (FormOptions::stack) get one size.
+enum class StackResize {
+  kRefuse,   // a sample whose files have different sizes is left out
+  kNearest,  // the nearest pixel is taken
+  kLinear,   // pixels are mixed, except with no data
+};
 // How to treat a source that cannot be converted.
 enum class OnError {
   kSkip,  // leave the source out, list it in skipped.tsv, continue
@@ -107,6 +120,16 @@ struct FormOptions {
   std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, behind transparent pixels
   IccProfiles icc = IccProfiles::kDrop;                      // what happens to colour profiles
   Truncated truncated = Truncated::kRefuse;  // what happens to images that end early
+  // With kKeep, images keep their sizes: geometry.max_side and all members above are not used, and
+  // geometry.short_side and geometry.size must not be set. PNG, PPM, PFM, NPY and TIFF are taken.
+  // 8-bit images of 1 to 4 channels are stored as raw pixels, all others in tiles without loss.
+  // Values of 32 and 64 bits become float32 if that holds each of them exactly.
+  PixelValues pixels = PixelValues::kUint8;
+  // With kKeep: the names of channels that lie in a file each. With {"B02", "B03"}, the files
+  // NAME_B02.tif and NAME_B03.tif make the sample NAME, with two channels. For a folder and for a
+  // list of paths.
+  std::vector<std::string> stack = {};
+  StackResize stack_resize = StackResize::kRefuse;  // files of other sizes than the sample's first
 };
 
 // ConvertOptions::shards: how samples are arranged in the dataset, and the dataset's metadata.
@@ -199,6 +222,8 @@ struct ConvertSummary {
   std::uint64_t kept = 0;                   // with `keep`: images whose coefficients were kept
   std::uint64_t shrunk = 0;         // images that this call stored with fewer pixels than they had
   std::uint64_t reencoded = 0;      // JPEGs that this call stored with other coefficients
+  std::uint64_t rounded = 0;        // images of more than 8 bits that this call stored with 8
+  std::string pixels;               // with PixelValues::kKeep: channels and type, as "13 x uint16"
   std::uint64_t boxes_dropped = 0;  // boxes of which nothing is left in the stored image
   // Images whose embedded colour profile was not used: IccProfiles::kDrop is set, or the profile is
   // broken or made for another kind of colours.
@@ -324,9 +349,11 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
 
 // Returns the names of the source's classes, in the order of their numbers; empty for a source
 // without classes. Use them to number the classes of several conversions in the same way: see
-// ConvertSource::label. Errors: as of Convert().
+// ConvertSource::label. `form`: that of the conversion, which decides what images are. Errors: as
+// of Convert().
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads = 0,
-                                     const std::stop_token& stop = {});
+                                     const std::stop_token& stop = {},
+                                     const FormOptions& form = {});
 
 // Which folders FindSplitFolders() takes as the parts of a split.
 struct SplitFolderOptions {
@@ -381,6 +408,7 @@ struct SharedImage {
 std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourcePart>& parts,
                                                        const std::filesystem::path& list = {},
                                                        unsigned threads = 0,
-                                                       const std::stop_token& stop = {});
+                                                       const std::stop_token& stop = {},
+                                                       const FormOptions& form = {});
 
 }  // namespace sluice

@@ -58,6 +58,21 @@ inline constexpr auto WordsOf<IccProfiles> =
           Word("convert", IccProfiles::kConvert, "colours are brought to sRGB"));
 
 template <>
+inline constexpr auto WordsOf<PixelValues> =
+    Words("PixelValues", "Which values of an image are stored",
+          Word("uint8", PixelValues::kUint8, "colours or grey, rounded to 8 bits"),
+          Word("keep", PixelValues::kKeep,
+               "the values as they are, of any type and 1 to 64 channels, which the first readable "
+               "source decides; of PNG, PPM, PFM, NPY and TIFF. Sizes are kept"));
+
+template <>
+inline constexpr auto WordsOf<StackResize> = Words(
+    "StackResize", "How the files of a sample get one size",
+    Word("refuse", StackResize::kRefuse, "leave the sample out"),
+    Word("nearest", StackResize::kNearest, "give them the first one's size by the nearest pixel"),
+    Word("linear", StackResize::kLinear, "the same, mixing pixels, except with no data"));
+
+template <>
 inline constexpr auto WordsOf<OnError> =
     Words("OnError", "What happens to a source that cannot be converted",
           Word("skip", OnError::kSkip, "leave it out and continue"),
@@ -84,7 +99,9 @@ inline constexpr auto WordsOf<ColumnType> =
           Word("floats", ColumnType::kFloats), Word("boxes", ColumnType::kBoxes),
           Word("box_classes", ColumnType::kBoxClasses), Word("text", ColumnType::kText),
           Word("json", ColumnType::kJson), Word("bytes", ColumnType::kBytes),
-          Word("mask", ColumnType::kMask, "the path of a mask, relative to the root"));
+          Word("mask", ColumnType::kMask, "the path of a mask, relative to the root"),
+          Word("image", ColumnType::kImage,
+               "the path of a second image, which follows the first, with its values as they are"));
 
 template <>
 inline constexpr auto WordsOf<BoxFormat> =
@@ -158,7 +175,16 @@ inline constexpr auto OptionsOf<FormOptions> = Options<FormOptions>(
            {.changes = Changes::kContent, .value = "HOW"}),
     Option("truncated", &FormOptions::truncated,
            "what to do with images whose data end early, as after a broken download",
-           {.changes = Changes::kContent, .value = "WHAT"}));
+           {.changes = Changes::kContent, .value = "WHAT"}),
+    Option("pixels", &FormOptions::pixels, "which values are stored",
+           {.changes = Changes::kContent, .value = "WHICH"}),
+    Option("stack", &FormOptions::stack,
+           "with pixels keep: the names of channels that lie in a file each: NAME_B02.tif and "
+           "NAME_B03.tif make the sample NAME",
+           Changes::kContent),
+    Option("stack_resize", &FormOptions::stack_resize,
+           "what to do if the files of a sample have different sizes",
+           {.changes = Changes::kContent, .value = "HOW"}));
 
 template <>
 inline constexpr auto OptionsOf<ShardOptions> = Options<ShardOptions>(
@@ -220,6 +246,7 @@ inline constexpr auto OptionsOf<Column> = Options<Column>(
     Option("field", &Column::field, "the field's name; empty: the column's name"),
     Option("boxes", &Column::boxes, "the four numbers of a box"),
     Option("relative", &Column::relative, "boxes are fractions of the image's sides"),
+    Option("nearest", &Column::nearest, "a second image's values are never mixed"),
     Option("classes", &Column::classes, "the names of the column's classes 0, 1, ..."));
 
 template <>

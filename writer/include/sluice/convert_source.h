@@ -32,6 +32,11 @@ enum class ColumnType {
   kJson,        // any JSON value, stored as its text
   kBytes,       // any bytes
   kMask,        // the path of a mask, relative to the root: see ConvertSource::mask_folder
+  // The path of a second image of the same size, relative to the root: a PNG, PPM, PFM, NPY or TIFF
+  // file, of which the values are stored as they are (PixelValues::kKeep). It follows the image, as
+  // depth
+  // does. The first such file that can be read decides the type and the number of channels.
+  kImage,
 };
 
 // Whether a column of this type holds classes.
@@ -54,6 +59,8 @@ struct Column {
   std::string field = {};               // the field's name; empty: the column's name
   BoxFormat boxes = BoxFormat::kXyxy;   // what a box's four numbers are
   bool relative = false;  // true: a box's numbers are fractions of the image's width and height
+  // For kImage: its values are never mixed: the nearest pixel is taken, as of a mask.
+  bool nearest = false;
   // For the three types with classes: the names of classes 0, 1, ... Empty: the names in
   // ConvertSource::label.classes, or else those that occur.
   std::vector<std::string> classes = {};

@@ -42,6 +42,7 @@ struct PartSummary {
   std::uint64_t left_out = 0;     // broken or unsupported images in the part
   std::uint64_t shrunk = 0;       // images that this call stored with fewer pixels than they had
   std::uint64_t reencoded = 0;    // JPEGs that this call stored with other coefficients
+  std::uint64_t rounded = 0;      // images of more than 8 bits that this call stored with 8
   std::uint64_t bytes_out = 0;    // of the part's shards
   bool dataset_finished = false;  // the manifest exists, so nothing is left to do
   bool direct_refused = false;    // the file system refused `direct`

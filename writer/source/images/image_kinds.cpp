@@ -6,6 +6,7 @@
 // gives it back at once: nothing is reserved by that.
 #include "writer/source/images/image_kinds.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -29,12 +30,14 @@ struct FileKind {
   std::unique_ptr<PixelSource> (*open)(Bytes file, bool with_profile) = nullptr;
   const char* library = nullptr;  // the library that decodes it; null if it is part of every build
   std::string (*version)() = nullptr;
+  ValuePicture (*values)(Bytes file,
+                         std::uint64_t max_pixels) = nullptr;  // null: not read as values
 };
 
 // In the order of ImageKind.
 constexpr std::array kKinds = {
     FileKind{ImageKind::kJpeg, "JPEG", nullptr},  // opened by jpeg.h
-    FileKind{ImageKind::kPng, "PNG", nullptr, OpenPng},
+    FileKind{ImageKind::kPng, "PNG", nullptr, OpenPng, nullptr, nullptr, PngValues},
 #ifdef SLUICE_HAS_WEBP
     FileKind{ImageKind::kWebp, "WebP", nullptr, OpenWebp, "libwebp", WebpVersion},
 #else
@@ -47,11 +50,11 @@ constexpr std::array kKinds = {
 #endif
     FileKind{ImageKind::kBmp, "BMP", nullptr, OpenBmp},
 #ifdef SLUICE_HAS_TIFF
-    FileKind{ImageKind::kTiff, "TIFF", nullptr, OpenTiff, "libtiff", TiffVersion},
+    FileKind{ImageKind::kTiff, "TIFF", nullptr, OpenTiff, "libtiff", TiffVersion, TiffValues},
 #else
     FileKind{ImageKind::kTiff, "TIFF", "libtiff-dev"},
 #endif
-    FileKind{ImageKind::kPnm, "PPM", nullptr, OpenPnm},
+    FileKind{ImageKind::kPnm, "PPM", nullptr, OpenPnm, nullptr, nullptr, PnmValues},
     FileKind{ImageKind::kTga, "TGA", nullptr, OpenTga},
 #ifdef SLUICE_HAS_AVIF
     FileKind{ImageKind::kAvif, "AVIF", nullptr, OpenAvif, "libavif", AvifVersion},
@@ -111,6 +114,38 @@ std::string WhyNotConverted(const Sniffed& sniffed) {
            " and build it again";
   }
   return {};
+}
+
+namespace {
+
+const FileKind* WithValues(const Sniffed& sniffed) noexcept {
+  const auto found = std::find_if(kKinds.begin(), kKinds.end(), [&](const FileKind& kind) {
+    return kind.kind == sniffed.kind && kind.values != nullptr;
+  });
+  return found == kKinds.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool HasValues(const Sniffed& sniffed) noexcept {
+  return sniffed.only_values || WithValues(sniffed) != nullptr;
+}
+
+std::string WhyNoValues(const Sniffed& sniffed) {
+  if (sniffed.kind == ImageKind::kNone) return "is not an image";
+  if (sniffed.kind != ImageKind::kTiff) {
+    return WithArticle(sniffed.name) +
+           " image; pixels are kept of PNG, PPM, PFM, NPY and TIFF (--pixels uint8 takes others)";
+  }
+  return WhyNotConverted(sniffed);
+}
+
+ValuePicture DecodeValues(Bytes file, std::uint64_t max_pixels) {
+  const Sniffed sniffed = Sniff(file);
+  if (const FileKind* const kind = WithValues(sniffed)) return kind->values(file, max_pixels);
+  if (!sniffed.only_values) throw Error(ErrorCode::kUnsupported, WhyNoValues(sniffed));
+  return sniffed.kind == ImageKind::kNone ? NpyValues(file, max_pixels)
+                                          : PfmValues(file, max_pixels);
 }
 
 std::string ConvertedKinds() {

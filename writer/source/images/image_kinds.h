@@ -50,6 +50,7 @@
 
 #include "writer/source/images/pixel_source.h"
 #include "writer/source/images/sniff.h"
+#include "writer/source/images/values.h"
 
 namespace sluice {
 
@@ -59,6 +60,14 @@ std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file, bool with_pr
 
 // Why files of this kind cannot be converted; empty if they can.
 std::string WhyNotConverted(const Sniffed& sniffed);
+
+// Whether DecodeValues() reads files of this kind.
+bool HasValues(const Sniffed& sniffed) noexcept;
+// Why DecodeValues() does not read files of this kind.
+std::string WhyNoValues(const Sniffed& sniffed);
+// Decodes a whole file as values. Throws an Error whose sentence() says what is wrong with the
+// file, without naming it; kLimit, before memory is allocated, if it has more than `max_pixels`.
+ValuePicture DecodeValues(Bytes file, std::uint64_t max_pixels);
 
 // For messages: "JPEG, PNG and BMP".
 std::string ConvertedKinds();

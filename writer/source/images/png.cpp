@@ -26,6 +26,7 @@
 #include "format/disk/bytes.h"
 #include "format/disk/system_error.h"
 #include "writer/source/images/pixel_source.h"
+#include "writer/source/images/values.h"
 
 namespace sluice {
 
@@ -379,11 +380,16 @@ void PngSource::DecodeInterlaced(LineFormat format, const ColorRules& rules, Pic
   }
 }
 
-void PngSource::FindOrientation() {
+// From the chunks that were read so far, and the text that holds XMP.
+Orientation OrientationIn(const PngFile& png, const std::string& xmp) {
   spng_exif exif{};
-  if (spng_get_exif(png_.get(), &exif) != SPNG_OK) exif = {};
+  if (spng_get_exif(png.get(), &exif) != SPNG_OK) exif = {};
+  return ReadOrientation(std::as_bytes(std::span(exif.data, exif.length)), AsBytes(xmp));
+}
+
+void PngSource::FindOrientation() {
   if (!xmp_) xmp_ = png_.Xmp();
-  orientation_ = ReadOrientation(std::as_bytes(std::span(exif.data, exif.length)), AsBytes(*xmp_));
+  orientation_ = OrientationIn(png_, *xmp_);
 }
 
 std::uint32_t ChannelsOf(std::uint8_t color_type) noexcept {
@@ -405,16 +411,8 @@ void Unpack(std::uint8_t* row, std::uint32_t width, unsigned bits) noexcept {
   }
 }
 
-}  // namespace
-
-MaskPicture DecodeMask(Bytes file, std::uint64_t max_pixels) {
-  const PngFile png(file, "its mask is a broken PNG");
-  const spng_ihdr header = png.Header();
-  if (std::uint64_t{header.width} * header.height > max_pixels) {
-    throw Error(ErrorCode::kLimit, "its mask has " + std::to_string(header.width) + "x" +
-                                       std::to_string(header.height) + " pixels, more than the " +
-                                       std::to_string(max_pixels) + " of max_pixels");
-  }
+// The values of a file whose size was checked.
+MaskPicture StoredValues(const PngFile& png, const spng_ihdr& header) {
   MaskPicture mask;
   mask.width = header.width;
   mask.height = header.height;
@@ -437,6 +435,30 @@ MaskPicture DecodeMask(Bytes file, std::uint64_t max_pixels) {
     Unpack(row, mask.width, header.bit_depth);
   }
   return mask;
+}
+
+}  // namespace
+
+MaskPicture DecodeMask(Bytes file, std::uint64_t max_pixels) {
+  const PngFile png(file, "its mask is a broken PNG");
+  const spng_ihdr header = png.Header();
+  if (std::uint64_t{header.width} * header.height > max_pixels) {
+    throw Error(ErrorCode::kLimit, "its mask has " + std::to_string(header.width) + "x" +
+                                       std::to_string(header.height) + " pixels, more than the " +
+                                       std::to_string(max_pixels) + " of max_pixels");
+  }
+  return StoredValues(png, header);
+}
+
+ValuePicture PngValues(Bytes file, std::uint64_t max_pixels) {
+  const PngFile png(file, "broken PNG");
+  const spng_ihdr header = png.Header();
+  ValuePicture picture;
+  picture.type = header.bit_depth == 16 ? PixelType::kUint16 : PixelType::kUint8;
+  CheckValues(header.width, header.height, ChannelsOf(header.color_type), picture.type, max_pixels);
+  static_cast<MaskPicture&>(picture) = StoredValues(png, header);
+  picture.orientation = OrientationIn(png, png.Xmp());
+  return picture;
 }
 
 std::unique_ptr<PixelSource> OpenPng(Bytes file, bool with_profile) {

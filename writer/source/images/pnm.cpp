@@ -5,6 +5,7 @@
 // (StoreRgbaLine()) rounds to 8 bits and applies colour profile and background for all of them.
 // Values are scaled from the file's own largest value, which need not be a power of two less one.
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "format/ascii.h"
 #include "writer/source/images/pixel_source.h"
+#include "writer/source/images/values.h"
 
 namespace sluice {
 
@@ -22,6 +24,8 @@ class PnmSource : public PixelSource {
   explicit PnmSource(Bytes file);
 
   Picture Decode(const ColorRules& rules) override;
+  // The values as they are stored, not scaled; of one bit: 1 is white.
+  ValuePicture Values(std::uint64_t max_pixels);
 
  private:
   enum class Coding { kText, kDigits, kBits, kBytes };  // kDigits: text, one digit per pixel
@@ -198,7 +202,34 @@ Picture PnmSource::Decode(const ColorRules& rules) {
   return picture;
 }
 
+ValuePicture PnmSource::Values(std::uint64_t max_pixels) {
+  const PixelType type = most_ > 255 ? PixelType::kUint16 : PixelType::kUint8;
+  CheckValues(width_, height_, values_, type, max_pixels);
+  const std::uint64_t least =  // a text has at least a digit for each value
+      coding_ == Coding::kText || coding_ == Coding::kDigits ? std::uint64_t{width_} * values_
+                                                             : LineBytes();
+  if ((file_.size() - std::min(at_, file_.size())) / height_ < least)
+    throw CutShort(kBrokenPnm, "its pixels end early");
+  ValuePicture picture = NewValues(width_, height_, values_, type, max_pixels);
+  std::vector<std::uint32_t> line(std::size_t{width_} * values_);
+  std::uint8_t* out = picture.pixels.data();
+  for (std::uint32_t y = 0; y < height_; ++y) {
+    if (!ReadLine(line)) throw CutShort(kBrokenPnm, "its pixels end early");
+    for (const std::uint32_t value : line) {
+      const auto both = static_cast<std::uint16_t>(value);
+      const auto one = static_cast<std::uint8_t>(value);
+      std::memcpy(out, most_ > 255 ? static_cast<const void*>(&both) : &one, picture.value_bytes);
+      out += picture.value_bytes;
+    }
+  }
+  return picture;
+}
+
 }  // namespace
+
+ValuePicture PnmValues(Bytes file, std::uint64_t max_pixels) {
+  return PnmSource(file).Values(max_pixels);
+}
 
 std::unique_ptr<PixelSource> OpenPnm(Bytes file, bool) {
   return std::make_unique<PnmSource>(file);

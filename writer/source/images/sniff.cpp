@@ -179,7 +179,8 @@ Sniffed Sniff(Bytes start) noexcept {
   if (IsBmp(text)) return {ImageKind::kBmp, "BMP"};
   if (const Sniffed branded = KindOfBrand(text); branded.kind != ImageKind::kNone) return branded;
   if (IsPortable(text)) return {ImageKind::kPnm, "PPM"};
-  if (IsPortableFloats(text)) return Unsupported("PFM");
+  if (IsPortableFloats(text)) return {ImageKind::kUnsupported, "PFM", true};
+  if (HasAt(text, 0, "\x93NUMPY")) return {ImageKind::kNone, "NPY", true};
   if (IsPcx(text)) return Unsupported("PCX");
   if (IsSgi(text)) return Unsupported("SGI");
   if (IsIcon(text)) return Unsupported("ICO");

@@ -24,7 +24,9 @@ enum class ImageKind : std::uint8_t {
 
 struct Sniffed {
   ImageKind kind = ImageKind::kNone;
-  const char* name = "";  // the kind's name, such as "GIF"; empty for kNone
+  const char* name = "";  // the kind's name, such as "GIF"; empty for kNone, except for NPY
+  // A file of numbers that are no colours, which only image_kinds.h's DecodeValues() reads.
+  bool only_values = false;
 };
 
 inline constexpr std::size_t kSniffBytes = 32;

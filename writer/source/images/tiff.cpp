@@ -1,4 +1,5 @@
-// The first picture of a TIFF file, by libtiff.
+// The first picture of a TIFF file, by libtiff: as colours of 8 bits, or as values (Values() at the
+// end).
 //
 // libtiff can convert most files to 8-bit colours itself (TIFFRGBAImage): palettes, YCbCr, Lab and
 // more. But it refuses or truncates some files, or converts them without their profile: grey and
@@ -22,12 +23,17 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
 #include <tiffio.h>
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/half.h"
+#include "format/pixels/wide.h"
 #include "writer/source/images/pixel_source.h"
+#include "writer/source/images/values.h"
+#include "writer/text.h"
 
 namespace sluice {
 
@@ -272,11 +278,13 @@ bool IsForSamples(tiff* file) noexcept {
 
 class TiffSource : public PixelSource {
  public:
-  explicit TiffSource(Bytes file);
+  // `as_values`: for Values(), which takes pictures that are no colours.
+  explicit TiffSource(Bytes file, bool as_values = false);
 
   Bytes Profile() override;
   ProfileColors colors() const noexcept override;
   Picture Decode(const ColorRules& rules) override;
+  ValuePicture Values(std::uint64_t max_pixels);
 
  private:
   struct Stream {
@@ -293,15 +301,15 @@ class TiffSource : public PixelSource {
   const char* HowCutShort() const;
   Picture DecodeRgba(const ColorRules& rules, bool cut_short);
   bool IsOpaque(const RgbaImage& rgba) const;
-  void CheckPieces() const;
+  void CheckPieces(std::uint64_t pixel_bytes) const;
   [[noreturn]] void ThrowBroken() const;
 
   Stream stream_;
   std::unique_ptr<tiff, void (*)(tiff*)> tiff_;
 };
 
-// The most memory for one decoded piece: this, plus 16 bytes for each pixel of the picture (four
-// 16-bit values, doubled for tiles that extend beyond the edges).
+// The most memory for one decoded piece: this, plus, for colours, 16 bytes for each pixel of the
+// picture (four 16-bit values, doubled for tiles that extend beyond the edges).
 constexpr std::uint64_t kMaxPieceBytes = 64 << 20;
 constexpr std::uint64_t kMaxPiecePixelBytes = 16;
 
@@ -332,7 +340,8 @@ struct TiffSource::RgbaImage {
   }
 };
 
-TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFClose) {
+TiffSource::TiffSource(Bytes file, bool as_values)
+    : stream_{file, 0, {}}, tiff_(nullptr, &TIFFClose) {
   Open();
   TIFFGetField(tiff_.get(), TIFFTAG_IMAGEWIDTH, &width_);
   TIFFGetField(tiff_.get(), TIFFTAG_IMAGELENGTH, &height_);
@@ -349,7 +358,7 @@ TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFC
   grey_ = TIFFGetField(tiff_.get(), TIFFTAG_PHOTOMETRIC, &photometric) == 1 &&
           (photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE);
   const std::uint16_t channels = TagOf(tiff_.get(), TIFFTAG_SAMPLESPERPIXEL);
-  if (grey_ && channels > 2) {  // as in satellites' pictures
+  if (grey_ && channels > 2 && !as_values) {  // as in satellites' pictures
     throw Error(ErrorCode::kUnsupported, "unsupported TIFF: it says that it is grey and has " +
                                              std::to_string(channels) +
                                              " channels; save it with one grey channel or as RGB");
@@ -454,10 +463,10 @@ bool EndsInNoZeros(TIFF* tiff) noexcept {
 }
 
 // Even if a picture is small, its tiles or strips may be as large as the header claims.
-void TiffSource::CheckPieces() const {
+void TiffSource::CheckPieces(std::uint64_t pixel_bytes) const {
   const std::uint64_t piece =
       TIFFIsTiled(tiff_.get()) != 0 ? TIFFTileSize64(tiff_.get()) : TIFFStripSize64(tiff_.get());
-  const std::uint64_t most = kMaxPieceBytes + std::uint64_t{width_} * height_ * kMaxPiecePixelBytes;
+  const std::uint64_t most = kMaxPieceBytes + std::uint64_t{width_} * height_ * pixel_bytes;
   if (piece > 0 && piece <= most) return;
   throw Error(ErrorCode::kUnsupported, "unsupported TIFF: its tiles or strips take " +
                                            std::to_string(piece) + " bytes each");
@@ -494,7 +503,7 @@ bool TiffSource::IsOpaque(const RgbaImage& rgba) const {
 }
 
 Picture TiffSource::Decode(const ColorRules& rules) {
-  CheckPieces();
+  CheckPieces(kMaxPiecePixelBytes);
   const char* const cut_short = HowCutShort();
   if (cut_short != nullptr) EndsEarly("broken TIFF", cut_short);
   stream_.trouble[0] = 0;
@@ -599,7 +608,196 @@ Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
   return picture;
 }
 
+// How a file's values are stored, and the numbers that they become.
+struct TiffNumbers {
+  explicit TiffNumbers(TIFF* file)
+      : bits(TagOf(file, TIFFTAG_BITSPERSAMPLE)),
+        samples(TagOf(file, TIFFTAG_SAMPLESPERPIXEL)),
+        planes(TagOf(file, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE) {
+    const std::uint16_t format = TagOf(file, TIFFTAG_SAMPLEFORMAT);
+    number.kind = format == SAMPLEFORMAT_IEEEFP                                ? 'f'
+                  : format == SAMPLEFORMAT_INT                                 ? 'i'
+                  : format == SAMPLEFORMAT_UINT || format == SAMPLEFORMAT_VOID ? 'u'
+                                                                               : '?';
+    packed = number.kind == 'u' && (bits < 8 || (bits > 8 && bits < 16) || bits == 24);
+    number.bytes = bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+    const std::optional<PixelType> known = PixelTypeFor(number);
+    const bool whole = bits == 8 * number.bytes;
+    if (!known || !(whole || packed)) {
+      ThrowUnsupportedTiff("its values are " +
+                           std::string(number.kind == 'f'   ? "floats"
+                                       : number.kind == 'i' ? "signed integers"
+                                       : number.kind == 'u' ? "integers"
+                                                            : "complex numbers") +
+                           " of " + std::to_string(bits) + " bits");
+    }
+    type = *known;
+  }
+  std::uint32_t in_piece() const noexcept { return planes ? 1 : samples; }  // of a pixel
+
+  std::uint32_t bits, samples;
+  bool planes;
+  bool packed = false;  // not whole numbers of bytes that a machine has
+  NumberType number;
+  PixelType type = PixelType::kUint8;
+};
+
+// Values of fewer bits follow each other, the highest bit first; those of 24 bits have the
+// machine's byte order. They become numbers of `to.size() / count` bytes.
+void Widen(const std::uint8_t* line, std::size_t count, std::uint32_t bits,
+           std::vector<std::byte>& to) {
+  const std::size_t bytes = to.size() / count;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t value = 0;
+    if (bits == 24) {
+      const std::uint8_t* const at = line + 3 * i;
+      value = std::endian::native == std::endian::little
+                  ? std::uint32_t{at[2]} << 16 | std::uint32_t{at[1]} << 8 | at[0]
+                  : std::uint32_t{at[0]} << 16 | std::uint32_t{at[1]} << 8 | at[2];
+    } else {
+      for (std::size_t bit = i * bits; bit < (i + 1) * bits; ++bit)
+        value = value << 1 | (line[bit / 8] >> (7 - bit % 8) & 1U);
+    }
+    const auto one = static_cast<std::uint8_t>(value);
+    const auto two = static_cast<std::uint16_t>(value);
+    const void* const from = bytes == 1   ? static_cast<const void*>(&one)
+                             : bytes == 2 ? static_cast<const void*>(&two)
+                                          : &value;
+    std::memcpy(&to[i * bytes], from, bytes);
+  }
+}
+
+// The values of a tag that libtiff has no rules for, if the file has them in that type.
+template <class T>
+std::span<const T> TagValues(TIFF* file, std::uint32_t tag, TIFFDataType type) {
+  const TIFFField* const field = TIFFFindField(file, tag, TIFF_ANY);
+  if (field == nullptr || TIFFFieldDataType(field) != type || TIFFFieldPassCount(field) == 0 ||
+      TIFFFieldReadCount(field) != TIFF_VARIABLE2) {
+    return {};
+  }
+  std::uint32_t count = 0;
+  const T* values = nullptr;
+  if (TIFFGetField(file, tag, &count, &values) != 1 || values == nullptr) return {};
+  return {values, count};
+}
+
+std::string TagText(TIFF* file, std::uint32_t tag) {
+  const std::span<const char> text = TagValues<char>(file, tag, TIFF_ASCII);
+  return {text.begin(), std::find(text.begin(), text.end(), '\0')};
+}
+
+// GDAL writes the number as a text.
+std::optional<double> NoDataIn(TIFF* file, PixelType type) {
+  constexpr std::uint32_t kTag = 42'113;
+  const std::string text(Trimmed(TagText(file, kTag)));
+  if (LowerCase(text) == "nan") return AsValue(std::numeric_limits<double>::quiet_NaN(), type);
+  const std::optional<double> number = ParseNumber<double>(text);
+  return number && std::isfinite(*number) ? AsValue(*number, type) : std::nullopt;
+}
+
+// The tags of GeoTIFF by the names that its standard gives them, and GDAL's metadata.
+std::string GeoTags(TIFF* file) {
+  nlohmann::ordered_json tags = nlohmann::ordered_json::object();
+  const auto numbers = [&](const char* name, std::uint32_t tag, TIFFDataType type, auto zero) {
+    const auto values = TagValues<decltype(zero)>(file, tag, type);
+    if (!values.empty()) tags[name] = std::vector(values.begin(), values.end());
+  };
+  const auto text = [&](const char* name, std::uint32_t tag) {
+    const std::string value = TagText(file, tag);
+    if (!value.empty()) tags[name] = ToUtf8(value);
+  };
+  numbers("ModelPixelScale", 33'550, TIFF_DOUBLE, double{});
+  numbers("ModelTiepoint", 33'922, TIFF_DOUBLE, double{});
+  numbers("ModelTransformation", 34'264, TIFF_DOUBLE, double{});
+  numbers("GeoKeyDirectory", 34'735, TIFF_SHORT, std::uint16_t{});
+  numbers("GeoDoubleParams", 34'736, TIFF_DOUBLE, double{});
+  text("GeoAsciiParams", 34'737);
+  if (tags.empty()) return {};
+  text("GDAL_METADATA", 42'112);
+  text("GDAL_NODATA", 42'113);
+  return tags.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+ValuePicture TiffSource::Values(std::uint64_t max_pixels) {
+  TIFF* const tiff = tiff_.get();
+  const std::uint16_t photometric = TagOf(tiff, TIFFTAG_PHOTOMETRIC);
+  const bool jpeg = TagOf(tiff, TIFFTAG_COMPRESSION) == COMPRESSION_JPEG;
+  if (photometric == PHOTOMETRIC_LOGL || photometric == PHOTOMETRIC_LOGLUV ||
+      (photometric == PHOTOMETRIC_YCBCR && !jpeg)) {
+    ThrowUnsupportedTiff("its colours are coded as YCbCr or LogLuv; save it as RGB");
+  }
+  if (photometric == PHOTOMETRIC_YCBCR)
+    TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+  const TiffNumbers numbers(tiff);
+  if (jpeg && numbers.bits != 8) ThrowUnsupportedTiff("it holds a JPEG of more than 8 bits");
+  CheckValues(width_, height_, numbers.samples, numbers.type, max_pixels);
+  // Doubled for tiles that extend beyond the edges.
+  CheckPieces(std::uint64_t{2} * numbers.samples * numbers.number.bytes);
+  if (const char* const cut_short = HowCutShort()) EndsEarly("broken TIFF", cut_short);
+  stream_.trouble[0] = 0;
+
+  const bool tiled = TIFFIsTiled(tiff) != 0;
+  std::uint32_t piece_width = width_, piece_height = height_;
+  if (tiled) {
+    TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &piece_width);
+    TIFFGetField(tiff, TIFFTAG_TILELENGTH, &piece_height);
+  } else {
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &piece_height);
+    piece_height = std::min(piece_height, height_);
+  }
+  if (piece_width == 0 || piece_height == 0) ThrowUnsupportedTiff("its pieces have no pixels");
+  std::vector<std::uint8_t> piece(
+      static_cast<std::size_t>(tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff)));
+  const std::uint32_t across = (width_ - 1) / piece_width + 1;
+  const std::uint32_t down = (height_ - 1) / piece_height + 1;
+  const std::size_t in_piece = numbers.in_piece();
+  const std::size_t line_bytes = (std::size_t{piece_width} * in_piece * numbers.bits + 7) / 8;
+  if (line_bytes * piece_height > piece.size())
+    ThrowUnsupportedTiff("its pieces are smaller than their pixels");
+  std::vector<std::byte> widened(
+      numbers.packed ? std::size_t{piece_width} * in_piece * numbers.number.bytes : 0);
+
+  ValuePicture picture = NewValues(width_, height_, numbers.samples, numbers.type, max_pixels);
+  picture.orientation = orientation_;
+  picture.no_data = NoDataIn(tiff, numbers.type);
+  picture.geo = GeoTags(tiff);
+  if (picture.no_data) FillWith(BitsOf(numbers.type, *picture.no_data), picture);
+  const std::uint64_t pieces =
+      std::uint64_t{across} * down * (numbers.planes ? numbers.samples : 1);
+  for (std::uint64_t i = 0; i < pieces; ++i) {
+    const auto number = static_cast<std::uint32_t>(i);
+    const std::size_t plane = i / (std::uint64_t{across} * down);
+    const std::uint32_t left = static_cast<std::uint32_t>(i % across) * piece_width;
+    const std::uint32_t top = static_cast<std::uint32_t>(i / across % down) * piece_height;
+    if (TIFFGetStrileByteCount(tiff, number) == 0) continue;  // a sparse file: no data
+    const auto wanted = static_cast<tmsize_t>(piece.size());
+    const tmsize_t got = tiled ? TIFFReadEncodedTile(tiff, number, piece.data(), wanted)
+                               : TIFFReadEncodedStrip(tiff, number, piece.data(), wanted);
+    if (got < 0 || stream_.trouble[0] != 0) ThrowBroken();
+    const std::size_t columns = std::min(piece_width, width_ - left);
+    const std::uint32_t rows = std::min(piece_height, height_ - top);
+    for (std::uint32_t y = 0; y < rows; ++y) {
+      const std::uint8_t* const line = &piece[y * line_bytes];
+      const std::size_t pixel = (std::size_t{top} + y) * width_ + left;
+      std::uint8_t* const out =
+          &picture.pixels[(pixel * numbers.samples + plane) * picture.value_bytes];
+      const auto* from = reinterpret_cast<const std::byte*>(line);
+      if (numbers.packed) {
+        Widen(line, std::size_t{piece_width} * in_piece, numbers.bits, widened);
+        from = widened.data();
+      }
+      StoreNumbers(from, columns * in_piece, numbers.number, out,
+                   numbers.planes ? numbers.samples : 1);
+    }
+  }
+  return picture;
+}
+
 }  // namespace
+
+ValuePicture TiffValues(Bytes file, std::uint64_t max_pixels) {
+  return TiffSource(file, true).Values(max_pixels);
+}
 
 std::unique_ptr<PixelSource> OpenTiff(Bytes file, bool) {
   return std::make_unique<TiffSource>(file);

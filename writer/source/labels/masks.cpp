@@ -253,6 +253,13 @@ std::string MaskPathOf(const std::string& key) {
   return std::filesystem::path(key).replace_extension(".png").native();
 }
 
+// The mask of a stack of files has the sample's name, and not that of the first file.
+std::string MaskPathOf(const SourceList& list, std::size_t source) {
+  const bool stack = list.archives.empty() && list.Value(source, 0);
+  const Source& one = list.sources[source];
+  return stack ? one.sample_key + ".png" : MaskPathOf(one.key);
+}
+
 }  // namespace
 
 void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop,
@@ -262,9 +269,8 @@ void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::sto
     throw Error(ErrorCode::kNotFound, folder.string(), "the folder of masks does not exist");
   }
   std::vector<Look> looks(list.sources.size());
-  ParallelFor(threads, looks.size(), stop, [&](unsigned, std::size_t i) {
-    looks[i] = LookInto(folder / MaskPathOf(list.sources[i].key));
-  });
+  ParallelFor(threads, looks.size(), stop,
+              [&](unsigned, std::size_t i) { looks[i] = LookInto(folder / MaskPathOf(list, i)); });
   if (stop.stop_requested()) ThrowStopped();
   std::vector<Source> sources;
   SourceValues values;
@@ -272,10 +278,10 @@ void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::sto
   AlikeFiles files(folder);
   TakenForOthers taken;
   std::set<std::string> named;  // every image's mask, as it should be called
-  for (const Source& one : list.sources)
-    named.insert(MaskPathOf(one.key));
+  for (std::size_t i = 0; i < list.sources.size(); ++i)
+    named.insert(MaskPathOf(list, i));
   for (std::size_t i = 0; i < list.sources.size(); ++i) {
-    std::string path = MaskPathOf(list.sources[i].key);
+    std::string path = MaskPathOf(list, i);
     if (!looks[i].trouble.empty() && !std::filesystem::exists(folder / path)) {
       const std::vector<std::string> alike = files.Like(path);
       if (alike.size() == 1 && !named.contains(alike[0])) {

@@ -35,7 +35,9 @@ Look LookInto(const std::filesystem::path& path) {
 }
 
 Look LookInto(const SourceList& list, const std::string& key, std::uint64_t bytes) {
-  return list.store != nullptr ? list.store->LookInto(key, bytes) : LookInto(list.root / key);
+  Look look = list.store != nullptr ? list.store->LookInto(key, bytes) : LookInto(list.root / key);
+  if (list.keeps_pixels && look.sniffed.only_values) look.sniffed.kind = ImageKind::kUnsupported;
+  return look;
 }
 
 void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
@@ -81,10 +83,13 @@ bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
     } else {
       list.passed_over.push_back({name, look.bytes == 0 ? "empty" : "no image"});
     }
-  } else if (std::string reason = WhyNotConverted(look.sniffed); !reason.empty()) {
+  } else if (list.keeps_pixels && !HasValues(look.sniffed)) {
+    list.broken.push_back({name, WhyNoValues(look.sniffed)});
+  } else if (std::string reason = list.keeps_pixels ? "" : WhyNotConverted(look.sniffed);
+             !reason.empty()) {
     list.broken.push_back({name, std::move(reason)});
   } else {
-    list.kinds.insert(look.sniffed.kind);
+    if (!look.sniffed.only_values) list.kinds.insert(look.sniffed.kind);
     return true;
   }
   return false;

@@ -24,7 +24,8 @@ struct Look {
 // file.
 Look LookInto(const std::filesystem::path& path);
 // The same for a file below the list's root, which may be in a store: then kIo also means that the
-// store does not answer. `bytes`: the object's size, if it is known.
+// store does not answer. If the list takes images as values, files of numbers are images, too.
+// `bytes`: the object's size, if it is known.
 Look LookInto(const SourceList& list, const std::string& key, std::uint64_t bytes = kUnknownBytes);
 // Calls look(i), which looks into one of the list's files, for each i below `count`. Uses `threads`
 // threads, or for a store more, since most threads then wait. Throws what `look` throws, and

@@ -101,7 +101,7 @@ Schema SourceList::MakeSchema() const {
 namespace {
 bool IsDrawn(Feed feed) noexcept {
   return feed == Feed::kBoxes || feed == Feed::kMask || feed == Feed::kShapes ||
-         feed == Feed::kPoints;
+         feed == Feed::kPoints || feed == Feed::kValues;
 }
 }  // namespace
 
@@ -143,6 +143,14 @@ bool SourceList::HasDrawn(std::size_t source) const {
   return false;
 }
 
+std::uint64_t SourceList::ImageBytesOf(std::size_t source) const {
+  std::uint64_t bytes = sources[source].bytes;
+  if (!archives.empty()) return bytes;
+  for (const MaskFile& file : StackFilesOf(Value(source, 0).value_or(Bytes())))
+    bytes += file.bytes;
+  return bytes;
+}
+
 Extent SourceList::ExtentOf(std::size_t source, std::size_t field) const {
   const std::optional<Bytes> value = Value(source, field);
   return value ? LoadAt<Extent>(*value, 0) : Extent{};
@@ -172,6 +180,25 @@ std::vector<std::byte> MaskValue(std::uint64_t bytes, std::string_view path) {
 
 MaskFile MaskFileOf(Bytes value) {
   return {LoadAt<std::uint64_t>(value, 0), std::string(AsText(value.subspan(8)))};
+}
+
+std::vector<MaskFile> StackFilesOf(Bytes value) {
+  std::vector<MaskFile> files;
+  while (!value.empty()) {
+    const std::size_t end = AsText(value).find('\0', sizeof(std::uint64_t));
+    files.push_back(MaskFileOf(value.first(end)));
+    value = value.subspan(end + 1);
+  }
+  return files;
+}
+
+bool AreStackFiles(Bytes value) noexcept {
+  while (!value.empty()) {
+    const std::size_t end = AsText(value).find('\0', sizeof(std::uint64_t));
+    if (end == std::string_view::npos) return false;
+    value = value.subspan(end + 1);
+  }
+  return true;
 }
 
 Error StoppedError() {

@@ -12,6 +12,7 @@
 
 #include <sluice/convert.h>
 #include <sluice/error.h>
+#include <sluice/image.h>
 #include <sluice/schema.h>
 
 #include "format/disk/bytes.h"
@@ -47,7 +48,7 @@ struct Source {
 
 // Where a field's values come from.
 enum class Feed : std::uint8_t {
-  kImage,       // the image
+  kImage,       // the image; SourceValues holds the MaskFiles of a stack's other channels
   kLabel,       // Source::label
   kElements,    // SourceValues holds the elements
   kText,        // SourceValues holds the content
@@ -57,15 +58,24 @@ enum class Feed : std::uint8_t {
   kMask,        // SourceValues holds a MaskFile
   kShapes,      // SourceValues holds a value of masks.h: a mask to be painted
   kPoints,      // SourceValues holds float32 x, y, visibility for each point of each box
+  kValues,      // SourceValues holds the MaskFile of an image whose values are stored
+  kGeo,         // the geographic tags of the image, whose values are stored
+};
+
+// The form that the values of all images of a field have (values.h).
+struct ValueForm {
+  PixelType type = PixelType::kUint8;
+  std::uint32_t channels = 0;  // 0: no source could be read, so any form is taken
 };
 
 struct SourceField {
   Field field;
   Feed feed = Feed::kImage;
-  bool relative = false;              // kBoxes, kShapes, kPoints: fractions
-  std::filesystem::path folder = {};  // kMask: the path is relative to this
-  bool wide = false;                  // kShapes: the mask has 16 bits
-  bool located = false;               // kElements, kText, kMask: SourceValues holds an Extent
+  bool relative = false;               // kBoxes, kShapes, kPoints: fractions
+  std::filesystem::path folder = {};   // kMask, kValues: the path is relative to this
+  bool wide = false;                   // kShapes: the mask has 16 bits
+  bool located = false;                // kElements, kText, kMask: SourceValues holds an Extent
+  std::optional<ValueForm> form = {};  // kImage and kValues: the values are stored as they are
 };
 
 // A run of bytes of an archive.
@@ -148,6 +158,7 @@ struct SourceList {
   std::vector<std::string> classes;             // of that field, invalid UTF-8 escaped
   std::vector<Source> sources;                  // in the order that keep_order keeps
   std::set<ImageKind> kinds;                    // of the sources' images
+  bool keeps_pixels = false;                    // while sources are listed: of PixelValues::kKeep
   SourceValues values;                          // empty if no field takes its values from here
   std::optional<bool> upright;                  // of ConvertSource
   std::vector<LeftOut> broken;       // images of unsupported kinds, files that cannot be opened
@@ -181,6 +192,8 @@ struct SourceList {
   std::string NameOf(std::size_t source) const;
   // For the list of sources left out: the key, with the archive's name if there are several.
   std::string KeyForPeople(std::size_t source) const;
+  // Bytes of the source's image, in all of its files.
+  std::uint64_t ImageBytesOf(std::size_t source) const;
   // The archive that the source's image lies in.
   std::size_t ArchiveOf(std::size_t source) const;
 };
@@ -193,11 +206,22 @@ struct MaskFile {
 };
 MaskFile MaskFileOf(Bytes value);
 
+// The files of a stack's other channels: the value of the image, as MaskValue() makes them, each
+// with a zero byte at its end.
+std::vector<MaskFile> StackFilesOf(Bytes value);
+// Whether the value consists of such files.
+bool AreStackFiles(Bytes value) noexcept;
+
 template <class Visit>
 void SourceList::ForEachFile(std::size_t source, Visit visit) const {
-  if (archives.empty() && store == nullptr) visit(root / sources[source].key);
+  if (archives.empty() && store == nullptr) {
+    visit(root / sources[source].key);
+    for (const MaskFile& file : StackFilesOf(Value(source, 0).value_or(Bytes())))
+      visit(root / file.path);
+  }
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    if (fields[f].feed != Feed::kMask || fields[f].located) continue;
+    if ((fields[f].feed != Feed::kMask && fields[f].feed != Feed::kValues) || fields[f].located)
+      continue;
     if (const std::optional<Bytes> mask = Value(source, f))
       visit(fields[f].folder / MaskFileOf(*mask).path);
   }

@@ -64,9 +64,10 @@ class ImageRecordList {
     for (const Column& column : columns) {
       if (source_.rows.columns.empty() && column.type == ColumnType::kClass)
         taken_for_classes_.push_back(column.column);
-      if (column.type == ColumnType::kMask) {
+      if (column.type == ColumnType::kMask || column.type == ColumnType::kImage) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
-                    "masks cannot be read from this kind of file, only by path from a table");
+                    "masks and second images cannot be read from this kind of file, only by path "
+                    "from a table");
       }
       if (HasHeading(records.UnreadColumns(), column.column)) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),

@@ -70,6 +70,11 @@ Field FieldOfColumn(const Column& column, bool joined) {
     case ColumnType::kJson: return Field::Bytes(name, Role::kJson);
     case ColumnType::kBytes: return Field::Bytes(name);
     case ColumnType::kMask: return Field::Mask(name, "image");
+    case ColumnType::kImage:
+      if (column.nearest) return Field::Mask(name, "image");
+      field = Field::Image(name);
+      field.follows = "image";
+      return field;
   }
   return field;
 }
@@ -99,6 +104,7 @@ Feed FeedOf(const Column& column, bool labelled) {
     case ColumnType::kBytes:
     case ColumnType::kJson: return Feed::kText;
     case ColumnType::kMask: return Feed::kMask;
+    case ColumnType::kImage: return Feed::kValues;
     case ColumnType::kClasses:
     case ColumnType::kInt:
     case ColumnType::kFloat:
@@ -139,7 +145,8 @@ bool IsNone(const Cell& cell, ColumnType type) {
     return true;
   if (!cell.is_array() || !cell.empty()) return cell.is_null();
   return type == ColumnType::kClass || type == ColumnType::kInt || type == ColumnType::kFloat ||
-         type == ColumnType::kText || type == ColumnType::kBytes || type == ColumnType::kMask;
+         type == ColumnType::kText || type == ColumnType::kBytes || type == ColumnType::kMask ||
+         type == ColumnType::kImage;
 }
 
 }  // namespace
@@ -166,7 +173,8 @@ void RecordFields::Add(const Column& column, const std::vector<std::string>& hea
     Require(heading, headings);
   SourceField field{FieldOfColumn(column, taken.size() > 1), FeedOf(column, list_.labelled)};
   field.relative = column.relative;
-  if (field.feed == Feed::kMask) field.folder = list_.root;
+  if (field.feed == Feed::kMask || field.feed == Feed::kValues) field.folder = list_.root;
+  if (field.feed == Feed::kValues) field.form = ValueForm();
   if (column.type == ColumnType::kFloats && form.dtype) {
     field.field.dtype = *form.dtype;
     field.field.shape = form.shape;
@@ -401,7 +409,8 @@ std::vector<std::byte> RecordFields::ValueOf(UsedColumn& used, const Cell& cell,
     case ColumnType::kText: return ElementBytes(ToUtf8(TextOf(cell)));
     case ColumnType::kJson: return ElementBytes(JsonOf(cell, is_text));
     case ColumnType::kBytes: return ElementBytes(TextOf(cell));
-    case ColumnType::kMask: return MaskKey(TextOf(cell));
+    case ColumnType::kMask:
+    case ColumnType::kImage: return MaskKey(TextOf(cell));
   }
   return {};
 }

@@ -21,6 +21,7 @@
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/parallel.h"
+#include "writer/source/images/image_kinds.h"
 #include "writer/source/list/folder_walk.h"
 #include "writer/source/list/list_checks.h"
 #include "writer/source/list/look.h"
@@ -462,7 +463,8 @@ class TableScan {
   void LookAtFiles() {
     std::vector<std::size_t> masks;  // fields
     for (std::size_t f = 0; f < list_.fields.size(); ++f) {
-      if (list_.fields[f].feed == Feed::kMask) masks.push_back(f);
+      if (list_.fields[f].feed == Feed::kMask || list_.fields[f].feed == Feed::kValues)
+        masks.push_back(f);
     }
     std::vector<Look> looks(sources_.size());
     std::vector<Look> mask_looks(sources_.size() * masks.size());
@@ -543,13 +545,18 @@ class TableScan {
     for (std::size_t m = 0; m < masks.size(); ++m) {
       const std::string& path = mask_paths[m];
       if (path.empty()) continue;
+      const bool mask = list_.fields[masks[m]].feed == Feed::kMask;
+      const Sniffed& sniffed = mask_looks[m].sniffed;
       std::string trouble = mask_looks[m].trouble;
-      if (trouble.empty() && mask_looks[m].sniffed.kind != ImageKind::kPng)
-        trouble = "is not a PNG";
+      if (trouble.empty() && mask && sniffed.kind != ImageKind::kPng) trouble = "is not a PNG";
+      if (trouble.empty() && !mask && !HasValues(sniffed))
+        trouble = "is not a PNG, PPM, PFM, NPY or TIFF";
       if (!trouble.empty()) {
-        list_.broken.push_back({sources_[i].key, place + "the mask " + path + " " + trouble});
+        list_.broken.push_back(
+            {sources_[i].key, place + "the " + (mask ? "mask " : "image ") + path + " " + trouble});
         return;
       }
+      if (!mask && !sniffed.only_values) list_.kinds.insert(sniffed.kind);
       values[masks[m]] = MaskValue(mask_looks[m].bytes, path);
     }
     for (std::size_t f = 0; f < list_.fields.size(); ++f) {
