@@ -19,6 +19,7 @@
 #include <sluice/error.h>
 #include <sluice/nearest_name.h>
 
+#include "bench/compare/recipe.h"
 #include "bench/machine/disk.h"
 #include "bench/machine/machine.h"
 #include "bench/parts/decode.h"
@@ -118,12 +119,20 @@ struct Peer {
   const char* environment;  // folder in --peers with the Python that plays it
   bool packs;               // as in Contender
 };
-constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},          {"sluice-python", "main", true},
-                           {"dali", "main", false},         {"tfdata", "main", true},
-                           {"torchvision", "main", false},  {"torchvision-cuda", "recent", false},
-                           {"torchcodec", "recent", false}, {"webdataset", "main", true},
-                           {"mds", "main", true},           {"litdata", "main", true},
-                           {"lancedb", "recent", true},     {"huggingface", "recent", true},
+constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},
+                           {"sluice-python", "main", true},
+                           {"dali", "main", false},
+                           {"tfdata", "main", true},
+                           {"torchvision", "main", false},
+                           {"torchvision-pil", "main", false},
+                           {"albumentations", "main", false},
+                           {"torchvision-cuda", "recent", false},
+                           {"torchcodec", "recent", false},
+                           {"webdataset", "main", true},
+                           {"mds", "main", true},
+                           {"litdata", "main", true},
+                           {"lancedb", "recent", true},
+                           {"huggingface", "recent", true},
                            {"spdl", "main", false}};
 
 std::uint64_t BytesIn(const fs::path& folder) {
@@ -230,6 +239,11 @@ class Runner {
     const Dataset dataset = Dataset::Open(dataset_path_);
     comparison_.raw = HoldsRaw(dataset);
     comparison_.size = options_.size;
+    if (comparison_.raw && !options_.recipe.empty()) {
+      throw Error(ErrorCode::kUnsupported, dataset_path_.string(),
+                  "holds raw images, and recipes are compared with JPEGs; convert the pictures "
+                  "without --image raw");
+    }
     if (comparison_.raw) {
       const ImageSummary& images = dataset.images().front();
       comparison_.size = std::min({options_.size, images.min_width, images.min_height});
@@ -357,7 +371,8 @@ class Runner {
       one.runs.push_back(
           Call(one, {"play", list_.string(), FolderOf(one.contender).string(),
                      std::to_string(options_.threads), std::to_string(options_.batch_size),
-                     std::to_string(comparison_.size), cli::Format("%g", options_.seconds)}));
+                     std::to_string(comparison_.size), cli::Format("%g", options_.seconds),
+                     options_.recipe}));
     }
   }
 
@@ -366,12 +381,15 @@ class Runner {
     const Compared& own = comparison_.loaders.front();
     for (Compared& one : comparison_.loaders) {
       if (!one.missing.empty()) continue;
-      std::vector<double> ratios;
+      std::vector<double> ratios, cpu_ratios;
       for (std::size_t r = 0; r < std::min(one.runs.size(), own.runs.size()); ++r) {
         if (one.runs[r].images_per_second > 0)
           ratios.push_back(own.runs[r].images_per_second / one.runs[r].images_per_second);
+        if (own.runs[r].cpu_seconds_per_1000 > 0)
+          cpu_ratios.push_back(one.runs[r].cpu_seconds_per_1000 / own.runs[r].cpu_seconds_per_1000);
       }
       if (!ratios.empty() && own.missing.empty()) one.ratio = Median(ratios);
+      if (!cpu_ratios.empty() && own.missing.empty()) one.cpu_ratio = Median(cpu_ratios);
       for (const ContenderRun& run : one.runs) {
         if (run.distinct == comparison_.pictures) continue;
         comparison_.warnings.push_back(
@@ -438,6 +456,8 @@ std::vector<Contender> EveryContender(const CompareOptions& options, bool raw) {
   for (Contender& contender : all) {
     if (contender.name.ends_with("-cuda") && Device::CudaCount() == 0)
       contender.missing = "left out: this machine has no CUDA device, or this build no CUDA";
+    if (contender.name == "plain" && !options.recipe.empty())
+      contender.missing = "left out: it has no steps but a crop and a flip";
   }
   for (const Peer& peer : kPeers) {
     std::string module = peer.name;
@@ -454,6 +474,7 @@ bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
 }  // namespace
 
 void CheckNames(const CompareOptions& options) {
+  if (!options.recipe.empty()) RecipeOf(options.recipe);
   std::vector<std::string> names;
   for (const bool raw : {false, true}) {
     for (const Contender& contender : EveryContender(options, raw))
@@ -480,6 +501,9 @@ std::vector<Contender> AllContenders(const CompareOptions& options, bool raw) {
 
 Comparison CompareLoaders(CompareOptions options, const StepHooks& hooks) {
   if (options.threads == 0) options.threads = AvailableCpus();
+  if (options.size == 0)
+    options.size = options.recipe.empty() ? 224 : RecipeOf(options.recipe).size;
+  if (!options.recipe.empty()) options.quality_images = 0;  // steps change the pixels
   // Absolute, because the lists of files and the contenders' command lines hold these paths.
   options.source = fs::absolute(options.source);
   options.work = fs::absolute(options.work);
