@@ -14,6 +14,7 @@
 
 #include "bench/commands.h"
 #include "bench/compare/measure.h"
+#include "bench/compare/recipe.h"
 #include "bench/machine/disk.h"
 #include "bench/report/result.h"
 #include "format/remote/object_store.h"
@@ -35,8 +36,9 @@ constexpr const char* kCompareDescription =
     "folder is converted (with the defaults of sluice convert); the dataset's JPEGs are written "
     "out, so that every loader starts from the same bytes, and each packs them into its own "
     "format. Then the loaders take turns over several rounds, each in a process of its own. In a "
-    "turn, a loader plays whole epochs, with a random resized crop and a flip, after one epoch "
-    "that is not counted. A plain threaded loader of files (samples/plain_loader.h) is measured, "
+    "turn, a loader plays whole epochs, with a random resized crop and a flip or the steps of "
+    "--recipe, after one epoch that is not counted. A plain threaded loader of files "
+    "(samples/plain_loader.h) is measured, "
     "too. A dataset of raw images of one size is instead compared with FFCV's raw form and with a "
     "loop that copies and does nothing else; there, each loader delivers the middle of each "
     "picture. A dataset of images of more than 8 bits or four channels (sluice convert --pixels "
@@ -51,6 +53,7 @@ constexpr const char* kCompareExamples =
     "  bench/peers/setup.sh ~/peers\n"
     "  sluice-bench compare photos/ --peers ~/peers --repeat 10 --rounds 5 --html page.html\n"
     "  sluice-bench compare data/photos --only plain,tfdata --peers ~/peers\n"
+    "  sluice-bench compare data/photos --recipe simclr --peers ~/peers\n"
     "  sluice-bench compare data/photos data/large --threads 1,2,4 --peers ~/peers\n\n";
 
 struct CompareArguments {
@@ -77,7 +80,8 @@ constexpr auto kCompareOptions = Options<CompareOptions>(
            {.comparable = true, .value = "FOLDER"}),
     Option("batch_size", &CompareOptions::batch_size, "samples in a batch",
            {.least = 1, .most = 100'000}),
-    Option("size", &CompareOptions::size, "side of the crops", {.least = 8, .most = 2048}),
+    Option("size", &CompareOptions::size, "side of the crops; 0: 224, or 640 for detection",
+           {.most = 2048}),
     Option("repeat", &CompareOptions::repeat,
            "play each picture N times an epoch, because some loaders have a fixed cost per epoch",
            {.least = 1, .most = 10'000}),
@@ -97,10 +101,20 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   AddOption(app, "--only", "NAME[,NAME...]",
             "play only sluice and these of the loaders sluice-packed, sluice-files, "
             "sluice-cuda, sluice-packed-cuda, "
-            "sluice-python, plain, ffcv, dali, tfdata, torchvision, torchvision-cuda, torchcodec, "
-            "webdataset, mds, litdata, lancedb, huggingface, spdl; for raw images: copies, ffcv; "
-            "for wide images: rasterio",
+            "sluice-python, plain, ffcv, dali, tfdata, torchvision, torchvision-pil, "
+            "albumentations, torchvision-cuda, torchcodec, webdataset, mds, litdata, lancedb, "
+            "huggingface, spdl; for raw images: copies, ffcv; for wide images: rasterio",
             [&options](const std::string& text) { options.only = cli::Split(text); });
+  std::string recipes;
+  for (const Recipe& recipe : AllRecipes()) {
+    recipes += std::string(recipes.empty() ? "" : "; ") + recipe.name + " (" + recipe.from +
+               "): " + recipe.Text(recipe.size);
+  }
+  AddOption(app, "--recipe", "NAME",
+            "play these steps instead of a crop and a flip, each loader by its own means; the "
+            "output says how theirs differ. " +
+                recipes,
+            [&options](const std::string& text) { options.recipe = text; });
   AddOption(
       app, "--threads", "N[,N...]",
       "threads or processes of each loader (default: one for each CPU); several counts are "

@@ -1,6 +1,6 @@
 // Plays one of this program's loaders for `sluice-bench compare`. Takes the same arguments as
 // bench/peers/contend.py and prints the same lines:
-//   sluice-bench contend NAME play LIST FOLDER THREADS BATCH SIZE SECONDS
+//   sluice-bench contend NAME play LIST FOLDER THREADS BATCH SIZE SECONDS RECIPE
 //   sluice-bench contend NAME decode LIST FOLDER SIZE FILE
 // NAME is one of:
 //   sluice, sluice-packed    the dataset in FOLDER; with "-cuda", to the first GPU
@@ -25,6 +25,7 @@
 #include <sluice/version.h>
 
 #include "bench/commands.h"
+#include "bench/compare/recipe.h"
 #include "bench/epoch/floor.h"
 #include "bench/report/result.h"
 #include "format/pixels/decode.h"
@@ -107,6 +108,7 @@ struct PlayArguments {
   std::size_t batch = 0;
   std::uint32_t size = 0;
   double seconds = 0;
+  std::string recipe;  // empty: none
 };
 
 // Sends batches to the first GPU, which decodes as many images as it can.
@@ -136,6 +138,7 @@ void PlaySluice(Dataset dataset, const PlayArguments& arguments, Pipeline transf
   options.threads = arguments.threads;
   options.transform = std::move(transform);
   const ImageSummary& images = dataset.images().front();
+  if (!arguments.recipe.empty()) RecipeOf(arguments.recipe).Set(options, arguments.size);
   if (IsWide(images.pixel_type, images.max_channels)) {
     options.output.layout = Layout::kNCHW;  // as rasterio gives them
   } else {
@@ -334,13 +337,14 @@ int Run(const std::vector<std::string>& words) {
                                          "sluice-raw",  "sluice-wide",        "copies"};
   const bool known = !words.empty() &&
                      std::find(std::begin(kNames), std::end(kNames), words[0]) != std::end(kNames);
-  if (known && words.size() == 8 && words[1] == "play") {
+  if (known && words.size() == 9 && words[1] == "play") {
     const PlayArguments arguments{words[2],
                                   words[3],
                                   static_cast<unsigned>(cli::ParseInteger(words[4], 1, 1024)),
                                   cli::ParseInteger(words[5], 1, 1'000'000),
                                   static_cast<std::uint32_t>(cli::ParseInteger(words[6], 1, 65535)),
-                                  cli::ParseNumber(words[7], 1e6)};
+                                  cli::ParseNumber(words[7], 1e6),
+                                  words[8]};
     Play(words[0], arguments);
   } else if (known && words.size() == 6 && words[1] == "decode") {
     Decode(words[0], words[2], words[3],

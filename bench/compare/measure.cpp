@@ -19,6 +19,7 @@
 #include <sluice/error.h>
 #include <sluice/nearest_name.h>
 
+#include "bench/compare/recipe.h"
 #include "bench/machine/disk.h"
 #include "bench/machine/machine.h"
 #include "bench/parts/decode.h"
@@ -119,12 +120,20 @@ struct Peer {
   const char* environment;  // folder in --peers with the Python that plays it
   bool packs;               // as in Contender
 };
-constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},          {"sluice-python", "main", true},
-                           {"dali", "main", false},         {"tfdata", "main", true},
-                           {"torchvision", "main", false},  {"torchvision-cuda", "recent", false},
-                           {"torchcodec", "recent", false}, {"webdataset", "main", true},
-                           {"mds", "main", true},           {"litdata", "main", true},
-                           {"lancedb", "recent", true},     {"huggingface", "recent", true},
+constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},
+                           {"sluice-python", "main", true},
+                           {"dali", "main", false},
+                           {"tfdata", "main", true},
+                           {"torchvision", "main", false},
+                           {"torchvision-pil", "main", false},
+                           {"albumentations", "main", false},
+                           {"torchvision-cuda", "recent", false},
+                           {"torchcodec", "recent", false},
+                           {"webdataset", "main", true},
+                           {"mds", "main", true},
+                           {"litdata", "main", true},
+                           {"lancedb", "recent", true},
+                           {"huggingface", "recent", true},
                            {"spdl", "main", false}};
 constexpr Peer kWidePeer = {"rasterio", "main", true};
 
@@ -246,6 +255,11 @@ class Runner {
     comparison_.images = ImagesIn(dataset);
     const bool jpegs = comparison_.images == ImagesCompared::kJpegs;
     comparison_.size = options_.size;
+    if (!jpegs && !options_.recipe.empty()) {
+      throw Error(ErrorCode::kUnsupported, dataset_path_.string(),
+                  "holds no JPEGs, with which recipes are compared; convert the pictures without "
+                  "--image raw and --pixels keep");
+    }
     if (!jpegs) {
       const ImageSummary& images = dataset.images().front();
       comparison_.size = std::min({options_.size, images.min_width, images.min_height});
@@ -379,7 +393,8 @@ class Runner {
       one.runs.push_back(
           Call(one, {"play", list_.string(), FolderOf(one.contender).string(),
                      std::to_string(options_.threads), std::to_string(options_.batch_size),
-                     std::to_string(comparison_.size), cli::Format("%g", options_.seconds)}));
+                     std::to_string(comparison_.size), cli::Format("%g", options_.seconds),
+                     options_.recipe}));
     }
   }
 
@@ -388,12 +403,15 @@ class Runner {
     const Compared& own = comparison_.loaders.front();
     for (Compared& one : comparison_.loaders) {
       if (!one.missing.empty()) continue;
-      std::vector<double> ratios;
+      std::vector<double> ratios, cpu_ratios;
       for (std::size_t r = 0; r < std::min(one.runs.size(), own.runs.size()); ++r) {
         if (one.runs[r].images_per_second > 0)
           ratios.push_back(own.runs[r].images_per_second / one.runs[r].images_per_second);
+        if (own.runs[r].cpu_seconds_per_1000 > 0)
+          cpu_ratios.push_back(one.runs[r].cpu_seconds_per_1000 / own.runs[r].cpu_seconds_per_1000);
       }
       if (!ratios.empty() && own.missing.empty()) one.ratio = Median(ratios);
+      if (!cpu_ratios.empty() && own.missing.empty()) one.cpu_ratio = Median(cpu_ratios);
       for (const ContenderRun& run : one.runs) {
         if (run.distinct == comparison_.pictures) continue;
         comparison_.warnings.push_back(
@@ -462,6 +480,8 @@ std::vector<Contender> EveryContender(const CompareOptions& options, ImagesCompa
   for (Contender& contender : all) {
     if (contender.name.ends_with("-cuda") && Device::CudaCount() == 0)
       contender.missing = "left out: this machine has no CUDA device, or this build no CUDA";
+    if (contender.name == "plain" && !options.recipe.empty())
+      contender.missing = "left out: it has no steps but a crop and a flip";
   }
   for (const Peer& peer : kPeers) {
     std::string module = peer.name;
@@ -478,6 +498,7 @@ bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
 }  // namespace
 
 void CheckNames(const CompareOptions& options) {
+  if (!options.recipe.empty()) RecipeOf(options.recipe);
   std::vector<std::string> names;
   for (const ImagesCompared images :
        {ImagesCompared::kJpegs, ImagesCompared::kRaw, ImagesCompared::kWide}) {
@@ -505,6 +526,9 @@ std::vector<Contender> AllContenders(const CompareOptions& options, ImagesCompar
 
 Comparison CompareLoaders(CompareOptions options, const StepHooks& hooks) {
   if (options.threads == 0) options.threads = AvailableCpus();
+  if (options.size == 0)
+    options.size = options.recipe.empty() ? 224 : RecipeOf(options.recipe).size;
+  if (!options.recipe.empty()) options.quality_images = 0;  // steps change the pixels
   // Absolute, because the lists of files and the contenders' command lines hold these paths.
   options.source = fs::absolute(options.source);
   options.work = fs::absolute(options.work);

@@ -29,9 +29,11 @@ struct CompareOptions {
   std::filesystem::path work = "sluice-compare";  // see ClaimWorkFolder()
   std::filesystem::path peers;    // the folder that bench/peers/setup.sh made; empty: none
   std::vector<std::string> only;  // empty: all
+  std::string recipe;             // of AllRecipes(); empty: a crop and a flip
   unsigned threads = 0;           // of each loader; 0: one for each CPU
   std::size_t batch_size = 64;
-  std::uint32_t size = 224;  // side of the crops; of smaller raw images, their side
+  // Side of the crops; of smaller raw images, their side. 0: the recipe's usual one, or 224.
+  std::uint32_t size = 0;
   std::uint64_t repeat = 1;  // times each picture comes in an epoch
   std::uint64_t rounds = 3;
   double seconds = 10;                // of measured epochs in each process, at least
@@ -49,7 +51,9 @@ struct Compared {
   // are resized with two filters, the higher PSNR of the two; for raw and wide images, of the bytes
   // against the stored ones. See QualityOf() and QualityOfMiddles() in measure.cpp.
   std::optional<double> decibels;
-  std::optional<double> ratio;  // median over rounds of sluice's images/s divided by this loader's
+  // Medians over rounds: sluice's images/s divided by this loader's, and this loader's CPU time for
+  // a picture divided by sluice's.
+  std::optional<double> ratio, cpu_ratio;
 
   std::vector<double> Rates() const;
 };
@@ -66,7 +70,7 @@ struct Comparison {
 
 // All loaders for such images. If a loader cannot run here, its `missing` says why.
 std::vector<Contender> AllContenders(const CompareOptions& options, ImagesCompared images);
-// Throws cli::UsageError if `options.only` names an unknown loader.
+// Throws cli::UsageError if `options` names an unknown loader or recipe.
 void CheckNames(const CompareOptions& options);
 
 Comparison CompareLoaders(CompareOptions options, const StepHooks& hooks);

@@ -11,6 +11,7 @@
 #include <sluice/shown_path.h>
 
 #include "bench/compare/measure.h"
+#include "bench/compare/recipe.h"
 #include "bench/report/statistics.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
@@ -51,7 +52,7 @@ void AddRow(const Compared& one, TextTable& table) {
   const double cpu = MedianOf(one, &ContenderRun::cpu_seconds_per_1000);
   table.Add({one.contender.name, Format("%.0f", rates.median),
              Format("%.0f-%.0f", rates.least, rates.most), Optional("%.2fx", one.ratio),
-             Format("%.*f", cpu < 0.01 ? 5 : 3, cpu),
+             Format("%.*f", cpu < 0.01 ? 5 : 3, cpu), Optional("%.2fx", one.cpu_ratio),
              Format("%.0f", 1e-6 * static_cast<double>(Peak(one))),
              Format("%.2f", MedianOf(one, &ContenderRun::first_batch_seconds)),
              Optional("%.1f", one.convert_seconds),
@@ -68,9 +69,9 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
   std::stable_sort(sorted.begin(), sorted.end(), [](const Compared* a, const Compared* b) {
     return Median(a->Rates()) > Median(b->Rates());
   });
-  TextTable table({"loader", "images/s", "least-most", "sluice /", "CPU s", "peak", "first",
-                   "packing", "disk", "PSNR"});
-  table.Add({"", "", "", "loader", "/1000", "MB", "batch s", "s", "MB", "dB"});
+  TextTable table({"loader", "images/s", "least-most", "sluice /", "CPU s", "CPU s /", "peak",
+                   "first", "packing", "disk", "PSNR"});
+  table.Add({"", "", "", "loader", "/1000", "sluice's", "MB", "batch s", "s", "MB", "dB"});
   for (const Compared* const one : sorted)
     AddRow(*one, table);
   std::string text = table.Text() + "\n";
@@ -79,25 +80,30 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
       text += cli::Wrapped(one->contender.name + ": " + one->runs.front().about, 100) + "\n";
   }
   const std::string transform =
-      Format(comparison.images == ImagesCompared::kRaw
-                 ? "the middle %u pixels in width and height, as stored"
-             : comparison.images == ImagesCompared::kWide ? "random crops of %u, as stored"
-                                                          : "random-resized-crop to %u and flip",
-             comparison.size);
+      !options.recipe.empty()
+          ? "recipe " + options.recipe + ": " + RecipeOf(options.recipe).Text(comparison.size)
+          : Format(comparison.images == ImagesCompared::kRaw
+                       ? "the middle %u pixels in width and height, as stored"
+                   : comparison.images == ImagesCompared::kWide
+                       ? "random crops of %u, as stored"
+                       : "random-resized-crop to %u and flip",
+                   comparison.size);
   text += cli::Wrapped(
               Format("%s, each played %s per epoch; %s; batches of %zu; %s; %s, with the order "
                      "rotating; at least %g s of whole epochs per turn, after one uncounted "
                      "warm-up epoch. The packing time starts from image files, for sluice from the "
-                     "source. PSNR is %s",
+                     "source.%s",
                      cli::CountText(comparison.pictures, "picture", "pictures").c_str(),
                      cli::CountText(options.repeat, "time", "times").c_str(), transform.c_str(),
                      options.batch_size,
                      cli::CountText(comparison.threads, "thread or process", "threads or processes")
                          .c_str(),
                      cli::CountText(options.rounds, "round", "rounds").c_str(), options.seconds,
-                     comparison.images != ImagesCompared::kJpegs
-                         ? "that of the delivered pixels against the stored ones (99: identical)"
-                         : "that of whole resized frames against the more similar of two "
+                     !options.recipe.empty() ? ""
+                     : comparison.images != ImagesCompared::kJpegs
+                         ? " PSNR is that of the delivered pixels against the stored ones (99: "
+                           "identical)"
+                         : " PSNR is that of whole resized frames against the more similar of two "
                            "references (triangle filter, area filter)"),
               100) +
           "\n";
@@ -130,6 +136,7 @@ nlohmann::ordered_json LoadersJson(const Comparison& comparison) {
     loader["settings"] = one.runs.empty() ? "" : one.runs.front().about;
     loader["images_per_second"] = one.Rates();
     if (one.ratio) loader["ratio"] = *one.ratio;
+    if (one.cpu_ratio) loader["cpu_ratio"] = *one.cpu_ratio;
     loader["cpu_seconds_per_1000"] = MedianOf(one, &ContenderRun::cpu_seconds_per_1000);
     loader["peak_bytes"] = Peak(one);
     loader["first_batch_seconds"] = MedianOf(one, &ContenderRun::first_batch_seconds);
@@ -148,10 +155,13 @@ nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareO
           {"samples", comparison.pictures},
           {"threads", comparison.threads},
           {"batch_size", options.batch_size},
-          {"transform", Format(comparison.images == ImagesCompared::kRaw    ? "center:%u"
-                               : comparison.images == ImagesCompared::kWide ? "crop:%u"
-                                                                            : "rrc:%u,flip",
-                               comparison.size)},
+          {"recipe", options.recipe},
+          {"transform", !options.recipe.empty()
+                            ? RecipeOf(options.recipe).Text(comparison.size)
+                            : Format(comparison.images == ImagesCompared::kRaw    ? "center:%u"
+                                     : comparison.images == ImagesCompared::kWide ? "crop:%u"
+                                                                                  : "rrc:%u,flip",
+                                     comparison.size)},
           {"repeat", options.repeat},
           {"rounds", options.rounds},
           {"seconds", options.seconds},

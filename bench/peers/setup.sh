@@ -40,7 +40,7 @@ mkdir -p "$folder/contend"
 cp "$here"/contend/*.py "$folder/contend/"
 
 environment main
-for module in torch torchvision tensorflow nvidia.dali webdataset streaming litdata spdl.io rasterio; do
+for module in torch torchvision tensorflow nvidia.dali webdataset albumentations streaming litdata spdl.io rasterio; do
   has main "$module" 2>/dev/null && continue
   say "installing $here/requirements.txt"
   install_all "$folder/main" "$here/requirements.txt"
@@ -50,7 +50,7 @@ if ! has main sluice 2>/dev/null; then
   say "building Sluice's Python package of this checkout (some minutes)"
   "$folder/main/bin/pip" install -q --disable-pip-version-check "$here/../.." || true
 fi
-for module in torchvision tensorflow nvidia.dali webdataset streaming litdata spdl.io rasterio sluice; do
+for module in torchvision tensorflow nvidia.dali webdataset albumentations streaming litdata spdl.io rasterio sluice; do
   has main "$module" 2>/dev/null || missing="$missing $module"
 done
 

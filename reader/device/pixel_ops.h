@@ -130,6 +130,8 @@ SLUICE_ON_DEVICE inline PhaseKind FirstPhaseOf(PixelOpKind kind) {
     case PixelOpKind::kBrightness:
     case PixelOpKind::kSaturation:
     case PixelOpKind::kHue:
+    case PixelOpKind::kHsv:
+    case PixelOpKind::kExchange:
     case PixelOpKind::kGrey:
     case PixelOpKind::kInvert:
     case PixelOpKind::kSolarize:

@@ -35,13 +35,27 @@ SLUICE_ON_DEVICE inline void SaturatePixel(float factor, std::uint8_t* values) {
   const std::uint32_t grey = on_device::GreyValue(values[0], values[1], values[2]);
   BlendPixel(static_cast<float>(grey), factor, 3, values);
 }
-SLUICE_ON_DEVICE inline void TurnPixel(const on_device::HueTurn& turn, std::uint8_t* values) {
-  // A turn by a third makes red what blue was.
-  const on_device::Colour turned = on_device::Exchanged(
-      on_device::TurnedColour(values[0], values[1], values[2], turn.rest), (3 - turn.thirds) % 3);
+// Stores a colour that was turned by the rest of `turn`. A turn by a third makes red what blue was.
+SLUICE_ON_DEVICE inline void StoreTurned(const on_device::Colour& colour,
+                                         const on_device::HueTurn& turn, std::uint8_t* values) {
+  const on_device::Colour turned = on_device::Exchanged(colour, (3 - turn.thirds) % 3);
   values[0] = static_cast<std::uint8_t>(turned.r);
   values[1] = static_cast<std::uint8_t>(turned.g);
   values[2] = static_cast<std::uint8_t>(turned.b);
+}
+SLUICE_ON_DEVICE inline void TurnPixel(const on_device::HueTurn& turn, std::uint8_t* values) {
+  StoreTurned(on_device::TurnedColour(values[0], values[1], values[2], turn.rest), turn, values);
+}
+SLUICE_ON_DEVICE inline void ChangeHsvOf(const on_device::HueTurn& turn, float saturation,
+                                         float value, std::uint8_t* values) {
+  StoreTurned(on_device::HsvColour(values[0], values[1], values[2], turn.rest, saturation, value),
+              turn, values);
+}
+SLUICE_ON_DEVICE inline void ExchangeChannels(std::uint32_t order, std::uint8_t* values) {
+  const std::uint8_t before[3] = {values[0], values[1], values[2]};
+  SLUICE_UNROLL
+  for (std::uint32_t c = 0; c < 3; ++c)
+    values[c] = before[order >> 2 * c & 3];
 }
 SLUICE_ON_DEVICE inline void GreyPixel(std::uint8_t* values) {
   const std::uint32_t grey = on_device::GreyValue(values[0], values[1], values[2]);
@@ -126,6 +140,16 @@ SLUICE_ON_DEVICE inline void ApplyOp(const PixelOp* op, const Findings& found, s
       SLUICE_EACH_PIXEL TurnPixel(turn, run + 3 * p);
       return;
     }
+    case PixelOpKind::kHsv: {
+      if (channels != 3) return;
+      const auto turn = on_device::HueTurnOf(op->factor * 6);
+      SLUICE_EACH_PIXEL ChangeHsvOf(turn, SaturationOf(*op), ValueOf(*op), run + 3 * p);
+      return;
+    }
+    case PixelOpKind::kExchange:
+      if (channels != 3) return;
+      SLUICE_EACH_PIXEL ExchangeChannels(op->number, run + 3 * p);
+      return;
     case PixelOpKind::kGrey:
       if (channels != 3) return;
       SLUICE_EACH_PIXEL GreyPixel(run + 3 * p);

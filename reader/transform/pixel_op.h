@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "reader/transform/on_device.h"
 
@@ -19,6 +20,8 @@ enum class PixelOpKind : std::uint8_t {
   kContrast,
   kSaturation,
   kHue,
+  kHsv,
+  kExchange,
   kGrey,
   kInvert,
   kSolarize,
@@ -36,13 +39,26 @@ enum class PixelOpKind : std::uint8_t {
 struct PixelOp {
   PixelOpKind kind = PixelOpKind::kEnd;
   std::uint8_t value[3] = {0, 0, 0};  // kErase, kWarp: by channel
-  float factor = 0;                   // kBrightness to kSaturation, kSharpen; kHue: turns
+  float factor = 0;                   // kBrightness to kSaturation, kSharpen; kHue, kHsv: turns
   // kSolarize: the threshold. kPosterize: the number of bits. kNoise: RandomStream::Place::word.
-  // kBlur: the number of weights, both sides counted.
+  // kBlur: the number of weights, both sides counted. kExchange: as in ColourStep. kHsv: the bits
+  // of the saturation's factor; those of the value's are in `left` and `top`.
   std::uint32_t number = 0;
   std::uint16_t left = 0, top = 0, width = 0, height = 0;  // kErase, kNoise: the rectangle
 };
 static_assert(sizeof(PixelOp) == 20);
+
+SLUICE_ON_DEVICE inline float FloatOfBits(std::uint32_t bits) noexcept {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+SLUICE_ON_DEVICE inline float SaturationOf(const PixelOp& op) noexcept {
+  return FloatOfBits(op.number);
+}
+SLUICE_ON_DEVICE inline float ValueOf(const PixelOp& op) noexcept {
+  return FloatOfBits(op.left | std::uint32_t{op.top} << 16);
+}
 
 // More words of an operation, in the kWords after it: one in `number`, the others in pairs of
 // 16-bit members.

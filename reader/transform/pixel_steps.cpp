@@ -66,7 +66,7 @@ DeviceNeed NeedOf(const Transform& step) noexcept {
 void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, PixelOps& ops) {
   OfPixelStep(step, 0, [&]<class Of>(Of, const auto& op) {
     // Uniform() is below 1, so a step with probability 1 always runs.
-    if (draws.Uniform() < op.probability) Of::Draw(op, shape, draws, ops);
+    if (draws.Uniform() < Of::ChanceOf(op)) Of::Draw(op, shape, draws, ops);
     return 0;
   });
 }
@@ -134,6 +134,8 @@ void RunPixelOp(const PixelOp* op, const Pixels& pixels, StepScratch& scratch) {
     case PixelOpKind::kContrast:
     case PixelOpKind::kSaturation:
     case PixelOpKind::kHue:
+    case PixelOpKind::kHsv:
+    case PixelOpKind::kExchange:
     case PixelOpKind::kGrey:
     case PixelOpKind::kInvert:
     case PixelOpKind::kSolarize:
@@ -151,6 +153,9 @@ std::optional<ColourStep> ColourStepOf(const PixelOp& op) noexcept {
     case PixelOpKind::kContrast: return ColourStep{Kind::kContrast, op.factor};
     case PixelOpKind::kSaturation: return ColourStep{Kind::kSaturation, op.factor};
     case PixelOpKind::kHue: return ColourStep{Kind::kHue, op.factor};
+    case PixelOpKind::kHsv:
+      return ColourStep{Kind::kHsv, op.factor, 0, SaturationOf(op), ValueOf(op)};
+    case PixelOpKind::kExchange: return ColourStep{Kind::kExchange, 0, op.number};
     case PixelOpKind::kGrey: return ColourStep{Kind::kGrey};
     case PixelOpKind::kInvert: return ColourStep{Kind::kSolarize, 0, 0};
     case PixelOpKind::kSolarize: return ColourStep{Kind::kSolarize, 0, op.number};

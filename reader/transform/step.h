@@ -212,6 +212,8 @@ struct PixelStep : AnyStep {
   static DeviceNeed Need(const auto&) { return {}; }
   // Throws Error(kInvalidArgument) if the step does not fit pictures of that size.
   static void CheckFits(const auto&, std::uint32_t, std::uint32_t) {}
+  // The probability with which Draw() is called.
+  static double ChanceOf(const auto& op) { return op.probability; }
   // Whether the step is also for wide images (IsWide): wide_steps.h runs its operations then.
   static bool FitsWide(const auto&) { return false; }
 };

@@ -47,6 +47,8 @@ Pipeline Everything() {
           Posterize{3, 0.5},
           Invert{0.5},
           ColorJitter{0, 0.5, 0, 0, 0.8},
+          RandomHSV{0.1, 0.7, 0.4, 0.6},
+          RandomPhotometricDistort{},
           erasing};
 }
 

@@ -26,6 +26,16 @@ inline PixelOp Op(PixelOpKind kind, float factor = 0, std::uint32_t number = 0) 
   return op;
 }
 
+inline PixelOp Hsv(float turns, float saturation, float value) {
+  std::uint32_t bits[2];
+  std::memcpy(&bits[0], &saturation, 4);
+  std::memcpy(&bits[1], &value, 4);
+  PixelOp op = Op(PixelOpKind::kHsv, turns, bits[0]);
+  op.left = static_cast<std::uint16_t>(bits[1]);
+  op.top = static_cast<std::uint16_t>(bits[1] >> 16);
+  return op;
+}
+
 inline PixelOp Rectangle(std::uint16_t left, std::uint16_t top, std::uint16_t width,
                          std::uint16_t height) {
   PixelOp op = Op(PixelOpKind::kErase);

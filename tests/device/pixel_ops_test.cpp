@@ -26,7 +26,8 @@ std::vector<Ops> SomeOps() {
       some.push_back({Op(kind, factor)});
   }
   for (const float turns : {-0.5F, -0.123F, 0.F, 0.31F, 0.5F})
-    some.push_back({Op(kHue, turns)});
+    some.insert(some.end(), {{Op(kHue, turns)}, {Hsv(turns, 1.3F, 0.7F)}, {Hsv(turns, 0.4F, 9)}});
+  some.push_back({Op(kExchange, 0, 0b010010), Hsv(0.1F, 2, 1), Op(kExchange, 0, 0b100001)});
   for (const std::uint32_t bits : {1U, 3U, 8U})
     some.push_back({Op(kPosterize, 0, bits)});
   some.push_back(ManyOps());
@@ -126,7 +127,7 @@ TEST_CASE("A device blurs with the maximum number of weights") {
   CheckPixelOps<std::uint8_t>(blur, shape, false, 64, 1);
 }
 
-TEST_CASE("A device rotates hues as the host does") {
+TEST_CASE("A device rotates hues and changes HSV as the host does") {
   // All combinations of 18 values of red, 16 of green and 6 of blue.
   std::vector<std::uint8_t> pixels;
   for (int r = 0; r < 256; r += 15)
@@ -136,12 +137,15 @@ TEST_CASE("A device rotates hues as the host does") {
           pixels.push_back(static_cast<std::uint8_t>(v));
   const auto count = static_cast<std::uint32_t>(pixels.size() / 3);
   for (int turn = -20; turn <= 20; ++turn) {
-    const PixelOp op = Op(PixelOpKind::kHue, static_cast<float>(turn) / 40.F);
-    std::vector<std::uint8_t> host = pixels, device = pixels;
-    StepScratch scratch;
-    RunPixelOps(&op, 1, {host.data(), count, 1, 3}, scratch);
-    for (std::uint32_t p = 0; p < count; ++p)
-      ApplyOp<1>(&op, Findings(), p, count, 3, &device[3 * p]);
-    REQUIRE(device == host);
+    const float turns = static_cast<float>(turn) / 40.F;
+    for (const PixelOp& op :
+         {Op(PixelOpKind::kHue, turns), Hsv(turns, 1.7F, 1.4F), Hsv(turns, 0.5F, 0.8F)}) {
+      std::vector<std::uint8_t> host = pixels, device = pixels;
+      StepScratch scratch;
+      RunPixelOps(&op, 1, {host.data(), count, 1, 3}, scratch);
+      for (std::uint32_t p = 0; p < count; ++p)
+        ApplyOp<1>(&op, Findings(), p, count, 3, &device[3 * p]);
+      REQUIRE(device == host);
+    }
   }
 }

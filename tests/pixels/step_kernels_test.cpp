@@ -205,21 +205,30 @@ TEST_CASE("Hues are turned alike in every set, by any turn and for any colour") 
         for (const int value : {r, g, b})
           colours.push_back(static_cast<std::uint8_t>(value));
   const std::size_t count = colours.size() / 3;
-  for (const float sixths : {-3.0F, -2.9999F, -1.3F, -1.0F, 0.0F, 0.01F, 1.0F, 2.0F, 3.0F}) {
+  // The bytes that every set must give.
+  const auto changed = [&](const auto& change) {
     std::vector<std::uint8_t> first;
     for (const Kernels* set : AllSets()) {
-      CAPTURE(set->name, sixths);
+      CAPTURE(set->name);
       std::vector<std::uint8_t> planes[3], after(colours.size());
       for (std::size_t i = 0; i < colours.size(); ++i)
         planes[i % 3].push_back(colours[i]);
       for (std::vector<std::uint8_t>& plane : planes)
         plane.resize(count + kernels::kSlack);
-      set->turn_hues({planes[0].data(), planes[1].data(), planes[2].data()}, count, sixths);
+      change(*set, kernels::Planes{planes[0].data(), planes[1].data(), planes[2].data()});
       for (std::size_t i = 0; i < colours.size(); ++i)
         after[i] = planes[i % 3][i / 3];
       if (first.empty()) first = after;
       REQUIRE(after == first);
     }
+    return first;
+  };
+  for (const float sixths : {-3.0F, -2.9999F, -1.3F, -1.0F, 0.0F, 0.01F, 1.0F, 2.0F, 3.0F}) {
+    CAPTURE(sixths);
+    const std::vector<std::uint8_t> first =
+        changed([&](const Kernels& set, const kernels::Planes& planes) {
+          set.turn_hues(planes, count, sixths);
+        });
     for (std::size_t i = 0; i < colours.size(); i += 3) {
       // The largest and the smallest channel must keep their values.
       const auto [low, high] = std::minmax({colours[i], colours[i + 1], colours[i + 2]});
@@ -227,6 +236,18 @@ TEST_CASE("Hues are turned alike in every set, by any turn and for any colour") 
       REQUIRE((int{new_high} == int{high} && int{new_low} == int{low}));
     }
     if (sixths == 0) CHECK(first == colours);
+    for (const float saturation : {0.0F, 0.3F, 0.9371F, 1.0F, 1.7F, 2.0F, 1e6F}) {
+      for (const float value : {0.0F, 0.61F, 1.0F, 1.4F, 2.0F, 300.0F}) {
+        CAPTURE(saturation, value);
+        const auto same = changed([&](const Kernels& set, const kernels::Planes& planes) {
+          set.change_hsv(planes, count, {sixths, saturation, value});
+        });
+        // Halves are rounded the other way.
+        if (saturation != 1 || value != 1) continue;
+        for (std::size_t i = 0; i < first.size(); ++i)
+          REQUIRE(std::abs(same[i] - first[i]) <= 1);
+      }
+    }
   }
 }
 

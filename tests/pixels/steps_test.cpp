@@ -2,6 +2,7 @@
 #include "format/pixels/steps/steps.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -45,11 +46,37 @@ void RunStep(const std::string& step, double parameter, const Pixels& pixels) {
   RunSteps(pixels, {{kinds.at(step), static_cast<float>(parameter), number}});
 }
 
+struct OpenCvCase {
+  double turns, saturation, value;
+  std::uint8_t before[3], after[3];
+};
+constexpr OpenCvCase kOpenCv[] = {
+#include "tests/pixels/hsv_by_opencv.inc"
+};
+
 // Channel n (5 red, 3 green, 1 blue) of a colour with this hue (0 to 6), saturation and value, by
 // the formula with one expression for all channels.
 double ChannelOf(double n, double hue, double saturation, double value) {
   const double k = std::fmod(n + hue, 6.0);
   return value - value * saturation * std::max(0.0, std::min({k, 4 - k, 1.0}));
+}
+
+// The colour after a change in HSV, in double precision.
+std::array<double, 3> ChangedInHsv(const std::uint8_t* rgb, double turns, double more_saturation,
+                                   double more_value) {
+  const double r = rgb[0], g = rgb[1], b = rgb[2];
+  const double value = std::max({r, g, b});
+  const double range = value - std::min({r, g, b});
+  // The colour's hue: a corner of the hexagon, plus the distance from that corner.
+  double hue = 0;
+  if (range > 0) {
+    hue = value == r ? (g - b) / range : value == g ? 2 + (b - r) / range : 4 + (r - g) / range;
+  }
+  hue = std::fmod(hue + turns * 6 + 12, 6.0);
+  const double saturation = std::min(1.0, more_saturation * (value > 0 ? range / value : 0));
+  const double changed = std::min(255.0, more_value * value);
+  return {ChannelOf(5, hue, saturation, changed), ChannelOf(3, hue, saturation, changed),
+          ChannelOf(1, hue, saturation, changed)};
 }
 
 }  // namespace
@@ -74,21 +101,72 @@ TEST_CASE("Turning the hue agrees with its formula in double precision") {
     RunSteps({after.data(), kFormulaWidth, kFormulaHeight, 3},
              {{Kind::kHue, static_cast<float>(turns)}});
     for (std::size_t i = 0; i < before.size(); i += 3) {
-      const double r = before[i], g = before[i + 1], b = before[i + 2];
-      const double value = std::max({r, g, b});
-      const double range = value - std::min({r, g, b});
-      // The colour's hue: a corner of the hexagon, plus the distance from that corner.
-      double hue = 0;
-      if (range > 0) {
-        hue = value == r ? (g - b) / range : value == g ? 2 + (b - r) / range : 4 + (r - g) / range;
-      }
-      hue = std::fmod(hue + turns * 6 + 12, 6.0);
-      const double saturation = value > 0 ? range / value : 0;
-      for (int c = 0; c < 3; ++c) {
-        const double expected = ChannelOf(5 - 2 * c, hue, saturation, value);
-        REQUIRE(std::abs(after[i + static_cast<std::size_t>(c)] - expected) <= 0.52);
+      const std::array<double, 3> expected = ChangedInHsv(&before[i], turns, 1, 1);
+      for (std::size_t c = 0; c < 3; ++c)
+        REQUIRE(std::abs(after[i + c] - expected[c]) <= 0.52);
+    }
+  }
+}
+
+TEST_CASE("Changes in HSV agree with their formula in double precision") {
+  RandomStream random(3, static_cast<Purpose>(999), 4);
+  const std::vector<std::uint8_t> before = FormulaPicture(0, 3);
+  std::vector<std::uint8_t> one_by_one = {0, 0, 0, 255, 255, 255, 1, 0, 0, 255, 254, 255, 9, 9, 9};
+  one_by_one.insert(one_by_one.end(), before.begin(), before.end());
+  const auto count = static_cast<std::uint32_t>(one_by_one.size() / 3);
+  for (int round = 0; round < 60; ++round) {
+    // The first rounds have the ends of each range.
+    const auto between = [&](int bit, double low, double high) {
+      return round < 8 ? ((round >> bit & 1) != 0 ? high : low)
+                       : low + random.Uniform() * (high - low);
+    };
+    const auto turns = static_cast<float>(between(0, -0.5, 0.5));
+    const auto saturation = static_cast<float>(between(1, 0, 2));
+    const auto value = static_cast<float>(between(2, 0, 2));
+    std::vector<std::uint8_t> after = one_by_one;
+    RunSteps({after.data(), count, 1, 3}, {{Kind::kHsv, turns, 0, saturation, value}});
+    for (std::size_t i = 0; i < after.size(); i += 3) {
+      const std::array<double, 3> expected = ChangedInHsv(&one_by_one[i], turns, saturation, value);
+      for (std::size_t c = 0; c < 3; ++c) {
+        CAPTURE(turns, saturation, value, i, c, expected[c]);
+        REQUIRE(std::abs(after[i + c] - expected[c]) <= 0.58);
       }
     }
+  }
+}
+
+TEST_CASE("Changes in HSV are near to those by OpenCV's 8-bit HSV, which has 180 hues") {
+  double sum = 0;
+  for (const OpenCvCase& one : kOpenCv) {
+    std::vector<std::uint8_t> pixel(one.before, one.before + 3);
+    RunSteps({pixel.data(), 1, 1, 3},
+             {{Kind::kHsv, static_cast<float>(one.turns), 0, static_cast<float>(one.saturation),
+               static_cast<float>(one.value)}});
+    for (std::size_t c = 0; c < 3; ++c) {
+      CAPTURE(one.turns, one.saturation, one.value, int{one.before[0]}, int{one.before[1]},
+              int{one.before[2]}, c);
+      // One of the 180 hues is 8.5 levels of a fully saturated colour.
+      REQUIRE(std::abs(pixel[c] - one.after[c]) <= 10);
+      sum += std::abs(pixel[c] - one.after[c]);
+    }
+  }
+  CHECK(sum / (3.0 * std::size(kOpenCv)) < 2);
+}
+
+TEST_CASE("Channels are exchanged by the order given") {
+  for (const std::array<std::uint32_t, 3>& order :
+       {std::array<std::uint32_t, 3>{0, 1, 2}, {2, 0, 1}, {1, 0, 2}, {2, 1, 0}}) {
+    std::vector<std::uint8_t> values;
+    for (std::uint8_t i = 0; i < 84; ++i)
+      values.insert(values.end(),
+                    {i, static_cast<std::uint8_t>(i + 85), static_cast<std::uint8_t>(i + 170)});
+    std::vector<std::uint8_t> expected;
+    for (std::size_t i = 0; i < values.size(); i += 3)
+      for (const std::uint32_t c : order)
+        expected.push_back(values[i + c]);
+    RunSteps({values.data(), 84, 1, 3},
+             {{Kind::kExchange, 0, order[0] | order[1] << 2 | order[2] << 4}});
+    CHECK(values == expected);
   }
 }
 
@@ -169,7 +247,11 @@ TEST_CASE("Steps that need several pixels keep a single one, and colour steps ke
   Sharpness().Run(pixel, 0);
   CHECK(one == std::vector<std::uint8_t>{9, 8, 7});
   std::vector<std::uint8_t> grey = {1, 200};
-  RunSteps({grey.data(), 2, 1, 1}, {{Kind::kSaturation, 0}, {Kind::kHue, 0.4F}, {Kind::kGrey}});
+  RunSteps({grey.data(), 2, 1, 1}, {{Kind::kSaturation, 0},
+                                    {Kind::kHue, 0.4F},
+                                    {Kind::kHsv, 0.1F, 0, 0.5F, 0.5F},
+                                    {Kind::kExchange, 0, 2},
+                                    {Kind::kGrey}});
   CHECK(grey == std::vector<std::uint8_t>{1, 200});
 }
 
@@ -179,11 +261,14 @@ namespace {
 std::vector<ColourStep> RandomSteps(RandomStream& random) {
   std::vector<ColourStep> steps(1 + random.Below(6));
   for (ColourStep& step : steps) {
-    step.kind = static_cast<Kind>(random.Below(9));
-    step.factor = static_cast<float>(step.kind == Kind::kHue ? random.Uniform() - 0.5
-                                                             : 2.2 * random.Uniform());
+    step.kind = static_cast<Kind>(random.Below(11));
+    const bool turns = step.kind == Kind::kHue || step.kind == Kind::kHsv;
+    step.factor = static_cast<float>(turns ? random.Uniform() - 0.5 : 2.2 * random.Uniform());
     step.number = static_cast<std::uint32_t>(step.kind == Kind::kPosterize ? 1 + random.Below(8)
                                                                            : random.Below(257));
+    if (step.kind == Kind::kExchange) step.number = random.Below(2) == 0 ? 0b010010 : 0b100001;
+    step.saturation = static_cast<float>(2 * random.Uniform());
+    step.value = static_cast<float>(2 * random.Uniform());
   }
   return steps;
 }

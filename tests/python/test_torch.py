@@ -1,6 +1,7 @@
 """sluice.torch and Batch.torch(): tensors, DataLoader, states and ranks."""
 
 import copy
+import itertools
 import pickle
 import warnings
 
@@ -207,6 +208,34 @@ def test_a_copy_of_the_dataset_plays_the_epoch_that_the_dataset_would_play_next(
     next(iterator), next(iterator)
     resumed.load_state_dict(dataset.state_dict())
     assert numbers(pickle.loads(pickle.dumps(resumed))) == epochs[0][2:]
+
+
+def test_a_photometric_distortion_gives_torchvisions_pixels(raw):
+    functional = pytest.importorskip("torchvision.transforms.v2.functional")
+    image_module = pytest.importorskip("PIL.Image")
+    step = sluice.RandomPhotometricDistort((1.2, 1.2), (0.7, 0.7), (1.5, 1.5), (0.1, 0.1), p=1)
+    assert sluice.RandomPhotometricDistort().p == 0.5
+    order = sluice.OrderOptions(shuffle="sequential")
+    plain = torch.cat([batch.torch()["image"] for batch in sluice.Loader(raw, 10, order=order)])
+    distorted = torch.cat([batch.torch()["image"] for batch in sluice.Loader(raw, 10, order=order, transform=[step])])
+
+    def contrast(image):
+        return functional.adjust_contrast(image_module.fromarray(numpy.asarray(image)), 0.7)
+
+    def coloured(image):
+        image = functional.pil_to_tensor(functional.adjust_saturation(image, 1.5))
+        turned = functional.adjust_hue(image.float() / 255, 0.1)  # Pillow would round the hue
+        return (turned * 255).round().to(torch.uint8).permute(1, 2, 0)
+
+    orders, seen = set(itertools.permutations(range(3))), set()
+    for before, after in zip(plain, distorted):
+        bright = functional.adjust_brightness(image_module.fromarray(before.numpy()), 1.2)
+        wholes = coloured(contrast(bright)), torch.from_numpy(numpy.array(contrast(coloured(bright))))
+        fitting = {(which, channels) for which, whole in enumerate(wholes) for channels in orders
+                   if (whole[..., channels].int() - after.int()).abs().max() <= 1}
+        assert fitting
+        seen |= fitting
+    assert {which for which, _ in seen} == {0, 1} and {channels for _, channels in seen} == orders
 
 
 # The same box in each form, in a picture of 40 x 20 pixels.

@@ -114,6 +114,70 @@ TEST_CASE("A jitter's contrast and saturation are uniform about 1") {
   CheckUniform(saturations);
 }
 
+TEST_CASE("HSV's turn and factors are uniform between their bounds") {
+  std::vector<double> turns, saturations, values;
+  for (std::uint64_t p = 0; p < kTries; ++p) {
+    // Red is turned by less than a sixth: green grows with turns above 0, blue with the others.
+    const auto red = Changed(RandomHSV{0.15, 0, 0}, {250, 0, 0}, 1, 1, 3, p);
+    turns.push_back(((red[1] - red[2]) / 250.0 / 6 + 0.15) / 0.3);
+    const auto dull = Changed(RandomHSV{0, 0.5, 0}, {200, 100, 100}, 1, 1, 3, p);
+    saturations.push_back(((200 - dull[2]) / 100.0 - 0.5) / 1.0);
+    const auto grey = Changed(RandomHSV{0, 0, 0.6}, {150, 150, 150}, 1, 1, 3, p);
+    values.push_back((grey[0] / 150.0 - 0.4) / 1.2);
+  }
+  CheckUniform(turns);
+  CheckUniform(saturations);
+  CheckUniform(values);
+}
+
+TEST_CASE("A photometric distortion has torchvision's operations, chances, ranges and order") {
+  using Kind = PixelOpKind;
+  std::map<Kind, std::uint64_t> runs;
+  std::map<std::uint32_t, std::uint64_t> orders;
+  std::map<Kind, std::vector<double>> factors;
+  const std::map<Kind, std::pair<double, double>> ranges = {{Kind::kBrightness, {0.875, 1.125}},
+                                                            {Kind::kContrast, {0.5, 1.5}},
+                                                            {Kind::kSaturation, {0.5, 1.5}},
+                                                            {Kind::kHue, {-0.05, 0.05}}};
+  std::uint64_t full = 0, second = 0;
+  for (std::uint64_t p = 0; p < kTries; ++p) {
+    RandomStream draws(1, Purpose::kPixelTransform, p);
+    PixelOps ops;
+    DrawStep(RandomPhotometricDistort(), {nullptr, 2, 2, 3}, draws, ops);
+    std::vector<Kind> kinds;
+    for (std::size_t i = 0; i < ops.count; ++i) {
+      const PixelOp& op = ops.at[i];
+      kinds.push_back(op.kind);
+      ++runs[op.kind];
+      if (op.kind == Kind::kExchange) {
+        ++orders[op.number];
+      } else {
+        const auto [low, high] = ranges.at(op.kind);
+        factors[op.kind].push_back((op.factor - low) / (high - low));
+      }
+    }
+    // Without contrast, which comes second or after the hue, the order is fixed.
+    const bool contrast_last =
+        std::ranges::find(kinds, Kind::kContrast) > std::ranges::find(kinds, Kind::kHue);
+    if (ops.count == 5) {
+      ++full;
+      second += contrast_last ? 0 : 1;
+    }
+    std::erase(kinds, Kind::kContrast);
+    REQUIRE(std::ranges::is_sorted(kinds));
+  }
+  REQUIRE(runs.size() == 5);
+  for (const auto& [kind, times] : runs)
+    CheckShare(times, 0.5);
+  for (const auto& [kind, values] : factors)
+    CheckUniform(values);
+  CheckShare(full, 1.0 / 32);
+  CheckShare(second, 1.0 / 64);
+  REQUIRE(orders.size() == 6);
+  for (const auto& [order, times] : orders)
+    CheckShare(times, 0.5 / 6);
+}
+
 TEST_CASE("A blur's sigma is uniform between its bounds") {
   // A bright line in 9 x 9 pixels. After the blur, its neighbours have exp(-1 / (2 sigma^2)) times
   // the line's value.
@@ -146,7 +210,7 @@ TEST_CASE("Every step that has a probability happens that often", "[no-tsan]") {
   for (const Transform& step :
        {with(ColorJitter{0.9, 0, 0.9}), with(GaussianBlur{3, 1, 1}), with(Solarize{100}),
         with(Posterize{2}), with(Equalize{}), with(AutoContrast{}), with(AdjustSharpness{3}),
-        with(Invert{}), with(RandomGrayscale{})}) {
+        with(Invert{}), with(RandomGrayscale{}), with(RandomHSV{0.1, 0, 0})}) {
     std::uint64_t changed = 0;
     for (std::uint64_t p = 0; p < kTries; ++p)
       changed += Changed(step, before, kSide, kSide, 3, p) != before ? 1 : 0;

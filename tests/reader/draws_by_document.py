@@ -257,6 +257,34 @@ def color_jitter(brightness=0, contrast=0, saturation=0, hue=0, probability=1):
     return changing(1, probability, draw)
 
 
+def random_hsv(hue=0.015, saturation=0.7, value=0.4, probability=1):
+    def draw(stream, w, h):
+        return [("hsv", float32(stream.between(-hue, hue)),
+                 *(float32(stream.between(1 - x, 1 + x)) for x in (saturation, value)))]
+    return changing(13, probability, draw)
+
+
+def random_photometric_distort(probability=0.5):
+    def draw(stream, w, h):
+        drawn = {}
+        for name, low, high in (("brightness", 0.875, 1.125), ("contrast", 0.5, 1.5), ("saturation", 0.5, 1.5),
+                                ("hue", -0.05, 0.05)):
+            runs = stream.uniform() < probability
+            factor = float32(stream.between(low, high))
+            drawn[name] = [(name, factor)] if runs else []
+        second = stream.uniform() < 0.5
+        runs = stream.uniform() < probability
+        order = [0, 1, 2]
+        for i in (2, 1):
+            j = stream.below(i + 1)
+            order[i], order[j] = order[j], order[i]
+        names = ("brightness", "contrast", "saturation", "hue") if second else (
+            "brightness", "saturation", "hue", "contrast")
+        exchange = [("exchange", order[0] + 4 * order[1] + 16 * order[2])] if runs else []
+        return [one for name in names for one in drawn[name]] + exchange
+    return changing(14, 1, draw)
+
+
 def plain(kind, name, probability, *numbers):
     return changing(kind, probability, lambda stream, w, h: [(name, *numbers)])
 
@@ -413,6 +441,8 @@ CASES = [
     ("jitter:0.4/0.4/0.4/0.1@0.8,gray:0.3",
      [color_jitter(0.4, 0.4, 0.4, 0.1, 0.8), plain(2, "grey", 0.3)], 224, 224),
     ("jitter:1.5/0/0.2", [color_jitter(1.5, 0, 0.2)], 8, 8),
+    ("hsv@0.6,hsv:0.1/0.2/0.3", [random_hsv(probability=0.6), random_hsv(0.1, 0.2, 0.3)], 8, 8),
+    ("distort,distort:0.8", [random_photometric_distort(), random_photometric_distort(0.8)], 8, 8),
     ("blur:23@0.5,solarize:100@0.2,blur:5/0.05/0.3",
      [gaussian_blur(23, probability=0.5), plain(4, "solarize", 0.2, 100), gaussian_blur(5, (0.05, 0.3))], 224, 224),
     ("posterize:3@0.5,equalize:0.5,autocontrast:0.5,invert:0.5,sharpness:1.5@0.5",
@@ -424,8 +454,8 @@ CASES = [
     ("trivialaug", [trivial_augment_wide()], 320, 224),
 ]
 POSITIONS = 64
-NAMES = ("brightness", "contrast", "saturation", "hue", "grey", "invert", "solarize", "posterize", "erase", "noise",
-         "stretch", "equalize", "sharpness", "blur", "shows")
+NAMES = ("brightness", "contrast", "saturation", "hue", "hsv", "exchange", "grey", "invert", "solarize", "posterize",
+         "erase", "noise", "stretch", "equalize", "sharpness", "blur", "shows")
 
 
 def fixed(value):

@@ -68,6 +68,11 @@ void AddOperation(const PixelOp* op, Words64& words) {
     case PixelOpKind::kSharpen:
       words.push_back(std::bit_cast<std::uint64_t>(double{op->factor}));
       break;
+    case PixelOpKind::kHsv:
+      for (const float number : {op->factor, SaturationOf(*op), ValueOf(*op)})
+        words.push_back(std::bit_cast<std::uint64_t>(double{number}));
+      break;
+    case PixelOpKind::kExchange:
     case PixelOpKind::kSolarize:
     case PixelOpKind::kPosterize: words.push_back(op->number); break;
     case PixelOpKind::kErase:

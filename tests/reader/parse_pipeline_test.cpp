@@ -37,6 +37,19 @@ TEST_CASE("a resize is read with its filter, and gets the triangle filter if non
   CHECK(std::get<RandomResizedCrop>(steps[3]).filter == Filter::kTriangle);
 }
 
+TEST_CASE("changes in HSV and distortions are read with their numbers") {
+  const Pipeline steps = ParsePipeline("hsv,hsv:0.1,hsv:0.1/0.2/0.3@0.4,distort,distort:0.3");
+  REQUIRE(steps.size() == 5);
+  const auto first = std::get<RandomHSV>(steps[0]), third = std::get<RandomHSV>(steps[2]);
+  CHECK((first.hue == 0.015 && first.saturation == 0.7 && first.value == 0.4));
+  CHECK(std::get<RandomHSV>(steps[1]).hue == 0.1);
+  CHECK((third.hue == 0.1 && third.saturation == 0.2 && third.value == 0.3));
+  CHECK((first.probability == 1 && third.probability == 0.4));
+  CHECK(std::get<RandomPhotometricDistort>(steps[3]).probability == 0.5);
+  CHECK(std::get<RandomPhotometricDistort>(steps[4]).probability == 0.3);
+  CHECK_THROWS_WITH(ParsePipeline("hsv:0.6"), ContainsSubstring("hue"));
+}
+
 TEST_CASE("steps that change pixels are read with their numbers") {
   const Pipeline steps = ParsePipeline(
       "rrc:64,jitter:0.4/0.3/0.2/0.1,jitter:0.5,gray:0.2,gray,blur:23,blur:9/0.1/2,solarize,"

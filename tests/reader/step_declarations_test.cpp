@@ -74,6 +74,8 @@ TEST_CASE("Rows may be kept for these steps, and for no others") {
       {"RandomTranslate", false},
       {"RandomAffine", true},
       {"ColorJitter", true},
+      {"RandomHSV", true},
+      {"RandomPhotometricDistort", true},
       {"RandomGrayscale", true},
       {"GaussianBlur", true},
       {"Solarize", true},

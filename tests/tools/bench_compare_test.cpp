@@ -247,6 +247,44 @@ TEST_CASE("a loader that takes too long is ended, with the processes it started"
   }
 }
 
+TEST_CASE(
+    "a recipe is played by sluice and by loaders that have its steps, and others say why not") {
+  const TemporaryFolder folder;
+  WritePeer(
+      folder / "peers/main",
+      "case $2 in dali) echo '{\"event\": \"missing\", \"why\": \"no blur\"}'; exit 0;; esac\n"
+      "[ $3 = play ] || exit 0\n"
+      "echo \"{\\\"event\\\": \\\"about\\\", \\\"text\\\": \\\"given ${10}\\\"}\"\n"
+      "echo '{\"event\": \"begin\"}'\n"
+      "echo '{\"event\": \"epoch\", \"images\": 24, \"seconds\": 2}'\n"
+      "echo '{\"event\": \"end\", \"distinct\": 24}'\n");
+  const nlohmann::json answer =
+      JsonOf(Compare(folder, {"--only", "plain,dali,albumentations", "--recipe", "simclr",
+                              "--peers", (folder / "peers").string(), "--json", "--rounds", "1"}));
+  CHECK(answer["recipe"] == "simclr");
+  CHECK_THAT(std::string(answer["transform"]),
+             ContainsSubstring("2 views of rrc:32/0.08/1,flip,jitter:0.8/0.8/0.8/0.2@0.8"));
+  CHECK(answer["loaders"][0]["distinct"] == 24);
+  CHECK_FALSE(answer["loaders"][0].contains("psnr_db"));
+  CHECK(answer["loaders"][1]["missing"] == "left out: it has no steps but a crop and a flip");
+  CHECK(answer["loaders"][2]["missing"] == "left out: no blur");
+  CHECK(answer["loaders"][3]["settings"] == "given simclr");
+  CHECK(answer["loaders"][3].contains("cpu_ratio"));
+}
+
+TEST_CASE("every recipe can be played, and an unknown one is wrong usage") {
+  const TemporaryFolder folder;
+  for (const char* const recipe : {"imagenet", "dino", "randaug", "detection"}) {
+    const nlohmann::json answer = JsonOf(
+        Compare(folder, {"--only", "sluice", "--recipe", recipe, "--json", "--rounds", "1"}));
+    CHECK(answer["loaders"][0]["distinct"] == 24);
+  }
+  const Outcome outcome = Compare(folder, {"--recipe", "simclar"});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err,
+             ContainsSubstring("unknown recipe \"simclar\"; did you mean \"simclr\"?"));
+}
+
 TEST_CASE("an unknown loader is wrong usage") {
   const TemporaryFolder folder;
   const Outcome outcome = Compare(folder, {"--only", "sluice,other"});

@@ -6,9 +6,11 @@ import numpy
 from ffcv.fields import IntField, RGBImageField
 from ffcv.fields.decoders import IntDecoder, RandomResizedCropRGBImageDecoder
 from ffcv.loader import Loader, OrderOption
-from ffcv.transforms import RandomHorizontalFlip, Squeeze, ToTensor
+from ffcv.transforms import NormalizeImage, RandomHorizontalFlip, Squeeze, ToTensor
 from ffcv.writer import DatasetWriter
 from PIL import Image
+
+RECIPES = {"imagenet": "an area filter"}
 
 
 class Files:
@@ -46,8 +48,12 @@ def loader_of(folder, threads, batch, order, image):
         drop_last=False, pipelines={"image": image, "number": [IntDecoder(), ToTensor(), Squeeze()]})
 
 
-def epochs(items, folder, threads, batch, size):
-    image = [RandomResizedCropRGBImageDecoder((size, size)), RandomHorizontalFlip(), ToTensor()]
+def epochs(items, folder, threads, batch, size, recipe=""):
+    image = [RandomResizedCropRGBImageDecoder((size, size)), RandomHorizontalFlip()]
+    if recipe == "imagenet":
+        mean, std = numpy.array([123.675, 116.28, 103.53]), numpy.array([58.395, 57.12, 57.375])
+        image += [NormalizeImage(mean, std, numpy.float32)]
+    image += [ToTensor()]
     loader = loader_of(folder, threads, batch, OrderOption.RANDOM, image)
     while True:
         yield iter(loader)

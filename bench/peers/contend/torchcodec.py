@@ -16,7 +16,7 @@ def describe():
 
 
 def epochs(items, folder, threads, batch, size):
-    return torch_parts.epochs_of_files(items, decode_jpeg, threads, batch, size)
+    return torch_parts.epochs_of_files(items, decode_jpeg, threads, batch, torch_parts.augment(size))
 
 
 def decode(items, folder, size):

@@ -1,10 +1,12 @@
-"""PyTorch's DataLoader over files, decoded by torchvision."""
+"""PyTorch's DataLoader over files, decoded by torchvision; its v2 transforms on uint8 tensors."""
 
 import importlib.metadata as metadata
 
 import torch
 
 from contend import torch_parts
+
+RECIPES = torch_parts.RECIPES
 
 
 def describe():
@@ -18,8 +20,8 @@ def decoded(path):
     return torch_parts.decoded(torch_parts.read(path))
 
 
-def epochs(items, folder, threads, batch, size):
-    return torch_parts.epochs_of_files(items, decoded, threads, batch, size)
+def epochs(items, folder, threads, batch, size, recipe=""):
+    return torch_parts.epochs_of_files(items, decoded, threads, batch, torch_parts.augment(size, recipe))
 
 
 def decode(items, folder, size):

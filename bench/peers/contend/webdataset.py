@@ -8,6 +8,8 @@ import webdataset as wds
 
 from contend import torch_parts
 
+RECIPES = torch_parts.RECIPES
+
 
 def describe():
     return (
@@ -25,8 +27,8 @@ def pack(items, folder, threads):
                 {"__key__": f"{place:08d}", "jpg": torch_parts.read(path), "cls": str(number)})
 
 
-def epochs(items, folder, threads, batch, size):
-    augment = torch_parts.augment(size)
+def epochs(items, folder, threads, batch, size, recipe=""):
+    augment = torch_parts.augment(size, recipe)
 
     def sample(pair):
         data, number = pair

@@ -316,6 +316,12 @@ struct PlaceLine {
 
 // The steps of transforms, which change decoded pixels. Those that take planes may read and write
 // kSlack beyond the end of each; the others read and write nothing beyond `count`.
+// A change of colours in HSV: turns the hue by -3 to 3 sixths of the colour circle, and multiplies
+// saturation and value, each cut off at its greatest.
+struct HsvChange {
+  float sixths = 0, saturation = 1, value = 1;
+};
+
 struct StepKernels {
   // data[i] becomes a + factor * (b - a), clamped to 0 .. 255, fractions dropped, in single
   // precision. b: its old value; a: `base` or from[i].
@@ -329,6 +335,7 @@ struct StepKernels {
   std::uint64_t (*sum_grey)(const Planes& planes, std::size_t count);
   // Turns the hue of pixels by -3 to 3 sixths of the colour circle.
   void (*turn_hues)(const Planes& planes, std::size_t count, float sixths);
+  void (*change_hsv)(const Planes& planes, std::size_t count, const HsvChange& change);
   // Replaces all channels by the pixels' greys (GreyOf).
   void (*make_grey)(const Planes& planes, std::size_t count);
   // Replaces values by those that `table` has for them, out of 256.

@@ -46,13 +46,12 @@ struct Colour {
   int r = 0, g = 0, b = 0;
 };
 
-// A colour whose hue is turned by `rest`, of HueTurnOf(). No division: the hue is not a number from
-// 0 to 6, but a place on a circle of 6 * range, in 1/32 of a level; `range` is the difference of
-// the greatest and the least channel. The place is counted from red, green comes after a third. A
-// channel lies below the greatest one by nothing within range of its own place, and by range from 2
-// * range on.
-SLUICE_INLINE Colour TurnedColour(int r, int g, int b, int rest) {
-  const int high = Greatest(r, g, b), range = high - Least(r, g, b);
+// How far the channels of a colour lie below its greatest one, `high`, in 1/32 of a level, once its
+// hue is turned by `rest`, of HueTurnOf(). No division: the hue is not a number from 0 to 6, but a
+// place on a circle of 6 * range, in 1/32 of a level; `range` is the difference of the greatest and
+// the least channel. The place is counted from red, green comes after a third. A channel lies below
+// the greatest one by nothing within range of its own place, and by range from 2 * range on.
+SLUICE_INLINE Colour TurnedDepths(int r, int g, int b, int high, int range, int rest) {
   // Masks, not branches: the compiler would not vectorise branches.
   const int red = -(high == r), green = -(high == g) & ~red, blue = ~(red | green);
   const int place = (red & (g - b)) | (green & (b - r + 2 * range)) | (blue & (r - g - 2 * range));
@@ -65,8 +64,30 @@ SLUICE_INLINE Colour TurnedColour(int r, int g, int b, int rest) {
   const int far = unit < 3 * unit - distance ? unit : 3 * unit - distance;
   const int beyond = distance > unit ? distance - unit : 0;
   const int own = beyond < unit ? beyond : unit;
-  return {high - ((own + 16) >> 5), high - (((near & ~left) + (far & left) + 16) >> 5),
-          high - (((far & ~left) + (near & left) + 16) >> 5)};
+  return {own, (near & ~left) + (far & left), (far & ~left) + (near & left)};
+}
+
+SLUICE_INLINE Colour TurnedColour(int r, int g, int b, int rest) {
+  const int high = Greatest(r, g, b), range = high - Least(r, g, b);
+  const Colour depths = TurnedDepths(r, g, b, high, range, rest);
+  return {high - ((depths.r + 16) >> 5), high - ((depths.g + 16) >> 5),
+          high - ((depths.b + 16) >> 5)};
+}
+
+// Turns the hue, and multiplies HSV's saturation (range / high) and value (high), each cut off at
+// its greatest.
+SLUICE_INLINE Colour HsvColour(int r, int g, int b, int rest, float saturation, float value) {
+  const int high = Greatest(r, g, b), range = high - Least(r, g, b);
+  const Colour depths = TurnedDepths(r, g, b, high, range, rest);
+  const float raised = value * static_cast<float>(high);
+  const float top = raised < 255.0F ? raised : 255.0F;
+  const float wide =
+      top * saturation * static_cast<float>(range) / static_cast<float>(high > 1 ? high : 1);
+  const float scale = (wide < top ? wide : top) / static_cast<float>(32 * (range > 1 ? range : 1));
+  const float rounding = top + 0.5F;
+  return {static_cast<int>(rounding - scale * static_cast<float>(depths.r)),
+          static_cast<int>(rounding - scale * static_cast<float>(depths.g)),
+          static_cast<int>(rounding - scale * static_cast<float>(depths.b))};
 }
 
 // The mean of nine values, of which the middle one counts five times: a thirteenth of `sum`, which

@@ -102,6 +102,7 @@ const Kernels kSet = {
         .saturate = Saturate,
         .sum_grey = SumGrey,
         .turn_hues = TurnHues,
+        .change_hsv = ChangeHsv,
         .make_grey = MakeGrey,
         .look_up = LookUp,
         .invert_from = InvertFrom,

@@ -224,54 +224,134 @@ inline void MakeGrey(const Planes& planes, std::size_t count) {
   }
 }
 
+// The first or second eight of each 16 bytes, in 16-bit lanes whose upper halves are those of
+// `with`.
+template <int kHalf>
+SLUICE_INLINE __m256i Widened(__m256i v, __m256i with) noexcept {
+  return kHalf == 0 ? _mm256_unpacklo_epi8(v, with) : _mm256_unpackhi_epi8(v, with);
+}
+
+// TurnedDepths() of 16 pixels.
+struct Depths16 {
+  __m256i r, g, b;
+};
+struct Hues32 {
+  __m256i high, range;
+  __m256i more, less, corner;  // the difference of the other two channels; the corner: -1, 0 or 1
+  SLUICE_INLINE Hues32(__m256i r, __m256i g, __m256i b) noexcept {
+    high = _mm256_max_epu8(_mm256_max_epu8(r, g), b);
+    range = _mm256_sub_epi8(high, _mm256_min_epu8(_mm256_min_epu8(r, g), b));
+    const __m256i red = _mm256_cmpeq_epi8(high, r), green = _mm256_cmpeq_epi8(high, g);
+    more = _mm256_blendv_epi8(_mm256_blendv_epi8(r, b, green), g, red);
+    less = _mm256_blendv_epi8(_mm256_blendv_epi8(g, r, green), b, red);
+    corner = _mm256_andnot_si256(
+        red, _mm256_blendv_epi8(_mm256_set1_epi8(-1), _mm256_set1_epi8(1), green));
+  }
+  template <int kHalf>
+  SLUICE_INLINE Depths16 Turned(__m256i rest) const noexcept {
+    const __m256i zero = _mm256_setzero_si256();
+    const __m256i width = Widened<kHalf>(range, zero);
+    const __m256i unit = _mm256_slli_epi16(width, 5);
+    const __m256i units3 = _mm256_add_epi16(_mm256_add_epi16(unit, unit), unit);
+    const __m256i base =
+        _mm256_sign_epi16(_mm256_add_epi16(width, width), Widened<kHalf>(corner, corner));
+    const __m256i place = _mm256_add_epi16(
+        base, _mm256_sub_epi16(Widened<kHalf>(more, zero), Widened<kHalf>(less, zero)));
+    const __m256i turned =
+        _mm256_add_epi16(_mm256_slli_epi16(place, 5), _mm256_mulhrs_epi16(unit, rest));
+    const __m256i away = _mm256_abs_epi16(turned);
+    const __m256i distance =
+        _mm256_min_epu16(away, _mm256_sub_epi16(_mm256_add_epi16(units3, units3), away));
+    const __m256i left =
+        _mm256_xor_si256(_mm256_cmpgt_epi16(zero, turned), _mm256_cmpgt_epi16(away, units3));
+    const __m256i near = _mm256_subs_epu16(unit, distance);
+    const __m256i far = _mm256_min_epi16(unit, _mm256_sub_epi16(units3, distance));
+    const __m256i own = _mm256_min_epi16(_mm256_subs_epu16(distance, unit), unit);
+    return {own, _mm256_blendv_epi8(near, far, left), _mm256_blendv_epi8(far, near, left)};
+  }
+};
+
 inline void TurnHues(const Planes& planes, std::size_t count, float sixths) {
   const Planes p = planes;
   const HueTurn turn = HueTurnOf(sixths);
   const Planes to = Exchanged(p, turn.thirds);  // a third turns red into green
-  const __m256i zero = _mm256_setzero_si256(), ones = _mm256_set1_epi8(1);
   const __m256i rest = _mm256_set1_epi16(static_cast<short>(turn.rest));
   const __m256i round = _mm256_set1_epi16(1024);  // a thirty-second, for _mm256_mulhrs_epi16()
   for (std::size_t i = 0; i < count; i += 32) {
-    const __m256i r = Load32(p.r + i), g = Load32(p.g + i), b = Load32(p.b + i);
-    const __m256i high = _mm256_max_epu8(_mm256_max_epu8(r, g), b);
-    const __m256i range = _mm256_sub_epi8(high, _mm256_min_epu8(_mm256_min_epu8(r, g), b));
-    const __m256i red = _mm256_cmpeq_epi8(high, r), green = _mm256_cmpeq_epi8(high, g);
-    // The difference of the other two channels, and the corner: -1, 0 or 1.
-    const __m256i more = _mm256_blendv_epi8(_mm256_blendv_epi8(r, b, green), g, red);
-    const __m256i less = _mm256_blendv_epi8(_mm256_blendv_epi8(g, r, green), b, red);
-    const __m256i corner =
-        _mm256_andnot_si256(red, _mm256_blendv_epi8(_mm256_set1_epi8(-1), ones, green));
+    const Hues32 hues(Load32(p.r + i), Load32(p.g + i), Load32(p.b + i));
+    const __m256i high = hues.high;
     __m256i under_r[2], under_g[2], under_b[2];
-    for (int half = 0; half < 2; ++half) {
-      const auto widen = [&](__m256i v, __m256i with) {
-        return half == 0 ? _mm256_unpacklo_epi8(v, with) : _mm256_unpackhi_epi8(v, with);
-      };
-      const __m256i width = widen(range, zero);
-      const __m256i unit = _mm256_slli_epi16(width, 5);
-      const __m256i units3 = _mm256_add_epi16(_mm256_add_epi16(unit, unit), unit);
-      const __m256i base = _mm256_sign_epi16(_mm256_add_epi16(width, width), widen(corner, corner));
-      const __m256i place =
-          _mm256_add_epi16(base, _mm256_sub_epi16(widen(more, zero), widen(less, zero)));
-      const __m256i turned =
-          _mm256_add_epi16(_mm256_slli_epi16(place, 5), _mm256_mulhrs_epi16(unit, rest));
-      const __m256i away = _mm256_abs_epi16(turned);
-      const __m256i distance =
-          _mm256_min_epu16(away, _mm256_sub_epi16(_mm256_add_epi16(units3, units3), away));
-      const __m256i left =
-          _mm256_xor_si256(_mm256_cmpgt_epi16(zero, turned), _mm256_cmpgt_epi16(away, units3));
-      const __m256i near = _mm256_subs_epu16(unit, distance);
-      const __m256i far = _mm256_min_epi16(unit, _mm256_sub_epi16(units3, distance));
-      const __m256i own = _mm256_min_epi16(_mm256_subs_epu16(distance, unit), unit);
-      under_r[half] = _mm256_mulhrs_epi16(own, round);
-      under_g[half] = _mm256_mulhrs_epi16(_mm256_blendv_epi8(near, far, left), round);
-      under_b[half] = _mm256_mulhrs_epi16(_mm256_blendv_epi8(far, near, left), round);
-    }
+    const auto whole = [&](const Depths16& depths, int half) {
+      under_r[half] = _mm256_mulhrs_epi16(depths.r, round);
+      under_g[half] = _mm256_mulhrs_epi16(depths.g, round);
+      under_b[half] = _mm256_mulhrs_epi16(depths.b, round);
+    };
+    whole(hues.Turned<0>(rest), 0);
+    whole(hues.Turned<1>(rest), 1);
     const auto below = [high](const __m256i* under) {
       return _mm256_sub_epi8(high, _mm256_packus_epi16(under[0], under[1]));
     };
     Store32(to.r + i, below(under_r));
     Store32(to.g + i, below(under_g));
     Store32(to.b + i, below(under_b));
+  }
+}
+
+// HsvColour() of the first or second four of each eight pixels: channels as 32-bit lanes.
+struct HsvFactors {
+  __m256 saturation, value;
+  template <int kQuarter>
+  static SLUICE_INLINE __m256 Floats(__m256i v) noexcept {
+    const __m256i zero = _mm256_setzero_si256();
+    return _mm256_cvtepi32_ps(kQuarter == 0 ? _mm256_unpacklo_epi16(v, zero)
+                                            : _mm256_unpackhi_epi16(v, zero));
+  }
+  template <int kQuarter>
+  SLUICE_INLINE void Change(__m256i high, __m256i range, const Depths16& depths,
+                            __m256i* out) const noexcept {
+    const __m256 h = Floats<kQuarter>(high), w = Floats<kQuarter>(range);
+    const __m256 top = _mm256_min_ps(_mm256_mul_ps(value, h), _mm256_set1_ps(255));
+    const __m256 wide = _mm256_div_ps(_mm256_mul_ps(_mm256_mul_ps(top, saturation), w),
+                                      _mm256_max_ps(h, _mm256_set1_ps(1)));
+    const __m256 units = _mm256_max_ps(_mm256_mul_ps(w, _mm256_set1_ps(32)), _mm256_set1_ps(32));
+    const __m256 scale = _mm256_div_ps(_mm256_min_ps(wide, top), units);
+    const __m256 rounding = _mm256_add_ps(top, _mm256_set1_ps(0.5F));
+    const auto channel = [&](__m256i depth) {
+      return _mm256_cvttps_epi32(
+          _mm256_sub_ps(rounding, _mm256_mul_ps(scale, Floats<kQuarter>(depth))));
+    };
+    out[0] = channel(depths.r);
+    out[1] = channel(depths.g);
+    out[2] = channel(depths.b);
+  }
+  // The same of 16 pixels, as 16-bit lanes.
+  SLUICE_INLINE void Change16(__m256i high, __m256i range, const Depths16& depths,
+                              __m256i* out) const noexcept {
+    __m256i first[3], second[3];
+    Change<0>(high, range, depths, first);
+    Change<1>(high, range, depths, second);
+    for (int c = 0; c < 3; ++c)
+      out[c] = _mm256_packs_epi32(first[c], second[c]);
+  }
+};
+
+inline void ChangeHsv(const Planes& planes, std::size_t count, const HsvChange& change) {
+  const Planes p = planes;
+  const HueTurn turn = HueTurnOf(change.sixths);
+  const Planes to = Exchanged(p, turn.thirds);
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i rest = _mm256_set1_epi16(static_cast<short>(turn.rest));
+  const HsvFactors factors{_mm256_set1_ps(change.saturation), _mm256_set1_ps(change.value)};
+  for (std::size_t i = 0; i < count; i += 32) {
+    const Hues32 hues(Load32(p.r + i), Load32(p.g + i), Load32(p.b + i));
+    __m256i low[3], high[3];
+    factors.Change16(Widened<0>(hues.high, zero), Widened<0>(hues.range, zero),
+                     hues.Turned<0>(rest), low);
+    factors.Change16(Widened<1>(hues.high, zero), Widened<1>(hues.range, zero),
+                     hues.Turned<1>(rest), high);
+    Store32(to.r + i, _mm256_packus_epi16(low[0], high[0]));
+    Store32(to.g + i, _mm256_packus_epi16(low[1], high[1]));
+    Store32(to.b + i, _mm256_packus_epi16(low[2], high[2]));
   }
 }
 

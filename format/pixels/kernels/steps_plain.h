@@ -47,14 +47,15 @@ inline void MakeGrey(const Planes& p, std::size_t count) {
     GreyRun(p.r + i, p.g + i, p.b + i);
 }
 
-inline void TurnHues(const Planes& planes, std::size_t count, float sixths) {
-  const HueTurn turn = HueTurnOf(sixths);
-  const Planes from = planes, to = Exchanged(planes, turn.thirds);
+// Writes `change(r, g, b)` of each pixel, which has been turned by less than a third.
+template <class Change>
+SLUICE_INLINE void EachTurned(const Planes& planes, std::size_t count, int thirds,
+                              const Change& change) {
+  const Planes from = planes, to = Exchanged(planes, thirds);
   for (std::size_t begin = 0; begin < count; begin += kSlack) {
     std::uint8_t r[kSlack], g[kSlack], b[kSlack];
     for (std::size_t i = 0; i < kSlack; ++i) {
-      const Colour turned =
-          TurnedColour(from.r[begin + i], from.g[begin + i], from.b[begin + i], turn.rest);
+      const Colour turned = change(from.r[begin + i], from.g[begin + i], from.b[begin + i]);
       r[i] = static_cast<std::uint8_t>(turned.r);
       g[i] = static_cast<std::uint8_t>(turned.g);
       b[i] = static_cast<std::uint8_t>(turned.b);
@@ -63,6 +64,17 @@ inline void TurnHues(const Planes& planes, std::size_t count, float sixths) {
     std::memcpy(to.g + begin, g, kSlack);
     std::memcpy(to.b + begin, b, kSlack);
   }
+}
+inline void TurnHues(const Planes& planes, std::size_t count, float sixths) {
+  const HueTurn turn = HueTurnOf(sixths);
+  EachTurned(planes, count, turn.thirds,
+             [=](int r, int g, int b) { return TurnedColour(r, g, b, turn.rest); });
+}
+inline void ChangeHsv(const Planes& planes, std::size_t count, const HsvChange& change) {
+  const HueTurn turn = HueTurnOf(change.sixths);
+  const float saturation = change.saturation, value = change.value;
+  EachTurned(planes, count, turn.thirds,
+             [=](int r, int g, int b) { return HsvColour(r, g, b, turn.rest, saturation, value); });
 }
 
 inline void LookUp(std::uint8_t* data, std::size_t count, const std::uint8_t* table) {

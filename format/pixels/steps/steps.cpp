@@ -42,7 +42,7 @@ bool NeedsFinding(const ColourStep& step) noexcept {
 }
 // Steps that do nothing to a picture of one channel.
 bool NeedsColours(const ColourStep& step) noexcept {
-  return step.kind == Kind::kSaturation || step.kind == Kind::kHue || step.kind == Kind::kGrey;
+  return step.kind >= Kind::kSaturation && step.kind <= Kind::kGrey;
 }
 
 bool Blends(const ColourStep& step) noexcept {
@@ -200,6 +200,14 @@ void LookUpInterleaved(const Tile& tile, const Table* tables) noexcept {
       *at = tables[c][*at];
 }
 
+void ExchangeChannels(const Tile& tile, std::uint32_t order) noexcept {
+  std::uint8_t before[3][kTilePixels];
+  for (std::size_t c = 0; c < 3; ++c)
+    std::memcpy(before[c], tile.at[c], tile.count);
+  for (std::size_t c = 0; c < 3; ++c)
+    std::memcpy(tile.at[c], before[order >> 2 * c & 3], tile.count);
+}
+
 void RunStep(const ColourStep& step, const kernels::BlendFactor& factor, const Finding& found,
              const Tile& tile) noexcept {
   const kernels::Kernels& set = kernels::Chosen();
@@ -217,6 +225,10 @@ void RunStep(const ColourStep& step, const kernels::BlendFactor& factor, const F
     }
     case Kind::kSaturation: return set.saturate(tile.colours(), tile.count, factor);
     case Kind::kHue: return set.turn_hues(tile.colours(), tile.count, step.factor * 6);
+    case Kind::kHsv:
+      return set.change_hsv(tile.colours(), tile.count,
+                            {step.factor * 6, step.saturation, step.value});
+    case Kind::kExchange: return ExchangeChannels(tile, step.number);
     case Kind::kGrey: return set.make_grey(tile.colours(), tile.count);
     case Kind::kSolarize:
       if (step.number > 255) return;

@@ -28,6 +28,8 @@ struct ColourStep {
     kContrast,    // ... one grey of the picture's mean lightness
     kSaturation,  // ... the picture in greys
     kHue,         // turns the hue by `factor` of the colour circle, -0.5 to 0.5
+    kHsv,         // ... and multiplies HSV's saturation and value, each cut off at its greatest
+    kExchange,    // channel c becomes the old channel (number >> 2 * c) & 3
     kGrey,        // sets all channels to the lightness
     kSolarize,    // inverts values from `number` on
     kPosterize,   // keeps the upper `number` bits of each value
@@ -37,6 +39,7 @@ struct ColourStep {
   Kind kind = Kind::kBrightness;
   float factor = 1;
   std::uint32_t number = 0;
+  float saturation = 1, value = 1;  // kHsv
 };
 
 // Runs such steps one after another, in as few passes over the picture as possible. Keeps its

@@ -37,6 +37,46 @@ struct ColorJitter {
   ColorJitter& with_probability(double value) { return probability = value, *this; }
 };
 
+// Changes hue, saturation and value, as Ultralytics trains detectors. The hue is
+// turned on the colour circle by -hue to hue of a full turn. Saturation and value are multiplied by
+// factors from 1 - x to 1 + x, where x is the member, and cut off at their greatest. Pictures of
+// one channel stay as they are.
+struct RandomHSV {
+  double hue = 0.015;       // 0 to 0.5
+  double saturation = 0.7;  // 0 to 1
+  double value = 0.4;       // 0 to 1
+  double probability = 1;   // of being applied, 0 to 1
+  RandomHSV() = default;
+  explicit RandomHSV(double hue_, double saturation_ = 0.7, double value_ = 0.4, double p = 1)
+      : hue(hue_), saturation(saturation_), value(value_), probability(p) {}
+  RandomHSV& with_probability(double chance) { return probability = chance, *this; }
+};
+
+// Changes brightness, contrast, saturation and hue, and exchanges channels, each with the same
+// probability: SSD's distortion, with torchvision's rule. The order is fixed, except that contrast
+// comes second or, with probability 1/2, after the hue.
+struct RandomPhotometricDistort {
+  double min_brightness = 0.875, max_brightness = 1.125;  // factors, >= 0
+  double min_contrast = 0.5, max_contrast = 1.5;
+  double min_saturation = 0.5, max_saturation = 1.5;
+  double min_hue = -0.05, max_hue = 0.05;  // -0.5 to 0.5 of a full turn
+  double probability = 0.5;                // of each of the five changes, 0 to 1
+  RandomPhotometricDistort() = default;
+  explicit RandomPhotometricDistort(double p) : probability(p) {}
+  RandomPhotometricDistort& brightness(double low, double high) {
+    return min_brightness = low, max_brightness = high, *this;
+  }
+  RandomPhotometricDistort& contrast(double low, double high) {
+    return min_contrast = low, max_contrast = high, *this;
+  }
+  RandomPhotometricDistort& saturation(double low, double high) {
+    return min_saturation = low, max_saturation = high, *this;
+  }
+  RandomPhotometricDistort& hue(double low, double high) {
+    return min_hue = low, max_hue = high, *this;
+  }
+};
+
 // Sets all channels to the lightness.
 struct RandomGrayscale {
   double probability = 0.1;  // of being applied, 0 to 1

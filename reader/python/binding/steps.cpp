@@ -127,6 +127,20 @@ void BindColours(nb::module_& module) {
                         Member("contrast", &ColorJitter::contrast),
                         Member("saturation", &ColorJitter::saturation),
                         Member("hue", &ColorJitter::hue), Chance<ColorJitter>());
+  BindStep<RandomHSV>(module, "RandomHSV",
+                      "Hue (-x to x turns), saturation and value (factors from 1 - x to 1 + x), as "
+                      "Ultralytics trains detectors.",
+                      Member("hue", &RandomHSV::hue), Member("saturation", &RandomHSV::saturation),
+                      Member("value", &RandomHSV::value), Chance<RandomHSV>());
+  using Distort = RandomPhotometricDistort;
+  BindStep<Distort>(
+      module, "RandomPhotometricDistort",
+      "Brightness, contrast, saturation and hue by factors of these ranges, and an exchange of "
+      "channels, each with probability p; torchvision's rule.",
+      Range("brightness", &Distort::min_brightness, &Distort::max_brightness),
+      Range("contrast", &Distort::min_contrast, &Distort::max_contrast),
+      Range("saturation", &Distort::min_saturation, &Distort::max_saturation),
+      Range("hue", &Distort::min_hue, &Distort::max_hue), Chance<Distort>());
   BindChance<RandomGrayscale>(module, "RandomGrayscale", "Sets all channels to the lightness.");
   BindStep<GaussianBlur>(
       module, "GaussianBlur",

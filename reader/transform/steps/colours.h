@@ -2,6 +2,8 @@
 // fixed forever (step.h).
 #pragma once
 
+#include <bit>
+
 #include "reader/transform/portable_math.h"
 #include "reader/transform/step.h"
 
@@ -169,6 +171,85 @@ struct StepOf<RandomGrayscale> : PlainStep<PixelOpKind::kGrey> {
   static constexpr const char* kName = "RandomGrayscale";
   static constexpr const char* kText = "gray[:probability]";
   static constexpr std::uint8_t kDraws = 2;
+};
+
+template <>
+struct StepOf<RandomHSV> : PixelStep {
+  static constexpr const char* kName = "RandomHSV";
+  static constexpr const char* kText = "hsv[:hue[/saturation[/value]]]";
+  static constexpr std::uint8_t kDraws = 13;
+  static constexpr bool kMovesPixels = false;
+  static void List(RandomHSV& step, ParameterList& list) {
+    list.Number("hue", step.hue, AtLeast(0, 0.5));
+    list.Number("saturation", step.saturation, AtLeast(0, 1));
+    list.Number("value", step.value, AtLeast(0, 1));
+    list.Chance(step.probability, Shown::kNamedIfUnusual);
+  }
+
+  static void Draw(const RandomHSV& step, const Pixels&, RandomStream& draws, PixelOps& ops) {
+    const auto turns = static_cast<float>(Between(-step.hue, step.hue, draws));
+    const auto bits = [&draws](double x) {
+      return std::bit_cast<std::uint32_t>(static_cast<float>(Between(1 - x, 1 + x, draws)));
+    };
+    PixelOp op = OpOf(PixelOpKind::kHsv, turns, bits(step.saturation));
+    const std::uint32_t value = bits(step.value);
+    op.left = static_cast<std::uint16_t>(value);
+    op.top = static_cast<std::uint16_t>(value >> 16);
+    ops.Add(op);
+  }
+};
+
+template <>
+struct StepOf<RandomPhotometricDistort> : PixelStep {
+  static constexpr const char* kName = "RandomPhotometricDistort";
+  static constexpr const char* kText = "distort[:probability]";
+  static constexpr std::uint8_t kDraws = 14;
+  static constexpr bool kMovesPixels = false;
+  static void List(RandomPhotometricDistort& step, ParameterList& list) {
+    list.Range("brightness", step.min_brightness, step.max_brightness, AtLeast(0, 1e6));
+    list.Range("contrast", step.min_contrast, step.max_contrast, AtLeast(0, 1e6));
+    list.Range("saturation", step.min_saturation, step.max_saturation, AtLeast(0, 1e6));
+    list.Range("hue", step.min_hue, step.max_hue, AtLeast(-0.5, 0.5));
+    list.Chance(step.probability);
+  }
+  static std::size_t MaxOps(const RandomPhotometricDistort&) { return 5; }
+  static DeviceNeed Need(const RandomPhotometricDistort&) { return {.whole = true}; }
+  // The probability is that of each operation.
+  static double ChanceOf(const RandomPhotometricDistort&) { return 1; }
+
+  static void Draw(const RandomPhotometricDistort& step, const Pixels&, RandomStream& draws,
+                   PixelOps& ops) {
+    struct Part {
+      bool runs;
+      PixelOp op;
+    };
+    const auto part = [&](PixelOpKind kind, double low, double high) {
+      const bool runs = draws.Uniform() < step.probability;
+      return Part{runs, OpOf(kind, static_cast<float>(Between(low, high, draws)))};
+    };
+    const Part brightness =
+        part(PixelOpKind::kBrightness, step.min_brightness, step.max_brightness);
+    const Part contrast = part(PixelOpKind::kContrast, step.min_contrast, step.max_contrast);
+    const Part saturation =
+        part(PixelOpKind::kSaturation, step.min_saturation, step.max_saturation);
+    const Part hue = part(PixelOpKind::kHue, step.min_hue, step.max_hue);
+    const bool contrast_first = draws.Uniform() < 0.5;
+    const bool exchanges = draws.Uniform() < step.probability;
+    std::uint32_t order[3] = {0, 1, 2};
+    for (std::size_t i = 2; i > 0; --i)
+      std::swap(order[i], order[draws.Below(i + 1)]);
+    const Part exchange{exchanges,
+                        OpOf(PixelOpKind::kExchange, 0, order[0] | order[1] << 2 | order[2] << 4)};
+    const auto add = [&ops](const Part& one) {
+      if (one.runs) ops.Add(one.op);
+    };
+    add(brightness);
+    if (contrast_first) add(contrast);
+    add(saturation);
+    add(hue);
+    if (!contrast_first) add(contrast);
+    add(exchange);
+  }
 };
 
 template <>
