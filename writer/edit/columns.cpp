@@ -631,7 +631,7 @@ VersionSummary DropFields(const std::filesystem::path& path, const std::vector<s
                        " is its last label, so it cannot be dropped; replace it instead");
   }
   version.Record(by, note);
-  return FinishVersion(version, dataset);
+  return version.FinishVersion();
 }
 
 }  // namespace sluice
