@@ -58,14 +58,15 @@ std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
     const SlotLayout::ImageField& field = layout.images[i];
     if (!field.nearest) {
       if (field.wide && i >= layout.views)
-        max =
-            std::max(max, WidePainter::MemoryBytes(layout, dataset.limits.pixels(field.field), i));
+        max = std::max(max, WidePainter::MemoryBytes(layout, dataset.limits.pixels(field.field), i,
+                                                     recipe.views[0].geometry));
       continue;
     }
     const ImageSummary& masks = dataset.ImagesOf(field.field);
     const std::uint64_t pixels = dataset.limits.pixels(field.field);
-    // Decoded whole from a zstd frame that was inflated whole.
-    max = std::max(max, 2 * pixels * masks.max_channels * SizeOf(masks.pixel_type) +
+    // Decoded whole from a zstd frame that was inflated whole; before a warp, once more.
+    const std::uint64_t pictures = recipe.views[0].geometry.warping_step().empty() ? 2 : 3;
+    max = std::max(max, pictures * pixels * masks.max_channels * SizeOf(masks.pixel_type) +
                             2 * field.image.sample_bytes() + masks.max_payload_bytes);
   }
   return max;
@@ -176,7 +177,7 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
           ErrorCode::kInvalidArgument);
     }
     if (layout_.image_sizes != ImageSizes::kEqual)
-      SetRowSize(slot, index, row, leader.frame.region.width(), leader.frame.region.height());
+      SetRowSize(slot, index, row, leader.frame.width(), leader.frame.height());
     const ImageBatch absent = RowOf(slot, index, row);
     if (!shown.empty()) {
       shown[row] = VisiblePart(static_cast<std::uint32_t>(absent.width),
@@ -211,7 +212,7 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
     frame.region =
         Scaled(leader.frame.region, leader.width, leader.height, payload.width, payload.height);
   }
-  if (!SetRowSize(slot, index, row, frame.region.width(), frame.region.height()))
+  if (!SetRowSize(slot, index, row, frame.width(), frame.height()))
     return Fault(field.field, "the image's size is not the one in the manifest");
   std::uint8_t* const target = PixelsOf(slot, index, row);
   picture = {payload.width, payload.height, frame};

@@ -40,8 +40,13 @@ double Area(const Box& box) noexcept {
 }
 
 // The smallest box around the moved corners. A box whose corners are out of order becomes empty.
-Box Moved(const Box& box, const AffineMap& map) noexcept {
+Box Moved(const Box& box, const Projection& map) noexcept {
   if (!(box.left <= box.right && box.top <= box.bottom)) return {0, 0, 0, 0};
+  // A box that reaches behind the viewer has no bounding box.
+  if (!map.affine() && !(map.W(box.left, box.top) > 0 && map.W(box.right, box.top) > 0 &&
+                         map.W(box.left, box.bottom) > 0 && map.W(box.right, box.bottom) > 0)) {
+    return {0, 0, 0, 0};
+  }
   const double x[4] = {map.X(box.left, box.top), map.X(box.right, box.top),
                        map.X(box.left, box.bottom), map.X(box.right, box.bottom)};
   const double y[4] = {map.Y(box.left, box.top), map.Y(box.right, box.top),
@@ -55,47 +60,29 @@ Box CutOff(const Box& box, const Box& at) noexcept {
           std::clamp(box.right, at.left, at.right), std::clamp(box.bottom, at.top, at.bottom)};
 }
 
-// The part of a box that the target shows.
+}  // namespace
+
 Box Seen(const Box& box, const PointMap& map) noexcept {
   const Box seen = CutOff(Moved(box, map.before), map.shown);
   // An empty box stays empty, although a warp would turn a line into a box with an area.
   if (!map.warped || !(Area(seen) > 0)) return seen;
-  return CutOff(Moved(seen, map.warp), {0, 0, double(map.target_width), double(map.target_height)});
+  return CutOff(Moved(seen, map.warp), map.shown_after);
 }
-
-void MapAxis(const Span& span, bool mirrored, double& scale, double& offset, double& low,
-             double& high) noexcept {
-  low = span.at;
-  high = double(span.at) + span.out;
-  // If nothing is shown, every point is mapped to -1, outside the target.
-  scale = span.out > 0 ? span.out / span.length : 0;
-  offset = span.out > 0 ? span.at - span.start * scale : -1;
-  if (!mirrored) return;
-  scale = -scale;
-  offset = span.target - offset;
-  std::swap(low, high);
-  low = span.target - low;
-  high = span.target - high;
-}
-
-}  // namespace
 
 PointMap::PointMap(const Frame& frame, std::uint32_t picture_width, std::uint32_t picture_height)
-    : warped(frame.warped),
+    : map(frame.Map()),
+      shown(frame.ShownInTarget()),
+      warped(frame.warped),
+      before(frame.MapToTarget()),
+      shown_after(shown),
       width(picture_width),
       height(picture_height),
-      target_width(frame.region.width()),
-      target_height(frame.region.height()) {
-  const Region& region = frame.region;
-  MapAxis(region.x, region.flip, before.xx, before.x0, shown.left, shown.right);
-  MapAxis(region.y, region.flip_y, before.yy, before.y0, shown.top, shown.bottom);
-  if (region.transpose) {
-    before = AffineMap{0, 1, 0, 1, 0, 0} * before;
-    std::swap(shown.left, shown.top);
-    std::swap(shown.right, shown.bottom);
-  }
-  if (warped) warp = frame.warp;
-  map = warped ? warp * before : before;
+      target_width(frame.width()),
+      target_height(frame.height()) {
+  if (!warped) return;
+  warp = frame.warp;
+  const PixelRect& part = frame.shown;
+  shown_after = {double(part.left), double(part.top), double(part.right), double(part.bottom)};
 }
 
 bool PointMap::Shows(double x, double y) const noexcept {
@@ -107,7 +94,8 @@ bool PointMap::Shows(double x, double y) const noexcept {
       !inside(before.Y(x, y), shown.top, shown.bottom)) {
     return false;
   }
-  return !warped || (inside(map.X(x, y), 0, target_width) && inside(map.Y(x, y), 0, target_height));
+  return !warped || (map.W(x, y) > 0 && inside(map.X(x, y), shown_after.left, shown_after.right) &&
+                     inside(map.Y(x, y), shown_after.top, shown_after.bottom));
 }
 
 template <class T>
@@ -150,8 +138,9 @@ void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates&
     if (visible_known && point[2] == T{0}) continue;
     const double x = double(point[0]) * in_x;
     const double y = double(point[1]) * in_y;
-    point[0] = static_cast<T>(map.map.X(x, y) / out_x);
-    point[1] = static_cast<T>(map.map.Y(x, y) / out_y);
+    const bool before_viewer = map.map.W(x, y) > 0;
+    point[0] = static_cast<T>((before_viewer ? map.map.X(x, y) : -1) / out_x);
+    point[1] = static_cast<T>((before_viewer ? map.map.Y(x, y) : -1) / out_y);
     if (visible_known && !map.Shows(x, y)) point[2] = T{0};
   }
   if (!map.mirrored() || shape.pairs.empty()) return;

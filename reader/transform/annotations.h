@@ -1,9 +1,9 @@
 // Moves boxes and key points together with their picture, as a frame maps it.
 //
-// A frame gives an affine map and the part of the target that shows the picture; the rest of the
-// target is border. Boxes are cut off at the edges of that part, and dropped if BoxRule says so;
-// points are moved. If the frame has a warp, a box is cut off in the same way before the warp, then
-// replaced by the bounding box of its warped corners, which is cut off at the edges of the target.
+// A frame gives one map and the part of the row that shows the picture; the rest of the row is
+// border. Boxes are cut off at the edges of that part, and dropped if BoxRule says so; points are
+// moved. If the frame has a warp, a box is cut off in the same way before the warp, then replaced
+// by the bounding box of its warped corners, which is cut off at the edges of what the row shows.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,14 @@
 
 namespace sluice {
 
-struct Box {
-  double left = 0, top = 0, right = 0, bottom = 0;
-};
-
-// The map from a picture's points to the target.
+// The map from a picture's points to the target, which is its row.
 struct PointMap {
-  AffineMap map;  // from the picture's pixels to the target's
-  Box shown;      // the part of the target that shows the picture; before a warp, if any
+  Projection map;  // from the picture's pixels to the target's
+  Box shown;       // the part of the target that shows the picture; before a warp, if any
   bool warped = false;
-  AffineMap before, warp;               // the two parts of `map`
+  AffineMap before;  // the two parts of `map`
+  Projection warp;
+  Box shown_after;                      // the part of the target that shows the picture
   std::uint32_t width = 0, height = 0;  // of the picture
   std::uint32_t target_width = 0, target_height = 0;
 
@@ -37,6 +35,9 @@ struct PointMap {
   // nothing.
   bool Shows(double x, double y) const noexcept;
 };
+
+// The part of a box of the picture that the target shows.
+Box Seen(const Box& box, const PointMap& map) noexcept;
 
 // Moves boxes of four values each, in place, and says for each whether the rule keeps it. Dropped
 // boxes are set to zero.

@@ -263,6 +263,7 @@ void SetSize(Pipeline& pipeline, const PictureExtent& size) {
     std::visit(
         [&]<class T>(T& op) {
           if constexpr (FixesExtent<T>) {
+            if (!ExtentOf(op)) return;
             op.width = size.width;
             op.height = size.height;
             set = true;
