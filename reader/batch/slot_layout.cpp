@@ -194,11 +194,12 @@ void SetWideOutput(const DatasetFacts& dataset, const LoaderOptions& options,
 // longer. So the largest width comes from the largest width with the least height.
 Geometry::Extent BoundOf(const ImageSummary& images, const Geometry& geometry, std::size_t stage,
                          bool largest) {
-  const DrawnSize sizes = largest ? DrawnSize::kMost : DrawnSize::kLeast;
   const Geometry::Extent wide =
-      geometry.SizeFor({images.max_width, images.min_height}, stage, sizes);
+      geometry.SizeFor({images.max_width, images.min_height}, stage,
+                       largest ? DrawnSize::kMostWide : DrawnSize::kLeastWide);
   const Geometry::Extent high =
-      geometry.SizeFor({images.min_width, images.max_height}, stage, sizes);
+      geometry.SizeFor({images.min_width, images.max_height}, stage,
+                       largest ? DrawnSize::kMostHigh : DrawnSize::kLeastHigh);
   Geometry::Extent bound = {largest ? wide.width : high.width, largest ? high.height : wide.height};
   if (geometry.swapping_step().empty()) return bound;
   // A turn may exchange the sides, so both bounds are those of the longer side.
@@ -228,7 +229,7 @@ Geometry::Extent ExtentOf(const DatasetFacts& dataset, const ImageSummary& image
                "LoaderOptions::output.image_sizes to ImageSizes::kPadded or ImageSizes::kOwn");
   }
   const Geometry::Extent extent =
-      geometry.SizeFor({images.max_width, images.max_height}, stage, DrawnSize::kMost);
+      geometry.SizeFor({images.max_width, images.max_height}, stage, DrawnSize::kDrawn);
   if (!geometry.swapping_step().empty() && extent.width != extent.height) {
     Refuse(dataset, geometry.swapping_step() + " needs square images, and the images of field \"" +
                         images.field + "\" would be " + std::to_string(extent.width) + "x" +

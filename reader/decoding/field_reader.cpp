@@ -48,6 +48,9 @@ FieldReader::FieldReader(const BatchRecipe& recipe)
       geometry_(recipe.views[0].geometry),
       box_rule_(recipe.options.output.boxes),
       followers_(recipe.followers),
+      needs_boxes_(std::ranges::any_of(
+          recipe.views,
+          [](const ViewProgram& view) { return !view.geometry.boxes_step().empty(); })),
       pictures_(dataset_.facts->manifest.schema.fields.size()) {}
 
 std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
@@ -79,17 +82,39 @@ ValueFault FieldReader::Fault(std::size_t field, const std::string& what, ErrorC
 }
 
 void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame) {
-  pictures_[field] = {payload.width, payload.height, frame};
+  Picture& picture = pictures_[field];
+  picture.width = payload.width;
+  picture.height = payload.height;
+  picture.frame = frame;
 }
 
-ValueFault FieldReader::Read(const RowSources& sources, Slot& slot, std::size_t row,
-                             PayloadDecoder& decoder, bool verify, bool whole_payloads) {
+ValueFault FieldReader::ReadVariables(const RowSources& sources, Slot& slot, std::size_t row,
+                                      bool verify) {
   verify_ = verify;
-  whole_payloads_ = whole_payloads;
   sources_ = &sources;
   limits_ = &dataset_.facts->LimitsOf(slot.refs[row].shard);
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
     if (const ValueFault fault = ReadVariable(slot, row, v)) return fault;
+  return {};
+}
+
+PictureBoxes* FieldReader::FindBoxes(Slot& slot, std::size_t row, std::size_t field,
+                                     const PictureExtent& picture) {
+  if (!needs_boxes_) return nullptr;
+  PictureBoxes& found = pictures_[field].boxes;
+  found = {};
+  const auto of_field = [field](const Followers::Boxes& boxes) { return boxes.leader == field; };
+  const auto boxes = std::ranges::find_if(followers_.boxes, of_field);
+  if (boxes == followers_.boxes.end()) return &found;
+  WithNumbers(boxes->doubles, NumbersOf(slot, row, *boxes), [&]<class T>(std::span<T> numbers) {
+    ReadBoxes(std::span<const T>(numbers), boxes->coordinates, picture, found);
+  });
+  return &found;
+}
+
+ValueFault FieldReader::ReadImagesAndMove(Slot& slot, std::size_t row, PayloadDecoder& decoder,
+                                          bool whole_payloads) {
+  whole_payloads_ = whole_payloads;
   for (std::size_t i = layout_.views; i < layout_.images.size(); ++i) {
     if (const ValueFault fault = ReadImage(slot, row, i, decoder)) return fault;
   }
@@ -153,7 +178,7 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
   const SlotLayout::ImageField& field = layout_.images[index];
   const ImageBatch& image = slot.images[index].image;
   Picture& picture = pictures_[field.field];
-  picture = {};
+  picture.width = picture.height = 0;
   ImagePayload payload;
   std::uint64_t checksum = 0;
   const RowSources::Place* const place = sources_->Of(field.field);
@@ -206,7 +231,8 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
   Frame frame;
   if (field.leader == field.field) {
     frame = geometry_.FrameFor(payload.width, payload.height, slot.draw_seed, slot.positions[row],
-                               slot.stages[0]);
+                               slot.stages[0],
+                               FindBoxes(slot, row, field.field, {payload.width, payload.height}));
   } else {
     frame = leader.frame;
     frame.region =
@@ -215,7 +241,7 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
   if (!SetRowSize(slot, index, row, frame.width(), frame.height()))
     return Fault(field.field, "the image's size is not the one in the manifest");
   std::uint8_t* const target = PixelsOf(slot, index, row);
-  picture = {payload.width, payload.height, frame};
+  SetPicture(field.field, payload, frame);
   if (!shown.empty()) shown[row] = VisiblePart(frame);
   const PixelOrder order = OrderOf(image);
   if (field.nearest && payload.channels != image.channels) {
@@ -279,8 +305,16 @@ ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::
     return {"the sample has boxes but not the image that they belong to"};
   }
   const PointMap map(picture.frame, picture.width, picture.height);
-  WithNumbers(boxes.doubles, bytes,
-              [&](auto numbers) { MapBoxes(numbers, boxes.coordinates, map, box_rule_, kept_); });
+  // Steps look at the first field of boxes.
+  const auto same_leader = [&](const Followers::Boxes& other) {
+    return other.leader == boxes.leader;
+  };
+  std::span<const std::uint8_t> dropped;
+  if (needs_boxes_ && &*std::ranges::find_if(followers_.boxes, same_leader) == &boxes)
+    dropped = picture.boxes.dropped;
+  WithNumbers(boxes.doubles, bytes, [&](auto numbers) {
+    MapBoxes(numbers, boxes.coordinates, map, box_rule_, kept_, dropped);
+  });
   if (!boxes.variable) return {};
   for (const std::size_t v : boxes.companions) {
     const SlotLayout::VariableField& field = layout_.variables[v];

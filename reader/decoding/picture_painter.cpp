@@ -68,11 +68,19 @@ std::uint64_t PicturePainter::MemoryBytes(const BatchRecipe& recipe, std::uint64
   return steps + (options.views.empty() ? 0 : PayloadDecoder::kViewBytes * pixels);
 }
 
-bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row) {
+bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row,
+                                PictureBoxes* boxes) {
   frames_.clear();
+  PictureBoxes of_view;  // a further view drops boxes for itself alone
   for (std::size_t v = 0; v < views_.size(); ++v) {
-    const Frame& frame = frames_.emplace_back(views_[v].geometry.FrameFor(
-        payload.width, payload.height, slot.view_seeds[v], slot.positions[row], slot.stages[v]));
+    if (boxes != nullptr && v > 0) {
+      of_view = {boxes->boxes, std::vector<std::uint8_t>(boxes->boxes.size())};
+      boxes = &of_view;
+    }
+    const Frame& frame = frames_.emplace_back(
+        views_[v].geometry.FrameFor(payload.width, payload.height, slot.view_seeds[v],
+                                    slot.positions[row], slot.stages[v], boxes));
+    if (v == 0) slot.maps[row] = RowMapOf(frame.Map());
     if (!SetRowSize(slot, v, row, frame.width(), frame.height())) return false;
     std::vector<VisiblePart>& shown = slot.images[v].shown;
     if (!shown.empty()) shown[row] = VisiblePart(frame);

@@ -102,9 +102,10 @@ class PicturePainter {
   void Clear(Slot& slot, std::size_t row) {
     if (device_ != nullptr) slot.device->TakeBack(row);
   }
-  // Computes the frame of each view, and sets the sizes of the row's images. Returns false if the
-  // row has no room for these sizes.
-  bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row);
+  // Computes the frame of each view, and sets the sizes of the row's images and its map. Returns
+  // false if the row has no room for these sizes. `boxes`: the picture's, if a step looks at them;
+  // which of them the first view's steps drop is noted there.
+  bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row, PictureBoxes* boxes);
   // Finds where the picture comes from.
   From Find(const ImagePayload& payload, Slot& slot, std::size_t row);
   // Writes the pixels of all views of the row's picture, or leaves them to the device. Masks go

@@ -100,7 +100,8 @@ bool PointMap::Shows(double x, double y) const noexcept {
 
 template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
-              const BoxRule& rule, std::vector<std::uint8_t>& kept) {
+              const BoxRule& rule, std::vector<std::uint8_t>& kept,
+              std::span<const std::uint8_t> dropped) {
   const bool relative = coordinates.relative;
   kept.assign(boxes.size() / 4, 0);
   for (std::size_t b = 0; b < kept.size(); ++b) {
@@ -112,7 +113,8 @@ void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap
     const Box whole = Moved(corners, map.map);
     const Box box = Seen(corners, map);
     // Written so that a box with a NaN is dropped.
-    const bool keep = box.right - box.left >= rule.min_side &&
+    const bool keep = (b >= dropped.size() || dropped[b] == 0) &&
+                      box.right - box.left >= rule.min_side &&
                       box.bottom - box.top >= rule.min_side && Area(box) > 0 &&
                       Area(box) >= rule.min_visible * Area(whole);
     kept[b] = keep ? 1 : 0;
@@ -124,6 +126,22 @@ void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap
       at[v] = keep ? static_cast<T>(values[v] / extent) : T{0};
     }
   }
+}
+
+template <class T>
+void ReadBoxes(std::span<const T> values, const Coordinates& coordinates,
+               const PictureExtent& picture, PictureBoxes& boxes) {
+  boxes.boxes.clear();
+  for (std::size_t at = 0; at + 4 <= values.size(); at += 4) {
+    double box[4];
+    for (std::size_t v = 0; v < 4; ++v) {
+      box[v] = double(values[at + v]) * (!coordinates.relative ? 1.0
+                                         : v % 2 == 0          ? picture.width
+                                                               : picture.height);
+    }
+    boxes.boxes.push_back(CornersOf(box, coordinates.form));
+  }
+  boxes.dropped.assign(boxes.boxes.size(), 0);
 }
 
 template <class T>
@@ -155,9 +173,13 @@ void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates&
 }
 
 template void MapBoxes(std::span<float>, const Coordinates&, const PointMap&, const BoxRule&,
-                       std::vector<std::uint8_t>&);
+                       std::vector<std::uint8_t>&, std::span<const std::uint8_t>);
 template void MapBoxes(std::span<double>, const Coordinates&, const PointMap&, const BoxRule&,
-                       std::vector<std::uint8_t>&);
+                       std::vector<std::uint8_t>&, std::span<const std::uint8_t>);
+template void ReadBoxes(std::span<const float>, const Coordinates&, const PictureExtent&,
+                        PictureBoxes&);
+template void ReadBoxes(std::span<const double>, const Coordinates&, const PictureExtent&,
+                        PictureBoxes&);
 template void MapPoints(std::span<float>, const PointShape&, const Coordinates&, const PointMap&);
 template void MapPoints(std::span<double>, const PointShape&, const Coordinates&, const PointMap&);
 

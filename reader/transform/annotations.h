@@ -40,10 +40,16 @@ struct PointMap {
 Box Seen(const Box& box, const PointMap& map) noexcept;
 
 // Moves boxes of four values each, in place, and says for each whether the rule keeps it. Dropped
-// boxes are set to zero.
+// boxes are set to zero. `dropped`: by box, whether a step has dropped it; may be empty.
 template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
-              const BoxRule& rule, std::vector<std::uint8_t>& kept);
+              const BoxRule& rule, std::vector<std::uint8_t>& kept,
+              std::span<const std::uint8_t> dropped = {});
+
+// The boxes of a picture of that size, of four values each, in its pixels.
+template <class T>
+void ReadBoxes(std::span<const T> values, const Coordinates& coordinates,
+               const PictureExtent& picture, PictureBoxes& boxes);
 
 struct PointShape {
   std::size_t points = 1;  // of an entry

@@ -331,7 +331,8 @@ void Framing::ChooseRegion() noexcept {
   const Projection to_row = frame_.Map();
   const Projection to_picture = to_row.Inverse();
   const ExactSpan x = ExactOf(region.x, frame_.exact_x), y = ExactOf(region.y, frame_.exact_y);
-  Box part{x.start, y.start, x.start + x.length, y.start + y.length};
+  const Box visible{x.start, y.start, x.start + x.length, y.start + y.length};
+  Box part = visible;
   // What the row's visible part shows, if none of it lies behind the viewer.
   Box seen{kFar, kFar, -kFar, -kFar};
   bool bounded = true;
@@ -355,7 +356,7 @@ void Framing::ChooseRegion() noexcept {
   const Place scale = LargestScale(to_row, part);
   if (!(scale.x > 0 && scale.y > 0)) return Hide();
   if (bounded) {
-    part = {x.start, y.start, x.start + x.length, y.start + y.length};
+    part = visible;
     cut(2 / std::min(scale.x, 1.0), 2 / std::min(scale.y, 1.0));  // for the warp's neighbours
   }
   const auto choose = [](Span& span, double begin, double end, double largest) {
@@ -373,6 +374,7 @@ void Framing::ChooseRegion() noexcept {
   frame_.exact_x.reset();
   frame_.exact_y.reset();
   frame_.region_for_warp = true;
+  frame_.before_warp = visible;
   const double pixel_x = region.x.length / region.x.out, pixel_y = region.y.length / region.y.out;
   frame_.warp =
       to_row * Projection(AffineMap{pixel_x, 0, region.x.start, 0, pixel_y, region.y.start});
@@ -422,6 +424,11 @@ AffineMap Frame::MapToTarget() const noexcept {
 }
 
 Box Frame::ShownInTarget() const noexcept {
+  if (region_for_warp) {
+    const AffineMap map = MapToTarget();
+    return {map.X(before_warp.left, 0), map.Y(0, before_warp.top), map.X(before_warp.right, 0),
+            map.Y(0, before_warp.bottom)};
+  }
   const AxisMap x = MapOfAxis(region.x, exact_x, region.flip);
   const AxisMap y = MapOfAxis(region.y, exact_y, region.flip_y);
   return region.transpose ? Box{y.low, x.low, y.high, x.high} : Box{x.low, y.low, x.high, y.high};

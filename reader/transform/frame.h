@@ -28,6 +28,7 @@ struct PictureExtent {
 
 struct Box {
   double left = 0, top = 0, right = 0, bottom = 0;
+  friend bool operator==(const Box&, const Box&) = default;
 };
 
 // Along one axis: the interval [start, start + length) of the picture goes to [at, at + out) of the
@@ -59,15 +60,18 @@ struct Frame {
   PictureExtent size;
   PixelRect shown;
   // Whether the region was chosen for the warp. (Otherwise steps made it, and the warp came next.)
+  // Of what the steps before the warp show, `before_warp` in the picture, it is then only a part.
   bool region_for_warp = false;
+  Box before_warp;
 
   // The row's size.
   std::uint32_t width() const noexcept { return warped ? size.width : region.width(); }
   std::uint32_t height() const noexcept { return warped ? size.height : region.height(); }
   // The map from the picture to the region's target. If nothing is shown, it maps every point to
-  // -1, outside the target.
+  // one outside the target.
   AffineMap MapToTarget() const noexcept;
-  // The part of the region's target that shows the picture.
+  // The part of the region's target that shows the picture; beyond the target, too, if the region
+  // is only a part of what steps before the warp show.
   Box ShownInTarget() const noexcept;
   // The map from the picture to the row.
   Projection Map() const noexcept {
@@ -84,8 +88,11 @@ struct PictureBoxes {
   std::vector<std::uint8_t> dropped;  // by box
 };
 
-// Which size a step gives a result whose size it draws.
-enum class DrawnSize : std::uint8_t { kDrawn, kLeast, kMost };
+// Which size a step gives a result whose size it draws. The others than kDrawn are bounds: the
+// widest result that is as wide as it can be (kMostWide) or as high as it cannot be less
+// (kLeastWide), and the highest one likewise. Their ratio of width to height is at least (at most)
+// that of any draw.
+enum class DrawnSize : std::uint8_t { kDrawn, kMostWide, kMostHigh, kLeastWide, kLeastHigh };
 
 // A frame while the geometric steps of a pipeline (steps/) are applied to it.
 class Framing {

@@ -56,7 +56,7 @@ class Geometry {
   Frame FrameFor(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
                  std::uint64_t position, std::size_t stage = 0,
                  PictureBoxes* boxes = nullptr) const;
-  // The size of the result for a picture of that size: the least or the greatest, if it is drawn.
+  // The size of the result for a picture of that size: a bound, if it is drawn.
   Extent SizeFor(const Extent& picture, std::size_t stage, DrawnSize sizes) const;
 
  private:
