@@ -31,6 +31,7 @@
 //   tests/reader/preprocess_test.cpp
 //   tests/python/test_values.py
 //   tests/pixels/packed_test.cpp
+//   not tests/reader/golden_rows_test.cpp  needs no change: an example with area
 //   not format/pixels/planar.cpp          needs no change: it chooses area for chroma
 //   not writer/README.md                  needs no change: it names the filter of chroma
 //   not reader/include/sluice/transform.h  needs no change: an example with area

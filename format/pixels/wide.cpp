@@ -338,17 +338,26 @@ namespace wide_warp {  // steps.cpp has the same functions
 
 }  // namespace wide_warp
 
-void WarpPlane(const std::vector<float>& in, std::uint32_t width, std::uint32_t height,
-               const AffineMap& to_source, bool has_no_data, std::vector<float>& out) {
+void WarpPlane(const std::vector<float>& in, const PlaneSize& in_size, const Projection& to_source,
+               bool has_no_data, const PlaneSize& out_size, std::vector<float>& out) {
   using namespace wide_warp;
-  out.resize(in.size());
-  for (std::uint32_t y = 0; y < height; ++y) {
+  const std::uint32_t width = in_size.width, height = in_size.height;
+  out.resize(std::size_t{out_size.width} * out_size.height);
+  for (std::uint32_t y = 0; y < out_size.height; ++y) {
     const double row_x = RowX(to_source, y + 0.5), row_y = RowY(to_source, y + 0.5);
-    for (std::uint32_t x = 0; x < width; ++x) {
-      const std::int64_t at_x = FinePlace(row_x + to_source.xx * x);
-      const std::int64_t at_y = FinePlace(row_y + to_source.yx * x);
-      float& to = out[std::size_t{y} * width + x];
-      if (!LiesInside<kFine>(at_x, at_y, width, height)) {
+    for (std::uint32_t x = 0; x < out_size.width; ++x) {
+      double place_x = row_x + to_source.xx * x, place_y = row_y + to_source.yx * x;
+      bool shown = true;
+      if (!to_source.affine()) {
+        const double w = to_source.W(x + 0.5, y + 0.5);
+        place_x /= w;
+        place_y /= w;
+        shown = w > 0 && place_x >= 0 && place_x < width && place_y >= 0 && place_y < height;
+      }
+      const std::int64_t at_x = shown ? FinePlace(place_x) : 0;
+      const std::int64_t at_y = shown ? FinePlace(place_y) : 0;
+      float& to = out[std::size_t{y} * out_size.width + x];
+      if (!shown || !LiesInside<kFine>(at_x, at_y, width, height)) {
         to = has_no_data ? kNoData : 0;
         continue;
       }

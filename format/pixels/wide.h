@@ -86,10 +86,14 @@ class WideDecoder {
   std::vector<double> rows_, row_weights_;
 };
 
-// Warps a plane of width x height values: the bilinear mean of the four pixels around the place
-// that `to_source` maps a pixel to, and in the half pixel at the edge, the edge pixel itself (as
-// WarpBilinear() does). Outside, and where `has_no_data` leaves too little: see above.
-void WarpPlane(const std::vector<float>& in, std::uint32_t width, std::uint32_t height,
-               const AffineMap& to_source, bool has_no_data, std::vector<float>& out);
+// A plane of values.
+struct PlaneSize {
+  std::uint32_t width = 0, height = 0;
+};
+// Warps a plane: the bilinear mean of the four pixels around the place that `to_source` maps a
+// pixel to, and in the half pixel at the edge, the edge pixel itself (as WarpBilinear() does).
+// Outside, and where `has_no_data` leaves too little: see above.
+void WarpPlane(const std::vector<float>& in, const PlaneSize& in_size, const Projection& to_source,
+               bool has_no_data, const PlaneSize& out_size, std::vector<float>& out);
 
 }  // namespace sluice

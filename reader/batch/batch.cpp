@@ -108,6 +108,9 @@ std::span<const SampleFlag> Batch::flags() const noexcept {
 std::span<const std::uint64_t> Batch::samples() const noexcept {
   return {slot_->samples.data(), slot_->size};
 }
+std::span<const RowMap> Batch::maps() const noexcept {
+  return {slot_->maps.data(), slot_->size};
+}
 
 const ImageBatch& Batch::image(std::string_view field) const {
   const std::size_t image = FindIn(slot_->layout->images, field);

@@ -82,7 +82,21 @@ BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options,
   program.Bind(dataset, choice, layout,
                program.mixes() ? Followers::Of(dataset, options, choice, layout, views[0], true)
                                : Followers());
+  for (const ViewProgram& view : views)
+    RequireBoxes(view.geometry.boxes_step());
   if (!options.ring.prefetch) options.ring.prefetch = MaxPrefetch(*this);
+}
+
+void BatchRecipe::RequireBoxes(const std::string& step) const {
+  const auto follows = [this](const Followers::Boxes& boxes) {
+    return boxes.leader == choice.image;
+  };
+  if (step.empty() || std::ranges::any_of(followers.boxes, follows)) return;
+  throw Error(ErrorCode::kInvalidArgument, dataset.facts->folder.string(),
+              step +
+                  " chooses its crop by the boxes of the image, and batches have no field of "
+                  "boxes that follows the image; name one in LoaderOptions::output.fields, or "
+                  "leave the step out");
 }
 
 bool BatchRecipe::RowsLeaveCaches() const noexcept {

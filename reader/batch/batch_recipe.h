@@ -46,6 +46,10 @@ struct BatchRecipe {
   // Whether every batch needs more work after its rows are done: Close(), mixing, the user's
   // batch_function.
   bool closes_batches;
+
+ private:
+  // Refuses a step that looks at boxes, named by `step` if there is one, unless batches hold some.
+  void RequireBoxes(const std::string& step) const;
 };
 
 }  // namespace sluice

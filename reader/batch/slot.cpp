@@ -129,6 +129,7 @@ void Prepare(Slot& slot, const SlotLayout& layout, HostBuffer memory) {
   slot.flags.resize(layout.batch_size);
   slot.positions.resize(layout.batch_size);
   slot.samples.resize(layout.batch_size);
+  slot.maps.resize(layout.batch_size, RowMapOf({}));
   slot.files.resize(layout.batch_size);
   RenewMemory(slot, std::move(memory));
 }
@@ -235,6 +236,7 @@ void CloseGaps(Slot& slot) {
       slot.flags[to] = slot.flags[from];
       slot.samples[to] = slot.samples[from];
       slot.positions[to] = slot.positions[from];
+      slot.maps[to] = slot.maps[from];
     }
     ++to;
   }

@@ -56,6 +56,11 @@ struct VariableRows {
 
 struct BatchRecipe;
 
+// The matrix of a map, for Batch::maps().
+inline RowMap RowMapOf(const Projection& map) noexcept {
+  return {map.xx, map.xy, map.x0, map.yx, map.yy, map.y0, map.wx, map.wy, map.w0};
+}
+
 struct Slot {
   const SlotLayout* layout = nullptr;  // lives as long as the loader's state, which a Batch keeps
   HostBuffer memory;
@@ -76,6 +81,7 @@ struct Slot {
   std::vector<std::uint64_t> positions;  // in the epoch, by row
   std::uint64_t first_position = 0;      // of the first row planned; set by Close()
   std::vector<std::uint64_t> samples;    // numbers in the dataset, by row
+  std::vector<RowMap> maps;              // by row: of the first view; identity without a picture
   std::vector<ShardUse> files;           // the shard each row was read from, until it is done
   // LoaderOptions::storage = Direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;

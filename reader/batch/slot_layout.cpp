@@ -194,13 +194,16 @@ void SetWideOutput(const DatasetFacts& dataset, const LoaderOptions& options,
 // longer. So the largest width comes from the largest width with the least height.
 Geometry::Extent BoundOf(const ImageSummary& images, const Geometry& geometry, std::size_t stage,
                          bool largest) {
-  const Region wide = geometry.FrameFor(images.max_width, images.min_height, 0, 0, stage).region;
-  const Region high = geometry.FrameFor(images.min_width, images.max_height, 0, 0, stage).region;
-  Geometry::Extent bound = {largest ? wide.width() : high.width(),
-                            largest ? high.height() : wide.height()};
+  const Geometry::Extent wide =
+      geometry.SizeFor({images.max_width, images.min_height}, stage,
+                       largest ? DrawnSize::kMostWide : DrawnSize::kLeastWide);
+  const Geometry::Extent high =
+      geometry.SizeFor({images.min_width, images.max_height}, stage,
+                       largest ? DrawnSize::kMostHigh : DrawnSize::kLeastHigh);
+  Geometry::Extent bound = {largest ? wide.width : high.width, largest ? high.height : wide.height};
   if (geometry.swapping_step().empty()) return bound;
   // A turn may exchange the sides, so both bounds are those of the longer side.
-  const auto sides = {wide.width(), wide.height(), high.width(), high.height()};
+  const auto sides = {wide.width, wide.height, high.width, high.height};
   bound.width = bound.height = largest ? std::max(sides) : std::min(sides);
   return bound;
 }
@@ -209,6 +212,13 @@ Geometry::Extent ExtentOf(const DatasetFacts& dataset, const ImageSummary& image
                           const Geometry& geometry, std::size_t stage, ImageSizes sizes) {
   if (const auto fixed = geometry.FixedExtent(stage)) return *fixed;
   if (sizes != ImageSizes::kEqual) return BoundOf(images, geometry, stage, true);
+  if (!geometry.sizing_step(stage).empty()) {
+    Refuse(dataset, geometry.sizing_step(stage) +
+                        " draws the size of its result; add a step that makes the images of a "
+                        "batch equal, such as FixedSizeCrop(640) or Resize(640), or set "
+                        "LoaderOptions::output.image_sizes to ImageSizes::kPadded or "
+                        "ImageSizes::kOwn");
+  }
   if (images.min_width != images.max_width || images.min_height != images.max_height) {
     Refuse(dataset,
            "the images of field \"" + images.field + "\" differ in size (width " +
@@ -218,13 +228,14 @@ Geometry::Extent ExtentOf(const DatasetFacts& dataset, const ImageSummary& image
                "RandomResizedCrop(224) or Resize(224), or set "
                "LoaderOptions::output.image_sizes to ImageSizes::kPadded or ImageSizes::kOwn");
   }
-  const Region region = geometry.FrameFor(images.max_width, images.max_height, 0, 0, stage).region;
-  if (!geometry.swapping_step().empty() && region.width() != region.height()) {
+  const Geometry::Extent extent =
+      geometry.SizeFor({images.max_width, images.max_height}, stage, DrawnSize::kDrawn);
+  if (!geometry.swapping_step().empty() && extent.width != extent.height) {
     Refuse(dataset, geometry.swapping_step() + " needs square images, and the images of field \"" +
-                        images.field + "\" would be " + std::to_string(region.width()) + "x" +
-                        std::to_string(region.height()) + "; add a crop or resize to a square");
+                        images.field + "\" would be " + std::to_string(extent.width) + "x" +
+                        std::to_string(extent.height) + "; add a crop or resize to a square");
   }
-  return {region.width(), region.height()};
+  return extent;
 }
 
 std::vector<Geometry::Extent> ExtentsOf(const DatasetFacts& dataset, const ImageSummary& images,

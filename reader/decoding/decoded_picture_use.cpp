@@ -15,11 +15,14 @@ namespace sluice {
 
 bool RowsAreFixed(const LoaderOptions& options) {
   if (!options.views.empty() || options.sizes.size() > 1 || !options.schedule.empty()) return false;
-  bool turned = false;
+  bool turned = false, warped = false;
   for (const Transform& step : options.transform) {
-    // A step that warps, or moves no pixels, works on the row afterwards, so it does not change
-    // what is kept.
-    if (!IsGeometric(step) || Warps(step)) continue;
+    if (!IsGeometric(step)) continue;
+    // A warp works on the row afterwards, so it does not change what is kept: unless the warp, or a
+    // step after it, decides which part of the picture is decoded.
+    if (ChoosesRegion(step) || (warped && !Turns(step))) return false;
+    warped = warped || Warps(step);
+    if (Warps(step)) continue;
     if (DrawsPart(step)) return false;
     // A crop after a flip is computed in the flipped picture, and may round to another pixel than a
     // crop before it. So the row without its flip is not the same in all epochs.

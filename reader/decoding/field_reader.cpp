@@ -48,6 +48,9 @@ FieldReader::FieldReader(const BatchRecipe& recipe)
       geometry_(recipe.views[0].geometry),
       box_rule_(recipe.options.output.boxes),
       followers_(recipe.followers),
+      needs_boxes_(std::ranges::any_of(
+          recipe.views,
+          [](const ViewProgram& view) { return !view.geometry.boxes_step().empty(); })),
       pictures_(dataset_.facts->manifest.schema.fields.size()) {}
 
 std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
@@ -58,14 +61,15 @@ std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
     const SlotLayout::ImageField& field = layout.images[i];
     if (!field.nearest) {
       if (field.wide && i >= layout.views)
-        max =
-            std::max(max, WidePainter::MemoryBytes(layout, dataset.limits.pixels(field.field), i));
+        max = std::max(max, WidePainter::MemoryBytes(layout, dataset.limits.pixels(field.field), i,
+                                                     recipe.views[0].geometry));
       continue;
     }
     const ImageSummary& masks = dataset.ImagesOf(field.field);
     const std::uint64_t pixels = dataset.limits.pixels(field.field);
-    // Decoded whole from a zstd frame that was inflated whole.
-    max = std::max(max, 2 * pixels * masks.max_channels * SizeOf(masks.pixel_type) +
+    // Decoded whole from a zstd frame that was inflated whole; before a warp, once more.
+    const std::uint64_t pictures = recipe.views[0].geometry.warping_step().empty() ? 2 : 3;
+    max = std::max(max, pictures * pixels * masks.max_channels * SizeOf(masks.pixel_type) +
                             2 * field.image.sample_bytes() + masks.max_payload_bytes);
   }
   return max;
@@ -80,17 +84,39 @@ ValueFault FieldReader::Fault(std::size_t field, const std::string& what, ErrorC
 }
 
 void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame) {
-  pictures_[field] = {payload.width, payload.height, frame};
+  Picture& picture = pictures_[field];
+  picture.width = payload.width;
+  picture.height = payload.height;
+  picture.frame = frame;
 }
 
-ValueFault FieldReader::Read(const RowSources& sources, Slot& slot, std::size_t row,
-                             PayloadDecoder& decoder, bool verify, bool whole_payloads) {
+ValueFault FieldReader::ReadVariables(const RowSources& sources, Slot& slot, std::size_t row,
+                                      bool verify) {
   verify_ = verify;
-  whole_payloads_ = whole_payloads;
   sources_ = &sources;
   limits_ = &dataset_.facts->LimitsOf(slot.refs[row].shard);
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
     if (const ValueFault fault = ReadVariable(slot, row, v)) return fault;
+  return {};
+}
+
+PictureBoxes* FieldReader::FindBoxes(Slot& slot, std::size_t row, std::size_t field,
+                                     const PictureExtent& picture) {
+  if (!needs_boxes_) return nullptr;
+  PictureBoxes& found = pictures_[field].boxes;
+  found = {};
+  const auto of_field = [field](const Followers::Boxes& boxes) { return boxes.leader == field; };
+  const auto boxes = std::ranges::find_if(followers_.boxes, of_field);
+  if (boxes == followers_.boxes.end()) return &found;
+  WithNumbers(boxes->doubles, NumbersOf(slot, row, *boxes), [&]<class T>(std::span<T> numbers) {
+    ReadBoxes(std::span<const T>(numbers), boxes->coordinates, picture, found);
+  });
+  return &found;
+}
+
+ValueFault FieldReader::ReadImagesAndMove(Slot& slot, std::size_t row, PayloadDecoder& decoder,
+                                          bool whole_payloads) {
+  whole_payloads_ = whole_payloads;
   for (std::size_t i = layout_.views; i < layout_.images.size(); ++i) {
     if (const ValueFault fault = ReadImage(slot, row, i, decoder)) return fault;
   }
@@ -156,7 +182,7 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
   const SlotLayout::ImageField& field = layout_.images[index];
   const ImageBatch& image = slot.images[index].image;
   Picture& picture = pictures_[field.field];
-  picture = {};
+  picture.width = picture.height = 0;
   ImagePayload payload;
   std::uint64_t checksum = 0;
   const RowSources::Place* const place = sources_->Of(field.field);
@@ -181,7 +207,7 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
     }
     // An absent image takes the size of the image that it belongs to, filled with its number.
     if (layout_.image_sizes != ImageSizes::kEqual)
-      SetRowSize(slot, index, row, leader.frame.region.width(), leader.frame.region.height());
+      SetRowSize(slot, index, row, leader.frame.width(), leader.frame.height());
     const ImageBatch absent = RowOf(slot, index, row);
     if (!shown.empty()) {
       shown[row] = VisiblePart(static_cast<std::uint32_t>(absent.width),
@@ -210,17 +236,18 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
   Frame frame;
   if (field.leader == field.field) {
     frame = geometry_.FrameFor(payload.width, payload.height, slot.draw_seed, slot.positions[row],
-                               slot.stages[0]);
+                               slot.stages[0],
+                               FindBoxes(slot, row, field.field, {payload.width, payload.height}));
   } else {
     // A mask may be stored at another resolution than its image; its region is scaled to it.
     frame = leader.frame;
     frame.region =
         Scaled(leader.frame.region, leader.width, leader.height, payload.width, payload.height);
   }
-  if (!SetRowSize(slot, index, row, frame.region.width(), frame.region.height()))
+  if (!SetRowSize(slot, index, row, frame.width(), frame.height()))
     return Fault(field.field, "the image's size is not the one in the manifest");
   std::uint8_t* const target = PixelsOf(slot, index, row);
-  picture = {payload.width, payload.height, frame};
+  SetPicture(field.field, payload, frame);
   if (!shown.empty()) shown[row] = VisiblePart(frame);
   const PixelOrder order = OrderOf(image);
   if (field.nearest && payload.channels != image.channels) {
@@ -284,8 +311,16 @@ ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::
     return {"the sample has boxes but not the image that they belong to"};
   }
   const PointMap map(picture.frame, picture.width, picture.height);
-  WithNumbers(boxes.doubles, bytes,
-              [&](auto numbers) { MapBoxes(numbers, boxes.coordinates, map, box_rule_, kept_); });
+  // Steps look at the first field of boxes.
+  const auto same_leader = [&](const Followers::Boxes& other) {
+    return other.leader == boxes.leader;
+  };
+  std::span<const std::uint8_t> dropped;
+  if (needs_boxes_ && &*std::ranges::find_if(followers_.boxes, same_leader) == &boxes)
+    dropped = picture.boxes.dropped;
+  WithNumbers(boxes.doubles, bytes, [&](auto numbers) {
+    MapBoxes(numbers, boxes.coordinates, map, box_rule_, kept_, dropped);
+  });
   // Boxes in an array of fixed shape all stay; only lists can become shorter.
   if (!boxes.variable) return {};
   for (const std::size_t v : boxes.companions) {

@@ -23,15 +23,23 @@ class FieldReader {
   // before turning and before warping, and one payload.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
+  // The functions below fill the row, in this order. Those that return a fault say what is wrong
+  // with the sample; the fault's sentence lives until the next call.
+
+  // Reads the fields of variable length, as they are stored. `verify`: compare payloads with their
+  // checksums.
+  ValueFault ReadVariables(const RowSources& sources, Slot& slot, std::size_t row, bool verify);
+  // The boxes that follow the image of that field, for the steps that look at them; null if there
+  // is no such step. Call it before the image's frame is computed.
+  PictureBoxes* FindBoxes(Slot& slot, std::size_t row, std::size_t field,
+                          const PictureExtent& picture);
   // Sets the frame through which the sample's image of that field was decoded.
   void SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame);
-
-  // Reads the sample's fields into the row. Returns what is wrong with the sample, if anything is;
-  // the fault's sentence lives until the next call. Call SetPicture() first. `verify`: compare
-  // payloads with their checksums; `whole_payloads`: also those of tiled images, of which otherwise
-  // only the tiles that are read are compared.
-  ValueFault Read(const RowSources& sources, Slot& slot, std::size_t row, PayloadDecoder& decoder,
-                  bool verify, bool whole_payloads);
+  // Reads the images that are not the batch's picture, and moves boxes and key points.
+  // `whole_payloads`: compare the checksums of tiled images, too, of which otherwise only the tiles
+  // that are read are compared.
+  ValueFault ReadImagesAndMove(Slot& slot, std::size_t row, PayloadDecoder& decoder,
+                               bool whole_payloads);
 
   // Decodes a mask, without mixing pixels. Where other images get a border of one colour, the mask
   // gets the value with the bits `fill`.
@@ -42,11 +50,13 @@ class FieldReader {
     payloads_.clear();
     faulty_ = Schema::kNone;
   }
-  // The payloads that Read() has used since Clear().
+  // The payloads that have been used since Clear().
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
-  // The field that Read() has found faulty since Clear(); Schema::kNone if it found none.
+  // The field that was found faulty since Clear(); Schema::kNone if none was.
   std::size_t faulty() const noexcept { return faulty_; }
-  // Whether Read() would have nothing to do.
+  // Whether a step looks at boxes, so that fields must be read before the picture.
+  bool precede_picture() const noexcept { return needs_boxes_; }
+  // Whether there is nothing to read or to move.
   bool empty() const noexcept {
     return layout_.variables.empty() && layout_.images.size() == layout_.views &&
            followers_.empty();
@@ -56,6 +66,7 @@ class FieldReader {
   struct Picture {
     std::uint32_t width = 0, height = 0;  // 0: the sample lacks this image
     Frame frame;
+    PictureBoxes boxes;  // if a step looks at them
   };
 
   ValueFault ReadVariable(Slot& slot, std::size_t row, std::size_t variable);
@@ -71,6 +82,7 @@ class FieldReader {
   const Geometry& geometry_;
   const BoxRule& box_rule_;
   const Followers& followers_;
+  const bool needs_boxes_;
   std::vector<Picture> pictures_;  // by field of the schema
   std::vector<Bytes> payloads_;
   const RowSources* sources_ = nullptr;  // of the current row

@@ -21,8 +21,8 @@ namespace {
 // picture on either side (a kernel reaches no further), and a few rows, for which one more picture
 // is counted.
 std::uint64_t StepBytesOf(const Pipeline& transform,
-                          const std::vector<ScheduledTransform>& schedule,
-                          const ImageBatch& image) {
+                          const std::vector<ScheduledTransform>& schedule, const ImageBatch& image,
+                          std::uint64_t picture_pixels) {
   const auto needs_one = [](const Transform& step) {
     return !IsGeometric(step) || Warps(step) || SwapsSides(step);
   };
@@ -30,7 +30,13 @@ std::uint64_t StepBytesOf(const Pipeline& transform,
     return std::ranges::any_of(steps, needs_one);
   });
   constexpr std::uint64_t kValueBytes = 5 + 3 * 2 + 2 + 1;  // the last 1 is for single lines
-  return any ? kValueBytes * image.height * image.width * image.channels : 0;
+  // A picture before its warp may be as large as it is stored.
+  const std::uint64_t unwarped =
+      InAnyEpoch(transform, schedule,
+                 [](const Pipeline& steps) { return std::ranges::any_of(steps, Warps); })
+          ? picture_pixels * image.channels
+          : 0;
+  return any ? kValueBytes * image.height * image.width * image.channels + unwarped : 0;
 }
 
 }  // namespace
@@ -49,23 +55,33 @@ std::uint64_t PicturePainter::MemoryBytes(const BatchRecipe& recipe, std::uint64
   if (layout.picture().wide) {
     std::uint64_t most = 0;
     for (std::size_t v = 0; v < layout.views; ++v)
-      most = std::max(most, WidePainter::MemoryBytes(layout, pixels, v));
+      most = std::max(most, WidePainter::MemoryBytes(layout, pixels, v, recipe.views[v].geometry));
     return most;
   }
-  std::uint64_t steps = StepBytesOf(options.transform, options.schedule, layout.picture().image);
+  std::uint64_t steps =
+      StepBytesOf(options.transform, options.schedule, layout.picture().image, pixels);
   for (std::size_t v = 0; v < options.views.size(); ++v) {
     const View& view = options.views[v];
-    steps = std::max(steps, StepBytesOf(view.transform, view.schedule, layout.images[1 + v].image));
+    steps = std::max(
+        steps, StepBytesOf(view.transform, view.schedule, layout.images[1 + v].image, pixels));
   }
   return steps + (options.views.empty() ? 0 : PayloadDecoder::kViewBytes * pixels);
 }
 
-bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row) {
+bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row,
+                                PictureBoxes* boxes) {
   frames_.clear();
+  PictureBoxes of_view;  // a further view drops boxes for itself alone
   for (std::size_t v = 0; v < views_.size(); ++v) {
-    const Frame& frame = frames_.emplace_back(views_[v].geometry.FrameFor(
-        payload.width, payload.height, slot.view_seeds[v], slot.positions[row], slot.stages[v]));
-    if (!SetRowSize(slot, v, row, frame.region.width(), frame.region.height())) return false;
+    if (boxes != nullptr && v > 0) {
+      of_view = {boxes->boxes, std::vector<std::uint8_t>(boxes->boxes.size())};
+      boxes = &of_view;
+    }
+    const Frame& frame = frames_.emplace_back(
+        views_[v].geometry.FrameFor(payload.width, payload.height, slot.view_seeds[v],
+                                    slot.positions[row], slot.stages[v], boxes));
+    if (v == 0) slot.maps[row] = RowMapOf(frame.Map());
+    if (!SetRowSize(slot, v, row, frame.width(), frame.height())) return false;
     std::vector<VisiblePart>& shown = slot.images[v].shown;
     if (!shown.empty()) shown[row] = VisiblePart(frame);
   }
@@ -135,18 +151,34 @@ Defect PicturePainter::PaintViews(const ImagePayload& payload, PayloadDecoder& d
 
 Pixels ViewPainter::PixelsFor(const Frame& frame, const PixelProgram& program,
                               const PixelTarget& row) {
-  Pixels pixels{row.data, frame.region.width(), frame.region.height(), row.channels};
+  Pixels pixels{row.data, frame.width(), frame.height(), row.channels};
   if (row.order == PixelOrder::kInterleaved && !program.output()) return pixels;
   pixels_.resize(pixels.bytes());
   pixels.data = pixels_.data();
   return pixels;
 }
 
-Pixels ViewPainter::Unwarped(const Pixels& pixels) {
-  unwarped_.resize(pixels.bytes());
-  Pixels unwarped = pixels;
+Pixels ViewPainter::Unwarped(const Frame& frame, std::uint32_t channels) {
+  Pixels unwarped{nullptr, frame.region.width(), frame.region.height(), channels};
+  unwarped_.resize(unwarped.bytes());
   unwarped.data = unwarped_.data();
   return unwarped;
+}
+
+Frame ViewPainter::WithWholeRegion(const Frame& frame) {
+  Frame whole = frame;
+  if (!frame.region_for_warp) return whole;
+  AffineMap back;
+  const auto enlarge = [](Span& span, double& back_scale) {
+    const auto stored = static_cast<std::uint32_t>(std::ceil(span.length));
+    if (stored <= span.out) return;
+    back_scale = double(span.out) / stored;
+    span.out = span.target = stored;
+  };
+  enlarge(whole.region.x, back.xx);
+  enlarge(whole.region.y, back.yy);
+  whole.warp = frame.warp * Projection(back);
+  return whole;
 }
 
 void ViewPainter::Finish(const Pixels& before_warp, const Pixels& after_warp, const Frame& frame,
@@ -154,6 +186,7 @@ void ViewPainter::Finish(const Pixels& before_warp, const Pixels& after_warp, co
   if (frame.warped) {
     const PartClock clock(scratch_.times, "warp");
     WarpBilinear(before_warp, frame.warp.Inverse(), frame.warp_fill.data(), after_warp);
+    FillOutside(frame.shown, after_warp, frame.warp_fill.data());
   }
   program.Run(after_warp, place.draw_seed, place.position, scratch_, place.stage);
   if (after_warp.data == row.data) return;
@@ -163,15 +196,17 @@ void ViewPainter::Finish(const Pixels& before_warp, const Pixels& after_warp, co
 
 void ViewPainter::WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint32_t fill,
                            const PixelTarget& row) {
-  const std::uint32_t width = frame.region.width(), height = frame.region.height();
   const bool planar = row.order == PixelOrder::kPlanar;
   const std::uint32_t pixel = value_bytes * (planar ? 1 : row.channels);
-  const std::size_t plane = std::size_t{width} * height * pixel;
   std::uint8_t outside[4 * 255];  // one pixel: at most 255 channels of four bytes
   SetValues(outside, pixel / value_bytes, value_bytes, fill);
   for (std::size_t part = 0; part < (planar ? row.channels : 1); ++part) {
-    const Pixels in{unwarped_.data() + part * plane, width, height, pixel};
-    WarpNearest(in, frame.warp.Inverse(), outside, {row.data + part * plane, width, height, pixel});
+    Pixels in{unwarped_.data(), frame.region.width(), frame.region.height(), pixel};
+    Pixels out{row.data, frame.width(), frame.height(), pixel};
+    in.data += part * in.bytes();
+    out.data += part * out.bytes();
+    WarpNearest(in, frame.warp.Inverse(), outside, out);
+    FillOutside(frame.shown, out, outside);
   }
 }
 

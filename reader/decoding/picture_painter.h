@@ -36,7 +36,7 @@ class ViewPainter {
                const Place& place, const PixelTarget& row) {
     if (!frame.warped && program.idle(place.stage)) return decode(frame.region, row);
     const Pixels after_warp = PixelsFor(frame, program, row);
-    const Pixels before_warp = frame.warped ? Unwarped(after_warp) : after_warp;
+    const Pixels before_warp = frame.warped ? Unwarped(frame, row.channels) : after_warp;
     if (const Defect defect = decode(
             frame.region, PixelTarget{before_warp.data, row.channels, PixelOrder::kInterleaved})) {
       return defect;
@@ -52,10 +52,11 @@ class ViewPainter {
   void PaintMask(const PickNearest& pick_nearest, const Frame& frame, std::uint32_t value_bytes,
                  std::uint32_t fill, const PixelTarget& row) {
     if (!frame.warped) return pick_nearest(frame.region, row.data);
-    unwarped_.resize(std::size_t{frame.region.width()} * frame.region.height() * row.channels *
+    const Frame whole = WithWholeRegion(frame);
+    unwarped_.resize(std::size_t{whole.region.width()} * whole.region.height() * row.channels *
                      value_bytes);
-    pick_nearest(frame.region, unwarped_.data());
-    WarpMask(frame, value_bytes, fill, row);
+    pick_nearest(whole.region, unwarped_.data());
+    WarpMask(whole, value_bytes, fill, row);
   }
 
   // From now on, times each step. Null: no longer.
@@ -65,11 +66,14 @@ class ViewPainter {
   // The memory that steps work in: the row itself, if it has the layout and the type that they
   // need.
   Pixels PixelsFor(const Frame& frame, const PixelProgram& program, const PixelTarget& row);
-  // Memory for the picture before its warp, of the same size.
-  Pixels Unwarped(const Pixels& pixels);
+  // Memory for the picture before its warp.
+  Pixels Unwarped(const Frame& frame, std::uint32_t channels);
   // Warps the picture if the frame has a warp, runs the steps, and writes the row's numbers.
   void Finish(const Pixels& before_warp, const Pixels& after_warp, const Frame& frame,
               const PixelProgram& program, const Place& place, const PixelTarget& row);
+  // A mask's values are picked only once: a region that was chosen for the warp becomes as large as
+  // it is in the mask, and the warp does the rest.
+  static Frame WithWholeRegion(const Frame& frame);
   void WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint32_t fill,
                 const PixelTarget& row);
 
@@ -98,9 +102,10 @@ class PicturePainter {
   void Clear(Slot& slot, std::size_t row) {
     if (device_ != nullptr) slot.device->TakeBack(row);
   }
-  // Computes the frame of each view, and sets the sizes of the row's images. Returns false if the
-  // row has no room for these sizes.
-  bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row);
+  // Computes the frame of each view, and sets the sizes of the row's images and its map. Returns
+  // false if the row has no room for these sizes. `boxes`: the picture's, if a step looks at them;
+  // which of them the first view's steps drop is noted there.
+  bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row, PictureBoxes* boxes);
   // Finds where the picture comes from.
   From Find(const ImagePayload& payload, Slot& slot, std::size_t row);
   // Writes the pixels of all views of the row's picture, or leaves them to the device. Masks go
@@ -113,7 +118,7 @@ class PicturePainter {
   std::uint64_t shown_pixels() const noexcept {
     std::uint64_t pixels = 0;
     for (const Frame& frame : frames_)
-      pixels += std::uint64_t{frame.region.width()} * frame.region.height();
+      pixels += std::uint64_t{frame.width()} * frame.height();
     return pixels;
   }
   void TimeParts(PartTimes* times) noexcept { view_painter_.TimeParts(times); }

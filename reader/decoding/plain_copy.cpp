@@ -225,7 +225,10 @@ void PlainCopy::CopyImages(Slot& slot) {
     const auto* const pixels = reinterpret_cast<const std::uint8_t*>(source.pixels);
     if (!whole_) {
       if (!CopyPart(slot, source)) source.pixels = nullptr;
-    } else if (read_later_) {
+      continue;
+    }
+    slot.maps[source.row] = RowMapOf({});
+    if (read_later_) {
       StreamLines(pixels, 0, image_bytes_, 1, memory + source.row * image_bytes_, 0);
     } else {
       std::memcpy(memory + source.row * image_bytes_, pixels, image_bytes_);
@@ -240,6 +243,7 @@ bool PlainCopy::CopyPart(Slot& slot, const Source& source) {
   const ImageBatch& batch = slot.images[0].image;
   if (frame.warped || region.width() != batch.width || region.height() != batch.height)
     return false;
+  slot.maps[source.row] = RowMapOf(frame.Map());
   ImagePayload image = image_;
   image.bytes = {source.pixels, image_bytes_};
   auto* const target =

@@ -243,7 +243,7 @@ struct Preprocess::State {
                    "the image is not an 8-bit picture of up to four channels; convert it to one");
     }
     const Frame frame = geometry_.FrameFor(image.width, image.height, 0, 0);
-    if (frame.region.width() != pipeline_.width || frame.region.height() != pipeline_.height) {
+    if (frame.width() != pipeline_.width || frame.height() != pipeline_.height) {
       return Error(ErrorCode::kInvalidArgument,
                    "the image has " + size(image.width, image.height) +
                        " pixels, and the pipeline, which does not resize, is for images of " +

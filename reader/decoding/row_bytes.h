@@ -25,6 +25,7 @@ void ForEachFixedPart(Slot& slot, std::size_t row, const Part& part) {
     if (!image.shown.empty())
       part(reinterpret_cast<std::byte*>(&image.shown[row]), sizeof(VisiblePart));
   }
+  if (!slot.images.empty()) part(reinterpret_cast<std::byte*>(&slot.maps[row]), sizeof(RowMap));
   for (const SlotLayout::ArrayField& array : layout.arrays)
     at(array.offset, array.sample_bytes);
   for (VariableRows& variable : slot.variables)

@@ -1,7 +1,8 @@
 // MakeRow() reads arrays first, then the picture, then the other fields, which need the picture's
-// frame. Verify::kAuto compares a raw payload with its checksum once, and any other payload each
-// time it is decoded. A row made from a mapping without a comparison is reported as unverified;
-// SlotFiller then checks the file.
+// frame. (If a step looks at boxes, the fields of variable length are read before the picture.)
+// Verify::kAuto compares a raw payload with its checksum once, and any other payload each time it
+// is decoded. A row made from a mapping without a comparison is reported as unverified; SlotFiller
+// then checks the file.
 //
 // ReadFrom() judges a fault last. If bytes were lost, or the file is no longer the one that was
 // opened, the file is unreadable, whatever the decoder said; only otherwise is the sample damaged.
@@ -185,13 +186,20 @@ ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& s
     CopyArrays(slot, row);
   }
   fields_.Clear();
+  const auto read_variables = [&] {
+    return fields_.ReadVariables(sources_, slot, row, Verifies(sample, false));
+  };
+  if (fields_.precede_picture()) {
+    if (const ValueFault fault = read_variables()) return fault;
+  }
   if (!layout_.images.empty()) {
     if (const ValueFault fault = MakePicture(block, sample, slot, row)) return fault;
   }
   if (fields_.empty()) return {};
   const PartClock clock(times_, "fields");
-  const ValueFault fault = fields_.Read(sources_, slot, row, decoder_, Verifies(sample, false),
-                                        verify_ == Verify::kAlways);
+  ValueFault fault;
+  if (!fields_.precede_picture()) fault = read_variables();
+  if (!fault) fault = fields_.ReadImagesAndMove(slot, row, decoder_, verify_ == Verify::kAlways);
   for (const Bytes payload : fields_.payloads())
     decoded_.bytes += payload.size();
   return fault;
@@ -232,7 +240,9 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
     return {"the image's pixel type differs from that of the field's other images"};
   // The layout relies on the sizes in the manifest. If a shard differs, its rows must not be
   // written beyond their place.
-  if (!painter_.FrameViews(payload, slot, row))
+  PictureBoxes* const boxes =
+      fields_.FindBoxes(slot, row, field.field, {payload.width, payload.height});
+  if (!painter_.FrameViews(payload, slot, row, boxes))
     return {"the image's size is not the one in the manifest"};
   const PicturePainter::From from = painter_.Find(payload, slot, row);
   if (from == PicturePainter::From::kPayload) {

@@ -65,6 +65,20 @@ class WritingStep final : public ParameterList {
   void Range(const char* name, double& low, double& high, Limits, Shown) override {
     step_[name] = {low, high};
   }
+  void SizeIfAny(std::uint32_t& width, std::uint32_t& height) override {
+    if (width != 0) Size(width, height);
+  }
+  void Numbers(const char* name, std::vector<double>& values, Limits limits, Shown) override {
+    Json numbers = Json::array();
+    for (const double value : values) {
+      if (limits.whole) {
+        numbers.push_back(static_cast<std::uint64_t>(value));
+      } else {
+        numbers.push_back(value);
+      }
+    }
+    step_[name] = std::move(numbers);
+  }
   void Shift(double& x, double& y, Limits) override { step_["shift"] = {x, y}; }
   void Colour(const char* name, std::array<std::uint8_t, 3>& colour) override {
     step_[name] = colour;
@@ -102,6 +116,16 @@ class ReadingStep final : public ParameterList {
   }
   void Range(const char* name, double& low, double& high, Limits, Shown) override {
     Pair(name, low, high);
+  }
+  void SizeIfAny(std::uint32_t& width, std::uint32_t& height) override {
+    if (step_.contains("width")) Size(width, height);
+  }
+  void Numbers(const char* name, std::vector<double>& values, Limits limits, Shown) override {
+    const Json numbers = Take(name);
+    if (!numbers.is_array()) Refuse(numbers);
+    values.clear();
+    for (const Json& number : numbers)
+      values.push_back(limits.whole ? Whole(number, limits.least, limits.most) : Decimal(number));
   }
   void Shift(double& x, double& y, Limits) override { Pair("shift", x, y); }
   void Colour(const char* name, std::array<std::uint8_t, 3>& colour) override {

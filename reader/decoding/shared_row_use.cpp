@@ -114,7 +114,7 @@ std::string ContentOf(const BatchRecipe& recipe) {
 // size and kExtraBytes more.
 std::uint64_t RowBytes(const BatchRecipe& recipe) {
   constexpr std::uint64_t kExtraBytes = 4096;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = SharedRowCache::PartBytes(sizeof(RowMap));
   for (const SlotLayout::ImageField& image : recipe.layout.images) {
     bytes += SharedRowCache::PartBytes(image.row_bytes) + SharedRowCache::PartBytes(1) +
              SharedRowCache::PartBytes(sizeof(VisiblePart));

@@ -11,14 +11,17 @@
 namespace sluice {
 
 std::uint64_t WidePainter::MemoryBytes(const SlotLayout& layout, std::uint64_t pixels,
-                                       std::size_t image) {
+                                       std::size_t image, const Geometry& geometry) {
   const SlotLayout::ImageField& field = layout.images[image];
   // Planes of a row: as made, upright, warped and blurred.
   constexpr std::uint64_t kPlanes = 4;
   const std::uint64_t row = std::uint64_t{field.image.width} * field.image.height;
   const std::uint64_t value_bytes = SizeOf(field.pixels);
   // A zstd payload inflated, and the copy of a row before it is turned: of all channels.
-  return WideDecoder::MemoryBytes(field.pixels, pixels) + kPlanes * sizeof(float) * row +
+  // A plane before its warp may be as large as it is stored.
+  const std::uint64_t unwarped = geometry.warping_step().empty() ? 0 : pixels;
+  return WideDecoder::MemoryBytes(field.pixels, pixels) +
+         sizeof(float) * (kPlanes * row + unwarped) +
          (pixels * field.stored_channels + row * field.channels.size()) * value_bytes;
 }
 
@@ -38,7 +41,7 @@ Defect WidePainter::Paint(const ImagePayload& payload, WideDecoder& decoder, con
   // The stored bits as they are: also NaNs with a payload, and numbers that stand for no data.
   if (idle && !frame.warped && WideDecoder::Copies(frame.region))
     return decoder.Copy(frame.region, field.channels, field.fill, order, row);
-  const std::uint32_t width = frame.region.width(), height = frame.region.height();
+  const std::uint32_t width = frame.width(), height = frame.height();
   ops_.clear();
   if (!idle) {
     steps.program->DrawWide({nullptr, width, height, 1}, steps.draw_seed, steps.position,
@@ -49,9 +52,14 @@ Defect WidePainter::Paint(const ImagePayload& payload, WideDecoder& decoder, con
   return decoder.MakePlanes(
       frame.region, field.channels, field.no_data, [&](std::size_t c, std::vector<float>& plane) {
         if (frame.warped) {
-          WarpPlane(plane, width, height, frame.warp.Inverse(), has_no_data, warped_);
+          WarpPlane(plane, {frame.region.width(), frame.region.height()}, frame.warp.Inverse(),
+                    has_no_data, {width, height}, warped_);
           // Both buffers live on, so a batch of rows of one size allocates nothing.
           std::swap(plane, warped_);
+          const float outside = has_no_data ? kNoData : 0;
+          FillOutside(frame.shown,
+                      {reinterpret_cast<std::uint8_t*>(plane.data()), width, height, sizeof(float)},
+                      reinterpret_cast<const std::uint8_t*>(&outside));
         }
         steps_.Run(ops_, {plane, width, height, c, field.pixels, has_no_data});
         Store(plane, c, field, numbers, order, row);

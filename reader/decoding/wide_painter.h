@@ -7,6 +7,7 @@
 #include "format/pixels/wide.h"
 #include "reader/batch/slot_layout.h"
 #include "reader/transform/frame.h"
+#include "reader/transform/geometry.h"
 #include "reader/transform/pixel_program.h"
 #include "reader/transform/wide_steps.h"
 
@@ -25,7 +26,7 @@ class WidePainter {
   // Bytes of memory that it and its decoder take at most, for pictures of that many pixels; `image`
   // is an index into SlotLayout::images.
   static std::uint64_t MemoryBytes(const SlotLayout& layout, std::uint64_t pixels,
-                                   std::size_t image);
+                                   std::size_t image, const Geometry& geometry);
 
   // Opens a payload of the field. Call it before Paint(), once for all views of the picture.
   static Defect Open(const ImagePayload& payload, WideDecoder& decoder,

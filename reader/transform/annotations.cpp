@@ -8,14 +8,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace sluice {
 
 namespace {
 
 // The smallest box around the moved corners. A box whose corners are out of order becomes empty.
-Box Moved(const Box& box, const AffineMap& map) noexcept {
+Box Moved(const Box& box, const Projection& map) noexcept {
   if (!(box.left <= box.right && box.top <= box.bottom)) return {0, 0, 0, 0};
+  // A box that reaches behind the viewer has no bounding box.
+  if (!map.affine() && !(map.W(box.left, box.top) > 0 && map.W(box.right, box.top) > 0 &&
+                         map.W(box.left, box.bottom) > 0 && map.W(box.right, box.bottom) > 0)) {
+    return {0, 0, 0, 0};
+  }
   const double x[4] = {map.X(box.left, box.top), map.X(box.right, box.top),
                        map.X(box.left, box.bottom), map.X(box.right, box.bottom)};
   const double y[4] = {map.Y(box.left, box.top), map.Y(box.right, box.top),
@@ -24,47 +30,29 @@ Box Moved(const Box& box, const AffineMap& map) noexcept {
           *std::max_element(y, y + 4)};
 }
 
-// The part of a box that the target shows.
+}  // namespace
+
 Box Seen(const Box& box, const PointMap& map) noexcept {
   const Box seen = Moved(box, map.before).CutOff(map.shown);
   // An empty box stays empty, although a warp would turn a line into a box with an area.
   if (!map.warped || !(seen.area() > 0)) return seen;
-  return Moved(seen, map.warp).CutOff({0, 0, double(map.target_width), double(map.target_height)});
+  return Moved(seen, map.warp).CutOff(map.shown_after);
 }
-
-void MapAxis(const Span& span, bool mirrored, double& scale, double& offset, double& low,
-             double& high) noexcept {
-  low = span.at;
-  high = double(span.at) + span.out;
-  // If nothing is shown, every point is mapped to -1, outside the target.
-  scale = span.out > 0 ? span.out / span.length : 0;
-  offset = span.out > 0 ? span.at - span.start * scale : -1;
-  if (!mirrored) return;
-  scale = -scale;
-  offset = span.target - offset;
-  std::swap(low, high);
-  low = span.target - low;
-  high = span.target - high;
-}
-
-}  // namespace
 
 PointMap::PointMap(const Frame& frame, std::uint32_t picture_width, std::uint32_t picture_height)
-    : warped(frame.warped),
+    : map(frame.Map()),
+      shown(frame.ShownInTarget()),
+      warped(frame.warped),
+      before(frame.MapToTarget()),
+      shown_after(shown),
       width(picture_width),
       height(picture_height),
-      target_width(frame.region.width()),
-      target_height(frame.region.height()) {
-  const Region& region = frame.region;
-  MapAxis(region.x, region.flip, before.xx, before.x0, shown.left, shown.right);
-  MapAxis(region.y, region.flip_y, before.yy, before.y0, shown.top, shown.bottom);
-  if (region.transpose) {
-    before = AffineMap{0, 1, 0, 1, 0, 0} * before;
-    std::swap(shown.left, shown.top);
-    std::swap(shown.right, shown.bottom);
-  }
-  if (warped) warp = frame.warp;
-  map = warped ? warp * before : before;
+      target_width(frame.width()),
+      target_height(frame.height()) {
+  if (!warped) return;
+  warp = frame.warp;
+  const PixelRect& part = frame.shown;
+  shown_after = {double(part.left), double(part.top), double(part.right), double(part.bottom)};
 }
 
 bool PointMap::Shows(double x, double y) const noexcept {
@@ -76,7 +64,8 @@ bool PointMap::Shows(double x, double y) const noexcept {
       !inside(before.Y(x, y), shown.top, shown.bottom)) {
     return false;
   }
-  return !warped || (inside(map.X(x, y), 0, target_width) && inside(map.Y(x, y), 0, target_height));
+  return !warped || (map.W(x, y) > 0 && inside(map.X(x, y), shown_after.left, shown_after.right) &&
+                     inside(map.Y(x, y), shown_after.top, shown_after.bottom));
 }
 
 template <class T>
@@ -127,12 +116,14 @@ void SetOriented(const OrientedBox& box, const Coordinates& coordinates, double 
 
 namespace {
 
-template <class Map>
-OrientedBox Moved(const OrientedBox& box, const Map& map) noexcept {
+// A corner behind the viewer is not a number, so that nothing of the box is seen.
+OrientedBox Moved(const OrientedBox& box, const Projection& map) noexcept {
   OrientedBox moved;
   for (std::size_t i = 0; i < 8; i += 2) {
-    moved.xy[i] = map.X(box.xy[i], box.xy[i + 1]);
-    moved.xy[i + 1] = map.Y(box.xy[i], box.xy[i + 1]);
+    const double x = box.xy[i], y = box.xy[i + 1];
+    const bool ahead = map.affine() || map.W(x, y) > 0;
+    moved.xy[i] = ahead ? map.X(x, y) : std::numeric_limits<double>::quiet_NaN();
+    moved.xy[i + 1] = map.Y(x, y);
   }
   return moved;
 }
@@ -140,8 +131,7 @@ OrientedBox Moved(const OrientedBox& box, const Map& map) noexcept {
 SeenBox Seen(const OrientedBox& box, const PointMap& map) noexcept {
   SeenBox seen = SeenIn(Moved(box, map.before), map.shown);
   if (map.warped && seen.area > 0) {
-    seen = SeenIn(Moved(seen.box, map.warp),
-                  {0, 0, double(map.target_width), double(map.target_height)});
+    seen = SeenIn(Moved(seen.box, map.warp), map.shown_after);
   }
   if (map.mirrored()) seen.box.Reverse();
   return seen;
@@ -151,7 +141,8 @@ SeenBox Seen(const OrientedBox& box, const PointMap& map) noexcept {
 
 template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
-              const BoxRule& rule, std::vector<std::uint8_t>& kept) {
+              const BoxRule& rule, std::vector<std::uint8_t>& kept,
+              std::span<const std::uint8_t> dropped) {
   const std::size_t values = coordinates.of_box();
   // Written so that a box with a NaN is dropped.
   const auto keep = [&rule](double width, double height, double seen, double whole) {
@@ -175,9 +166,29 @@ void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap
                    Moved(corners, map.map).area());
       if (keeps) SetCorners(box, coordinates, map.target_width, map.target_height, at);
     }
+    if (b < dropped.size() && dropped[b] != 0) keeps = false;
     kept[b] = keeps ? 1 : 0;
     if (!keeps) std::fill_n(at, values, T{0});
   }
+}
+
+template <class T>
+void ReadBoxes(std::span<const T> values, const Coordinates& coordinates,
+               const PictureExtent& picture, PictureBoxes& boxes) {
+  boxes.boxes.clear();
+  const double width = picture.width, height = picture.height;
+  const std::size_t of_box = coordinates.of_box();
+  for (std::size_t at = 0; at + of_box <= values.size(); at += of_box) {
+    if (coordinates.form != Coordinates::Form::kFourCorners) {
+      boxes.boxes.push_back(CornersAt(&values[at], coordinates, width, height));
+      continue;
+    }
+    const auto& c = OrientedAt(&values[at], coordinates, width, height).xy;
+    const auto [left, right] = std::minmax({c[0], c[2], c[4], c[6]});
+    const auto [top, bottom] = std::minmax({c[1], c[3], c[5], c[7]});
+    boxes.boxes.push_back({left, top, right, bottom});
+  }
+  boxes.dropped.assign(boxes.boxes.size(), 0);
 }
 
 template <class T>
@@ -192,8 +203,9 @@ void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates&
     if (visible_known && point[2] == T{0}) continue;
     const double x = double(point[0]) * in_x;
     const double y = double(point[1]) * in_y;
-    point[0] = static_cast<T>(map.map.X(x, y) / out_x);
-    point[1] = static_cast<T>(map.map.Y(x, y) / out_y);
+    const bool before_viewer = map.map.W(x, y) > 0;
+    point[0] = static_cast<T>((before_viewer ? map.map.X(x, y) : -1) / out_x);
+    point[1] = static_cast<T>((before_viewer ? map.map.Y(x, y) : -1) / out_y);
     if (visible_known && !map.Shows(x, y)) point[2] = T{0};
   }
   if (!map.mirrored() || shape.pairs.empty()) return;
@@ -216,9 +228,13 @@ template OrientedBox OrientedAt(const double*, const Coordinates&, double, doubl
 template void SetOriented(const OrientedBox&, const Coordinates&, double, double, float*) noexcept;
 template void SetOriented(const OrientedBox&, const Coordinates&, double, double, double*) noexcept;
 template void MapBoxes(std::span<float>, const Coordinates&, const PointMap&, const BoxRule&,
-                       std::vector<std::uint8_t>&);
+                       std::vector<std::uint8_t>&, std::span<const std::uint8_t>);
 template void MapBoxes(std::span<double>, const Coordinates&, const PointMap&, const BoxRule&,
-                       std::vector<std::uint8_t>&);
+                       std::vector<std::uint8_t>&, std::span<const std::uint8_t>);
+template void ReadBoxes(std::span<const float>, const Coordinates&, const PictureExtent&,
+                        PictureBoxes&);
+template void ReadBoxes(std::span<const double>, const Coordinates&, const PictureExtent&,
+                        PictureBoxes&);
 template void MapPoints(std::span<float>, const PointShape&, const Coordinates&, const PointMap&);
 template void MapPoints(std::span<double>, const PointShape&, const Coordinates&, const PointMap&);
 

@@ -1,9 +1,9 @@
 // Moves boxes and key points together with their picture, as a frame maps it.
 //
-// A frame gives an affine map and the part of the target that shows the picture; the rest of the
-// target is border. Boxes are cut off at the edges of that part, and dropped if BoxRule says so;
-// points are moved. If the frame has a warp, a box is cut off in the same way before the warp, then
-// replaced by the bounding box of its warped corners, which is cut off at the edges of the target.
+// A frame gives one map and the part of the row that shows the picture; the rest of the row is
+// border. Boxes are cut off at the edges of that part, and dropped if BoxRule says so; points are
+// moved. If the frame has a warp, a box is cut off in the same way before the warp, then replaced
+// by the bounding box of its warped corners, which is cut off at the edges of what the row shows.
 #pragma once
 
 #include <algorithm>
@@ -18,17 +18,6 @@
 
 namespace sluice {
 
-struct Box {
-  double left = 0, top = 0, right = 0, bottom = 0;
-
-  double area() const noexcept { return std::max(0.0, right - left) * std::max(0.0, bottom - top); }
-  // The part of the box that lies in `at`; without an area if there is none.
-  Box CutOff(const Box& at) const noexcept {
-    return {std::clamp(left, at.left, at.right), std::clamp(top, at.top, at.bottom),
-            std::clamp(right, at.left, at.right), std::clamp(bottom, at.top, at.bottom)};
-  }
-};
-
 // The corners, in pixels, of the box whose four values begin at `at`, in an image of that size.
 template <class T>
 Box CornersAt(const T* at, const Coordinates& coordinates, double width, double height) noexcept;
@@ -37,12 +26,14 @@ template <class T>
 void SetCorners(const Box& box, const Coordinates& coordinates, double width, double height,
                 T* at) noexcept;
 
-// The map from a picture's points to the target.
+// The map from a picture's points to the target, which is its row.
 struct PointMap {
-  AffineMap map;  // from the picture's pixels to the target's
-  Box shown;      // the part of the target that shows the picture; before a warp, if any
+  Projection map;  // from the picture's pixels to the target's
+  Box shown;       // the part of the target that shows the picture; before a warp, if any
   bool warped = false;
-  AffineMap before, warp;               // the two parts of `map`
+  AffineMap before;  // the two parts of `map`
+  Projection warp;
+  Box shown_after;                      // the part of the target that shows the picture
   std::uint32_t width = 0, height = 0;  // of the picture
   std::uint32_t target_width = 0, target_height = 0;
 
@@ -65,12 +56,22 @@ template <class T>
 void SetOriented(const OrientedBox& box, const Coordinates& coordinates, double width,
                  double height, T* at) noexcept;
 
+// The part of a box of the picture that the target shows.
+Box Seen(const Box& box, const PointMap& map) noexcept;
+
 // Moves boxes of Coordinates::of_box() values each, in place, and says for each whether the rule
 // keeps it. Dropped boxes are set to zero. A mirrored oriented box still goes around in the same
-// direction.
+// direction. `dropped`: by box, whether a step has dropped it; may be empty.
 template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
-              const BoxRule& rule, std::vector<std::uint8_t>& kept);
+              const BoxRule& rule, std::vector<std::uint8_t>& kept,
+              std::span<const std::uint8_t> dropped = {});
+
+// The boxes of a picture of that size, in its pixels; of oriented ones, the upright boxes around
+// them.
+template <class T>
+void ReadBoxes(std::span<const T> values, const Coordinates& coordinates,
+               const PictureExtent& picture, PictureBoxes& boxes);
 
 struct PointShape {
   std::size_t points = 1;  // of an entry

@@ -4,8 +4,14 @@
 // span's other end, and after a turn, width and height change places (Across(), Down()).
 //
 // A crop keeps the scale: it takes the same share of the span's source, and clamps it so that
-// rounding does not lead outside the picture. A flip after a warp is moved before it; Mirror()
-// explains how.
+// rounding does not lead outside the picture. A picture inside a border whose scale changes has
+// edges between pixels: the span is then made anew from exact edges, rounded to whole pixels, and
+// its source interval moves by as much (RoundToPixels()).
+//
+// A flip after a warp is moved before it; Mirror() explains how. Any other step after a warp
+// multiplies the warp's map. A pipeline with such a step, or whose warp has a size of its own, gets
+// its region at the end, from the whole map (ChooseRegion()): the part of the picture that the row
+// shows, at the scale at which it shows, so that the filter and not the warp makes it smaller.
 #include "reader/transform/frame.h"
 
 #include <algorithm>
@@ -14,18 +20,75 @@
 #include <vector>
 
 #include "reader/transform/all_steps.h"
+#include "reader/transform/annotations.h"
 #include "reader/transform/portable_math.h"
 
 namespace sluice {
 
 namespace {
 
-void ResizeSpan(Span& span, std::uint32_t extent) {
-  span.out = span.target = extent;
+ExactSpan ExactOf(const Span& span, const std::optional<ExactSpan>& exact) noexcept {
+  return exact ? *exact : ExactSpan{span.start, span.length, double(span.at), double(span.out)};
+}
+
+// Gives the span the exact one's edges in whole pixels. The source interval moves with them, but
+// not beyond what is visible.
+void RoundToPixels(const ExactSpan& exact, Span& span) noexcept {
+  double begin = std::floor(exact.at + 0.5), end = std::floor(exact.at + exact.out + 0.5);
+  if (end <= begin) {  // less than a pixel shows, and gets one
+    begin = std::min(std::floor(exact.at + exact.out / 2), double(span.target) - 1);
+    end = begin + 1;
+  }
+  const double scale = exact.length / exact.out;
+  const auto source = [&](double at) {
+    return std::clamp(exact.start + (at - exact.at) * scale, exact.start,
+                      exact.start + exact.length);
+  };
+  span.at = static_cast<std::uint32_t>(begin);
+  span.out = static_cast<std::uint32_t>(end - begin);
+  span.start = source(begin);
+  // Rounding must not lead out of the picture.
+  span.length =
+      std::min(source(end) - span.start, span.bound + double(span.bound_length) - span.start);
+}
+
+// Scales and shifts the span's grid, and cuts it to a new one of `extent` pixels.
+void MoveSpan(Span& span, std::optional<ExactSpan>& exact, double scale, double shift,
+              std::uint32_t extent, bool mirrored) noexcept {
+  if (mirrored) shift = extent - shift - scale * span.target;
+  span.target = extent;
+  if (span.out == 0) return;
+  ExactSpan moved = ExactOf(span, exact);
+  const double source = moved.length / (moved.out * scale);
+  const double first = moved.at * scale + shift, last = first + moved.out * scale;
+  const double begin = std::max(first, 0.0), end = std::min(last, double(extent));
+  if (!(begin < end)) {  // only border
+    span.out = span.at = 0;
+    exact.reset();
+    return;
+  }
+  if (begin != first || end != last) {
+    moved.start += (begin - first) * source;
+    moved.length = (end - begin) * source;
+  }
+  moved.at = begin;
+  moved.out = end - begin;
+  exact = moved;
+  RoundToPixels(moved, span);
+}
+
+void ResizeSpan(Span& span, std::optional<ExactSpan>& exact, std::uint32_t extent) {
+  if (span.out == span.target && !exact) {
+    span.out = span.target = extent;
+  } else {
+    MoveSpan(span, exact, double(extent) / span.target, 0, extent, false);
+  }
 }
 
 // Crops the span to [offset, offset + extent) of its grid; beyond the grid lies border.
-void CropSpan(Span& span, std::int64_t offset, std::uint32_t extent, bool mirrored) {
+void CropSpan(Span& span, std::optional<ExactSpan>& exact, std::int64_t offset,
+              std::uint32_t extent, bool mirrored) {
+  if (exact) return MoveSpan(span, exact, 1, -static_cast<double>(offset), extent, mirrored);
   if (mirrored) offset = std::int64_t{span.target} - offset - extent;
   const std::int64_t begin = std::max<std::int64_t>(span.at, offset);
   const std::int64_t end =
@@ -48,8 +111,9 @@ void CropSpan(Span& span, std::int64_t offset, std::uint32_t extent, bool mirror
 
 // Like CropSpan(), but the filter does not see pixels outside the crop, as if the picture ended at
 // the crop's edges.
-void CutSpan(Span& span, std::uint32_t offset, std::uint32_t extent, bool mirrored) {
-  CropSpan(span, offset, extent, mirrored);
+void CutSpan(Span& span, std::optional<ExactSpan>& exact, std::int64_t offset, std::uint32_t extent,
+             bool mirrored) {
+  CropSpan(span, exact, offset, extent, mirrored);
   const double begin = std::floor(span.start);
   const double end = std::ceil(span.start + span.length);
   span.bound_length =
@@ -87,21 +151,49 @@ RandomStream Framing::DrawsOf(std::uint16_t kind) noexcept {
 }
 
 void Framing::Crop(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height) {
-  const Region& region = frame_.region;
-  CropSpan(Across(), left, width, region.transpose ? region.flip_y : region.flip);
-  CropSpan(Down(), top, height, region.transpose ? region.flip : region.flip_y);
+  if (frame_.warped)
+    return MoveWarped(1, -static_cast<double>(left), 1, -static_cast<double>(top), {width, height});
+  const auto crop = [](const Axis& axis, std::int64_t offset, std::uint32_t extent) {
+    CropSpan(axis.span, axis.exact, offset, extent, axis.mirrored);
+  };
+  crop(Across(), left, width);
+  crop(Down(), top, height);
 }
 
 void Framing::Cut(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height) {
-  const Region& region = frame_.region;
-  CutSpan(Across(), left, width, region.transpose ? region.flip_y : region.flip);
-  CutSpan(Down(), top, height, region.transpose ? region.flip : region.flip_y);
+  if (frame_.warped) return Crop(left, top, width, height);
+  const auto cut = [](const Axis& axis, std::int64_t offset, std::uint32_t extent) {
+    CutSpan(axis.span, axis.exact, offset, extent, axis.mirrored);
+  };
+  cut(Across(), left, width);
+  cut(Down(), top, height);
 }
 
 void Framing::ResizeTo(std::uint32_t width, std::uint32_t height, Filter filter) noexcept {
-  ResizeSpan(Across(), width);
-  ResizeSpan(Down(), height);
   frame_.region.filter = filter;
+  if (frame_.warped) {
+    return MoveWarped(double(width) / this->width(), 0, double(height) / this->height(), 0,
+                      {width, height});
+  }
+  const Axis across = Across(), down = Down();
+  ResizeSpan(across.span, across.exact, width);
+  ResizeSpan(down.span, down.exact, height);
+}
+
+void Framing::MoveWarped(double scale_x, double shift_x, double scale_y, double shift_y,
+                         const PictureExtent& size) noexcept {
+  frame_.warp = Projection(AffineMap{scale_x, 0, shift_x, 0, scale_y, shift_y}) * frame_.warp;
+  const auto moved = [](std::uint32_t edge, double scale, double shift, std::uint32_t extent) {
+    return static_cast<std::uint32_t>(
+        std::clamp(std::floor(edge * scale + shift + 0.5), 0.0, double(extent)));
+  };
+  PixelRect& shown = frame_.shown;
+  shown = {moved(shown.left, scale_x, shift_x, size.width),
+           moved(shown.top, scale_y, shift_y, size.height),
+           moved(shown.right, scale_x, shift_x, size.width),
+           moved(shown.bottom, scale_y, shift_y, size.height)};
+  frame_.size = size;
+  moved_after_warp_ = true;
 }
 
 void Framing::SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) noexcept {
@@ -118,26 +210,228 @@ void Framing::Mirror(bool across) noexcept {
   flip = !flip;
   if (!frame_.warped) return;
   AffineMap mirror;
+  AffineMap before = mirror;
+  PixelRect& shown = frame_.shown;
   if (across) {
-    mirror.xx = -1;
-    mirror.x0 = region.width();
+    mirror.xx = before.xx = -1;
+    mirror.x0 = frame_.size.width;
+    before.x0 = region.width();
+    shown = {frame_.size.width - shown.right, shown.top, frame_.size.width - shown.left,
+             shown.bottom};
   } else {
-    mirror.yy = -1;
-    mirror.y0 = region.height();
+    mirror.yy = before.yy = -1;
+    mirror.y0 = frame_.size.height;
+    before.y0 = region.height();
+    shown = {shown.left, frame_.size.height - shown.bottom, shown.right,
+             frame_.size.height - shown.top};
   }
-  frame_.warp = mirror * frame_.warp * mirror;
+  frame_.warp = Projection(mirror) * frame_.warp * Projection(before);
 }
 
 void Framing::Transpose() noexcept {
   frame_.region.transpose = !frame_.region.transpose;
-  const AffineMap swap{0, 1, 0, 1, 0, 0};
-  if (frame_.warped) frame_.warp = swap * frame_.warp * swap;
+  if (!frame_.warped) return;
+  const Projection swap(AffineMap{0, 1, 0, 1, 0, 0});
+  frame_.warp = swap * frame_.warp * swap;
+  PixelRect& shown = frame_.shown;
+  shown = {shown.top, shown.left, shown.bottom, shown.right};
+  std::swap(frame_.size.width, frame_.size.height);
 }
 
 void Framing::Warp(const AffineMap& map, const std::array<std::uint8_t, 3>& fill) noexcept {
+  if (frame_.warped) return WarpTo(map, {width(), height()}, fill);
+  frame_.size = {width(), height()};
+  frame_.shown = {0, 0, width(), height()};
   frame_.warped = true;
   frame_.warp = map;
   frame_.warp_fill = fill;
+}
+
+void Framing::WarpTo(const Projection& map, const PictureExtent& size,
+                     const std::array<std::uint8_t, 3>& fill) noexcept {
+  const bool upright = map.affine() && map.xy == 0 && map.yx == 0 && map.xx > 0 && map.yy > 0;
+  if (!frame_.warped && upright) {
+    const auto move = [](const Axis& axis, double scale, double shift, std::uint32_t extent) {
+      MoveSpan(axis.span, axis.exact, scale, shift, extent, axis.mirrored);
+    };
+    move(Across(), map.xx, map.x0, size.width);
+    move(Down(), map.yy, map.y0, size.height);
+    return SetBorder(Border::kConstant, fill);
+  }
+  frame_.warp = frame_.warped ? map * frame_.warp : map;
+  frame_.warped = moved_after_warp_ = true;
+  frame_.warp_fill = fill;
+  frame_.size = size;
+  frame_.shown = {0, 0, size.width, size.height};
+}
+
+void Framing::Hide() noexcept {
+  const PictureExtent size{width(), height()};
+  const std::array<std::uint8_t, 3> fill = frame_.warped ? frame_.warp_fill : frame_.region.fill;
+  Region& region = frame_.region;
+  const auto hide = [](Span& span, std::uint32_t extent) {
+    span.out = span.at = 0;
+    span.target = extent;
+  };
+  hide(region.x, size.width);
+  hide(region.y, size.height);
+  region.flip = region.flip_y = region.transpose = region.reflect = false;
+  region.fill = fill;
+  frame_.exact_x.reset();
+  frame_.exact_y.reset();
+  frame_.warped = false;
+}
+
+void Framing::Finish() {
+  if (frame_.warped && moved_after_warp_) ChooseRegion();
+}
+
+namespace {
+
+struct Place {
+  double x = 0, y = 0;
+};
+
+// The corners of a rectangle and its centre.
+std::array<Place, 5> PlacesOf(const Box& box) noexcept {
+  return {{{box.left, box.top},
+           {box.right, box.top},
+           {box.left, box.bottom},
+           {box.right, box.bottom},
+           {(box.left + box.right) / 2, (box.top + box.bottom) / 2}}};
+}
+
+// How much larger than in the picture a row shows a part of it, along each axis of the picture: at
+// the place of the part where that is most.
+Place LargestScale(const Projection& to_row, const Box& part) noexcept {
+  Place scale;
+  for (const auto& [x, y] : PlacesOf(part)) {
+    const double w = to_row.W(x, y);
+    if (!(w > 0)) continue;
+    const double at_x = to_row.X(x, y), at_y = to_row.Y(x, y);
+    const auto length = [w](double a, double b) { return std::sqrt(a * a + b * b) / w; };
+    scale.x = std::max(scale.x, length(to_row.xx - at_x * to_row.wx, to_row.yx - at_y * to_row.wx));
+    scale.y = std::max(scale.y, length(to_row.xy - at_x * to_row.wy, to_row.yy - at_y * to_row.wy));
+  }
+  return scale;
+}
+
+}  // namespace
+
+// The region becomes the part of the picture that the row shows, upright and without a border, with
+// one pixel for each pixel of the row, or for each of the picture if these are fewer.
+void Framing::ChooseRegion() noexcept {
+  Region& region = frame_.region;
+  const PixelRect& shown = frame_.shown;
+  constexpr double kFar = 1 << 30;  // pixels; no place of a warp may lie farther away
+  if (region.x.out == 0 || region.y.out == 0 || shown.left >= shown.right ||
+      shown.top >= shown.bottom) {
+    return Hide();
+  }
+  const Projection to_row = frame_.Map();
+  const Projection to_picture = to_row.Inverse();
+  const ExactSpan x = ExactOf(region.x, frame_.exact_x), y = ExactOf(region.y, frame_.exact_y);
+  const Box visible{x.start, y.start, x.start + x.length, y.start + y.length};
+  Box part = visible;
+  // What the row's visible part shows, if none of it lies behind the viewer.
+  Box seen{kFar, kFar, -kFar, -kFar};
+  bool bounded = true;
+  for (const auto& [at_x, at_y] : PlacesOf(
+           {double(shown.left), double(shown.top), double(shown.right), double(shown.bottom)})) {
+    const double from_x = to_picture.X(at_x, at_y), from_y = to_picture.Y(at_x, at_y);
+    const bool near = std::abs(from_x) < kFar && std::abs(from_y) < kFar;  // false for NaN
+    if (!near && to_picture.affine()) return Hide();
+    bounded = bounded && near && to_picture.W(at_x, at_y) > 0;
+    seen = {std::min(seen.left, from_x), std::min(seen.top, from_y), std::max(seen.right, from_x),
+            std::max(seen.bottom, from_y)};
+  }
+  const auto cut = [&](double margin_x, double margin_y) {
+    part = {std::max(part.left, std::floor(seen.left - margin_x)),
+            std::max(part.top, std::floor(seen.top - margin_y)),
+            std::min(part.right, std::ceil(seen.right + margin_x)),
+            std::min(part.bottom, std::ceil(seen.bottom + margin_y))};
+  };
+  if (bounded) cut(0, 0);
+  if (!(part.left < part.right && part.top < part.bottom)) return Hide();
+  const Place scale = LargestScale(to_row, part);
+  if (!(scale.x > 0 && scale.y > 0)) return Hide();
+  if (bounded) {
+    part = visible;
+    cut(2 / std::min(scale.x, 1.0), 2 / std::min(scale.y, 1.0));  // for the warp's neighbours
+  }
+  const auto choose = [](Span& span, double begin, double end, double largest) {
+    constexpr double kRounding = 1e-9;
+    span.start = begin;
+    span.length = end - begin;
+    const double pixels = std::ceil(span.length * std::min(largest, 1.0) - kRounding);
+    span.out = span.target = static_cast<std::uint32_t>(std::max(pixels, 1.0));
+    span.at = 0;
+  };
+  choose(region.x, part.left, part.right, scale.x);
+  choose(region.y, part.top, part.bottom, scale.y);
+  region.flip = region.flip_y = region.transpose = region.reflect = false;
+  region.fill = frame_.warp_fill;
+  frame_.exact_x.reset();
+  frame_.exact_y.reset();
+  frame_.region_for_warp = true;
+  frame_.before_warp = visible;
+  const double pixel_x = region.x.length / region.x.out, pixel_y = region.y.length / region.y.out;
+  frame_.warp =
+      to_row * Projection(AffineMap{pixel_x, 0, region.x.start, 0, pixel_y, region.y.start});
+}
+
+std::vector<Framing::SeenBox> Framing::Boxes() const {
+  std::vector<SeenBox> seen;
+  if (boxes_ == nullptr) return seen;
+  const PointMap map(frame_, 0, 0);
+  for (std::size_t b = 0; b < boxes_->boxes.size(); ++b) {
+    if (boxes_->dropped[b] != 0) continue;
+    const Box box = Seen(boxes_->boxes[b], map);
+    if (box.left < box.right && box.top < box.bottom) seen.push_back({b, box});
+  }
+  return seen;
+}
+
+namespace {
+
+struct AxisMap {
+  double scale, offset, low, high;
+};
+
+AxisMap MapOfAxis(const Span& span, const std::optional<ExactSpan>& exact, bool mirrored) noexcept {
+  const ExactSpan of = ExactOf(span, exact);
+  AxisMap map{};
+  map.low = of.at;
+  map.high = of.at + of.out;
+  map.scale = span.out > 0 ? of.out / of.length : 0;
+  map.offset = span.out > 0 ? of.at - of.start * map.scale : -1;
+  if (!mirrored) return map;
+  map.scale = -map.scale;
+  map.offset = span.target - map.offset;
+  std::swap(map.low, map.high);
+  map.low = span.target - map.low;
+  map.high = span.target - map.high;
+  return map;
+}
+
+}  // namespace
+
+AffineMap Frame::MapToTarget() const noexcept {
+  const AxisMap x = MapOfAxis(region.x, exact_x, region.flip);
+  const AxisMap y = MapOfAxis(region.y, exact_y, region.flip_y);
+  const AffineMap map{x.scale, 0, x.offset, 0, y.scale, y.offset};
+  return region.transpose ? AffineMap{0, 1, 0, 1, 0, 0} * map : map;
+}
+
+Box Frame::ShownInTarget() const noexcept {
+  if (region_for_warp) {
+    const AffineMap map = MapToTarget();
+    return {map.X(before_warp.left, 0), map.Y(0, before_warp.top), map.X(before_warp.right, 0),
+            map.Y(0, before_warp.bottom)};
+  }
+  const AxisMap x = MapOfAxis(region.x, exact_x, region.flip);
+  const AxisMap y = MapOfAxis(region.y, exact_y, region.flip_y);
+  return region.transpose ? Box{y.low, x.low, y.high, x.high} : Box{x.low, y.low, x.high, y.high};
 }
 
 void Framing::Apply(const Transform& step) {
@@ -148,18 +442,36 @@ void Framing::Apply(const Transform& step) {
       step);
 }
 
+void FillOutside(const PixelRect& shown, const Pixels& pixels, const std::uint8_t* value) noexcept {
+  const std::size_t pixel = pixels.channels;
+  const auto fill = [&](std::size_t y, std::size_t begin, std::size_t end) {
+    for (std::size_t x = begin; x < end; ++x)
+      std::copy_n(value, pixel, pixels.data + (y * pixels.width + x) * pixel);
+  };
+  for (std::size_t y = 0; y < pixels.height; ++y) {
+    const bool inside = y >= shown.top && y < shown.bottom;
+    fill(y, 0, inside ? shown.left : pixels.width);
+    if (inside) fill(y, shown.right, pixels.width);
+  }
+}
+
 VisiblePart::VisiblePart(const Frame& frame)
-    : width_(frame.region.width()), height_(frame.region.height()), warped_(frame.warped) {
+    : width_(frame.width()),
+      height_(frame.height()),
+      target_width_(frame.region.width()),
+      target_height_(frame.region.height()),
+      shown_(frame.shown),
+      warped_(frame.warped) {
   const Region& region = frame.region;
   const auto axis = [](const Span& span, bool mirrored, std::uint32_t& begin, std::uint32_t& end) {
     begin = mirrored ? span.target - span.at - span.out : span.at;
     end = begin + span.out;
   };
-  axis(region.x, region.flip, left_, right_);
-  axis(region.y, region.flip_y, top_, bottom_);
+  axis(region.x, region.flip, part_.left, part_.right);
+  axis(region.y, region.flip_y, part_.top, part_.bottom);
   if (region.transpose) {
-    std::swap(left_, top_);
-    std::swap(right_, bottom_);
+    std::swap(part_.left, part_.top);
+    std::swap(part_.right, part_.bottom);
   }
   if (warped_) to_source_ = frame.warp.Inverse();
 }
@@ -167,13 +479,19 @@ VisiblePart::VisiblePart(const Frame& frame)
 void VisiblePart::WriteBorder(std::uint8_t* map) const {
   constexpr std::uint8_t kBorder = 1;
   std::fill_n(map, std::size_t{width_} * height_, kBorder);
-  if (left_ == right_) return;
-  for (std::size_t y = top_; y < bottom_; ++y)
-    std::fill(map + y * width_ + left_, map + y * width_ + right_, std::uint8_t{0});
+  if (part_.left == part_.right) return;
+  std::vector<std::uint8_t> before;
+  if (warped_) before.assign(std::size_t{target_width_} * target_height_, kBorder);
+  std::uint8_t* const target = warped_ ? before.data() : map;
+  for (std::size_t y = part_.top; y < part_.bottom; ++y) {
+    std::uint8_t* const line = target + y * target_width_;
+    std::fill(line + part_.left, line + part_.right, std::uint8_t{0});
+  }
   if (!warped_) return;
   // The map is warped as the picture was. What the warp leaves empty is border, too.
-  std::vector<std::uint8_t> before(map, map + std::size_t{width_} * height_);
-  WarpNearest({before.data(), width_, height_, 1}, to_source_, &kBorder, {map, width_, height_, 1});
+  const Pixels out{map, width_, height_, 1};
+  WarpNearest({target, target_width_, target_height_, 1}, to_source_, &kBorder, out);
+  FillOutside(shown_, out, &kBorder);
 }
 
 }  // namespace sluice

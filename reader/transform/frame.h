@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include <sluice/transform.h>
 
@@ -24,31 +26,109 @@ struct PictureExtent {
   friend bool operator==(const PictureExtent&, const PictureExtent&) = default;
 };
 
-// The result of a pipeline's geometric steps: which part of a picture a sample shows, and how.
+struct Box {
+  double left = 0, top = 0, right = 0, bottom = 0;
+
+  double area() const noexcept { return std::max(0.0, right - left) * std::max(0.0, bottom - top); }
+  // The part of the box that lies in `at`; without an area if there is none.
+  Box CutOff(const Box& at) const noexcept {
+    return {std::clamp(left, at.left, at.right), std::clamp(top, at.top, at.bottom),
+            std::clamp(right, at.left, at.right), std::clamp(bottom, at.top, at.bottom)};
+  }
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+// Along one axis: the interval [start, start + length) of the picture goes to [at, at + out) of the
+// target, exactly. A Span has the same with `at` and `out` rounded to whole pixels.
+struct ExactSpan {
+  double start = 0, length = 0, at = 0, out = 0;
+  friend bool operator==(const ExactSpan&, const ExactSpan&) = default;
+};
+
+// A rectangle of whole pixels.
+struct PixelRect {
+  std::uint32_t left = 0, top = 0, right = 0, bottom = 0;
+  friend bool operator==(const PixelRect&, const PixelRect&) = default;
+};
+
+// The result of a pipeline's geometric steps: which part of a picture a row shows, and how. It is
+// one map from the picture to the row, and one rectangle of the row in which the picture shows; the
+// rest of the row is border.
 struct Frame {
   Region region;  // decoded and resampled in one pass
-  // Whether there is a second pass. It maps the region's target, in pixels, to a grid of the same
-  // size, by `warp`.
+  // The region's spans before rounding, if their edges did not lie on whole pixels. Boxes and
+  // points are moved by these; only pixels are rounded.
+  std::optional<ExactSpan> exact_x, exact_y;
+  // Whether there is a second pass. It maps the region's target, in pixels, to a grid of that size,
+  // by `warp`. Pixels of the grid outside `shown` are border.
   bool warped = false;
-  AffineMap warp;
+  Projection warp;
   std::array<std::uint8_t, 3> warp_fill = {0, 0, 0};
+  PictureExtent size;
+  PixelRect shown;
+  // Whether the region was chosen for the warp. (Otherwise steps made it, and the warp came next.)
+  // Of what the steps before the warp show, `before_warp` in the picture, it is then only a part.
+  bool region_for_warp = false;
+  Box before_warp;
+
+  // The row's size.
+  std::uint32_t width() const noexcept { return warped ? size.width : region.width(); }
+  std::uint32_t height() const noexcept { return warped ? size.height : region.height(); }
+  // The map from the picture to the region's target. If nothing is shown, it maps every point to
+  // one outside the target.
+  AffineMap MapToTarget() const noexcept;
+  // The part of the region's target that shows the picture; beyond the target, too, if the region
+  // is only a part of what steps before the warp show.
+  Box ShownInTarget() const noexcept;
+  // The map from the picture to the row.
+  Projection Map() const noexcept {
+    const Projection before(MapToTarget());
+    return warped ? warp * before : before;
+  }
   friend bool operator==(const Frame&, const Frame&) = default;
 };
+
+// The boxes of a picture, in its pixels, for steps that look at them; and which of them such a step
+// has dropped.
+struct PictureBoxes {
+  std::vector<Box> boxes;
+  std::vector<std::uint8_t> dropped;  // by box
+};
+
+// Which size a step gives a result whose size it draws. The others than kDrawn are bounds: the
+// widest result that is as wide as it can be (kMostWide) or as high as it cannot be less
+// (kLeastWide), and the highest one likewise. Their ratio of width to height is at least (at most)
+// that of any draw.
+enum class DrawnSize : std::uint8_t { kDrawn, kMostWide, kMostHigh, kLeastWide, kLeastHigh };
 
 // A frame while the geometric steps of a pipeline (steps/) are applied to it.
 class Framing {
  public:
+  // `boxes`: null if no step looks at boxes.
   Framing(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
-          std::uint64_t position) noexcept
-      : draw_seed_(draw_seed), position_(position) {
+          std::uint64_t position, PictureBoxes* boxes = nullptr,
+          DrawnSize sizes = DrawnSize::kDrawn) noexcept
+      : draw_seed_(draw_seed), position_(position), boxes_(boxes), sizes_(sizes) {
     frame_.region = Region::Whole(width, height);
   }
   void Apply(const Transform& step);
+  // After the last step: chooses the region for a warp that is not alone.
+  void Finish();
   const Frame& frame() const noexcept { return frame_; }
 
   // The functions below are for the steps. width() and height() are the size of the result so far.
-  std::uint32_t width() const noexcept { return frame_.region.width(); }
-  std::uint32_t height() const noexcept { return frame_.region.height(); }
+  std::uint32_t width() const noexcept { return frame_.width(); }
+  std::uint32_t height() const noexcept { return frame_.height(); }
+  // A step whose draws decide the size asks this first.
+  DrawnSize sizes() const noexcept { return sizes_; }
+  // The picture's boxes as the result so far shows them, without those that are out of sight or
+  // dropped: each with its number.
+  struct SeenBox {
+    std::size_t number;
+    Box box;
+  };
+  std::vector<SeenBox> Boxes() const;
+  void Drop(std::size_t box) noexcept { boxes_->dropped[box] = 1; }
   // A step's own random stream, chosen by its kDraws and by the number of earlier steps of its
   // type.
   template <class Step>
@@ -64,34 +144,61 @@ class Framing {
   void SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) noexcept;
   void Mirror(bool across) noexcept;
   void Transpose() noexcept;
-  // Adds a second pass, which maps the result so far.
+  // Adds a second pass, which maps the result so far and keeps its size.
   void Warp(const AffineMap& map, const std::array<std::uint8_t, 3>& fill) noexcept;
+  // Maps the result so far to a grid of that size: by the region alone if the map neither turns nor
+  // shears.
+  void WarpTo(const Projection& map, const PictureExtent& size,
+              const std::array<std::uint8_t, 3>& fill) noexcept;
 
  private:
   static constexpr std::uint16_t kMaxKinds = 16;
+  // An axis of the result so far, before a warp. Spans are counted along the picture, and so from
+  // the other end if mirrored.
+  struct Axis {
+    Span& span;
+    std::optional<ExactSpan>& exact;
+    bool mirrored;
+  };
   RandomStream DrawsOf(std::uint16_t kind) noexcept;
-  // The axes of the result so far.
-  Span& Across() noexcept { return frame_.region.transpose ? frame_.region.y : frame_.region.x; }
-  Span& Down() noexcept { return frame_.region.transpose ? frame_.region.x : frame_.region.y; }
+  Axis Across() noexcept { return AxisOf(!frame_.region.transpose); }
+  Axis Down() noexcept { return AxisOf(frame_.region.transpose); }
+  Axis AxisOf(bool x) noexcept {
+    return x ? Axis{frame_.region.x, frame_.exact_x, frame_.region.flip}
+             : Axis{frame_.region.y, frame_.exact_y, frame_.region.flip_y};
+  }
+  // Maps what follows the warp: by scales and shifts to a grid of that size.
+  void MoveWarped(double scale_x, double shift_x, double scale_y, double shift_y,
+                  const PictureExtent& size) noexcept;
+  void ChooseRegion() noexcept;
+  void Hide() noexcept;
 
   Frame frame_;
   std::uint64_t draw_seed_;
   std::uint64_t position_;
+  PictureBoxes* boxes_;
+  DrawnSize sizes_;
+  bool moved_after_warp_ = false;
   std::uint16_t uses_[kMaxKinds] = {};  // steps of each kind so far
 };
 
 // The defaults of a geometric step's declaration. The step's function Take(step, framing) does the
-// work. The size of the result must not depend on draws. A step that draws must declare kDraws;
-// unless it turns or warps, it counts as a step that shows a different part of the picture each
-// time. Everything else that a step may do to the frame is declared by the constants below; a test
-// calls Take() to check that each step keeps to its declaration.
+// work. If the size of the result depends on draws, the step declares kDrawsSize, and gives the
+// least and the greatest size where Framing::sizes() asks for them. A step that draws must declare
+// kDraws; unless it turns or warps, it counts as a step that shows a different part of the picture
+// each time. Everything else that a step may do to the frame is declared by the constants below; a
+// test calls Take() to check that each step keeps to its declaration.
 struct GeometricStep : AnyStep {
   static constexpr StepKind kKind = StepKind::kGeometric;
   static constexpr const char* kRuns = "fused with decoding";
-  static constexpr bool kResizes = false;  // cannot follow a step that may add a border
+  static constexpr bool kResizes = false;
   static constexpr bool kTurns = false;  // only mirrors and turns; such a step can follow any other
   static constexpr bool kSwapsSides = false;  // may swap width and height, so these must be equal
-  static constexpr bool kWarps = false;       // adds a second pass; a pipeline can have one
+  static constexpr bool kWarps = false;       // adds a second pass
+  static constexpr bool kDrawsSize = false;   // draws the size of its result
+  static constexpr bool kNeedsBoxes = false;  // looks at the picture's boxes
+  // Whether the region depends on the warp that the step adds.
+  static bool ChoosesRegion(const auto&) { return false; }
   // Whether the step may add a border to a picture of that size; nullopt: the size is unknown.
   static bool MayPad(const auto&, const std::optional<PictureExtent>&) { return false; }
 
@@ -110,13 +217,17 @@ struct AffineParameters {
 AffineMap AffineAbout(std::uint32_t width, std::uint32_t height,
                       const AffineParameters& drawn) noexcept;
 
-// Which pixels of a frame's target show its picture, and which are border.
+// Gives the pixels outside a rectangle a value of `pixel` bytes.
+void FillOutside(const PixelRect& shown, const Pixels& pixels, const std::uint8_t* value) noexcept;
+
+// Which pixels of a frame's row show its picture, and which are border.
 class VisiblePart {
  public:
   // Nothing but border.
   VisiblePart() = default;
-  VisiblePart(std::uint32_t width, std::uint32_t height) : width_(width), height_(height) {}
-  // The visible part of the frame's target. It is the same for a mask that follows the picture,
+  VisiblePart(std::uint32_t width, std::uint32_t height)
+      : width_(width), height_(height), target_width_(width), target_height_(height) {}
+  // The visible part of the frame's row. It is the same for a mask that follows the picture,
   // whatever the mask's size.
   explicit VisiblePart(const Frame& frame);
 
@@ -125,10 +236,12 @@ class VisiblePart {
   void WriteBorder(std::uint8_t* map) const;
 
  private:
-  std::uint32_t width_ = 0, height_ = 0;                       // of the target
-  std::uint32_t left_ = 0, top_ = 0, right_ = 0, bottom_ = 0;  // the part, before a warp
+  std::uint32_t width_ = 0, height_ = 0;                // of the row
+  std::uint32_t target_width_ = 0, target_height_ = 0;  // before a warp
+  PixelRect part_;                                      // before a warp
+  PixelRect shown_;                                     // after it
   bool warped_ = false;
-  AffineMap to_source_;  // the map of the warp, from target to source
+  Projection to_source_;  // the map of the warp, from row to target
 };
 
 }  // namespace sluice

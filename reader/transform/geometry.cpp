@@ -1,11 +1,10 @@
 // FrameFor() runs for each sample and checks nothing. So OrderCheck refuses, when a loader is made,
-// every pipeline that a single region and one warp cannot express: two kinds of border, a resize
-// after a border, a crop after a warp.
+// every pipeline that one map and one visible rectangle cannot express: two kinds of border, or a
+// reflected border that a later step would cut.
 //
 // OrderCheck follows the size of the result as far as it is known without a picture. It does so by
-// applying each step to a frame with fixed draws, which is allowed because a step's size must not
-// depend on draws. The file ends with ProgressiveSizes() and with questions about the declarations
-// of steps.
+// applying each step to a frame with fixed draws, unless the step draws the size. The file ends
+// with ProgressiveSizes() and with questions about the declarations of steps.
 #include "reader/transform/geometry.h"
 
 #include <algorithm>
@@ -34,29 +33,34 @@ class OrderCheck {
  public:
   template <class T>
   void Follow(const T& op) {
-    if (warping_ == StepName(op)) {
-      RefuseTransform("a transform can have one " + warping_ + " only; use one with wider ranges");
-    }
-    if (!warping_.empty() && !StepOf<T>::kTurns) {
-      RefuseTransform("only flips and quarter turns can follow " + warping_ + "; put " +
-                      StepName(op) + " before it");
-    }
-    if (reflected_ && !StepOf<T>::kTurns && !StepOf<T>::kWarps) {
-      RefuseTransform("no crop or resize can follow " + bordering_ +
+    // A warp that keeps the size and comes last works on the row with its border. Any other step
+    // after a border, or a warp, works on the map alone.
+    const bool alone = StepOf<T>::kWarps && !StepOf<T>::ChoosesRegion(op) && warping_.empty();
+    if (reflected_ && !StepOf<T>::kTurns && !alone) {
+      RefuseTransform("no crop, resize or second warp can follow " + bordering_ +
                       " with Border::kReflect; put " + StepName(op) + " before it");
     }
-    if (StepOf<T>::kResizes && border_) {
-      RefuseTransform(StepName(op) + " cannot follow " + bordering_ +
-                      ", which may add a border; put " + StepName(op) + " before it");
-    }
+    if (StepOf<T>::kWarps && !alone) RequireBorder(op);
+    if (!warping_.empty() && !StepOf<T>::kTurns && border_ && *border_ != warp_border_)
+      RefuseKinds(warping_);
     if (StepOf<T>::kSwapsSides && known_ && known_->width != known_->height) {
       RefuseTransform(StepName(op) +
                       " needs square images; put a crop or resize to a square before it");
     }
-    if (StepOf<T>::MayPad(op, known_)) Pad(op);
-    if (StepOf<T>::kWarps) warping_ = StepName(op);
-    if constexpr (FixesExtent<T>) {
-      known_ = PictureExtent{op.width, op.height};
+    if (StepOf<T>::MayPad(op, known_)) {
+      if (!warping_.empty() && KindOf(op) != warp_border_) RefuseKinds(StepName(op));
+      Pad(op);
+    }
+    if (StepOf<T>::kWarps) {
+      warping_ = StepName(op);
+      warp_border_ = KindOf(op);
+    }
+    if (const auto size = ExtentOf(op)) {
+      known_ = size;
+      sizing_.clear();
+    } else if (StepOf<T>::kDrawsSize) {
+      known_.reset();
+      sizing_ = StepName(op);
     } else if (known_) {
       Framing framing(known_->width, known_->height, 0, 0);
       framing.Apply(op);
@@ -64,6 +68,8 @@ class OrderCheck {
     }
   }
   const std::optional<PictureExtent>& known() const noexcept { return known_; }
+  // The step whose draws decide the size of the result; empty if there is none.
+  const std::string& sizing() const noexcept { return sizing_; }
 
  private:
   struct Kind {
@@ -73,16 +79,29 @@ class OrderCheck {
   };
 
   template <class T>
-  void Pad(const T& op) {
+  static Kind KindOf(const T& op) {
     Kind kind;
-    if constexpr (HasBorder<T>) kind = {op.border, op.fill};
+    if constexpr (requires { op.fill; }) kind.fill = op.fill;
+    if constexpr (HasBorder<T>) kind.border = op.border;
     // A reflected border has no colour, so two of them are of one kind whatever their `fill`.
     if (kind.border == Border::kReflect) kind.fill = {};
-    if (border_ && (*border_ != kind || kind.border == Border::kReflect)) {
-      RefuseTransform(bordering_ + " and " + StepName(op) +
-                      " may add borders of different kinds, but an image can have only one; give "
-                      "them the same border, or crop so that no border is needed");
-    }
+    return kind;
+  }
+  [[noreturn]] void RefuseKinds(const std::string& second) const {
+    RefuseTransform((bordering_.empty() ? warping_ : bordering_) + " and " + second +
+                    " may add borders of different kinds, but an image can have only one; give "
+                    "them the same border, or crop so that no border is needed");
+  }
+  // Refuses a step whose border differs from that of the steps so far.
+  template <class T>
+  void RequireBorder(const T& op) const {
+    if (border_ && *border_ != KindOf(op)) RefuseKinds(StepName(op));
+    if (!warping_.empty() && warp_border_ != KindOf(op)) RefuseKinds(StepName(op));
+  }
+  template <class T>
+  void Pad(const T& op) {
+    const Kind kind = KindOf(op);
+    if (border_ && (*border_ != kind || kind.border == Border::kReflect)) RefuseKinds(StepName(op));
     border_ = kind;
     bordering_ = StepName(op);
     reflected_ = kind.border == Border::kReflect;
@@ -92,8 +111,29 @@ class OrderCheck {
   std::optional<Kind> border_;
   std::string bordering_;  // the step that may add the border
   std::string warping_;    // the step that adds a second pass
+  Kind warp_border_;       // what the warp leaves empty
+  std::string sizing_;
   bool reflected_ = false;
 };
+
+// Calls `declared` with the declaration of a geometric step, and the step; returns false for other
+// steps.
+template <class Declared>
+bool OfGeometricStep(const Transform& step, const Declared& declared) {
+  return std::visit(
+      [&]<class Step>(const Step& op) {
+        if constexpr (StepOf<Step>::kKind == StepKind::kGeometric) {
+          return bool(declared(StepOf<Step>{}, op));
+        } else {
+          return false;
+        }
+      },
+      step);
+}
+
+bool NeedsBoxes(const Transform& step) noexcept {
+  return OfGeometricStep(step, []<class Of>(Of, const auto&) { return Of::kNeedsBoxes; });
+}
 
 }  // namespace
 
@@ -114,8 +154,10 @@ Geometry::Geometry(const std::vector<PipelineStage>& stages) {
           step);
       if (SwapsSides(step)) swapping_step_ = StepName(step);
       if (Warps(step)) warping_step_ = StepName(step);
+      if (NeedsBoxes(step)) boxes_step_ = StepName(step);
     }
     stage.fixed = order.known();
+    stage.sizing_step = order.sizing();
     if (from.size && stage.fixed != from.size) {
       RefuseTransform(
           "LoaderOptions::sizes needs a step with a width and height, such as "
@@ -145,11 +187,19 @@ std::size_t Geometry::StageOf(std::uint64_t epoch, std::uint64_t draw_seed,
 }
 
 Frame Geometry::FrameFor(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
-                         std::uint64_t position, std::size_t stage) const {
-  Framing framing(width, height, draw_seed, position);
+                         std::uint64_t position, std::size_t stage, PictureBoxes* boxes) const {
+  Framing framing(width, height, draw_seed, position, boxes);
   for (const Transform& step : stages_[stage].pipeline)
     framing.Apply(step);
+  framing.Finish();
   return framing.frame();
+}
+
+PictureExtent Geometry::SizeFor(const Extent& picture, std::size_t stage, DrawnSize sizes) const {
+  Framing framing(picture.width, picture.height, 0, 0, nullptr, sizes);
+  for (const Transform& step : stages_[stage].pipeline)
+    framing.Apply(step);
+  return {framing.width(), framing.height()};
 }
 
 std::uint64_t DrawSeed(std::uint64_t seed, std::uint64_t epoch, std::uint16_t view) noexcept {
@@ -206,38 +256,25 @@ std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, 
   return sizes;
 }
 
-namespace {
-
-// Calls `declared` with the declaration of a geometric step; returns false for other steps.
-template <class Declared>
-bool OfGeometricStep(const Transform& step, const Declared& declared) {
-  return std::visit(
-      [&]<class Step>(const Step&) {
-        if constexpr (StepOf<Step>::kKind == StepKind::kGeometric) {
-          return declared(StepOf<Step>{});
-        } else {
-          return false;
-        }
-      },
-      step);
-}
-
-}  // namespace
-
 bool Turns(const Transform& step) noexcept {
-  return OfGeometricStep(step, []<class Of>(Of) { return Of::kTurns; });
+  return OfGeometricStep(step, []<class Of>(Of, const auto&) { return Of::kTurns; });
 }
 
 bool SwapsSides(const Transform& step) noexcept {
-  return OfGeometricStep(step, []<class Of>(Of) { return Of::kSwapsSides; });
+  return OfGeometricStep(step, []<class Of>(Of, const auto&) { return Of::kSwapsSides; });
 }
 
 bool Warps(const Transform& step) noexcept {
-  return OfGeometricStep(step, []<class Of>(Of) { return Of::kWarps; });
+  return OfGeometricStep(step, []<class Of>(Of, const auto&) { return Of::kWarps; });
+}
+
+bool ChoosesRegion(const Transform& step) noexcept {
+  return OfGeometricStep(
+      step, []<class Of>(Of, const auto& op) { return Of::kWarps && Of::ChoosesRegion(op); });
 }
 
 bool DrawsPart(const Transform& step) noexcept {
-  return OfGeometricStep(step, []<class Of>(Of) {
+  return OfGeometricStep(step, []<class Of>(Of, const auto&) {
     return requires {
       Of::kDraws;
     }

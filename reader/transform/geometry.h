@@ -37,6 +37,13 @@ class Geometry {
   const std::string& swapping_step() const noexcept { return swapping_step_; }
   // The name of a step that adds a second pass. Empty if there is no such step.
   const std::string& warping_step() const noexcept { return warping_step_; }
+  // The name of a step that looks at the picture's boxes. Empty if there is no such step.
+  const std::string& boxes_step() const noexcept { return boxes_step_; }
+  // The name of a step whose draws decide the size of the stage's results. Empty if there is no
+  // such step, or if a later step fixes the size.
+  const std::string& sizing_step(std::size_t stage) const noexcept {
+    return stages_[stage].sizing_step;
+  }
   bool empty() const noexcept;  // whether no stage has a step
   const Pipeline& steps(std::size_t stage) const noexcept { return stages_[stage].pipeline; }
 
@@ -48,9 +55,13 @@ class Geometry {
   std::pair<std::size_t, std::size_t> ChoicesIn(std::uint64_t epoch) const noexcept;
 
   // The frame for a picture of that size. `draw_seed` comes from DrawSeed() below; `position` is
-  // the sample's position in the epoch.
+  // the sample's position in the epoch. `boxes`: the picture's, if boxes_step() names a step; which
+  // of them it drops is noted there.
   Frame FrameFor(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
-                 std::uint64_t position, std::size_t stage = 0) const;
+                 std::uint64_t position, std::size_t stage = 0,
+                 PictureBoxes* boxes = nullptr) const;
+  // The size of the result for a picture of that size: a bound, if it is drawn.
+  Extent SizeFor(const Extent& picture, std::size_t stage, DrawnSize sizes) const;
 
  private:
   struct Period {             // a stage
@@ -58,10 +69,11 @@ class Geometry {
     std::uint32_t every = 0;  // PipelineStage::every
     Pipeline pipeline;
     std::optional<Extent> fixed;
+    std::string sizing_step;
   };
 
   std::vector<Period> stages_;  // at least one
-  std::string swapping_step_, warping_step_;
+  std::string swapping_step_, warping_step_, boxes_step_;
 };
 
 // The seed of all draws of an epoch. Each view has a seed of its own.
@@ -76,6 +88,8 @@ bool Turns(const Transform& step) noexcept;
 bool SwapsSides(const Transform& step) noexcept;
 // Whether the step adds a second pass over the row.
 bool Warps(const Transform& step) noexcept;
+// Whether the step warps, and the part of the picture that is decoded depends on how.
+bool ChoosesRegion(const Transform& step) noexcept;
 // Whether the step may show a different part of the picture each time.
 bool DrawsPart(const Transform& step) noexcept;
 

@@ -175,6 +175,20 @@ class TypedReading final : public ParameterList {
       low = -high;
     }
   }
+  void SizeIfAny(std::uint32_t& width, std::uint32_t& height) override {
+    if (TextOf("size").data() != nullptr) Size(width, height);
+  }
+  void Numbers(const char* name, std::vector<double>& values, Limits limits, Shown) override {
+    std::string_view text = TextOf(name);
+    if (text.data() == nullptr) return;
+    values.clear();
+    for (std::size_t end = 0; end != text.npos;
+         text.remove_prefix(end == text.npos ? 0 : end + 1)) {
+      end = text.find('-');
+      const std::string_view one = text.substr(0, end);
+      values.push_back(limits.whole ? typed_.Whole(one) : typed_.Decimal(one));
+    }
+  }
   void Shift(double& x, double& y, Limits) override {
     if (const std::string_view text = TextOf("shift"); text.data() != nullptr)
       x = y = typed_.Decimal(text);

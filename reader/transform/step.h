@@ -122,6 +122,10 @@ class ParameterList {
   // left out.
   virtual void Range(const char*, double& /*low*/, double& /*high*/, Limits,
                      Shown = Shown::kAlways) {}
+  // Width and height, the parameter "size", both 0 if it is left out.
+  virtual void SizeIfAny(std::uint32_t&, std::uint32_t&) {}
+  // One or more numbers. In the text form, a "-" stands between them.
+  virtual void Numbers(const char*, std::vector<double>&, Limits, Shown = Shown::kAlways) {}
   // Along both axes, the parameter "shift". A text form sets both to the same number.
   virtual void Shift(double& /*x*/, double& /*y*/, Limits) {}
   // By channel. Described if it is not black.
@@ -138,6 +142,14 @@ class ParameterList {
     auto number = static_cast<double>(value);
     Number(name, number, {double(least), double(most), false, false, true}, shown);
     value = static_cast<T>(number);
+  }
+  void Wholes(const char* name, std::vector<std::uint32_t>& values, std::uint32_t least,
+              std::uint32_t most) {
+    std::vector<double> numbers(values.begin(), values.end());
+    Numbers(name, numbers, {double(least), double(most), false, false, true});
+    values.clear();
+    for (const double number : numbers)
+      values.push_back(static_cast<std::uint32_t>(number));
   }
   void Chance(double& probability, Shown shown = Shown::kAlways) {
     Number("probability", probability, AtLeast(0, 1), shown);

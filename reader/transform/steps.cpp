@@ -96,6 +96,14 @@ class Checking final : public ParameterList {
     const std::string names = "min_" + std::string(name) + " <= max_" + name;
     Say(Between(limits, names), NumberText(low) + " and " + NumberText(high));
   }
+  void SizeIfAny(std::uint32_t& width, std::uint32_t& height) override {
+    if (width != 0 || height != 0) Size(width, height);
+  }
+  void Numbers(const char* name, std::vector<double>& values, Limits limits, Shown) override {
+    if (values.empty()) Say("at least one number in " + std::string(name), "none");
+    for (double& value : values)
+      Number(name, value, limits, Shown::kAlways);
+  }
   void Shift(double& x, double& y, Limits limits) override {
     if (!Within(x, limits)) Say(Between(limits, "translate_x"), NumberText(x));
     if (!Within(y, limits)) Say(Between(limits, "translate_y"), NumberText(y));
@@ -165,6 +173,15 @@ class Describing final : public ParameterList {
   void Range(const char* name, double& low, double& high, Limits, Shown shown) override {
     const bool named = shown == Shown::kNamed || shown == Shown::kNamedIfUnusual;
     Add(name, TextOf(low) + (named ? " to " : ", ") + TextOf(high), shown);
+  }
+  void SizeIfAny(std::uint32_t& width, std::uint32_t& height) override {
+    if (width != 0) Add("size " + TextOf(width) + "x" + TextOf(height));
+  }
+  void Numbers(const char* name, std::vector<double>& values, Limits, Shown shown) override {
+    std::string text;
+    for (const double value : values)
+      text += (text.empty() ? "" : "/") + TextOf(value);
+    Add(name, text, shown);
   }
   void Shift(double& x, double& y, Limits) override {
     Add("shift", TextOf(x) + " by " + TextOf(y), Shown::kNamedIfUnusual);
@@ -263,6 +280,7 @@ void SetSize(Pipeline& pipeline, const PictureExtent& size) {
     std::visit(
         [&]<class T>(T& op) {
           if constexpr (FixesExtent<T>) {
+            if (!ExtentOf(op)) return;
             op.width = size.width;
             op.height = size.height;
             set = true;

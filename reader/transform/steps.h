@@ -56,6 +56,15 @@ concept FixesExtent = requires(Step& op) {
   op.height;
 };
 
+// That size, unless the step is one whose size may be left out (0), and is.
+template <class Step>
+std::optional<PictureExtent> ExtentOf(const Step& op) {
+  if constexpr (FixesExtent<Step>) {
+    if (op.width != 0) return PictureExtent{op.width, op.height};
+  }
+  return std::nullopt;
+}
+
 // The pipelines of one view by epoch: LoaderOptions::transform, with the sizes and the schedule
 // that change it. Geometry, PixelProgram and BatchProgram number their stages alike.
 struct PipelineStage {

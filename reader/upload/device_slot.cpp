@@ -273,8 +273,7 @@ void SlotPainter::DrawOps(std::span<const Frame> frames, Slot& slot, std::size_t
                           std::size_t row) const {
   const std::size_t each = layout_.ops[view].each;
   if (each == 0) return;
-  const Region& region = frames[view].region;
-  views_[view].pixels.DrawOps({nullptr, region.width(), region.height(), channels_},
+  views_[view].pixels.DrawOps({nullptr, frames[view].width(), frames[view].height(), channels_},
                               slot.view_seeds[view], slot.positions[row],
                               {static_cast<DeviceSlot&>(*slot.device).OpsOf(view, row), each},
                               slot.stages[view]);

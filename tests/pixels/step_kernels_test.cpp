@@ -299,6 +299,42 @@ TEST_CASE("Weighted sums of a blur are exact in every set") {
   }
 }
 
+TEST_CASE("Places of a projected line are those of double precision, alike in every set") {
+  RandomStream random(9, static_cast<Purpose>(999), 1);
+  for (std::size_t count = 1; count <= 70; ++count) {
+    kernels::ProjectedLine line;
+    line.x = random.Uniform() * 90 - 20;
+    line.y = random.Uniform() * 60 - 10;
+    line.w = 0.5 + random.Uniform();
+    line.x_step = random.Uniform() * 2 - 0.5;
+    line.y_step = random.Uniform() - 0.5;
+    line.w_step = count % 9 == 0 ? -0.05 : (random.Uniform() - 0.5) * 0.01;  // a horizon at times
+    line.origin = count % 2 == 0 ? 0.5 : 0;
+    line.x_most = 98.5;
+    line.y_most = 39.25;
+    line.stride = 300;
+    line.pixel = 3;
+    const auto first = static_cast<std::uint32_t>(random.Below(300));
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(count, set->name);
+      std::vector<std::uint32_t> offsets(count + 1, 7), shares(count + 1, 7);
+      set->find_projected(line, first, count, offsets.data(), shares.data());
+      CHECK((offsets[count] == 7 && shares[count] == 7));
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto column = static_cast<double>(first + i);
+        const auto place = [&](double from, double step, double most) {
+          const double at = (from + column * step) / (line.w + column * line.w_step) - line.origin;
+          return static_cast<std::uint32_t>(std::floor(std::clamp(at, 0.0, most) * 32768));
+        };
+        const std::uint32_t x = place(line.x, line.x_step, line.x_most);
+        const std::uint32_t y = place(line.y, line.y_step, line.y_most);
+        REQUIRE(offsets[i] == y / 32768 * 300 + x / 32768 * 3);
+        REQUIRE(shares[i] == (x % 32768 | y % 32768 << 16));
+      }
+    }
+  }
+}
+
 TEST_CASE("Four pixels around a place are mixed by their shares, alike in every set") {
   constexpr std::size_t kStride = 301;
   const std::vector<std::uint8_t> in = RandomValues(kStride * 40, 3);

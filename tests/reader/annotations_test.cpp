@@ -159,6 +159,8 @@ TEST_CASE("Parts cut off by a crop do not come back when the rest is rotated") {
   frame.region.x.start = 100;  // the right half
   frame.warped = true;
   frame.warp = quarter;
+  frame.size = {100, 100};
+  frame.shown = {0, 0, 100, 100};
   const PointMap map(frame, 200, 100);
   const MappedBoxes mapped = Boxes({10, 40, 90, 60, 90, 40, 110, 60, 0, 0, 200, 100}, map);
   CHECK(mapped.kept == std::vector<std::uint8_t>{0, 1, 1});

@@ -76,6 +76,8 @@ class Frame:
         self.shown, self.warped = (0, 0, width, height), False
 
     def move(self, xx, xy, x0, yx, yy, y0):
+        if len(self.map) == 9:
+            return self.project((xx, xy, x0, yx, yy, y0, 0, 0))
         a, b, c, d, e, f = self.map
         self.map = (xx * a + xy * d, xx * b + xy * e, xx * c + xy * f + x0,
                     yx * a + yy * d, yx * b + yy * e, yx * c + yy * f + y0)
@@ -97,6 +99,25 @@ class Frame:
     def resize(self, width, height):
         self.show(Fraction(width, self.w), 0, 0, 0, Fraction(height, self.h), 0)
         self.w, self.h = width, height
+
+    def cut(self, width, height):
+        l, t, r, b = self.shown
+        self.shown = (max(l, 0), max(t, 0), min(r, width), min(b, height))
+
+    def project(self, numbers):
+        """Of a map that is not affine, self.map has three lines of three numbers."""
+        m = self.map if len(self.map) == 9 else (*self.map, Fraction(0), Fraction(0), Fraction(1))
+        p = (*numbers, Fraction(1))
+        self.map = tuple(sum(p[3 * i + k] * m[3 * k + j] for k in range(3)) for i in range(3) for j in range(3))
+        self.warped = True
+
+    def seen(self, boxes):
+        """Of a map that does not turn: what the result shows of boxes of the picture."""
+        a, _, c, _, e, f = self.map
+        l, t, r, b = self.shown
+        for box in boxes:
+            yield tuple(float(min(max(scale * at + shift, low), high)) for at, scale, shift, low, high in
+                        zip(box, (a, e, a, e), (c, f, c, f), (l, t, l, t), (r, b, r, b)))
 
     def across(self):
         self.show(-1, 0, self.w, 0, 1, 0)
@@ -173,23 +194,140 @@ def random_translate(padding, reflect=False):
     return 6, step
 
 
-def random_affine(degrees, translate=(0, 0), scale=(1, 1), shear_x=(0, 0), shear_y=(0, 0), probability=1):
+def random_affine(degrees, translate=(0, 0), scale=(1, 1), shear_x=(0, 0), shear_y=(0, 0), probability=1, to=None):
     def step(frame, stream):
         taken = stream.uniform() < probability
         r = math.radians(stream.between(*degrees))
-        a, b = translate[0] * frame.w, translate[1] * frame.h
+        width, height = to or (frame.w, frame.h)
+        a, b = translate[0] * width, translate[1] * height
         shift = round(stream.between(-a, a)), round(stream.between(-b, b))
         size = stream.between(*scale)
         s, t = math.radians(stream.between(*shear_x)), math.radians(stream.between(*shear_y))
         if not taken:
-            return
+            if not to:
+                return
+            r, shift, size, s, t = 0, (0, 0), 1, 0, 0
         a, c = math.cos(r - t) / math.cos(t), math.sin(r - t) / math.cos(t)
         xx, xy = size * a, size * (-a * math.tan(s) - math.sin(r))
         yx, yy = size * c, size * (-c * math.tan(s) + math.cos(r))
-        x, y = frame.w / 2, frame.h / 2
-        frame.move(xx, xy, x + shift[0] - xx * x - xy * y, yx, yy, y + shift[1] - yx * x - yy * y)
-        frame.warped = True
+        x, y, u, v = frame.w / 2, frame.h / 2, width / 2, height / 2
+        numbers = (xx, xy, u + shift[0] - xx * x - xy * y, yx, yy, v + shift[1] - yx * x - yy * y)
+        if to and r == s == t == 0 and not frame.warped:
+            frame.show(*numbers)
+            frame.cut(width, height)
+        else:
+            frame.move(*numbers)
+            frame.warped = True
+        frame.w, frame.h = width, height
     return 7, step
+
+
+def letterbox(w, h):
+    def step(frame, _):
+        scale = min(h / frame.h, w / frame.w)
+        width, height = (min(max(round(of * scale), 1), most) for of, most in ((frame.w, w), (frame.h, h)))
+        frame.resize(width, height)
+        left, top = (round(room / 2 - 0.1) if room else 0 for room in (w - width, h - height))
+        frame.crop(-left, -top, w, h)
+    return None, step
+
+
+def side(of):
+    return min(max(math.floor(of), 1), 65535)
+
+
+def random_zoom_out(low=1, high=4, probability=0.5):
+    def step(frame, stream):
+        if not stream.uniform() < probability:
+            return
+        factor = stream.between(low, high)
+        w, h = side(frame.w * factor), side(frame.h * factor)
+        left, top = math.floor((w - frame.w) * stream.uniform()), math.floor((h - frame.h) * stream.uniform())
+        frame.crop(-left, -top, w, h)
+    return 8, step
+
+
+BOXES = ((10, 20, 60, 90), (100, 30, 140, 60), (5, 5, 300, 200))
+
+
+def random_iou_crop(options=(0, 0.1, 0.3, 0.5, 0.7, 0.9, 1)):
+    def overlap(a, b):
+        def area(l, t, r, b):
+            return max(r - l, 0.0) * max(b - t, 0.0)
+        both = area(max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
+        return both / (area(*a) + area(*b) - both)
+
+    def step(frame, stream):
+        boxes = [box for box in frame.seen(BOXES) if box[0] < box[2] and box[1] < box[3]]
+        for _ in range(50 if boxes else 0):
+            option = options[stream.below(len(options))]
+            if option >= 1:
+                return
+            for _ in range(40):
+                w = float(math.floor(frame.w * stream.between(0.3, 1)))
+                h = float(math.floor(frame.h * stream.between(0.3, 1)))
+                if h and not 0.5 <= w / h <= 2:
+                    continue
+                left, top = (math.floor((of - to) * stream.uniform()) for of, to in ((frame.w, w), (frame.h, h)))
+                crop = left, top, left + w, top + h
+                inside = [box for box in boxes if crop[0] < (box[0] + box[2]) / 2 < crop[2]
+                          and crop[1] < (box[1] + box[3]) / 2 < crop[3]]
+                if w and h and any(overlap(box, crop) >= option for box in inside):
+                    frame.crop(left, top, int(w), int(h))
+                    return
+    return 9, step
+
+
+def scale_jitter(w, h, low=0.1, high=2):
+    def step(frame, stream):
+        scale = min(h / frame.h, w / frame.w) * stream.between(low, high)
+        frame.resize(side(frame.w * scale), side(frame.h * scale))
+    return 10, step
+
+
+def random_shortest_size(sizes, most=0):
+    def step(frame, stream):
+        scale = sizes[stream.below(len(sizes))] / min(frame.w, frame.h)
+        if most:
+            scale = min(scale, most / max(frame.w, frame.h))
+        frame.resize(side(frame.w * scale), side(frame.h * scale))
+    return 11, step
+
+
+def fixed_size_crop(w, h):
+    def step(frame, stream):
+        share = stream.uniform()
+        frame.crop(math.floor(max(frame.w - w, 0) * share), math.floor(max(frame.h - h, 0) * share), w, h)
+    return 12, step
+
+
+def random_perspective(distortion=0.5, probability=0.5):
+    def step(frame, stream):
+        if not stream.uniform() < probability or min(frame.w, frame.h) < 2:
+            return
+        most = [int(distortion * (of // 2)) for of in (frame.w, frame.h)]
+        corners = []
+        for right, low in ((0, 0), (1, 0), (1, 1), (0, 1)):
+            x, y = stream.below(most[0] + 1), stream.below(most[1] + 1)
+            corners.append((frame.w - 1 - most[0] + x if right else x, frame.h - 1 - most[1] + y if low else y))
+        w, h = frame.w - 1, frame.h - 1
+        frame.project(eight_numbers(((0, 0), (w, 0), (w, h), (0, h)), corners))
+    return 13, step
+
+
+def eight_numbers(points, to):
+    """The map (a, b, c, d, e, f, g, h) of (x, y) to (a x + b y + c, d x + e y + f) / (g x + h y + 1): by elimination."""
+    rows = []
+    for (x, y), (u, v) in zip(points, to):
+        rows.append([Fraction(n) for n in (x, y, 1, 0, 0, 0, -u * x, -u * y, u)])
+        rows.append([Fraction(n) for n in (0, 0, 0, x, y, 1, -v * x, -v * y, v)])
+    for i in range(8):
+        pivot = next(row for row in rows[i:] if row[i])
+        rows.remove(pivot)
+        pivot = [n / pivot[i] for n in pivot]
+        rows = [[n - row[i] * p for n, p in zip(row, pivot)] for row in rows]
+        rows.insert(i, pivot)
+    return [row[8] for row in rows]
 
 
 def center_crop(w, h):
@@ -452,6 +590,25 @@ CASES = [
     ("erase:0.9:noise", [random_erasing(0.9, noise=True)], 64, 64),
     ("randaug:3/12/31", [rand_augment(3, 12, 31)], 224, 160),
     ("trivialaug", [trivial_augment_wide()], 320, 224),
+    ("affine:0/0.1/0.5/1.5/0+320x240,flip",
+     [random_affine((0, 0), (0.1, 0.1), (0.5, 1.5), to=(320, 240)), horizontal_flip()], 333, 200),
+    ("affine:10/0.1/0.5/1.5/5+64@0.8,center:50,resize:30",
+     [random_affine((-10, 10), (0.1, 0.1), (0.5, 1.5), (-5, 5), probability=0.8, to=(64, 64)), center_crop(50, 50),
+      resize(30, 30)], 90, 60),
+    ("letterbox:64x48,flip", [letterbox(64, 48), horizontal_flip()], 333, 200),
+    ("letterbox:65", [letterbox(65, 65)], 30, 47),
+    ("zoomout,resize:96x80,vflip", [random_zoom_out(), resize(96, 80), vertical_flip()], 123, 77),
+    ("zoomout:1.5/2@1,rrc:64,turns,crop:50+9",
+     [random_zoom_out(1.5, 2, 1), random_resized_crop(64, 64), random_quarter_turns(), random_crop(50, 50, 9)], 81, 60),
+    ("ioucrop", [random_iou_crop()], 320, 240),
+    ("zoomout,ioucrop,resize:300", [random_zoom_out(), random_iou_crop(), resize(300, 300)], 310, 207),
+    ("scalejitter:128,fixedcrop:128,flip",
+     [scale_jitter(128, 128), fixed_size_crop(128, 128), horizontal_flip()], 200, 155),
+    ("scalejitter:90x60/0.8/1.25,fixedcrop:64x50", [scale_jitter(90, 60, 0.8, 1.25), fixed_size_crop(64, 50)], 77, 91),
+    ("shortest:48-56-64+90,flip", [random_shortest_size((48, 56, 64), 90), horizontal_flip()], 333, 200),
+    ("perspective", [random_perspective()], 97, 64),
+    ("resize:50,perspective:0.8@1,crop:40,flip",
+     [resize(50, 50), random_perspective(0.8, 1), random_crop(40, 40), horizontal_flip()], 120, 80),
 ]
 POSITIONS = 64
 NAMES = ("brightness", "contrast", "saturation", "hue", "hsv", "exchange", "grey", "invert", "solarize", "posterize",
@@ -471,9 +628,14 @@ def words_of(steps, width, height, seed, position):
     frame = frame_of(steps, width, height, seed, position)
     left, top, right, bottom = frame.shown
     shown = left < right and top < bottom
-    words = [frame.w, frame.h, *(map(fixed, frame.map) if shown else [0] * 6)]
+    if len(frame.map) == 9:
+        numbers = [n / frame.map[8] for n in frame.map[:8]]
+        numbers[6:] = [n * 4096 for n in numbers[6:]]
+    else:
+        numbers = frame.map
+    words = [frame.w, frame.h, *(map(fixed, numbers) if shown else [0] * 6)]
     if not frame.warped:
-        words += map(int, frame.shown if shown else [0] * 4)
+        words += [math.floor(edge + 1e-6) for edge in (frame.shown if shown else [0] * 4)]
     for name, *numbers in operations_of(steps, frame.w, frame.h, seed, position):
         words.append(NAMES.index(name))
         words += [fixed(n) if name == "shows" else bits(n) if isinstance(n, float) else n for n in numbers]

@@ -416,16 +416,19 @@ TEST_CASE("Sizes that grow by epoch are those of FFCV's recipe") {
 }
 
 TEST_CASE("Geometric steps that cannot be combined are refused") {
-  CHECK_THAT(PipelineRefusal({RandomAffine(5), CenterCrop(8)}), ContainsSubstring("RandomAffine"));
-  CHECK_THAT(PipelineRefusal({RandomAffine(5), RandomAffine(5)}),
+  const std::array<std::uint8_t, 3> grey = {9, 9, 9};
+  CHECK_THAT(PipelineRefusal({RandomAffine(5).with_fill(grey), CenterCrop(8)}),
+             ContainsSubstring("RandomAffine and CenterCrop may add borders of different kinds"));
+  CHECK_THAT(PipelineRefusal({RandomAffine(5).with_fill(grey), RandomAffine(5)}),
              ContainsSubstring("RandomAffine"));
+  CHECK_THAT(PipelineRefusal({RandomCrop(9, 4, Border::kReflect), RandomAffine(5), Resize(8)}),
+             ContainsSubstring("kReflect"));
   CHECK_THAT(PipelineRefusal({Resize(20, 10), RandomQuarterTurns{}}), ContainsSubstring("square"));
   CHECK_THAT(PipelineRefusal({RandomCrop(8, 4, Border::kReflect)}), ContainsSubstring("half"));
   CHECK_THAT(PipelineRefusal({RandomCrop(9, 4, Border::kReflect), CenterCrop(4)}),
              ContainsSubstring("kReflect"));
   CHECK_THAT(PipelineRefusal({CenterCrop(40), RandomTranslate{2, Border::kReflect}}),
              ContainsSubstring("borders"));
-  CHECK_THAT(PipelineRefusal({RandomTranslate{2}, Resize(4)}), ContainsSubstring("border"));
   CHECK_THAT(PipelineRefusal({CenterResizedCrop(0)}), ContainsSubstring("width"));
   RandomAffine shear;
   shear.max_shear_x = 85;
@@ -437,6 +440,8 @@ TEST_CASE("Geometric steps that cannot be combined are refused") {
   CHECK_THAT(PipelineRefusal({Resize(8)}, {{1, 8, 8}}), ContainsSubstring("epoch 0"));
   CHECK_THAT(PipelineRefusal({Resize(8)}, {{0, 8, 8}, {0, 9, 9}}),
              ContainsSubstring("epochs must increase"));
-  // A crop that cannot leave a border may be followed by anything.
+  // Any step may follow any other with the same border.
   CHECK_NOTHROW(Geometry({Resize(20), CenterCrop(10), Resize(5), RandomTranslate{2}}));
+  CHECK_NOTHROW(Geometry({RandomCrop(8, 4), Resize(20), RandomAffine(5), CenterCrop(30),
+                          RandomResizedCrop(9), RandomAffine(9), HorizontalFlip()}));
 }

@@ -163,7 +163,7 @@ TEST_CASE("Parameters out of range and steps that cannot follow each other are r
   for (const Pipeline& bad :
        {Pipeline{Resize(0)}, Pipeline{CenterCrop(70'000)}, Pipeline{scale}, Pipeline{ratio},
         Pipeline{HorizontalFlip{1.5}}, Pipeline{HorizontalFlip{std::nan("")}},
-        Pipeline{CenterCrop(8), Resize(4)}, Pipeline{RandomCrop(8), RandomResizedCrop(4)}}) {
+        Pipeline{RandomCrop(8).with_fill({1, 2, 3}), CenterCrop(9)}}) {
     try {
       const Geometry geometry(bad);
       FAIL("not refused");

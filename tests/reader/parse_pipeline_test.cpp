@@ -99,6 +99,34 @@ TEST_CASE("steps that turn, pad and warp are read with their numbers") {
          affine.max_scale == 1.2 && affine.min_shear_x == -5 && affine.max_shear_x == 5));
 }
 
+TEST_CASE("steps of detectors are read with their numbers") {
+  const Pipeline steps = ParsePipeline(
+      "letterbox:640x480,letterbox:64:noscaleup:corner,zoomout,zoomout:2/3@0.7,ioucrop,"
+      "scalejitter:1024,scalejitter:1024x512/0.8/1.25,fixedcrop:512,shortest:800,"
+      "shortest:480-512-544+1333,perspective,perspective:0.3@0.9,affine:0/0.1/0.5/1.5/0+640");
+  const auto letterbox = std::get<Letterbox>(steps[0]);
+  CHECK((letterbox.width == 640 && letterbox.height == 480 && letterbox.scale_up &&
+         letterbox.center && letterbox.fill == std::array<std::uint8_t, 3>{114, 114, 114}));
+  CHECK((!std::get<Letterbox>(steps[1]).scale_up && !std::get<Letterbox>(steps[1]).center));
+  CHECK((std::get<RandomZoomOut>(steps[2]).max_side == 4));
+  const auto zoom = std::get<RandomZoomOut>(steps[3]);
+  CHECK((zoom.min_side == 2 && zoom.max_side == 3 && zoom.probability == 0.7));
+  CHECK(std::get<RandomIoUCrop>(steps[4]).sampler_options.size() == 7);
+  CHECK(std::get<ScaleJitter>(steps[5]).max_scale == 2);
+  const auto jitter = std::get<ScaleJitter>(steps[6]);
+  CHECK((jitter.target_width == 1024 && jitter.target_height == 512 && jitter.min_scale == 0.8));
+  CHECK(std::get<FixedSizeCrop>(steps[7]).height == 512);
+  CHECK(std::get<RandomShortestSize>(steps[8]).max_size == 0);
+  const auto shortest = std::get<RandomShortestSize>(steps[9]);
+  CHECK((shortest.min_size == std::vector<std::uint32_t>{480, 512, 544} &&
+         shortest.max_size == 1333));
+  CHECK(std::get<RandomPerspective>(steps[10]).distortion_scale == 0.5);
+  const auto perspective = std::get<RandomPerspective>(steps[11]);
+  CHECK((perspective.distortion_scale == 0.3 && perspective.probability == 0.9));
+  CHECK((std::get<RandomAffine>(steps[12]).width == 640 &&
+         std::get<RandomAffine>(steps[12]).height == 640));
+}
+
 TEST_CASE("augmentations and steps for batches are read with their numbers") {
   const Pipeline steps = ParsePipeline(
       "randaug,randaug:3/12,randaug:1/4/10,trivialaug,trivialaug:0.5,onehot,onehot:0.1,mixup,"
@@ -187,6 +215,20 @@ TEST_CASE("a text that is not a transform is refused") {
                            "turns:2",
                            "affine",
                            "affine:1/2/3",
+                           "affine:1+640",
+                           "letterbox",
+                           "letterbox:0",
+                           "zoomout:3",
+                           "zoomout:0.5/3",
+                           "zoomout:2/99",
+                           "ioucrop:3",
+                           "ioucrop@0.5",
+                           "scalejitter:64/0.5",
+                           "shortest:",
+                           "shortest:48-",
+                           "shortest:48-0",
+                           "shortest:48/64",
+                           "perspective:1.5",
                            "randaug:2",
                            "mixup:0.2/0.5/1",
                            "onehot:2",

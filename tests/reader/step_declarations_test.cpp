@@ -18,9 +18,24 @@ namespace {
 // The size of a picture, and for each geometric step an example that changes the picture's frame in
 // every way the step can.
 constexpr std::uint32_t kFrameWidth = 40, kFrameHeight = 30;
-const char* const kGeometricExamples[] = {
-    "rrc:24", "resize:20x16", "short:15", "center:24x36", "crop:24+4:reflect", "flip",
-    "vflip",  "turns:0.5",    "crc:24",   "translate:4",  "affine:30/0.1"};
+const char* const kGeometricExamples[] = {"rrc:24",
+                                          "resize:20x16",
+                                          "short:15",
+                                          "center:24x36",
+                                          "crop:24+4:reflect",
+                                          "flip",
+                                          "vflip",
+                                          "turns:0.5",
+                                          "crc:24",
+                                          "translate:4",
+                                          "affine:30/0.1",
+                                          "letterbox:24x25",
+                                          "zoomout:1.5/4",
+                                          "scalejitter:20/0.5/0.9",
+                                          "fixedcrop:30x36",
+                                          "shortest:10-12-15",
+                                          "ioucrop",
+                                          "perspective"};
 
 template <class... Steps>
 std::vector<Transform> EveryType(const std::variant<Steps...>*) {
@@ -28,6 +43,15 @@ std::vector<Transform> EveryType(const std::variant<Steps...>*) {
 }
 std::vector<Transform> EveryType() {
   return EveryType(static_cast<const Transform*>(nullptr));
+}
+
+bool DrawsSize(const Transform& step) {
+  return std::visit(
+      []<class Step>(const Step&) {
+        if constexpr (StepOf<Step>::kKind == StepKind::kGeometric) return StepOf<Step>::kDrawsSize;
+        return false;
+      },
+      step);
 }
 
 // The ways in which a step changes the frame of a picture, over many positions and epochs.
@@ -41,7 +65,8 @@ Seen Watch(const Transform& step) {
   Seen seen;
   for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
     for (std::uint64_t position = 0; position < 50; ++position) {
-      Framing framing(kFrameWidth, kFrameHeight, DrawSeed(1, epoch), position);
+      PictureBoxes boxes{{{3, 4, 30, 20}, {20, 15, 26, 29}}, {0, 0}};
+      Framing framing(kFrameWidth, kFrameHeight, DrawSeed(1, epoch), position, &boxes);
       framing.Apply(step);
       const Region& region = framing.frame().region;
       seen.resizes |= region.x.length != region.x.out || region.y.length != region.y.out;
@@ -73,6 +98,13 @@ TEST_CASE("Rows may be kept for these steps, and for no others") {
       {"CenterResizedCrop", true},
       {"RandomTranslate", false},
       {"RandomAffine", true},
+      {"Letterbox", true},
+      {"RandomZoomOut", false},
+      {"ScaleJitter", false},
+      {"FixedSizeCrop", false},
+      {"RandomShortestSize", false},
+      {"RandomIoUCrop", false},
+      {"RandomPerspective", false},
       {"ColorJitter", true},
       {"RandomHSV", true},
       {"RandomPhotometricDistort", true},
@@ -110,6 +142,11 @@ TEST_CASE("Rows may not be kept if a crop follows a flip, if sizes change, or fo
     options.transform = {turn, CenterCrop(32)};
     CHECK_FALSE(RowsAreFixed(options));
   }
+  // What follows a warp, or its own size, decides which part of the picture is decoded.
+  options.transform = {Resize(32), RandomAffine(10), CenterCrop(30)};
+  CHECK_FALSE(RowsAreFixed(options));
+  options.transform = {Resize(32), RandomAffine(10).with_size(30, 30)};
+  CHECK_FALSE(RowsAreFixed(options));
   options.transform = {Resize(32)};
   options.sizes = {{0, 32, 32}, {2, 48, 48}};
   CHECK_FALSE(RowsAreFixed(options));
@@ -128,8 +165,8 @@ TEST_CASE("A geometric step does to the frame what it declares, and nothing else
     CHECK(seen.mirrors == Turns(step));
     CHECK(seen.swaps == SwapsSides(step));
     CHECK(seen.warps == Warps(step));
-    CHECK((seen.corners.size() > 1) == DrawsPart(step));
-    CHECK(seen.sizes.size() == 1);
+    CHECK((seen.corners.size() > 1 || seen.sizes.size() > 1) == DrawsPart(step));
+    CHECK((seen.sizes.size() > 1) == DrawsSize(step));
     std::visit(
         [&]<class Step>(const Step& op) {
           if constexpr (StepOf<Step>::kKind == StepKind::kGeometric) {

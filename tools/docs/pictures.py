@@ -109,6 +109,11 @@ def strips(folder):
         ("VerticalFlip(1)", [sluice.VerticalFlip(1)], 0),
         ("Resize, RandomQuarterTurns(1)", [sluice.Resize(150), sluice.RandomQuarterTurns(1)], 2),
         ("RandomAffine(25)", [sluice.RandomAffine(25)], 1),
+        ("Letterbox(150, 150)", [sluice.Letterbox(150)], 0),
+        ("RandomZoomOut(1, 3), Resize", [sluice.RandomZoomOut(0, (1, 3), 1), sluice.Resize((150, 200))], 1),
+        ("ScaleJitter, FixedSizeCrop", [sluice.ScaleJitter(200), sluice.FixedSizeCrop(150)], 3),
+        ("RandomShortestSize, CenterCrop", [sluice.RandomShortestSize([90, 150]), sluice.CenterCrop(150)], 0),
+        ("RandomPerspective(.5, 1)", [sluice.RandomPerspective(0.5, 1)], 1),
     ]
     changing = [
         ("ColorJitter(.4, .4, .4, .1)", [sluice.ColorJitter(0.4, 0.4, 0.4, 0.1)], 0),

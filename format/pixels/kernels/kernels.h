@@ -314,6 +314,15 @@ struct PlaceLine {
   std::uint32_t stride = 0, pixel = 0;  // bytes of the picture's lines and pixels
 };
 
+// The places that a line of pixels shows by a projective map: pixel i shows (x + i * x_step,
+// y + i * y_step), each divided by (w + i * w_step), in pixels, less `origin`. Places are clamped
+// to 0 .. x_most and y_most.
+struct ProjectedLine {
+  double x = 0, y = 0, w = 1, x_step = 0, y_step = 0, w_step = 0;
+  double origin = 0, x_most = 0, y_most = 0;
+  std::uint32_t stride = 0, pixel = 0;  // bytes of the picture's lines and pixels
+};
+
 // The steps of transforms, which change decoded pixels. Those that take planes may read and write
 // kSlack beyond the end of each; the others read and write nothing beyond `count`.
 // A change of colours in HSV: turns the hue by -3 to 3 sixths of the colour circle, and multiplies
@@ -362,6 +371,9 @@ struct StepKernels {
   // written.
   void (*find_places)(const PlaceLine& line, std::size_t count, std::uint32_t* offsets,
                       std::uint32_t* shares);
+  // The same for pixels `first` to `first` + count - 1 of a projected line. Writes no more.
+  void (*find_projected)(const ProjectedLine& line, std::uint32_t first, std::size_t count,
+                         std::uint32_t* offsets, std::uint32_t* shares);
   // Mixes four pixels of three channels each for every place: MixedValue() in
   // format/pixels/steps/shared.inc.h. Reads eight bytes from each offset on, and of the line after.
   void (*mix_rgb)(const std::uint8_t* in, std::size_t stride, const std::uint32_t* offsets,

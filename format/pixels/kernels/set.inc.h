@@ -112,6 +112,7 @@ const Kernels kSet = {
         .blur_columns = BlurColumns,
         .blur_line = BlurLine,
         .find_places = FindPlaces,
+        .find_projected = FindProjected,
         .mix_rgb = MixRgb,
         .to_floats = ToFloats,
         .to_halves = ToHalves,

@@ -60,6 +60,33 @@ void BlurLine(const BlurSum& job, std::size_t count, std::uint8_t* out) {
   std::memcpy(out + i, last, count - i);
 }
 
+SLUICE_INLINE std::int32_t Fixed15(double numerator, double denominator, double origin,
+                                   double most) {
+  const double place = numerator / denominator - origin;
+  const double above = place > 0 ? place : 0;  // 0 also for NaN
+  const double within = above < most ? above : most;
+  const auto whole = static_cast<std::int32_t>(within);
+  const auto share = static_cast<std::int32_t>((within - whole) * 32768);
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(whole) << 15 |
+                                   static_cast<std::uint32_t>(share));
+}
+
+// Places in 1/32768 fit into 31 bits, because a picture has less than 65536 pixels on an axis.
+void FindProjected(const ProjectedLine& job, std::uint32_t first, std::size_t count,
+                   std::uint32_t* __restrict offsets, std::uint32_t* __restrict shares) {
+  const ProjectedLine line = job;  // a copy, which no store can change
+  for (std::size_t i = 0; i < count; ++i) {
+    const double column = static_cast<std::int32_t>(first + i);
+    const double w = line.w + column * line.w_step;
+    const auto x = static_cast<std::uint32_t>(
+        Fixed15(line.x + column * line.x_step, w, line.origin, line.x_most));
+    const auto y = static_cast<std::uint32_t>(
+        Fixed15(line.y + column * line.y_step, w, line.origin, line.y_most));
+    offsets[i] = (y >> 15) * line.stride + (x >> 15) * line.pixel;
+    shares[i] = (x & 32767) | (y & 32767) << 16;
+  }
+}
+
 // Calls `store(numbers, out)` for the numbers of eight values at a time.
 template <class Number, class Store>
 SLUICE_INLINE void ToNumbers(const std::uint8_t* values, std::size_t count, const float* scales,

@@ -414,10 +414,138 @@ void PickPixels(const std::uint8_t* in, const std::uint32_t* offsets, std::size_
     std::memcpy(to, in + *offsets++, size);
 }
 
+// The places that a target row's pixels show by a projective map. Columns are found by solving
+// linear inequalities, because W is positive where a place is shown; the ends are then corrected by
+// the places themselves, which kernels compute in the same way.
+struct ProjectedRow {
+  kernels::ProjectedLine line;
+  std::int64_t count;
+
+  ProjectedRow(const Projection& map, std::uint32_t row, std::int64_t columns) : count(columns) {
+    const double y = row + 0.5;
+    line.x = RowX(map, y);
+    line.y = RowY(map, y);
+    line.w = map.wx * 0.5 + map.wy * y + map.w0;
+    line.x_step = map.xx;
+    line.y_step = map.yx;
+    line.w_step = map.wx;
+  }
+  double X(std::int64_t column) const noexcept {
+    const auto c = static_cast<double>(column);
+    return (line.x + c * line.x_step) / (line.w + c * line.w_step);
+  }
+  double Y(std::int64_t column) const noexcept {
+    const auto c = static_cast<double>(column);
+    return (line.y + c * line.y_step) / (line.w + c * line.w_step);
+  }
+  // Where places lie in [x_low, x_high) and [y_low, y_high), and W is positive.
+  Columns Within(double x_low, double x_high, double y_low, double y_high) const noexcept {
+    if (!(x_low < x_high && y_low < y_high)) return {};
+    const auto holds = [&](std::int64_t column) {
+      const double x = X(column), y = Y(column);
+      return line.w + static_cast<double>(column) * line.w_step > 0 && x >= x_low && x < x_high &&
+             y >= y_low && y < y_high;
+    };
+    double begin = 0, end = static_cast<double>(count);
+    // Narrows the columns to those where first + column * step is not negative.
+    const auto narrow = [&](double first, double step) {
+      if (step > 0) {
+        begin = std::max(begin, std::ceil(-first / step));
+      } else if (step < 0) {
+        end = std::min(end, std::floor(-first / step) + 1);
+      } else if (!(first >= 0)) {
+        end = 0;
+      }
+    };
+    narrow(line.w, line.w_step);
+    narrow(line.x - x_low * line.w, line.x_step - x_low * line.w_step);
+    narrow(x_high * line.w - line.x, x_high * line.w_step - line.x_step);
+    narrow(line.y - y_low * line.w, line.y_step - y_low * line.w_step);
+    narrow(y_high * line.w - line.y, y_high * line.w_step - line.y_step);
+    if (!(begin < end)) return {};
+    Columns columns{static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)};
+    while (columns.begin < columns.end && !holds(columns.begin))
+      ++columns.begin;
+    while (columns.begin < columns.end && !holds(columns.end - 1))
+      --columns.end;
+    return columns;
+  }
+  // The line for a kernel, which clamps places to a picture's first `width` x `height` pixels, or
+  // to the places between their centres if `mixed`.
+  kernels::ProjectedLine LineFor(const Pixels& in, std::int64_t width, std::int64_t height,
+                                 bool mixed) const noexcept {
+    constexpr double kBelow = 1.0 / 65536;  // so that the share of the next pixel is less than 1
+    kernels::ProjectedLine clamped = line;
+    clamped.origin = mixed ? 0.5 : 0;
+    const double less = kBelow + (mixed ? 1 : 0);
+    clamped.x_most = static_cast<double>(width) - less;
+    clamped.y_most = static_cast<double>(height) - less;
+    clamped.stride = in.width * in.channels;
+    clamped.pixel = in.channels;
+    return clamped;
+  }
+};
+
+void ProjectBilinear(const Pixels& in, const Projection& to_source, const std::uint8_t* fill,
+                     const Pixels& out) noexcept {
+  const kernels::Kernels& set = kernels::Chosen();
+  const std::size_t stride = std::size_t{in.width} * in.channels;
+  // As in BilinearInner().
+  const bool fast = in.channels == 3 && HasOffsets(in) && in.width > 2 && in.height > 1;
+  for (std::uint32_t y = 0; y < out.height; ++y) {
+    const ProjectedRow row(to_source, y, out.width);
+    const kernels::ProjectedLine line =
+        row.LineFor(in, std::int64_t{in.width} - 1, in.height, true);
+    WarpRow(
+        row.Within(0, in.width, 0, in.height),
+        fast ? row.Within(0.5, in.width - 1.5, 0.5, in.height - 0.5) : Columns(), out.width,
+        {fill, in.channels}, out.data + std::size_t{y} * out.width * out.channels,
+        [&](std::int64_t column, std::uint8_t* to) {
+          BilinearPixel(in, FinePlace(row.X(column)), FinePlace(row.Y(column)), to);
+        },
+        [&](std::int64_t begin, std::int64_t end, std::uint8_t* to) {
+          std::uint32_t offsets[kTogether + 7], shares[kTogether + 7];
+          const auto count = static_cast<std::size_t>(end - begin);
+          set.find_projected(line, static_cast<std::uint32_t>(begin), count, offsets, shares);
+          set.mix_rgb(in.data, stride, offsets, shares, count, to);
+        });
+  }
+}
+
+void ProjectNearest(const Pixels& in, const Projection& to_source, const std::uint8_t* fill,
+                    const Pixels& out) noexcept {
+  const std::size_t pixel = in.channels, stride = in.width * pixel;
+  const auto pick = pixel == 3 ? &PickPixels<3> : pixel == 1 ? &PickPixels<1> : &PickPixels<0>;
+  // The last pixel of a source row has no byte after it.
+  const std::uint32_t width = in.width - (pixel == 3 ? 1 : 0);
+  for (std::uint32_t y = 0; y < out.height; ++y) {
+    const ProjectedRow row(to_source, y, out.width);
+    const kernels::ProjectedLine line = row.LineFor(in, width, in.height, false);
+    WarpRow(
+        row.Within(0, in.width, 0, in.height),
+        HasOffsets(in) ? row.Within(0, width, 0, in.height) : Columns(), out.width, {fill, pixel},
+        out.data + std::size_t{y} * out.width * pixel,
+        [&](std::int64_t column, std::uint8_t* to) {
+          std::memcpy(to,
+                      in.data + static_cast<std::size_t>(row.Y(column)) * stride +
+                          static_cast<std::size_t>(row.X(column)) * pixel,
+                      pixel);
+        },
+        [&](std::int64_t begin, std::int64_t end, std::uint8_t* to) {
+          std::uint32_t offsets[kTogether + 7], shares[kTogether + 7];
+          const auto count = static_cast<std::size_t>(end - begin);
+          kernels::Chosen().find_projected(line, static_cast<std::uint32_t>(begin), count, offsets,
+                                           shares);
+          pick(in.data, offsets, count, pixel, to);
+        });
+  }
+}
+
 }  // namespace
 
-void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+void WarpBilinear(const Pixels& in, const Projection& to_source, const std::uint8_t* fill,
                   const Pixels& out) noexcept {
+  if (!to_source.affine()) return ProjectBilinear(in, to_source, fill, out);
   const kernels::Kernels& set = kernels::Chosen();
   const std::size_t stride = std::size_t{in.width} * in.channels;
   for (std::uint32_t line = 0; line < out.height; ++line) {
@@ -439,8 +567,9 @@ void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8
   }
 }
 
-void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+void WarpNearest(const Pixels& in, const Projection& to_source, const std::uint8_t* fill,
                  const Pixels& out) noexcept {
+  if (!to_source.affine()) return ProjectNearest(in, to_source, fill, out);
   constexpr int kFiner = kFine - kCoarse;
   const std::int64_t first_x = CoarsePlace(RowX(to_source, 0.5));
   const std::int64_t first_y = CoarsePlace(RowY(to_source, 0.5));
@@ -477,6 +606,43 @@ void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_
           pick(in.data, offsets, count, pixel, to);
         });
   }
+}
+
+double Projection::Determinant() const noexcept {
+  if (affine()) return AffineMap::Determinant();
+  return xx * (yy * w0 - y0 * wy) - xy * (yx * w0 - y0 * wx) + x0 * (yx * wy - yy * wx);
+}
+
+Projection Projection::Inverse() const noexcept {
+  if (affine()) return AffineMap::Inverse();
+  const double d = Determinant();
+  Projection map;
+  map.xx = (yy * w0 - y0 * wy) / d;
+  map.xy = (x0 * wy - xy * w0) / d;
+  map.x0 = (xy * y0 - x0 * yy) / d;
+  map.yx = (y0 * wx - yx * w0) / d;
+  map.yy = (xx * w0 - x0 * wx) / d;
+  map.y0 = (x0 * yx - xx * y0) / d;
+  map.wx = (yx * wy - yy * wx) / d;
+  map.wy = (xy * wx - xx * wy) / d;
+  map.w0 = (xx * yy - xy * yx) / d;
+  return map;
+}
+
+Projection operator*(const Projection& a, const Projection& b) noexcept {
+  const auto affine = [](const Projection& map) { return static_cast<const AffineMap&>(map); };
+  if (a.affine() && b.affine()) return affine(a) * affine(b);
+  Projection map;
+  map.xx = a.xx * b.xx + a.xy * b.yx + a.x0 * b.wx;
+  map.xy = a.xx * b.xy + a.xy * b.yy + a.x0 * b.wy;
+  map.x0 = a.xx * b.x0 + a.xy * b.y0 + a.x0 * b.w0;
+  map.yx = a.yx * b.xx + a.yy * b.yx + a.y0 * b.wx;
+  map.yy = a.yx * b.xy + a.yy * b.yy + a.y0 * b.wy;
+  map.y0 = a.yx * b.x0 + a.yy * b.y0 + a.y0 * b.w0;
+  map.wx = a.wx * b.xx + a.wy * b.yx + a.w0 * b.wx;
+  map.wy = a.wx * b.xy + a.wy * b.yy + a.w0 * b.wy;
+  map.w0 = a.wx * b.x0 + a.wy * b.y0 + a.w0 * b.w0;
+  return map;
 }
 
 AffineMap AffineMap::Inverse() const noexcept {

@@ -70,18 +70,42 @@ struct AffineMap {
 // First `b`, then `a`.
 AffineMap operator*(const AffineMap& a, const AffineMap& b) noexcept;
 
+// A projective map (perspective): an affine map of which both results are divided by
+// W(x, y) = wx * x + wy * y + w0. A point with W <= 0 lies behind the viewer, and is not shown.
+struct Projection : AffineMap {
+  double wx = 0, wy = 0, w0 = 1;
+
+  Projection() = default;
+  Projection(const AffineMap& map) : AffineMap(map) {}  // NOLINT(google-explicit-constructor)
+  bool affine() const noexcept { return wx == 0 && wy == 0 && w0 == 1; }
+  double W(double x, double y) const noexcept { return wx * x + wy * y + w0; }
+  double X(double x, double y) const noexcept {
+    return affine() ? AffineMap::X(x, y) : AffineMap::X(x, y) / W(x, y);
+  }
+  double Y(double x, double y) const noexcept {
+    return affine() ? AffineMap::Y(x, y) : AffineMap::Y(x, y) / W(x, y);
+  }
+  // Of the 3x3 matrix. Negative if the map mirrors.
+  double Determinant() const noexcept;
+  Projection Inverse() const noexcept;  // if the determinant is not 0
+  friend bool operator==(const Projection&, const Projection&) = default;
+};
+// First `b`, then `a`.
+Projection operator*(const Projection& a, const Projection& b) noexcept;
+
 // WarpBilinear() and WarpNearest() fill `out`, a different picture of any size with the same
 // channels. Each pixel of `out` shows the place in `in` that `to_source` maps the pixel to. If the
-// place is outside `in`, the pixel becomes `fill`. No place may lie farther away than 2^30 pixels.
+// place is outside `in`, or behind the viewer, the pixel becomes `fill`. No place of an affine map
+// may lie farther away than 2^30 pixels.
 
 // The bilinear mean of the four pixels around the place; in the half pixel at the edge, the edge
 // pixel itself. Like Pillow's Image.transform(AFFINE, BILINEAR), except that Pillow truncates
 // fractions and this function rounds.
-void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+void WarpBilinear(const Pixels& in, const Projection& to_source, const std::uint8_t* fill,
                   const Pixels& out) noexcept;
 // The pixel that the place lies in: Pillow's NEAREST, which counts places in 2^-16 of a pixel.
 // Pixels may have any number of bytes: their `channels`.
-void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+void WarpNearest(const Pixels& in, const Projection& to_source, const std::uint8_t* fill,
                  const Pixels& out) noexcept;
 
 // Blur and Sharpness filter neighbouring pixels. Both keep their memory from picture to picture;

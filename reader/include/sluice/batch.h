@@ -11,6 +11,7 @@
 // host. All other fields are in host memory.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -171,6 +172,12 @@ struct VariableBatch {
   std::size_t bytes = 0;                   // size of all entries together
 };
 
+// The 3x3 matrix of a map from a stored picture to a row of a batch, line by line. The point (x, y)
+// of the picture, in pixels from its upper left corner, goes to the point (u / w, v / w) of the
+// row, where (u, v, w) is the matrix times (x, y, 1). The last line is 0, 0, 1 unless
+// RandomPerspective was drawn.
+using RowMap = std::array<double, 9>;
+
 struct Slot;  // private
 
 // A handle to one batch. Copies of the handle share the batch. When the last copy is gone, the
@@ -234,6 +241,11 @@ class Batch {
   // For each row, its sample's number in the dataset; of a substitute, the substitute's number.
   // dataset[number].key() is that sample's key; Dataset::Find() gives the number for a key.
   std::span<const std::uint64_t> samples() const noexcept;
+  // For each row, the map from the stored picture to the row's image(): its inverse takes boxes
+  // that a model has found back to the picture. Boxes and key points of the batch were moved by it.
+  // If a row shows nothing of its picture, the map takes every point to one outside the row. With
+  // views, the map is that of the first one. In batches without image() all maps are the identity.
+  std::span<const RowMap> maps() const noexcept;
 
   // The device that has image(), DeviceArray() and DeviceField() in its memory. For batches on the
   // host, WaitOn() and Synchronize() do nothing.

@@ -1,12 +1,14 @@
 // Steps of a pipeline that move pixels: crops, resizes, flips and turns.
 //
-// All steps except RandomAffine are merged. Together they choose one region of the picture; this
-// region is decoded, and resampled once, with the filter of the last resize. RandomAffine then
-// resamples the result once more.
+// All steps are merged into one map from the picture to the row, and one visible rectangle. If the
+// map only scales, shifts, mirrors and turns by quarters, one region of the picture is decoded, and
+// resampled once, with the filter of the last resize. RandomAffine and RandomPerspective resample
+// the result once more, bilinearly.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <sluice/image.h>
@@ -114,6 +116,105 @@ struct RandomTranslate {
   }
 };
 
+// Resizes the image so that all of it fits into width x height, keeping its aspect ratio, and fills
+// the rest with a colour: Ultralytics' LetterBox. Sides are rounded to the nearest pixel, of two
+// the even one.
+struct Letterbox {
+  std::uint32_t width = 640, height = 640;             // pixels
+  std::array<std::uint8_t, 3> fill = {114, 114, 114};  // by channel; not for masks
+  bool scale_up = true;                                // false: a small image keeps its size
+  bool center = true;  // false: the image lies at the upper left corner
+  Filter filter = Filter::kTriangle;
+  Letterbox() = default;
+  explicit Letterbox(std::uint32_t size) : width(size), height(size) {}
+  Letterbox(std::uint32_t width_, std::uint32_t height_) : width(width_), height(height_) {}
+  Letterbox& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
+  Letterbox& with_scale_up(bool value) { return scale_up = value, *this; }
+  Letterbox& with_center(bool value) { return center = value, *this; }
+  Letterbox& with_filter(Filter value) { return filter = value, *this; }
+};
+
+// Puts the image at a random place of a larger canvas: torchvision's RandomZoomOut. The canvas has
+// the image's sides multiplied by one number between min_side and max_side. The size of the result
+// is drawn, so a step that fixes the size must follow unless LoaderOptions::output.image_sizes
+// allows different sizes.
+struct RandomZoomOut {
+  double min_side = 1, max_side = 4;             // 1 to 16
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // by channel; not for masks
+  double probability = 0.5;                      // of being applied, 0 to 1
+  RandomZoomOut() = default;
+  RandomZoomOut(double min_side_, double max_side_) : min_side(min_side_), max_side(max_side_) {}
+  RandomZoomOut& side(double low, double high) { return min_side = low, max_side = high, *this; }
+  RandomZoomOut& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
+  RandomZoomOut& with_probability(double value) { return probability = value, *this; }
+};
+
+// Resizes the image, with its aspect ratio, to the size at which it fits into target_width x
+// target_height, times a random number: torchvision's ScaleJitter. Sides are rounded down, to at
+// least 1. The size of the result is drawn, so FixedSizeCrop or another step that fixes the size
+// usually follows.
+struct ScaleJitter {
+  std::uint32_t target_width = 1024, target_height = 1024;  // pixels
+  double min_scale = 0.1, max_scale = 2;                    // 0.01 to 100
+  Filter filter = Filter::kTriangle;
+  ScaleJitter() = default;
+  explicit ScaleJitter(std::uint32_t size) : target_width(size), target_height(size) {}
+  ScaleJitter(std::uint32_t width, std::uint32_t height)
+      : target_width(width), target_height(height) {}
+  ScaleJitter& scale(double low, double high) { return min_scale = low, max_scale = high, *this; }
+  ScaleJitter& with_filter(Filter value) { return filter = value, *this; }
+};
+
+// Cuts width x height pixels at a random place of a larger image, and fills a smaller image up at
+// its right and bottom: the FixedSizeCrop of torchvision's references and of Detectron2. One number
+// places the crop along both axes.
+struct FixedSizeCrop {
+  std::uint32_t width = 1024, height = 1024;     // pixels
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // by channel; not for masks
+  FixedSizeCrop() = default;
+  explicit FixedSizeCrop(std::uint32_t size) : width(size), height(size) {}
+  FixedSizeCrop(std::uint32_t width_, std::uint32_t height_) : width(width_), height(height_) {}
+  FixedSizeCrop& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
+};
+
+// Resizes so that the shorter side has one of these lengths, all equally likely, and the longer one
+// at most max_size pixels: torchvision's RandomShortestSize. Sides are rounded down, to at least 1.
+// The size of the result is drawn: see ScaleJitter.
+struct RandomShortestSize {
+  std::vector<std::uint32_t> min_size = {800};  // pixels
+  std::uint32_t max_size = 0;                   // pixels; 0: no limit
+  Filter filter = Filter::kTriangle;
+  RandomShortestSize() = default;
+  explicit RandomShortestSize(std::vector<std::uint32_t> min_sizes, std::uint32_t max_size_ = 0)
+      : min_size(std::move(min_sizes)), max_size(max_size_) {}
+  RandomShortestSize& with_filter(Filter value) { return filter = value, *this; }
+};
+
+// Cuts a random rectangle that overlaps with a box as much as a drawn option asks for:
+// torchvision's RandomIoUCrop (SSD). An option is drawn for each round, of at most 50. From 1 on,
+// it leaves the image as it is. Otherwise `trials` rectangles are tried: sides between min_scale
+// and max_scale of the image's, an aspect ratio between min_aspect_ratio and max_aspect_ratio, the
+// centre of at least one box inside, and an intersection over union with one such box of at least
+// the option. Boxes whose centre lies outside are dropped. An image without boxes stays as it is.
+//
+// The size of the result is drawn: see ScaleJitter. Batches must have a field of boxes that follows
+// the image.
+struct RandomIoUCrop {
+  double min_scale = 0.3, max_scale = 1;                // 0 < min <= max <= 1
+  double min_aspect_ratio = 0.5, max_aspect_ratio = 2;  // width / height
+  std::vector<double> sampler_options = {0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
+  std::uint32_t trials = 40;  // 1 to 1000
+  RandomIoUCrop() = default;
+  RandomIoUCrop& scale(double low, double high) { return min_scale = low, max_scale = high, *this; }
+  RandomIoUCrop& aspect_ratio(double low, double high) {
+    return min_aspect_ratio = low, max_aspect_ratio = high, *this;
+  }
+  RandomIoUCrop& with_sampler_options(std::vector<double> values) {
+    return sampler_options = std::move(values), *this;
+  }
+  RandomIoUCrop& with_trials(std::uint32_t value) { return trials = value, *this; }
+};
+
 // Mirrors left to right.
 struct HorizontalFlip {
   double probability = 0.5;  // of being applied, 0 to 1
@@ -138,8 +239,12 @@ struct RandomQuarterTurns {
 
 // Rotates, scales, shears and moves the image about its centre; all amounts are drawn uniformly.
 // This is torchvision's RandomAffine with bilinear interpolation (for masks, the nearest pixel). It
-// works on the result of the steps before it, and keeps the size of that result. Of the geometric
-// steps, only flips and quarter turns may follow.
+// works on the result of the steps before it.
+//
+// Without a width and a height it keeps the size of that result. With them, the centre of that
+// result goes to the centre of a grid of width x height, and `translate` is a share of the grid:
+// the RandomPerspective of Ultralytics, without its perspective. If the drawn map then neither
+// turns nor shears, no second pass is needed.
 struct RandomAffine {
   double min_degrees = 0, max_degrees = 0;       // clockwise, -360 to 360
   double translate_x = 0, translate_y = 0;       // at most this share of width and height: 0 to 1
@@ -148,6 +253,7 @@ struct RandomAffine {
   double min_shear_y = 0, max_shear_y = 0;       // degrees along the other axis
   std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour outside, by channel
   double probability = 1;                        // of being applied, 0 to 1
+  std::uint32_t width = 0, height = 0;           // pixels of the result; 0: those of the image
   RandomAffine() = default;
   // Only rotates, by at most `degrees_` degrees either way.
   explicit RandomAffine(double degrees_) : min_degrees(-degrees_), max_degrees(degrees_) {}
@@ -164,6 +270,24 @@ struct RandomAffine {
   }
   RandomAffine& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
   RandomAffine& with_probability(double value) { return probability = value, *this; }
+  RandomAffine& with_size(std::uint32_t width_, std::uint32_t height_) {
+    return width = width_, height = height_, *this;
+  }
+};
+
+// Moves each corner of the image towards the centre by random numbers of pixels, and the image with
+// them: torchvision's RandomPerspective. Bilinear; for masks, the nearest pixel.
+struct RandomPerspective {
+  double distortion_scale = 0.5;                 // the most, as a share of half of the side: 0 to 1
+  double probability = 0.5;                      // of being applied, 0 to 1
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour outside, by channel
+  RandomPerspective() = default;
+  explicit RandomPerspective(double distortion, double p = 0.5)
+      : distortion_scale(distortion), probability(p) {}
+  RandomPerspective& with_probability(double value) { return probability = value, *this; }
+  RandomPerspective& with_fill(const std::array<std::uint8_t, 3>& value) {
+    return fill = value, *this;
+  }
 };
 
 // An output size that holds from an epoch on: `width` and `height` replace those of the last step

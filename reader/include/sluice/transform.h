@@ -43,9 +43,11 @@ struct BoxRule {
 using Transform =
     std::variant<RandomResizedCrop, Resize, ResizeShortSide, CenterCrop, RandomCrop, HorizontalFlip,
                  VerticalFlip, RandomQuarterTurns, CenterResizedCrop, RandomTranslate, RandomAffine,
-                 ColorJitter, RandomHSV, RandomPhotometricDistort, RandomGrayscale, GaussianBlur,
-                 Solarize, Posterize, Equalize, AutoContrast, Invert, AdjustSharpness,
-                 RandomErasing, RandAugment, TrivialAugmentWide, Normalize, OneHot, MixUp, CutMix>;
+                 Letterbox, RandomZoomOut, ScaleJitter, FixedSizeCrop, RandomShortestSize,
+                 RandomIoUCrop, RandomPerspective, ColorJitter, RandomHSV, RandomPhotometricDistort,
+                 RandomGrayscale, GaussianBlur, Solarize, Posterize, Equalize, AutoContrast, Invert,
+                 AdjustSharpness, RandomErasing, RandAugment, TrivialAugmentWide, Normalize, OneHot,
+                 MixUp, CutMix>;
 // Steps, applied in order.
 using Pipeline = std::vector<Transform>;
 

@@ -137,6 +137,12 @@ class BatchCopies {
     return copy;
   }
   nb::object Samples(const Batch& batch) { return Kept(samples_, batch.samples(), DType::kInt64); }
+  nb::object Maps(const Batch& batch) {
+    const std::span<const RowMap> maps = batch.maps();
+    constexpr std::size_t kParts = 1;  // pictures of a row
+    return Kept(maps_, std::span(reinterpret_cast<const double*>(maps.data()), 9 * maps.size()),
+                DType::kFloat64, {maps.size(), kParts, 3, 3});
+  }
   nb::object Flags(const Batch& batch) {
     const std::span<const SampleFlag> flags = batch.flags();
     return Kept(flags_,
@@ -146,7 +152,9 @@ class BatchCopies {
 
  private:
   template <class T>
-  nb::object Kept(std::shared_ptr<std::vector<T>>& copy, std::span<const T> values, DType type) {
+  nb::object Kept(std::shared_ptr<std::vector<T>>& copy, std::span<const T> values, DType type,
+                  std::vector<std::size_t> shape = {}) {
+    if (shape.empty()) shape = {values.size()};
     using Owner = std::shared_ptr<std::vector<T>>;
     std::unique_ptr<Owner> owner;
     {
@@ -158,13 +166,14 @@ class BatchCopies {
     }
     const nb::capsule kept(owner.get(),
                            [](void* held) noexcept { delete static_cast<Owner*>(held); });
-    return ArrayOver((*owner.release())->data(), type, {values.size()}, kept, true);
+    return ArrayOver((*owner.release())->data(), type, shape, kept, true);
   }
 
   nb::ft_mutex mutex_;  // guards the other members if there is no GIL
   std::map<std::pair<std::string, bool>, std::shared_ptr<Versioned>> fields_;
   std::shared_ptr<std::vector<std::uint64_t>> samples_;
   std::shared_ptr<std::vector<std::uint8_t>> flags_;
+  std::shared_ptr<std::vector<double>> maps_;
 };
 
 PyBatch::PyBatch(Batch made, std::shared_ptr<const FieldTypes> fields)
@@ -736,6 +745,14 @@ void BindBatch(nb::module_& module) {
       .def_prop_ro(
           "flags", [](const PyBatch& batch) { return batch.copies->Flags(In(batch)); },
           "By row, its SampleFlag (uint8)")
+      .def(
+          "maps", [](const PyBatch& batch) { return batch.copies->Maps(In(batch)); },
+          "The maps from stored pictures to the batch's rows: float64, rows x 1 x 3 x 3 (one map "
+          "for "
+          "each picture of a row, and rows have one). maps()[i, 0] @ (x, y, 1) is (u, v, w), and "
+          "the "
+          "point (x, y) of the picture, in pixels, lies at (u / w, v / w) of the row. So "
+          "numpy.linalg.inv(batch.maps()) takes boxes that a model has found back to the pictures.")
       .def(
           "wait_on",
           [](const PyBatch& batch, std::uintptr_t stream) {

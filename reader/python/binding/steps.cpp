@@ -4,7 +4,9 @@
 // keyword, such as scale=(low, high). Enumerations are bound before the steps that have their
 // values as defaults. PipelineOf() takes steps as text or as a list; a step without a list, and a
 // class without a call, are common mistakes, so each has a message that says what to write.
+#include <array>
 #include <tuple>
+#include <variant>
 
 #include "reader/python/binding/keywords.h"
 
@@ -21,18 +23,22 @@ void BindStep(nb::module_& module, const char* name, const char* doc, const K&..
 
 // One number for a square, or the height and the width, in torchvision's order.
 template <class Step>
-auto SizeOf() {
+auto SizeBy(const char* name, Side Step::*height, Side Step::*width) {
   using Given = std::variant<Side, std::pair<Side, Side>>;
-  return Keyword{"size",
-                 [](const Step& step) -> Given {
-                   if (step.height == step.width) return step.width;
-                   return std::pair(step.height, step.width);
+  return Keyword{name,
+                 [=](const Step& step) -> Given {
+                   if (step.*height == step.*width) return step.*width;
+                   return std::pair(step.*height, step.*width);
                  },
-                 [](Step& step, const Given& size) {
+                 [=](Step& step, const Given& size) {
                    const auto* const side = std::get_if<Side>(&size);
-                   std::tie(step.height, step.width) =
+                   std::tie(step.*height, step.*width) =
                        side != nullptr ? std::pair(*side, *side) : std::get<1>(size);
                  }};
+}
+template <class Step>
+auto SizeOf() {
+  return SizeBy("size", &Step::height, &Step::width);
 }
 
 template <class Step>
@@ -44,6 +50,23 @@ auto Chance() {
 template <class Step>
 void BindChance(nb::module_& module, const char* name, const char* doc) {
   BindStep<Step>(module, name, doc, Chance<Step>());
+}
+
+// A colour: one number for all channels, or three.
+template <class Step>
+auto Fill() {
+  using Colour = std::array<std::uint8_t, 3>;
+  using Given = std::variant<std::uint8_t, Colour>;
+  return Keyword{"fill",
+                 [](const Step& step) -> Given {
+                   const Colour& fill = step.fill;
+                   if (fill[0] == fill[1] && fill[1] == fill[2]) return fill[0];
+                   return fill;
+                 },
+                 [](Step& step, const Given& fill) {
+                   const auto* const grey = std::get_if<std::uint8_t>(&fill);
+                   step.fill = grey != nullptr ? Colour{*grey, *grey, *grey} : std::get<1>(fill);
+                 }};
 }
 
 // One number for -x to x, or both ends.
@@ -102,6 +125,61 @@ void BindCrops(nb::module_& module) {
                             Member("padding", &RandomTranslate::padding),
                             Member("padding_mode", &RandomTranslate::border),
                             Member("fill", &RandomTranslate::fill));
+  BindStep<Letterbox>(
+      module, "Letterbox",
+      "Resizes so that all of the image fits into size, a side or (height, width), and fills the "
+      "rest with fill (0 to 255: one number, or one for each channel): Ultralytics' LetterBox. "
+      "scaleup=False keeps small images as they are, center=False puts images at the upper left.",
+      SizeOf<Letterbox>(), Fill<Letterbox>(), Member("scaleup", &Letterbox::scale_up),
+      Member("center", &Letterbox::center), Member("filter", &Letterbox::filter));
+  using ZoomOut = RandomZoomOut;
+  BindStep<ZoomOut>(
+      module, "RandomZoomOut",
+      "Puts the image at a random place of a canvas whose sides are larger by a random factor of "
+      "side_range (1 to 16); torchvision's rule. The size is drawn: a step that fixes it follows, "
+      "or output.image_sizes allows different sizes.",
+      Fill<ZoomOut>(), Range("side_range", &ZoomOut::min_side, &ZoomOut::max_side),
+      Chance<ZoomOut>());
+  BindStep<RandomIoUCrop>(
+      module, "RandomIoUCrop",
+      "A crop that overlaps with a box by at least a drawn option (intersection over union), and "
+      "drops boxes whose centre lies outside; torchvision's rule. Sides are min_scale to max_scale "
+      "of the image's, and width / height min_aspect_ratio to max_aspect_ratio. An option of 1 "
+      "leaves the image as it is. Needs a field of boxes. The size is drawn.",
+      Member("min_scale", &RandomIoUCrop::min_scale),
+      Member("max_scale", &RandomIoUCrop::max_scale),
+      Member("min_aspect_ratio", &RandomIoUCrop::min_aspect_ratio),
+      Member("max_aspect_ratio", &RandomIoUCrop::max_aspect_ratio),
+      Member("sampler_options", &RandomIoUCrop::sampler_options),
+      Member("trials", &RandomIoUCrop::trials));
+  BindStep<ScaleJitter>(
+      module, "ScaleJitter",
+      "Resizes to the size at which the image fits into target_size, a side or (height, width), "
+      "times a random factor of scale_range; torchvision's rule. The size is drawn.",
+      SizeBy("target_size", &ScaleJitter::target_height, &ScaleJitter::target_width),
+      Range("scale_range", &ScaleJitter::min_scale, &ScaleJitter::max_scale),
+      Member("filter", &ScaleJitter::filter));
+  BindStep<FixedSizeCrop>(
+      module, "FixedSizeCrop",
+      "Cuts this size out of a larger image at a random place, and fills a smaller one up at its "
+      "right and bottom with fill; the rule of torchvision's references and of Detectron2.",
+      SizeOf<FixedSizeCrop>(), Fill<FixedSizeCrop>());
+  using Shortest = RandomShortestSize;
+  using Sides = std::variant<Side, std::vector<Side>>;
+  BindStep<Shortest>(
+      module, "RandomShortestSize",
+      "Resizes so that the shorter side has one of the sizes min_size (pixels), and the longer one "
+      "at most max_size (0: no limit); torchvision's rule. The size is drawn.",
+      Keyword{"min_size",
+              [](const Shortest& step) -> Sides {
+                if (step.min_size.size() == 1) return step.min_size[0];
+                return step.min_size;
+              },
+              [](Shortest& step, const Sides& sizes) {
+                const auto* const side = std::get_if<Side>(&sizes);
+                step.min_size = side != nullptr ? std::vector{*side} : std::get<1>(sizes);
+              }},
+      Member("max_size", &Shortest::max_size), Member("filter", &Shortest::filter));
   BindChance<HorizontalFlip>(module, "HorizontalFlip", "Mirrors left to right.");
   BindChance<VerticalFlip>(module, "VerticalFlip", "Mirrors top to bottom.");
   BindChance<RandomQuarterTurns>(
@@ -111,12 +189,20 @@ void BindCrops(nb::module_& module) {
   BindStep<Affine>(
       module, "RandomAffine",
       "Rotates (degrees, clockwise), moves (translate: the largest share of width and height), "
-      "scales and shears about the centre, as torchvision's does. degrees=x means -x to x.",
+      "scales and shears about the centre, as torchvision's does. degrees=x means -x to x. With a "
+      "size, a side or (height, width), the centre goes to the centre of a grid of that size, of "
+      "which translate is a share; 0 keeps the image's size.",
       Degrees(), Range("translate", &Affine::translate_x, &Affine::translate_y),
       Range("scale", &Affine::min_scale, &Affine::max_scale),
       Range("shear_x", &Affine::min_shear_x, &Affine::max_shear_x),
       Range("shear_y", &Affine::min_shear_y, &Affine::max_shear_y), Member("fill", &Affine::fill),
-      Chance<Affine>());
+      Chance<Affine>(), SizeOf<Affine>());
+  BindStep<RandomPerspective>(
+      module, "RandomPerspective",
+      "Moves each corner towards the centre by random numbers of pixels, at most distortion_scale "
+      "times half of the side; torchvision's rule, bilinear.",
+      Member("distortion_scale", &RandomPerspective::distortion_scale), Chance<RandomPerspective>(),
+      Fill<RandomPerspective>());
 }
 
 void BindColours(nb::module_& module) {

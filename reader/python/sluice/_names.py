@@ -22,7 +22,7 @@ _ELSEWHERE = {
     "RandomInvert": "sluice.Invert",
     "RandomAdjustSharpness": "sluice.AdjustSharpness",
     "RandomPhotometricDistort": "not there; sluice.ColorJitter is the nearest",
-    "RandomShortestSize": "sluice.ResizeShortSide, for one size",
+    "LetterBox": "sluice.Letterbox",
     "Grayscale": "output=sluice.OutputOptions(channels=1)",
     "RGB": "output=sluice.OutputOptions(channels=3)",
     "Lambda": "sample_function=..., an option of sluice.Loader",
@@ -33,8 +33,7 @@ _ELSEWHERE = {
     "InterpolationMode": "sluice.Filter",
     **dict.fromkeys(["ToTensor", "ToImage", "ToPureTensor", "PILToTensor", "ToPILImage", "ToTorchImage"], _NO_TENSORS),
     **dict.fromkeys(["ElasticTransform", "FiveCrop", "TenCrop", "GaussianNoise", "JPEG", "LinearTransformation", "Pad",
-                     "RandomApply", "RandomChannelPermutation", "RandomChoice", "RandomIoUCrop", "RandomOrder",
-                     "RandomPerspective", "RandomResize", "RandomZoomOut", "ScaleJitter", "Identity",
+                     "RandomApply", "RandomChannelPermutation", "RandomChoice", "RandomOrder", "RandomResize", "Identity",
                      "ClampBoundingBoxes", "ClampKeyPoints", "ConvertBoundingBoxFormat", "SanitizeBoundingBoxes",
                      "SanitizeKeyPoints", "SetClampingMode", "UniformTemporalSubsample"], _NO_STEP),
     # timm and PyTorch
