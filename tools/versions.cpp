@@ -209,8 +209,10 @@ cli::Command AddRestoreCommand(CLI::App& program) {
                               {"before", made.before},
                               {"samples", made.samples}});
             } else {
-              cli::PrintOut(cli::Printable(arguments->dataset) + ": version " + made.id +
-                            "; the one before is " + made.before + "\n");
+              const std::string before =
+                  made.before.empty() ? "" : "; the one before is " + made.before;
+              cli::PrintOut(cli::Printable(arguments->dataset) + ": version " + made.id + before +
+                            "\n");
             }
             return cli::kDone;
           }};

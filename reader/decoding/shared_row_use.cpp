@@ -68,12 +68,12 @@ Json JsonOf(const V& value) {
 
 // Whether the option changes no row's content. Such options decide which rows come, and when (a
 // row's name has its epoch, position and sample); or they apply after the rows are made; or they
-// cannot be set together with LoaderOptions::share.
+// cannot be set together with LoaderOptions::share; or the layout has what they choose.
 bool ChangesNoRow(const std::string& path) {
   return path.starts_with("order.") || path.starts_with("ranks.") ||
          path.starts_with("integrity.") || path.starts_with("diagnostics.") ||
          path == "batch_size" || path == "resume_from" || path == "sample_function" ||
-         path == "batch_function";
+         path == "batch_function" || path == "output.fields";
 }
 
 // Everything that the bytes of a row depend on, apart from its name.
