@@ -311,6 +311,8 @@ def test_without_keep_a_line_names_it_and_nothing_else_changes(tmp_path):
     assert "no image" in text  # NPY stays ignored
     plan = json.loads((tmp_path / "out" / "plan.json").read_text())
     assert not {"pixels", "stack", "stack_resize"} & set(plan["options"]) and "pixels" not in plan["sources"]
+    message = command("convert", tmp_path / "in", tmp_path / "out", "--pixels", "keep", code=1)
+    assert 'pixels was not set then and is "keep" now' in message
 
 
 def test_a_conversion_in_parts_gives_the_same_bytes(tmp_path):
