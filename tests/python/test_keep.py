@@ -311,21 +311,28 @@ def test_without_keep_a_line_names_it_and_nothing_else_changes(tmp_path):
     assert "no image" in text  # NPY stays ignored
     plan = json.loads((tmp_path / "out" / "plan.json").read_text())
     assert not {"pixels", "stack", "stack_resize"} & set(plan["options"]) and "pixels" not in plan["sources"]
+    message = command("convert", tmp_path / "in", tmp_path / "out", "--pixels", "keep", code=1)
+    assert 'pixels was not set then and is "keep" now' in message
 
 
 def test_a_conversion_in_parts_gives_the_same_bytes(tmp_path):
     geo = [(33550, 12, [10.0, 10.0, 0.0]), (42113, 2, b"7\0")]
     files = {f"{i}_{band}.tif": tiff(values("uint16", 20, 30 + i, seed=i), geo) for i in range(5) for band in ("r", "n")}
     folder(tmp_path / "in", files)
-    command("convert", tmp_path / "in", tmp_path / "whole", "--pixels", "keep", "--stack", "n,r")
-    command("plan", tmp_path / "in", tmp_path / "parts", "--pixels", "keep", "--stack", "n,r")
-    for part in range(2):
-        command("convert", "--part", f"{part}/2", tmp_path / "parts")
-    command("finish", tmp_path / "parts")
-    names = sorted(file.name for file in (tmp_path / "whole").iterdir())
-    assert names == sorted(file.name for file in (tmp_path / "parts").iterdir())
-    for name in names:
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes(), name
+    options = ["--pixels", "keep", "--stack", "n,r"]
+    command("convert", tmp_path / "in", tmp_path / "whole", *options)
+    for name, resumes in ("parts", False), ("resumed", True):
+        command("plan", tmp_path / "in", tmp_path / name, *options)
+        command("convert", "--part", "0/2", tmp_path / name)
+        if resumes:  # as after an interruption
+            command("convert", tmp_path / "in", tmp_path / name, *options)
+        else:
+            command("convert", "--part", "1/2", tmp_path / name)
+            command("finish", tmp_path / name)
+        names = sorted(file.name for file in (tmp_path / "whole").iterdir())
+        assert names == sorted(file.name for file in (tmp_path / name).iterdir())
+        for file in names:
+            assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / name / file).read_bytes(), file
     message = command("convert", tmp_path / "in", tmp_path / "whole", "--pixels", "keep", "--stack", "r,n", code=1)
     assert "stack was" in message
 

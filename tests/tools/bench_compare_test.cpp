@@ -111,6 +111,31 @@ TEST_CASE("sluice-bench compare plays raw images next to a bare loop of copies")
   CHECK(head == "P6\n80 60\n255");
 }
 
+TEST_CASE("sluice-bench compare plays crops of wide images, and offers rasterio as a peer") {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 6; ++i) {
+    std::string file = "P5\n70 60\n65535\n";
+    for (int value = 0; value < 70 * 60; ++value)
+      file += {static_cast<char>(value >> 6), static_cast<char>(value * 37 + i)};
+    WriteBytes(folder / "pictures" / (std::to_string(i) + ".pgm"), file);
+  }
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "pictures").string(), data, "--pixels", "keep"}).exit_code ==
+          0);
+  const nlohmann::json answer = JsonOf(
+      Bench({"compare", data, "--work", (folder / "work").string(), "--size", "48", "--threads",
+             "2", "--seconds", "0", "--batch-size", "4", "--rounds", "1", "--json"}));
+  CHECK(answer["transform"] == "crop:48");
+  REQUIRE(answer["loaders"].size() == 2);
+  CHECK(answer["loaders"][0]["distinct"] == 6);
+  CHECK(answer["loaders"][0]["psnr_db"] == 99);  // exactly the same pixels
+  CHECK(answer["loaders"][1]["name"] == "rasterio");
+  CHECK_THAT(answer["loaders"][1]["missing"].get<std::string>(),
+             ContainsSubstring("not installed"));
+  CHECK(std::filesystem::file_size(folder / "work/pixels/00000000-60x70x1-uint16.raw") ==
+        60 * 70 * 2);
+}
+
 TEST_CASE("a comparison of raw images of different sizes is refused") {
   const TemporaryFolder folder;
   WriteJpeg(folder / "pictures/a.jpg", MakePicture(40, 30));

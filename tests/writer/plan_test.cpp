@@ -260,7 +260,6 @@ TEST_CASE("another plan is refused, naming the differences") {
   names("restart_markers", [](ConvertOptions& o) { o.form.restart_markers = false; });
   names("subsampling", [](ConvertOptions& o) { o.form.subsampling = Subsampling::k444; });
   names("channels", [](ConvertOptions& o) { o.form.channels = 1; });
-  names("pixels", [](ConvertOptions& o) { o.form.pixels = PixelValues::kKeep; });
   names("shard_bytes", [](ConvertOptions& o) { o.shards.shard_bytes = 1'000'000; });
   names("block_samples", [](ConvertOptions& o) { o.shards.block_samples = 3; });
   names("max_pixels", [](ConvertOptions& o) { o.run.max_pixels = 100'000; });
