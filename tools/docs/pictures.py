@@ -117,6 +117,8 @@ def strips(folder):
     ]
     changing = [
         ("ColorJitter(.4, .4, .4, .1)", [sluice.ColorJitter(0.4, 0.4, 0.4, 0.1)], 0),
+        ("RandomHSV(.1)", [sluice.RandomHSV(0.1)], 0),
+        ("RandomPhotometricDistort(1)", [sluice.RandomPhotometricDistort(p=1)], 1),
         ("RandomGrayscale(1)", [sluice.RandomGrayscale(1)], 0),
         ("Invert()", [sluice.Invert()], 0),
         ("Solarize(128)", [sluice.Solarize(128)], 0),

@@ -32,7 +32,8 @@ def epochs(items, folder, threads, batch, size, recipe=""):
 
     def sample(pair):
         data, number = pair
-        return augment(torch_parts.decoded(data)), int(number)
+        views = augment(torch_parts.decoded(data))
+        return *(views if isinstance(views, tuple) else (views,)), int(number)
 
     if "://" in folder:
         names = urllib.request.urlopen(folder + "/names.txt").read().decode().split()
@@ -46,7 +47,8 @@ def epochs(items, folder, threads, batch, size, recipe=""):
         .map(sample)
         .batched(batch)
     )
-    return torch_parts.epochs_of(dataset, None, threads, kind=wds.WebLoader)
+    for epoch in torch_parts.epochs_of(dataset, None, threads, kind=wds.WebLoader):
+        yield ((parts[:-1], parts[-1]) for parts in epoch)
 
 
 def decode(items, folder, size):

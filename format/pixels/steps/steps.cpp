@@ -159,11 +159,13 @@ class Finding {
     for (std::size_t c = 0; c < channels; ++c) {
       tables[c] = kind_ == Kind::kEqualize ? EqualizingTable(counts_[c].Sum())
                                            : StretchingTable(low_[c], high_[c]);
+      changes[c] = tables[c] != OwnValues();
     }
   }
 
   std::uint8_t mean = 0;
   Table tables[3];
+  bool changes[3] = {};  // by table: whether it changes any value
 
  private:
   static std::uint64_t SumOfLightness(const Tile& tile) noexcept {
@@ -243,7 +245,7 @@ void RunStep(const ColourStep& step, const kernels::BlendFactor& factor, const F
     case Kind::kEqualize:
       if (tile.interleaved()) return LookUpInterleaved(tile, found.tables);
       return each([&](std::uint8_t* values, std::size_t plane) {
-        set.look_up(values, tile.count, found.tables[plane].data());
+        if (found.changes[plane]) set.look_up(values, tile.count, found.tables[plane].data());
       });
   }
 }
@@ -406,6 +408,7 @@ template <std::size_t kBytes>
 void PickPixels(const std::uint8_t* in, const std::uint32_t* offsets, std::size_t count,
                 std::size_t pixel, std::uint8_t* to) noexcept {
   if constexpr (kBytes == 3) {
+#pragma GCC unroll 4
     for (; count > 1; --count, to += 3)
       std::memcpy(to, in + *offsets++, 4);
   }
