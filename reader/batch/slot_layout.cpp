@@ -172,7 +172,7 @@ void SetWideOutput(const DatasetFacts& dataset, const LoaderOptions& options,
         Refuse(dataset, StepName(step) +
                             " has a fill that is not black, which is for 8-bit pictures,"
                             " and not for " +
-                            of + "; leave the fill out");
+                            of + "; set its fill to 0, which is black");
       }
     }
     if (program != nullptr) {

@@ -58,7 +58,7 @@ def test_boxes_are_moved_by_maps(pictures):
 
 def test_refusals_name_the_step(pictures):
     def refused(steps, **options):
-        with pytest.raises(ValueError) as error:
+        with pytest.raises(sluice.Error) as error:
             sluice.Loader(pictures, 6, transform=steps, **options)
         return str(error.value)
 
@@ -66,6 +66,21 @@ def test_refusals_name_the_step(pictures):
     assert "RandomIoUCrop chooses its crop by the boxes" in refused(
         [sluice.RandomIoUCrop(), sluice.Resize(30)], output=sluice.OutputOptions(fields=["image"]))
     assert "may add borders of different kinds" in refused([sluice.Letterbox(64), sluice.FixedSizeCrop(80)])
-    with pytest.raises(ValueError, match="makes a different row each time"):
+    with pytest.raises(sluice.Error, match="makes a different row each time"):
         sluice.Preprocess(sluice.Loader(pictures, 6, transform="scalejitter:64,fixedcrop:64").pipeline())
     assert sluice.Preprocess("letterbox:64") is not None
+
+
+def test_a_grey_border_is_refused_for_numbers_of_16_bits(tmp_path):
+    path = str(tmp_path / "wide")
+    with sluice.Writer(path, [sluice.Field.image()], image="raw") as writer:
+        for number in range(6):
+            writer.add(str(number), image=numpy.full((30, 40), 1000 + number, "uint16"))
+    with pytest.raises(sluice.Error, match="Letterbox has a fill that is not black.*set its fill to 0"):
+        sluice.Loader(path, 6, transform=[sluice.Letterbox(50)])
+    for batch in sluice.Loader(path, 6, transform=[sluice.Letterbox(50, fill=0), sluice.RandomPerspective(0.3, 1)]):
+        rows = batch["image"].numpy()
+        for row, number in enumerate(batch.samples):
+            # 25, 25 is the middle of the picture, whatever the corners.
+            assert rows[row].max() == 1000 + number and rows[row][25, 25].max() == 1000 + number
+            assert rows[row].min() == 0

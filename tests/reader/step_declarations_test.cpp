@@ -55,14 +55,14 @@ bool DrawsSize(const Transform& step) {
 }
 
 // The ways in which a step changes the frame of a picture, over many positions and epochs.
-struct Seen {
+struct SeenChanges {
   bool resizes = false, borders = false, mirrors = false, swaps = false, warps = false;
   std::set<std::pair<double, double>> corners;              // of the visible part
   std::set<std::pair<std::uint32_t, std::uint32_t>> sizes;  // sorted: the shorter side first
 };
 
-Seen Watch(const Transform& step) {
-  Seen seen;
+SeenChanges Watch(const Transform& step) {
+  SeenChanges seen;
   for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
     for (std::uint64_t position = 0; position < 50; ++position) {
       PictureBoxes boxes{{{3, 4, 30, 20}, {20, 15, 26, 29}}, {0, 0}};
@@ -161,7 +161,7 @@ TEST_CASE("A geometric step does to the frame what it declares, and nothing else
     const Transform step = ParsePipeline(text)[0];
     shown.insert(StepName(step));
     INFO(StepName(step));
-    const Seen seen = Watch(step);
+    const SeenChanges seen = Watch(step);
     CHECK(seen.mirrors == Turns(step));
     CHECK(seen.swaps == SwapsSides(step));
     CHECK(seen.warps == Warps(step));

@@ -202,7 +202,7 @@ struct RandomShortestSize {
 struct RandomIoUCrop {
   double min_scale = 0.3, max_scale = 1;                // 0 < min <= max <= 1
   double min_aspect_ratio = 0.5, max_aspect_ratio = 2;  // width / height
-  std::vector<double> sampler_options = {0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
+  std::vector<double> sampler_options = {0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};  // 1 or more: no crop
   std::uint32_t trials = 40;  // 1 to 1000
   RandomIoUCrop() = default;
   RandomIoUCrop& scale(double low, double high) { return min_scale = low, max_scale = high, *this; }
