@@ -12,7 +12,9 @@
 //   writer/convert/place.cpp
 //   writer/edit/new_version.cpp
 //   writer/edit/repair.cpp
+//   writer/edit/versions.cpp              does a manifest count that cannot be read?
 //   writer/source/list/store_files.cpp
+//   reader/decoding/row_sources.cpp
 //   reader/decoding/sample_reader.h
 //   not tests/                            they name the codes that they expect
 // tools/cli/program.cpp turns the code into an exit code: 2 for kInvalidArgument, 1 for all others.
