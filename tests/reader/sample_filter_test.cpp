@@ -4,6 +4,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include <sluice/dataset_edit.h>
+
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -269,4 +271,38 @@ TEST_CASE("Running a filter can be watched, and stopped") {
   CHECK_THAT(ErrorText([&] { SampleList::Where(dataset, keep, options); }, ErrorCode::kState),
              ContainsSubstring("stopped"));
   CHECK(asked < 4000);
+}
+
+TEST_CASE(
+    "A filtered list is taken by a version whose fields have the values that the filter saw") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteBoxes(folder, 100);
+  const auto put = [&path](std::int32_t value, bool replace) {
+    const std::vector<std::int32_t> scores(100, value);
+    const ColumnValues column{
+        Field::Array("score", DType::kInt32, {}), std::as_bytes(std::span(scores)), {}};
+    return replace ? ReplaceColumn(path, column) : AddColumn(path, column);
+  };
+  const auto plays = [&path](const SampleList& list) {
+    LoaderOptions options;
+    options.order.samples = list;
+    options.output.fields = {"label"};
+    Loader(Dataset::Open(path), options);
+  };
+  const SampleList plain = SampleList::Where(
+      Dataset::Open(path), [](const Sample& sample) { return sample.index() % 2 == 0; });
+  put(1, false);
+  plays(plain);  // it knows no such field
+  const SampleList scored = SampleList::Where(Dataset::Open(path), [](const Sample& sample) {
+    return sample.Array<std::int32_t>("score")[0] == 1;
+  });
+  CHECK(scored.size() == 100);
+  DeleteSamples(path, {.samples = {3}, .keys = {}, .note = {}});
+  plays(scored);
+  put(2, true);
+  plays(plain);
+  CHECK_THAT(ErrorText([&] { plays(scored); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("the field \"score\" had other values"));
+  DropFields(path, {"score"});
+  plays(scored);
 }

@@ -12,7 +12,10 @@
 //   writer/convert/place.cpp
 //   writer/edit/new_version.cpp
 //   writer/edit/repair.cpp
-//   writer/edit/versions.cpp
+//   writer/edit/versions.cpp              does a manifest count that cannot be read?
+//   writer/source/list/store_files.cpp
+//   reader/decoding/row_sources.cpp
+//   reader/decoding/sample_reader.h
 //   writer/source/list/store_files.cpp
 //   reader/decoding/row_sources.cpp
 //   reader/decoding/sample_reader.h
