@@ -69,9 +69,9 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
   std::stable_sort(sorted.begin(), sorted.end(), [](const Compared* a, const Compared* b) {
     return Median(a->Rates()) > Median(b->Rates());
   });
-  TextTable table({"loader", "images/s", "least-most", "sluice /", "CPU s", "CPU s /", "peak",
-                   "first", "packing", "disk", "PSNR"});
-  table.Add({"", "", "", "loader", "/1000", "sluice's", "MB", "batch s", "s", "MB", "dB"});
+  TextTable table({"loader", "images/s", "least-most", "sluice /", "CPU s", "CPU /", "peak",
+                   "first", "pack", "disk", "PSNR"});
+  table.Add({"", "", "", "loader", "/1000", "sluice", "MB", "batch s", "s", "MB", "dB"});
   for (const Compared* const one : sorted)
     AddRow(*one, table);
   std::string text = table.Text() + "\n";

@@ -183,6 +183,8 @@ std::vector<std::string> EveryStep(std::uint32_t side) {
                                     "jitter:0/0.4",
                                     "jitter:0/0/0.4",
                                     "jitter:0/0/0/0.1",
+                                    "hsv",
+                                    "distort:1",
                                     "gray:1",
                                     "invert:1",
                                     "solarize:128",

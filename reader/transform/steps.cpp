@@ -306,7 +306,7 @@ void CheckEpochs(std::span<const OutputSize> sizes, std::span<const ScheduledTra
     if (choice && (sizes[s].every == 0 || sizes[s].every != sizes[s - 1].every)) {
       RefuseTransform(
           "LoaderOptions::sizes has several sizes for epoch " + std::to_string(sizes[s].epoch) +
-          "; set the same OutputSize::every in each, the number of batches for which one is drawn");
+          "; give each the same `every`, the number of batches for which one of them is drawn");
     }
     if (s == 0 ? sizes[s].epoch != 0 : !choice && sizes[s].epoch < sizes[s - 1].epoch) {
       RefuseTransform("LoaderOptions::sizes must begin with epoch 0, and its epochs must increase");

@@ -142,13 +142,13 @@ TEST_CASE("Several steps give the host's bytes, in every layout and type and for
     for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
       options.output.layout = layout;
       CAPTURE(threads, layout == Layout::kNCHW);
-      CheckSteps(dataset, options, Everything(), 7);
+      CheckSteps(dataset, options, Everything(), 9);
       CheckSteps(dataset, options, WholePictures(), 9);
       for (const FloatType type :
            {FloatType::kFloat32, FloatType::kFloat16, FloatType::kBFloat16}) {
         Pipeline steps = Everything();
         steps.push_back(Normalize{{0.4F, 0.5F, 0.6F}, {0.2F, 0.3F, 0.25F}, type});
-        CheckSteps(dataset, options, steps, 8);
+        CheckSteps(dataset, options, steps, 10);
       }
     }
   }

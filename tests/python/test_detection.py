@@ -408,7 +408,7 @@ def test_drawn_sizes_are_refused_where_rows_have_no_size_of_their_own(raw, tmp_p
         sluice.Loader(raw, 5, transform=[sluice.RandomResizedCrop(24)], sizes=sizes).pipeline()
     with pytest.raises(sluice.Error, match="sizes are drawn by batch"):
         sluice.Loader(raw, 5, transform=[sluice.RandomResizedCrop(24)], sizes=sizes,
-                      share=sluice.SharedRows(folder=str(tmp_path)))
+                      share=sluice.SharedRows(folder=str(tmp_path), bytes=1 << 20))
     with pytest.raises(sluice.Error, match="has several sizes for epoch 0"):
         sluice.Loader(raw, 5, transform=[sluice.RandomResizedCrop(24)],
                       sizes=[sluice.OutputSize(0, 8, 8), sluice.OutputSize(0, 12, 12)])

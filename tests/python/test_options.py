@@ -158,7 +158,7 @@ def test_every_step_accepts_all_of_its_parameters():
     step = re.search(r"using Transform =\s*std::variant<(.*?)>;", "\n".join(headers()), flags=re.S).group(1)
     torchvisions = {"width": "size", "height": "size", "probability": "p", "border": "padding_mode", "kernel": "kernel_size",
                     "factor": "sharpness_factor", "operations": "num_ops", "bins": "num_magnitude_bins", "deviation": "std",
-                    "side": "size"}
+                    "side": "size", "scale_up": "scaleup"}
     for name in re.split(r",\s*", step):
         wanted = set()
         for member in members(name):

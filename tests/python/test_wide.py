@@ -610,5 +610,5 @@ def test_a_zstd_image_follows_its_picture(tmp_path):
 def test_a_forged_image_is_not_read_beyond_its_end(tmp_path):
     path = forged(tmp_path / "data", lambda kit: [kit.image(4000, 4000, 5, 1, content=b"", payload=bytes(8 * 8 * 5 * 2))])
     with pytest.raises(subprocess.CalledProcessError) as raised:
-        command("transcode", path, tmp_path / "tiled")
+        command("transcode", path, tmp_path / "tiled", "--image", "packed")
     assert "the pixels are of another size than the table says" in raised.value.stderr

@@ -73,7 +73,7 @@ class Frame:
     def __init__(self, width, height):
         self.w, self.h = width, height
         self.map = (Fraction(1), Fraction(0), Fraction(0), Fraction(0), Fraction(1), Fraction(0))
-        self.shown, self.warped = (0, 0, width, height), False
+        self.shown, self.warped, self.gone = (0, 0, width, height), False, False
 
     def move(self, xx, xy, x0, yx, yy, y0):
         if len(self.map) == 9:
@@ -92,8 +92,7 @@ class Frame:
 
     def crop(self, left, top, width, height):
         self.show(1, 0, -left, 0, 1, -top)
-        l, t, r, b = self.shown
-        self.shown = (max(l, 0), max(t, 0), min(r, width), min(b, height))
+        self.cut(width, height)
         self.w, self.h = width, height
 
     def resize(self, width, height):
@@ -102,7 +101,8 @@ class Frame:
 
     def cut(self, width, height):
         l, t, r, b = self.shown
-        self.shown = (max(l, 0), max(t, 0), min(r, width), min(b, height))
+        self.shown = l, t, r, b = max(l, 0), max(t, 0), min(r, width), min(b, height)
+        self.gone = self.gone or l >= r or t >= b  # nothing of the picture is left, whatever follows
 
     def project(self, numbers):
         """Of a map that is not affine, self.map has three lines of three numbers."""
@@ -627,8 +627,10 @@ def bits(value):
 def words_of(steps, width, height, seed, position):
     frame = frame_of(steps, width, height, seed, position)
     left, top, right, bottom = frame.shown
-    shown = left < right and top < bottom
-    if len(frame.map) == 9:
+    shown = left < right and top < bottom and not frame.gone
+    if len(frame.map) == 9 and not any(frame.map[6:8]):
+        numbers = [n / frame.map[8] for n in frame.map[:6]]  # this projection is affine
+    elif len(frame.map) == 9:
         numbers = [n / frame.map[8] for n in frame.map[:8]]
         numbers[6:] = [n * 4096 for n in numbers[6:]]
     else:

@@ -198,19 +198,20 @@ TEST_CASE("options --coco, --voc and --yolo read label files, and --take selects
              "<annotation><object><name>y</name><bndbox><xmin>2</xmin><ymin>3</ymin><xmax>4</xmax>"
              "<ymax>6</ymax></bndbox></object></annotation>");
   WriteBytes(folders.folder / "yolo/owl/2.txt", "0 0.5 0.5 0.5 0.5\n");
-  const auto run = [&](const char* option, const char* labels, const char* data) {
+  const auto run = [&](const char* option, const char* labels, const char* data,
+                       std::size_t fields) {
     const Outcome outcome =
         Sluice({"convert", option, (folders.folder / labels).string(), folders.source,
                 (folders.folder / data).string(), "--take", "boxes"});
     INFO(outcome.err);
     CHECK(outcome.exit_code == 0);
     const Dataset dataset = Dataset::Open(folders.folder / data);
-    CHECK(dataset.schema().fields.size() == 3);
+    CHECK(dataset.schema().fields.size() == fields);
     return dataset.size();
   };
-  CHECK(run("--coco", "coco.json", "1") == 1);
-  CHECK(run("--voc", "voc", "2") == 1);
-  CHECK(run("--yolo", "yolo", "3") == 9);
+  CHECK(run("--coco", "coco.json", "1", 4) == 1);
+  CHECK(run("--voc", "voc", "2", 3) == 1);
+  CHECK(run("--yolo", "yolo", "3", 3) == 9);
   CHECK(Sluice({"convert", "--coco", "x", "--yolo", "y", folders.source, folders.data}).exit_code ==
         2);
   const Outcome wrong =

@@ -77,6 +77,12 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     Field same = schema.fields[f];
     same.classes = wanted.fields[f].classes;
+    // The ids of another label file say nothing about the dataset's classes, which keep their own.
+    same.attributes.erase("category_ids");
+    if (const auto ids = wanted.fields[f].attributes.find("category_ids");
+        ids != wanted.fields[f].attributes.end()) {
+      same.attributes.insert(*ids);
+    }
     if (same != wanted.fields[f]) {
       refuse("field \"" + same.name + "\" of the source has another kind than in the dataset");
     }

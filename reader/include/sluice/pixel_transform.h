@@ -37,10 +37,10 @@ struct ColorJitter {
   ColorJitter& with_probability(double value) { return probability = value, *this; }
 };
 
-// Changes hue, saturation and value, as Ultralytics trains detectors. The hue is
-// turned on the colour circle by -hue to hue of a full turn. Saturation and value are multiplied by
-// factors from 1 - x to 1 + x, where x is the member, and cut off at their greatest. Pictures of
-// one channel stay as they are.
+// Changes hue, saturation and value, as Ultralytics trains detectors. The hue is turned on the
+// colour circle by -hue to hue of a full turn. Saturation and value are multiplied by factors from
+// 1 - x to 1 + x, where x is the member, and cut off at their greatest. Pictures of one channel
+// stay as they are.
 struct RandomHSV {
   double hue = 0.015;       // 0 to 0.5
   double saturation = 0.7;  // 0 to 1
@@ -57,10 +57,10 @@ struct RandomHSV {
 // comes second or, with probability 1/2, after the hue.
 struct RandomPhotometricDistort {
   double min_brightness = 0.875, max_brightness = 1.125;  // factors, >= 0
-  double min_contrast = 0.5, max_contrast = 1.5;
-  double min_saturation = 0.5, max_saturation = 1.5;
-  double min_hue = -0.05, max_hue = 0.05;  // -0.5 to 0.5 of a full turn
-  double probability = 0.5;                // of each of the five changes, 0 to 1
+  double min_contrast = 0.5, max_contrast = 1.5;          // factors, >= 0
+  double min_saturation = 0.5, max_saturation = 1.5;      // factors, >= 0
+  double min_hue = -0.05, max_hue = 0.05;                 // -0.5 to 0.5 of a full turn
+  double probability = 0.5;                               // of each of the five changes, 0 to 1
   RandomPhotometricDistort() = default;
   explicit RandomPhotometricDistort(double p) : probability(p) {}
   RandomPhotometricDistort& brightness(double low, double high) {

@@ -21,7 +21,6 @@ _ELSEWHERE = {
     "RandomAutocontrast": "sluice.AutoContrast",
     "RandomInvert": "sluice.Invert",
     "RandomAdjustSharpness": "sluice.AdjustSharpness",
-    "RandomPhotometricDistort": "not there; sluice.ColorJitter is the nearest",
     "LetterBox": "sluice.Letterbox",
     "Grayscale": "output=sluice.OutputOptions(channels=1)",
     "RGB": "output=sluice.OutputOptions(channels=3)",
