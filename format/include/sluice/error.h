@@ -16,9 +16,6 @@
 //   writer/source/list/store_files.cpp
 //   reader/decoding/row_sources.cpp
 //   reader/decoding/sample_reader.h
-//   writer/source/list/store_files.cpp
-//   reader/decoding/row_sources.cpp
-//   reader/decoding/sample_reader.h
 //   not tests/                            they name the codes that they expect
 // tools/cli/program.cpp turns the code into an exit code: 2 for kInvalidArgument, 1 for all others.
 // The comment of a function that throws an Error names its code.
