@@ -159,10 +159,15 @@ def test_every_step_accepts_all_of_its_parameters():
     torchvisions = {"width": "size", "height": "size", "probability": "p", "border": "padding_mode", "kernel": "kernel_size",
                     "factor": "sharpness_factor", "operations": "num_ops", "bins": "num_magnitude_bins", "deviation": "std",
                     "side": "size", "scale_up": "scaleup"}
+    its_own = {  # torchvision's, too
+        "RandomZoomOut": {"side": "side_range"},
+        "ScaleJitter": {"scale": "scale_range", "target_width": "target_size", "target_height": "target_size"},
+    }
     for name in re.split(r",\s*", step):
         wanted = set()
         for member in members(name):
             of_range = re.fullmatch(r"(?:min|max)_(\w+)", member)
             plain = re.sub(r"^translate_[xy]$", "translate", member)
-            wanted.add(of_range.group(1) if of_range else torchvisions.get(plain, plain))
+            word = of_range.group(1) if of_range else torchvisions.get(plain, plain)
+            wanted.add(member if name in ("RandomIoUCrop", "RandomShortestSize") else its_own.get(name, {}).get(word, word))
         assert wanted == keywords(name), name

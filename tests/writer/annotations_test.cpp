@@ -591,6 +591,9 @@ TEST_CASE("boxes and masks that are appended get the class numbers of the datase
                                            folder.path() / "more"));
   CHECK(ClassesOf(folder.Data(), "mask") == Strings{"background", "owl", "dog", "zebra"});
   CHECK(ValuesIn<std::int32_t>(folder.Data(), "x.jpg", "classes") == Ints{2});
+  const StoredDataset data = folder.Data();
+  const Schema& schema = data.manifest.schema;
+  CHECK(schema.fields.at(schema.Find("classes")).attributes.at("category_ids") == "2,18,90");
 }
 
 TEST_CASE("the flip_idx of a .yaml gives the pairs of key points that change places in a flip") {

@@ -64,6 +64,19 @@ std::string FieldNames(const Schema& schema) {
   return names;
 }
 
+// The ids that another label file gives its categories say nothing about the dataset's classes,
+// which keep their own.
+void TakeCategoryIds(const Schema& of_dataset, Schema& schema) {
+  for (Field& field : schema.fields) {
+    field.attributes.erase("category_ids");
+    const std::size_t known = of_dataset.Find(field.name);
+    if (known == Schema::kNone) continue;
+    const auto& attributes = of_dataset.fields[known].attributes;
+    if (const auto ids = attributes.find("category_ids"); ids != attributes.end())
+      field.attributes.insert(*ids);
+  }
+}
+
 // Throws Error(kInvalidArgument) that says what differs, unless the schemas are the same.
 void RequireSame(const Schema& schema, const Schema& wanted) {
   if (schema == wanted) return;
@@ -77,12 +90,6 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     Field same = schema.fields[f];
     same.classes = wanted.fields[f].classes;
-    // The ids of another label file say nothing about the dataset's classes, which keep their own.
-    same.attributes.erase("category_ids");
-    if (const auto ids = wanted.fields[f].attributes.find("category_ids");
-        ids != wanted.fields[f].attributes.end()) {
-      same.attributes.insert(*ids);
-    }
     if (same != wanted.fields[f]) {
       refuse("field \"" + same.name + "\" of the source has another kind than in the dataset");
     }
@@ -109,7 +116,10 @@ class Stages {
         input_(WithForms(OpenSource(source, threads_, hooks, options.form), options, hooks),
                options),
         summary_(BeginSummary(input_.sources)) {
-    if (wanted != nullptr) RequireSame(input_.schema, *wanted);
+    if (wanted != nullptr) {
+      TakeCategoryIds(*wanted, input_.schema);
+      RequireSame(input_.schema, *wanted);
+    }
     FailOnBroken(input_.sources, options);
   }
 
