@@ -125,6 +125,7 @@ CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
                               ? sample.Integer("image_id")
                               : static_cast<std::int64_t>(number) + 1;
   CocoEntries entries;
+  entries.id = id;
   entries.image =
       Json{{"id", id}, {"file_name", path}, {"width", shape.width}, {"height", shape.height}}
           .dump();
@@ -176,10 +177,12 @@ CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
       int shown = 0;
       for (std::size_t i = b * of_points; i < (b + 1) * of_points; i += values) {
         const double seen = values == 3 ? points[i + 2].get<double>() : 2;
-        list.push_back(Rounded(points[i].get<double>() * (shares ? shape.width : 1)));
-        list.push_back(Rounded(points[i + 1].get<double>() * (shares ? shape.height : 1)));
-        list.push_back(seen);
-        shown += seen > 0 ? 1 : 0;
+        const double x = points[i].get<double>() * (shares ? shape.width : 1);
+        const double y = points[i + 1].get<double>() * (shares ? shape.height : 1);
+        const bool known = std::isfinite(x + y + seen);
+        for (const double value : {x, y, seen})
+          list.push_back(known ? Rounded(value) : 0.0);
+        shown += known && seen > 0 ? 1 : 0;
       }
       one["keypoints"] = std::move(list);
       one["num_keypoints"] = shown;
@@ -192,6 +195,12 @@ CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
 void CocoFile::Add(const CocoEntries& entries) {
   constexpr std::size_t kEnough = 64 << 10;
   if (entries.image.empty()) return;  // the sample has no image
+  if (!ids_.insert(entries.id).second) {
+    throw Error(ErrorCode::kInvalidArgument, dataset_.path().string(),
+                "has two images with the image_id " + std::to_string(entries.id) +
+                    ", as merged datasets have; drop that field (`sluice column drop DATASET "
+                    "image_id`), and images are numbered from 1");
+  }
   images_ += (images_.empty() ? "" : ",\n") + entries.image;
   for (const std::string& annotation : entries.annotations) {
     annotations_ += (added_++ == 0 ? "\n" : ",\n");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include <sluice/dataset.h>
@@ -16,6 +17,7 @@ namespace sluice {
 // The texts of one sample: an entry of "images", and entries of "annotations" without their ids.
 struct CocoEntries {
   std::string image;
+  std::int64_t id = 0;
   std::vector<std::string> annotations;
   std::uint64_t bytes() const noexcept;
 };
@@ -31,7 +33,8 @@ class CocoFile {
   CocoEntries Of(const Sample& sample, std::uint64_t number, const std::string& path) const;
 
   // Call it for one sample after another: annotations are counted. Keeps the entries of images,
-  // some hundred bytes each, in memory until Close().
+  // some hundred bytes each, in memory until Close(). Throws Error(kInvalidArgument) if two images
+  // have the same id.
   void Add(const CocoEntries& entries);
   void Close();
 
@@ -48,7 +51,8 @@ class CocoFile {
   bool has_ids_ = false;                    // of images
   NewFile file_;
   std::string images_, annotations_;
-  std::uint64_t added_ = 0;  // annotations
+  std::uint64_t added_ = 0;               // annotations
+  std::unordered_set<std::int64_t> ids_;  // of images
 };
 
 }  // namespace sluice

@@ -114,10 +114,14 @@ void CropSpan(Span& span, std::optional<ExactSpan>& exact, std::int64_t offset,
 void CutSpan(Span& span, std::optional<ExactSpan>& exact, std::int64_t offset, std::uint32_t extent,
              bool mirrored) {
   CropSpan(span, exact, offset, extent, mirrored);
-  const double begin = std::floor(span.start);
-  const double end = std::ceil(span.start + span.length);
-  span.bound_length =
-      static_cast<std::uint32_t>(std::min(end, double(span.bound) + span.bound_length) - begin);
+  double first = span.start, last = span.start + span.length;
+  if (exact) {  // a later resize moves this one, which may reach a little further
+    first = std::min(first, exact->start);
+    last = std::max(last, exact->start + exact->length);
+  }
+  const double begin = std::max(std::floor(first), double(span.bound));
+  const double end = std::min(std::ceil(last), double(span.bound) + span.bound_length);
+  span.bound_length = static_cast<std::uint32_t>(end - begin);
   span.bound = static_cast<std::uint32_t>(begin);
 }
 

@@ -849,3 +849,15 @@ def test_deleted_samples_need_no_row(data, tmp_path):
 def test_a_value_for_missing_rows_that_does_not_fit_names_the_dataset(data):
     with pytest.raises(sluice.Error, match=f'{data}: the value for samples without a row .*"new"'):
         sluice.Dataset(data).add_column("new", numpy.zeros(1, "uint8"), samples=[1], missing=300)
+
+
+def test_a_lost_manifest_of_a_changed_dataset_is_not_made_anew(tmp_path):
+    (tmp_path / "source").mkdir()
+    for name in "abc":
+        (tmp_path / "source" / f"{name}.ppm").write_bytes(b"P6 8 8 255\n" + bytes(192))
+    sluice.convert(tmp_path / "source", tmp_path / "data", image="raw")
+    sluice.Dataset(tmp_path / "data").add_column("score", numpy.arange(3, dtype="float32"))
+    (tmp_path / "data" / "manifest.json").unlink()
+    with pytest.raises(sluice.Error, match="was changed, and its manifest.json is lost; copy the newest version"):
+        sluice.convert(tmp_path / "source", tmp_path / "data", image="raw")
+    assert not (tmp_path / "data" / "manifest.json").exists()

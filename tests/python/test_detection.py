@@ -184,6 +184,8 @@ def test_a_batch_function_sets_fields_of_any_length(raw):
             batch.set_variable("boxes", 99, numpy.zeros((1, 4)))
         with pytest.raises(sluice.Error, match="whole number of entries"):
             batch.set_variable("boxes", 0, numpy.zeros(3))
+        with pytest.raises(ValueError, match="entries of another shape"):
+            batch.set_variable("boxes", 0, numpy.zeros((2, 6)))
 
     for batch in sluice.Loader(raw, 10, batch_function=change):
         for row, number in enumerate(batch.samples):
@@ -414,3 +416,31 @@ def test_drawn_sizes_are_refused_where_rows_have_no_size_of_their_own(raw, tmp_p
                       sizes=[sluice.OutputSize(0, 8, 8), sluice.OutputSize(0, 12, 12)])
     with pytest.raises(sluice.Error, match="at least one side"):
         sluice.sizes_by_batch([])
+
+
+def test_two_images_of_one_id_have_no_cocos_file(tmp_path):
+    (tmp_path / "images").mkdir()
+    for name in "ab":
+        (tmp_path / "images" / f"{name}.ppm").write_bytes(b"P6 8 8 255\n" + bytes(192))
+        (tmp_path / f"{name}.json").write_text(json.dumps({
+            "images": [{"id": 1, "file_name": f"{name}.ppm", "width": 8, "height": 8}],
+            "annotations": [{"id": 1, "image_id": 1, "category_id": 7, "bbox": [1, 1, 4, 4]}],
+            "categories": [{"id": 7, "name": "cat"}, {"id": 9 if name == "a" else 8, "name": "dog"}]}))
+        sluice.convert(sluice.ConvertSource.annotated("coco", tmp_path / f"{name}.json", tmp_path / "images"),
+                       tmp_path / name)
+    merged = subprocess.run([os.environ["SLUICE_COMMAND"], "merge", str(tmp_path / "a"), str(tmp_path / "b"),
+                             str(tmp_path / "all")], capture_output=True, text=True)
+    assert merged.returncode == 0, merged.stderr  # other ids of categories
+    (classes,) = [field for field in sluice.Dataset(tmp_path / "all").fields if field.name == "classes"]
+    assert classes.classes == ["cat", "dog"] and not classes.attributes
+    refused = export(tmp_path / "all", tmp_path / "out", "--coco")
+    assert refused.returncode == 2 and "two images with the image_id 1" in refused.stderr
+
+
+def test_a_resize_after_a_border_and_a_crop_plays_every_picture(tmp_path):
+    with sluice.Writer(tmp_path / "dataset", [sluice.Field.image()], image="raw") as writer:
+        for number in range(64):
+            writer.add(str(number), image=numpy.zeros((375, 500, 3), numpy.uint8))
+    for steps in "zoomout,resize:320,rrc:224", "crop:504+4,resize:224,rrc:160", "translate:10,short:100,rrc:64":
+        loader = sluice.Loader(tmp_path / "dataset", 16, transform=steps)
+        assert sum(len(batch) for epoch in range(3) for batch in loader.epoch(epoch)) == 3 * 64

@@ -302,6 +302,26 @@ def test_targets_know_the_forms_of_boxes(tmp_path, coordinates):
     assert torch.allclose(targets[1]["boxes"], torch.tensor([[0.0, 8, 20, 12]]))
 
 
+def test_shares_are_of_the_padded_tensor(tmp_path):
+    fields = [sluice.Field.image(), sluice.Field.variable("boxes", "float32", (4,), "boxes", "image", "xyxy-relative"),
+              sluice.Field.variable("kinds", "int32", (), "none", "image"),
+              sluice.Field.variable("points", "float32", (1, 2), "keypoints", "image", "xy-relative")]
+    with sluice.Writer(tmp_path / "dataset", fields, image="raw") as writer:
+        for height in 40, 80:
+            writer.add(str(height), image=numpy.zeros((height, 100, 3), numpy.uint8),
+                       boxes=numpy.array([[0.2, 0.25, 0.4, 0.75]], "float32"), kinds=numpy.array([5], "int32"),
+                       points=numpy.array([[[0.5, 0.5]]], "float32"))
+    loader = sluice.Loader(tmp_path / "dataset", 2, order=sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL),
+                           output=sluice.OutputOptions(image_sizes="padded"))
+    batch = next(iter(loader))
+    joined = batch.targets("ultralytics")
+    assert torch.allclose(joined["bboxes"], torch.tensor([[0.3, 0.25, 0.2, 0.25], [0.3, 0.5, 0.2, 0.5]]))
+    assert torch.allclose(joined["keypoints"][:, 0, :2], torch.tensor([[0.5, 0.25], [0.5, 0.5]]))
+    own = batch.targets("torchvision")
+    assert torch.allclose(own[0]["boxes"], torch.tensor([[20.0, 10, 40, 30]])) and own[0]["labels"].tolist() == [6]
+    assert torch.allclose(own[0]["keypoints"][0, 0], torch.tensor([50.0, 20, 2]))
+
+
 def test_targets_are_refused_by_name(raw, tmp_path):
     with pytest.raises(ValueError, match="torchvision, ultralytics, transformers, not 'coco'"):
         detection_batch(tmp_path / "dataset").targets("coco")

@@ -338,7 +338,19 @@ void Conversion::WriteManifest(Manifest manifest) const {
   if (before) manifest.made = before->made;  // it may name an earlier version of Sluice
   Id128 id;
   const std::string text = ManifestToJson(manifest, id);
-  if (!before) return dataset_.Write(kManifestName, text);
+  if (!before) {
+    // A conversion that was not finished has no versions. With the first manifest, columns and
+    // deletions would be undone in silence.
+    for (const auto& entry : std::filesystem::directory_iterator(dataset_.path())) {
+      const std::string name = entry.path().filename().string();
+      if (!IsOldManifestName(name)) continue;
+      throw Error(ErrorCode::kExists, dataset_.path().string(),
+                  "holds a dataset that was changed, and its manifest.json is lost; copy the "
+                  "newest version that is kept to manifest.json, such as " +
+                      name + ", or convert to another folder");
+    }
+    return dataset_.Write(kManifestName, text);
+  }
   if (there != id) RefuseChanged();
 }
 

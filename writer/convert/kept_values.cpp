@@ -59,7 +59,7 @@ ValuePicture InSize(ValuePicture picture, const ValuePicture& first, StackResize
 ValuePicture ReadStack(const SourceList& list, std::size_t source, const ConvertOptions& options,
                        std::vector<std::byte>& file, const std::atomic<bool>* give_up) {
   const std::vector<MaskFile> others = StackFilesOf(*list.Value(source, 0));
-  std::vector<ValuePicture> pictures;
+  ValuePicture all;
   for (std::size_t c = 0; c <= others.size(); ++c) {
     const std::string& path = c == 0 ? list.sources[source].key : others[c - 1].path;
     try {
@@ -73,38 +73,33 @@ ValuePicture ReadStack(const SourceList& list, std::size_t source, const Convert
         throw Error(ErrorCode::kUnsupported, "has " + std::to_string(picture.channels) +
                                                  " channels; a file of a stack has 1");
       }
-      if (c > 0) {
-        const ValuePicture& first = pictures[0];
-        picture = InSize(std::move(picture), first, options.form.stack_resize);
-        if (picture.type != first.type) {
+      if (c == 0) {  // also checks that all of them together are not too large
+        all = NewValues(picture.width, picture.height, others.size() + 1, picture.type,
+                        options.run.max_pixels);
+        all.geo = picture.geo;
+      } else {
+        picture = InSize(std::move(picture), all, options.form.stack_resize);
+        if (picture.type != all.type) {
           throw Error(ErrorCode::kUnsupported,
                       "has values of the type " + std::string(NameOf(picture.type)) +
-                          ", and the first file of the sample " + std::string(NameOf(first.type)));
+                          ", and the first file of the sample " + std::string(NameOf(all.type)));
         }
-        if (picture.no_data && first.no_data && !SameNumber(*picture.no_data, *first.no_data)) {
+        if (picture.no_data && all.no_data && !SameNumber(*picture.no_data, *all.no_data)) {
           throw Error(ErrorCode::kUnsupported,
-                      "has another number for no data than the first file of the sample");
+                      "has another number for no data than an earlier file of the sample");
         }
       }
-      pictures.push_back(std::move(picture));
-      pictures.back().pixels.shrink_to_fit();
+      if (!all.no_data) all.no_data = picture.no_data;
+      const std::size_t bytes = all.value_bytes;
+      const std::size_t pixels = std::size_t{all.width} * all.height;
+      const std::uint8_t* from = picture.pixels.data();
+      std::uint8_t* to = all.pixels.data() + c * bytes;
+      for (std::size_t i = 0; i < pixels; ++i, from += bytes, to += (others.size() + 1) * bytes)
+        std::memcpy(to, from, bytes);
     } catch (const Error& error) {
       if (c == 0 || IsShortage(error) || dynamic_cast<const StoreFault*>(&error) != nullptr) throw;
       throw Error(error.code(), "its file " + path + " " + error.sentence());
     }
-  }
-  const ValuePicture& first = pictures[0];
-  ValuePicture all =
-      NewValues(first.width, first.height, pictures.size(), first.type, options.run.max_pixels);
-  all.geo = first.geo;
-  const std::size_t bytes = all.value_bytes;
-  const std::size_t pixels = std::size_t{all.width} * all.height;
-  for (std::size_t c = 0; c < pictures.size(); ++c) {
-    if (!all.no_data) all.no_data = pictures[c].no_data;
-    const std::uint8_t* from = pictures[c].pixels.data();
-    std::uint8_t* to = all.pixels.data() + c * bytes;
-    for (std::size_t i = 0; i < pixels; ++i, from += bytes, to += pictures.size() * bytes)
-      std::memcpy(to, from, bytes);
   }
   return all;
 }

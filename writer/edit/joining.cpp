@@ -105,6 +105,16 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
     Field same = theirs;
     const bool mapped = HasNumberedClasses(theirs) && HasNumberedClasses(ours);
     if (mapped) same.classes = ours.classes;
+    // The ids of label files' categories stay only if all datasets have the same for the same
+    // classes.
+    const auto ids_of = [](const Field& field) {
+      const auto ids = field.attributes.find("category_ids");
+      return ids == field.attributes.end() ? std::string() : ids->second;
+    };
+    if (theirs.classes != ours.classes || ids_of(theirs) != ids_of(ours)) {
+      ours.attributes.erase("category_ids");
+      same.attributes.erase("category_ids");
+    }
     if (same != ours) {
       same.classes = ours.classes;
       if (same == ours) {

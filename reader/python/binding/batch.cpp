@@ -620,7 +620,13 @@ nb::object TargetsOf(nb::handle self, const std::string& form, std::optional<int
     nb::list of_rows;
     for (std::size_t row = 0; row < In(batch).size(); ++row) {
       const ImageBatch image = In(batch).image(name, row);
-      of_rows.append(nb::make_tuple(image.height, image.width));
+      const nb::object whole = nb::make_tuple(image.height, image.width);
+      nb::object own = whole;
+      if (In(batch).image_sizes() != ImageSizes::kEqual) {
+        const ImageSize size = In(batch).sizes(name)[row];
+        own = nb::make_tuple(size.height, size.width);
+      }
+      of_rows.append(nb::make_tuple(own, whole));
     }
     sizes[name.c_str()] = of_rows;
   }
@@ -691,7 +697,8 @@ void BindBatch(nb::module_& module) {
           "corners "
           "in pixels of the row's image), labels (int64), image_id, area, iscrowd, keypoints.\n"
           "\"transformers\": likewise, with boxes as centre, width and height in shares of the "
-          "image, class_labels, image_id, area, iscrowd, size and orig_size (height, width).\n"
+          "image (where it is padded, of the padded one), class_labels, image_id, area, iscrowd, "
+          "size and orig_size (height, width).\n"
           "\"ultralytics\": a dict of all rows' batch_idx, cls, bboxes (centre, width and height "
           "in "
           "shares; of oriented boxes, centre, longer and shorter side, and the longer one's angle) "

@@ -132,6 +132,15 @@ void SetValue(const std::string& name, const Field& type, nb::object value, cons
   WithType(type.dtype, [&](auto element) {
     using T = decltype(element);
     const auto view = nb::cast<nb::ndarray<const T, nb::c_contig>>(array);
+    // Six numbers in each of two lines are not three boxes.
+    const std::size_t inner = type.shape.size();
+    for (std::size_t i = 0; view.ndim() > inner && i < inner; ++i) {
+      if (view.shape(view.ndim() - inner + i) == type.shape[i]) continue;
+      throw nb::value_error(("field \"" + name +
+                             "\" has entries of another shape than the last "
+                             "extents of the array that it is given")
+                                .c_str());
+    }
     write(std::span<const T>(view.data(), view.size()));
   });
 }

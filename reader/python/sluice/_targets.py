@@ -25,25 +25,42 @@ class _Fields:
             raise ValueError(f"the boxes {followed[0].name!r} follow no image of the batch")
         self.boxes = followed[0]
         of_boxes = [f for f in fields.values() if f.kind == "variable" and f.follows == self.image]
-        self.classes = next((f.name for f in of_boxes if f.role == "label"), None)
-        self.points = next((f for f in of_boxes if f.role == "keypoints"), None)
         self.crowd = next((f.name for f in of_boxes if f.name == "crowd"), None)
+        # Single points, of shape [2] or [3], belong to no box.
+        self.points = next((f for f in of_boxes if f.role == "keypoints" and len(f.shape) > 1), None)
+        labels = [f.name for f in of_boxes if f.role == "label"] or [
+            f.name for f in of_boxes if f.role == "none" and "int" in f.dtype and not f.shape and f.name != "crowd"]
+        if len(labels) > 1:
+            raise ValueError(f"the fields {', '.join(labels)} may all be the boxes' classes; choose by output.fields")
+        self.classes = labels[0] if labels else None  # without: one class
         self.ids = "image_id" if "image_id" in fields else None
         self.source_size = "source_size" if "source_size" in fields else None
 
 
 def _angled(corners: numpy.ndarray, size: tuple[int, int]) -> numpy.ndarray:
-    """Of oriented boxes (n x 8, pixels): centre, longer and shorter side in shares of the image, angle of the longer."""
+    """Of oriented boxes (n x 8, pixels): centre, longer and shorter side in shares of the image, angle of the longer.
+
+    A box that a resize or a shear has made oblique becomes the smallest rectangle around its corners.
+    """
     points = corners.astype("float64").reshape(-1, 4, 2)
-    # Opposite sides differ only in boxes that are no rectangles.
-    along = (points[:, 1] - points[:, 0] + points[:, 2] - points[:, 3]) / 2
-    across = (points[:, 2] - points[:, 1] + points[:, 3] - points[:, 0]) / 2
-    lengths = numpy.hypot(along[:, 0], along[:, 1]), numpy.hypot(across[:, 0], across[:, 1])
-    longer = numpy.where((lengths[0] >= lengths[1])[:, None], along, across)
-    angle = (numpy.arctan2(longer[:, 1], longer[:, 0]) + numpy.pi / 4) % numpy.pi - numpy.pi / 4
-    middle = points.mean(1)
-    box = [middle[:, 0] / size[1], middle[:, 1] / size[0], numpy.maximum(*lengths) / size[1],
-           numpy.minimum(*lengths) / size[0], angle]
+    side = numpy.roll(points, -1, 1) - points
+    angles = numpy.arctan2(side[..., 1], side[..., 0])  # n x 4: a smallest rectangle lies along one of the sides
+    cosine, sine = numpy.cos(angles)[..., None], numpy.sin(angles)[..., None]
+    x, y = points[:, None, :, 0], points[:, None, :, 1]
+    along, across = x * cosine + y * sine, y * cosine - x * sine  # n x 4 x 4
+    low = numpy.stack([along.min(-1), across.min(-1)], -1)
+    high = numpy.stack([along.max(-1), across.max(-1)], -1)
+    best = ((high - low).prod(-1)).argmin(1)
+    rows = numpy.arange(len(points))
+    low, high, angle = low[rows, best], high[rows, best], angles[rows, best]
+    middle = (low + high) / 2
+    centre = numpy.stack([middle[:, 0] * numpy.cos(angle) - middle[:, 1] * numpy.sin(angle),
+                          middle[:, 0] * numpy.sin(angle) + middle[:, 1] * numpy.cos(angle)], 1)
+    lengths = high - low
+    angle = numpy.where(lengths[:, 0] >= lengths[:, 1], angle, angle + numpy.pi / 2)
+    # A rounding error must not turn 0 into half a turn.
+    angle = (numpy.round(angle, 9) + numpy.pi / 4) % numpy.pi - numpy.pi / 4
+    box = [centre[:, 0] / size[1], centre[:, 1] / size[0], lengths.max(1) / size[1], lengths.min(1) / size[0], angle]
     return numpy.stack(box, 1).astype("float32")
 
 
@@ -70,8 +87,10 @@ def _centres(corners: numpy.ndarray, size: tuple[int, int]) -> numpy.ndarray:
 class _Row:
     """What a row has, in pixels of its image."""
 
-    def __init__(self, batch: Batch, fields: _Fields, row: int, size: tuple[int, int]) -> None:
-        self.size = size
+    def __init__(
+        self, batch: Batch, fields: _Fields, row: int, size: tuple[int, int], padded: tuple[int, int]
+    ) -> None:
+        self.size = padded  # of the tensor, in which the row's image is at the upper left
         form, _, unit = fields.boxes.coordinates.partition("-")
         self.oriented = form == "corners"
         if self.oriented:
@@ -90,12 +109,12 @@ class _Row:
         self.classes = entries(fields.classes, "classes")
         self.crowd = entries(fields.crowd, "crowd flags")
         self.area = (self.corners[:, 2] - self.corners[:, 0]) * (self.corners[:, 3] - self.corners[:, 1])
-        self.boxes = (_angled if self.oriented else _centres)(self.corners, size)
+        self.boxes = (_angled if self.oriented else _centres)(self.corners, padded)
         self.points = None
         if fields.points is not None:
             points = batch[fields.points.name][row].astype("float32")
             shape = (*fields.points.shape[:-1], 2) if len(fields.points.shape) > 1 else (1, 2)
-            if fields.points.coordinates == "relative":
+            if fields.points.coordinates.endswith("relative"):
                 points = points * numpy.array([size[1], size[0], 1], "float32")[: points.shape[-1]]
             if points.shape[-1] == 2:  # all are visible
                 points = numpy.concatenate([points, numpy.full((*points.shape[:-1], 1), 2, "float32")], -1)
@@ -107,17 +126,18 @@ def make(
     form: str,
     first_label: int | None,
     fields: dict[str, Field],
-    image_sizes: dict[str, list[tuple[int, int]]],
+    image_sizes: dict[str, list[tuple[tuple[int, int], tuple[int, int]]]],
 ) -> Any:
     """Batch.targets(): its text is there.
 
-    fields: of the batch, by name; image_sizes: of each image field, (height, width) by row.
+    fields: of the batch, by name; image_sizes: of each image field, by row, (height, width) of the row's own image
+    and of its tensor, which may be padded.
     """
     if form not in FORMS:
         raise ValueError(f"targets are of the form {', '.join(FORMS)}, not {form!r}")
     names = _Fields(fields)
     first = (1 if form == "torchvision" else 0) if first_label is None else first_label
-    rows = [_Row(batch, names, row, size) for row, size in enumerate(image_sizes[names.image])]
+    rows = [_Row(batch, names, row, *sizes) for row, sizes in enumerate(image_sizes[names.image])]
     ids = batch.samples if names.ids is None else batch[names.ids].numpy()
 
     def tensor(array: numpy.ndarray) -> torch.Tensor:

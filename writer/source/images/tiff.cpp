@@ -769,7 +769,10 @@ ValuePicture TiffSource::Values(std::uint64_t max_pixels) {
     const std::size_t plane = i / (std::uint64_t{across} * down);
     const std::uint32_t left = static_cast<std::uint32_t>(i % across) * piece_width;
     const std::uint32_t top = static_cast<std::uint32_t>(i / across % down) * piece_height;
-    if (TIFFGetStrileByteCount(tiff, number) == 0) continue;  // a sparse file: no data
+    if (TIFFGetStrileByteCount(tiff, number) == 0) {
+      if (TIFFGetStrileOffset(tiff, number) != 0) ThrowBroken();
+      continue;  // a sparse file: no data
+    }
     const auto wanted = static_cast<tmsize_t>(piece.size());
     const tmsize_t got = tiled ? TIFFReadEncodedTile(tiff, number, piece.data(), wanted)
                                : TIFFReadEncodedStrip(tiff, number, piece.data(), wanted);

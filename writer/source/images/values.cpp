@@ -306,12 +306,17 @@ ValuePicture PfmValues(Bytes file, std::uint64_t max_pixels) {
     return *number;
   };
   const std::uint64_t width = side(), height = side();
-  const bool little = PfmWord(rest).starts_with('-');
-  rest.remove_prefix(1);  // exactly one space before the values
+  const std::string_view scale = PfmWord(rest);
+  if (!ParseNumber<double>(scale))
+    throw Error(ErrorCode::kCorrupt, "broken PFM: its scale is not a number");
+  const bool little = scale.starts_with('-');
   CheckValues(width, height, channels, PixelType::kFloat32, max_pixels);
   const std::size_t line = width * channels;
-  if (rest.size() / sizeof(float) < line * height)
-    throw CutShort("broken PFM", "its pixels end early");
+  const std::size_t bytes = line * height * sizeof(float);
+  // One space before the values, or a line's end of two characters.
+  if (rest.size() == bytes + 2 && rest.starts_with("\r\n")) rest.remove_prefix(1);
+  rest.remove_prefix(1);
+  if (rest.size() < bytes) throw CutShort("broken PFM", "its pixels end early");
   ValuePicture picture = NewValues(width, height, channels, PixelType::kFloat32, max_pixels);
   const NumberType number{'f', sizeof(float),
                           little != (std::endian::native == std::endian::little)};

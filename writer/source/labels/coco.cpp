@@ -222,6 +222,8 @@ using Id = std::pair<std::int64_t, std::string>;
 Id IdOf(const json& object, const char* name) {
   const json& id = Member(object, name);
   RequireNumbers(id, name);
+  // A number that int64 does not hold is told apart by its text.
+  if (id.is_number_unsigned() && id.get<std::uint64_t>() > INT64_MAX) return {INT64_MAX, id.dump()};
   if (id.is_number_integer()) return {id.get<std::int64_t>(), ""};
   if (id.is_string()) return {INT64_MAX, id.get<std::string>()};
   // Programs that make the file from a table with gaps write 17 as 17.0.
