@@ -200,10 +200,10 @@ struct RandomShortestSize {
 // The size of the result is drawn: see ScaleJitter. Batches must have a field of boxes that follows
 // the image.
 struct RandomIoUCrop {
-  double min_scale = 0.3, max_scale = 1;                // 0 < min <= max <= 1
-  double min_aspect_ratio = 0.5, max_aspect_ratio = 2;  // width / height
+  double min_scale = 0.3, max_scale = 1;                                  // 0 < min <= max <= 1
+  double min_aspect_ratio = 0.5, max_aspect_ratio = 2;                    // width / height
   std::vector<double> sampler_options = {0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};  // 1 or more: no crop
-  std::uint32_t trials = 40;  // 1 to 1000
+  std::uint32_t trials = 40;                                              // 1 to 1000
   RandomIoUCrop() = default;
   RandomIoUCrop& scale(double low, double high) { return min_scale = low, max_scale = high, *this; }
   RandomIoUCrop& aspect_ratio(double low, double high) {

@@ -35,8 +35,8 @@ struct NumberType {
 };
 
 // The pixel type that holds such numbers: the same one or, of those that images do not have, the
-// next larger (signed bytes become int16), or float32 for numbers of 32 and 64 bits. nullopt if there are
-// no such numbers.
+// next larger (signed bytes become int16), or float32 for numbers of 32 and 64 bits. nullopt if
+// there are no such numbers.
 std::optional<PixelType> PixelTypeFor(NumberType number) noexcept;
 
 // Converts `count` numbers that lie one after another, and writes them every `step` values from
