@@ -123,7 +123,7 @@ SeenBox SeenIn(const OrientedBox& box, double left, double top, double right,
              .Cut([=](Point p) { return p.y - top; })
              .Cut([=](Point p) { return bottom - p.y; });
   const double area = seen.Area();
-  // Along the first side and the third, which are parallel unless the box is no rectangle.
+  // Along the first side and the third, which are parallel in a rectangle.
   const auto& c = box.xy;
   double ux = c[2] - c[0] + c[4] - c[6], uy = c[3] - c[1] + c[5] - c[7];
   const double length = std::hypot(ux, uy);

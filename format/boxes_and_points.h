@@ -50,8 +50,9 @@ struct SeenBox {
   OrientedBox box;
   double area = 0;  // of what is seen; 0 if it is nothing, or if a corner is not a number
 };
-// What a rectangle shows of an oriented box. A box that is cut keeps its angle: it becomes the
-// smallest one around what is seen, with sides along its own.
+// The part of an oriented box that a rectangle shows. A box that is cut keeps its angle: it becomes
+// the smallest one around what is seen, with sides along its own. A box that is not cut stays as it
+// is, also if its corners are not right angles.
 SeenBox SeenIn(const OrientedBox& box, double left, double top, double right,
                double bottom) noexcept;
 

@@ -14,7 +14,7 @@ namespace sluice {
 
 struct DatasetFacts;
 
-// What a list was made from. Another version of the dataset will do if these digests are the same.
+// The origin of a list. Another version of the dataset will do if these digests are the same.
 struct ListOrigin {
   std::string dataset;  // its id
   std::string shards;   // DatasetFacts::ShardsDigest()

@@ -337,7 +337,7 @@ void Framing::ChooseRegion() noexcept {
   const ExactSpan x = ExactOf(region.x, frame_.exact_x), y = ExactOf(region.y, frame_.exact_y);
   const Box visible{x.start, y.start, x.start + x.length, y.start + y.length};
   Box part = visible;
-  // What the row's visible part shows, if none of it lies behind the viewer.
+  // The part of the picture that the row shows, if all of it lies in front of the viewer.
   Box seen{kFar, kFar, -kFar, -kFar};
   bool bounded = true;
   for (const auto& [at_x, at_y] : PlacesOf(

@@ -30,7 +30,7 @@ struct Box {
   double left = 0, top = 0, right = 0, bottom = 0;
 
   double area() const noexcept { return std::max(0.0, right - left) * std::max(0.0, bottom - top); }
-  // The part of the box that lies in `at`; without an area if there is none.
+  // The part of the box that lies in `at`. It has no area if the two lie apart.
   Box CutOff(const Box& at) const noexcept {
     return {std::clamp(left, at.left, at.right), std::clamp(top, at.top, at.bottom),
             std::clamp(right, at.left, at.right), std::clamp(bottom, at.top, at.bottom)};

@@ -68,7 +68,7 @@ class OrderCheck {
     }
   }
   const std::optional<PictureExtent>& known() const noexcept { return known_; }
-  // The step whose draws decide the size of the result; empty if there is none.
+  // The step whose draws decide the size of the result; empty if no step draws it.
   const std::string& sizing() const noexcept { return sizing_; }
 
  private:
