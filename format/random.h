@@ -38,6 +38,7 @@ enum class Purpose : std::uint32_t {
   kMixture = 10,         // reader: how a mixture's datasets take turns
   kMixtureTail = 11,     // reader: the last turns of an epoch of a mixture
   kMixturePart = 12,     // reader: the seed of each dataset of a mixture
+  kPartners = 13,        // reader: the other samples of a mosaic
   kOutputSize = 14,      // reader: the size of a batch's images
   kPixelTransform = 30,  // the draws of a step that changes pixels
   kSampleFunction = 31,  // the user's own function for a sample

@@ -127,6 +127,7 @@ struct PayloadDecoder::State {
   bool inflated_for_views = false;      // `inflated` has the payload of the last DecodeViews()
   std::vector<std::uint8_t> converted;  // a picture in the target's number of channels
   std::vector<std::uint8_t> upright;    // a target before its rows become columns
+  std::vector<std::uint8_t> turned;     // and after that, before it is put into its place
 
   // Of the last DecodeViews(): the regions whose planes it asked `baseline` for, which are those
   // that can be decoded; and, for each region that it was given, the number of the region's planes,
@@ -292,7 +293,7 @@ void PayloadDecoder::State::ConvertChannels(const Region& region, std::uint32_t 
 void PayloadDecoder::State::Finish(const Part& part, const Region& region,
                                    const PixelTarget& target) {
   const PixelView& view = part.view;
-  if (region.x.out != region.x.target || region.y.out != region.y.target) {
+  if (region.bordered() && !target.keeps_border) {
     std::memset(target.data, 0, std::size_t{region.x.target} * region.y.target * target.channels);
   }
   if (part.reduction == 1 && CopiesPixels(region.x) && CopiesPixels(region.y)) {
@@ -325,6 +326,7 @@ Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const R
   if (!LiesInside(region, payload.width, payload.height))
     return "the region does not lie inside the image";
   if (region.x.out == 0 || region.y.out == 0) {  // nothing but padding
+    if (target.keeps_border) return nullptr;
     std::memset(target.data, 0, std::size_t{region.x.target} * region.y.target * target.channels);
     return nullptr;
   }
@@ -389,15 +391,23 @@ Defect PayloadDecoder::State::Decode(const ImagePayload& payload, const Region& 
   if (IsWide(payload.pixel_type, payload.channels)) return DecodeWide(payload, region, target);
   if (!region.transpose) {
     const Defect defect = DecodeUpright(payload, region, target, planes);
-    if (defect == nullptr) FillBorder(region, target, 1);
+    if (defect == nullptr && !target.keeps_border) FillBorder(region, target, 1);
     return defect;
   }
   Region first_region = region;
   first_region.transpose = false;
-  upright.resize(std::size_t{region.width()} * region.height() * target.channels);
+  if (target.keeps_border) first_region = WithoutBorder(first_region);
+  const std::uint32_t width = first_region.x.target, height = first_region.y.target;
+  upright.resize(std::size_t{width} * height * target.channels);
   const PixelTarget first{upright.data(), target.channels, target.order};
   if (const Defect defect = Decode(payload, first_region, first, planes)) return defect;
-  TransposePixels(upright.data(), region.x.target, region.y.target, target, 1);
+  if (!target.keeps_border) {
+    TransposePixels(upright.data(), width, height, target, 1);
+    return nullptr;
+  }
+  turned.resize(upright.size());
+  TransposePixels(upright.data(), width, height, {turned.data(), target.channels, target.order}, 1);
+  PlacePixels(turned.data(), region, target, 1);
   return nullptr;
 }
 

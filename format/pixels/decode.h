@@ -82,6 +82,8 @@ struct PixelTarget {
   PixelOrder order = PixelOrder::kInterleaved;
   // The target is read so late that no cache holds it any more, so writes may bypass the caches.
   bool read_later = false;
+  // The target's border has its pixels already: only the part that shows the picture is written.
+  bool keeps_border = false;
 };
 
 // How much quality a decoder gives up for speed. The default is for a reader. A converter asks for

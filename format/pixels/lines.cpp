@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -134,6 +135,30 @@ void TransposePixels(const std::uint8_t* picture, std::uint32_t width, std::uint
       case 3: TransposeRuns<3>(in, width, height, pixel, out); break;
       default: TransposeRuns<0>(in, width, height, pixel, out); break;
     }
+  }
+}
+
+Region WithoutBorder(const Region& region) noexcept {
+  Region alone = region;
+  alone.x.at = alone.y.at = 0;
+  alone.x.target = alone.x.out;
+  alone.y.target = alone.y.out;
+  return alone;
+}
+
+void PlacePixels(const std::uint8_t* picture, const Region& region, const PixelTarget& target,
+                 std::size_t value_bytes) noexcept {
+  Shown x(region.x, region.flip), y(region.y, region.flip_y);
+  if (region.transpose) std::swap(x, y);
+  const bool planar = target.order == PixelOrder::kPlanar;
+  const std::size_t pixel = value_bytes * (planar ? 1 : target.channels);
+  const std::size_t line = x.count * pixel;
+  std::uint8_t* plane = target.data;
+  for (std::size_t part = 0; part < (planar ? target.channels : 1); ++part) {
+    const Runs runs{plane, pixel};
+    for (std::uint32_t row = 0; row < y.count; ++row, picture += line)
+      std::memcpy(runs.At(x, x.begin, y.begin + row), picture, line);
+    plane += std::size_t{x.target} * y.target * pixel;
   }
 }
 

@@ -25,6 +25,13 @@ void FillBorder(const Region& region, const PixelTarget& target, std::size_t val
 void TransposePixels(const std::uint8_t* picture, std::uint32_t width, std::uint32_t height,
                      const PixelTarget& target, std::size_t value_bytes) noexcept;
 
+// The region without its border: its target is what shows the picture.
+Region WithoutBorder(const Region& region) noexcept;
+// Writes a finished picture of WithoutBorder(region) to its place in the region's target, and leaves
+// the rest as it is.
+void PlacePixels(const std::uint8_t* picture, const Region& region, const PixelTarget& target,
+                 std::size_t value_bytes) noexcept;
+
 // Same result as `count` calls of memcpy, each of `bytes` bytes from `in` to `out`, which both
 // advance by their strides. On x86 processors, the writes go to memory past the caches. This pays
 // for targets that are read much later: memcpy loads each cache line before it overwrites it.

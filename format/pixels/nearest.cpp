@@ -36,7 +36,13 @@ void SetValues(std::uint8_t* values, std::size_t count, std::uint32_t value_byte
 }
 
 void NearestSampler::Sample(const MaskView& mask, const Region& region, PixelOrder order,
-                            std::uint8_t* target) {
+                            std::uint8_t* target, bool keeps_border) {
+  if (keeps_border && region.bordered()) {
+    const Region alone = WithoutBorder(region);
+    alone_.resize(std::size_t{alone.width()} * alone.height() * mask.channels * mask.value_bytes);
+    Sample(mask, alone, order, alone_.data());
+    return PlacePixels(alone_.data(), region, {target, mask.channels, order}, mask.value_bytes);
+  }
   if (!region.transpose) {
     SampleUpright(mask, region, order, target);
     if (region.reflect) FillBorder(region, {target, mask.channels, order}, mask.value_bytes);

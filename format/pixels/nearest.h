@@ -29,14 +29,16 @@ void SetValues(std::uint8_t* values, std::size_t count, std::uint32_t value_byte
 class NearestSampler {
  public:
   // Fills region.width() x region.height() pixels. The spans must lie inside the picture. The
-  // region's own colour is ignored: it is for pictures.
-  void Sample(const MaskView& mask, const Region& region, PixelOrder order, std::uint8_t* target);
+  // region's own colour is ignored: it is for pictures. `keeps_border`: as in PixelTarget.
+  void Sample(const MaskView& mask, const Region& region, PixelOrder order, std::uint8_t* target,
+              bool keeps_border = false);
 
  private:
   void SampleUpright(const MaskView& mask, const Region& region, PixelOrder order,
                      std::uint8_t* target);
   std::vector<std::uint32_t> columns_;
   std::vector<std::uint8_t> upright_;  // a target before its rows become columns
+  std::vector<std::uint8_t> alone_;    // one without its border
 };
 
 }  // namespace sluice

@@ -109,7 +109,13 @@ std::span<const std::uint64_t> Batch::samples() const noexcept {
   return {slot_->samples.data(), slot_->size};
 }
 std::span<const RowMap> Batch::maps() const noexcept {
-  return {slot_->maps.data(), slot_->size};
+  return {slot_->maps.data(), slot_->size * slot_->layout->parts};
+}
+std::span<const std::uint64_t> Batch::parts() const noexcept {
+  return slot_->layout->parts == 1 ? samples() : slot_->part_samples;
+}
+std::size_t Batch::parts_of_row() const noexcept {
+  return slot_->layout->parts;
 }
 
 const ImageBatch& Batch::image(std::string_view field) const {

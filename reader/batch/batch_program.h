@@ -25,6 +25,8 @@ class BatchProgram {
 
   // The field that OneHot adds to batches.
   const std::optional<Field>& target() const noexcept { return target_; }
+  // The layout's variable that OneHot reads; Schema::kNone if it reads an array.
+  std::size_t label_variable() const noexcept { return label_variable_; }
   bool mixes() const noexcept { return mixes_any_; }  // whether some epoch mixes
 
   // Finds the program's fields in the layout of batches. Must be called before SetTarget() and

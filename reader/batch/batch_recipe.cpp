@@ -77,13 +77,14 @@ BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options,
       layout(MakeSlotLayout(dataset, options, choice, views, program.target(), extend)),
       followers(Followers::Of(dataset, options, choice, layout, views[0])),
       closes_batches(!layout.variables.empty() || program.mixes() ||
-                     layout.image_sizes != ImageSizes::kEqual ||
+                     layout.image_sizes != ImageSizes::kEqual || layout.parts > 1 ||
                      options.batch_function != nullptr) {
   program.Bind(dataset, choice, layout,
                program.mixes() ? Followers::Of(dataset, options, choice, layout, views[0], true)
                                : Followers());
   for (const ViewProgram& view : views)
     RequireBoxes(view.geometry.boxes_step());
+  if (layout.parts > 1) CheckMosaic();
   if (!options.ring.prefetch) options.ring.prefetch = MaxPrefetch(*this);
 }
 
@@ -97,6 +98,31 @@ void BatchRecipe::RequireBoxes(const std::string& step) const {
                   " chooses its crop by the boxes of the image, and batches have no field of "
                   "boxes that follows the image; name one in LoaderOptions::output.fields, or "
                   "leave the step out");
+}
+
+void BatchRecipe::CheckMosaic() const {
+  const auto refuse = [this](const std::string& why) {
+    throw Error(ErrorCode::kInvalidArgument, dataset.facts->folder.string(), "Mosaic " + why);
+  };
+  const auto field = [this](std::size_t of) {
+    return "field \"" + dataset.facts->manifest.schema.fields[of].name + "\"";
+  };
+  if (views.size() > 1)
+    refuse("shows several samples in a row, and views several pictures of one; leave "
+           "LoaderOptions::views empty");
+  for (const SlotLayout::ImageField& image : layout.images) {
+    if (image.wide)
+      refuse("shows images of 8 bits and up to four channels, and " + field(image.field) +
+             " has others; leave it out of LoaderOptions::output.fields, or leave Mosaic out");
+    if (image.leader != choice.image || (image.field == choice.image && image.nearest))
+      refuse("shows the picture and the masks that follow it, and " + field(image.field) +
+             " is another image; leave it out of LoaderOptions::output.fields, or leave Mosaic out");
+  }
+  if (!program.target()) return;
+  const std::size_t label = program.label_variable();
+  if (label == Schema::kNone || choice.leaders[layout.variables[label].field] != choice.image)
+    refuse("shows four samples, and OneHot would have the label of one; leave OneHot out, or give "
+           "it a variable-length field that follows the image");
 }
 
 bool BatchRecipe::RowsLeaveCaches() const noexcept {
@@ -122,7 +148,7 @@ std::uint64_t BatchRecipe::MaxVariableBytes() const {
     if (!found.empty())
       max = std::min(max, found[ValuesIndexOf(manifest.schema.fields, field.field)].max_bytes);
     // Twice: stored for the row, then joined to other rows.
-    row += 2 * max * program.MostJoined() + kRowBytes;
+    row += 2 * max * program.MostJoined() * layout.parts + kRowBytes;
   }
   return options.batch_size * row;
 }
@@ -139,7 +165,7 @@ std::uint64_t BatchRecipe::UsualVariableBytes() const {
     bytes +=
         2 * std::min(values.bytes / manifest.samples, dataset.facts->limits.bytes(field.field));
   }
-  return bytes * options.batch_size;
+  return bytes * options.batch_size * layout.parts;
 }
 
 namespace {

@@ -50,6 +50,8 @@ struct BatchRecipe {
  private:
   // Refuses a step that looks at boxes, named by `step` if there is one, unless batches hold some.
   void RequireBoxes(const std::string& step) const;
+  // Refuses what a Mosaic cannot show.
+  void CheckMosaic() const;
 };
 
 }  // namespace sluice

@@ -129,9 +129,14 @@ void Prepare(Slot& slot, const SlotLayout& layout, HostBuffer memory) {
   slot.flags.resize(layout.batch_size);
   slot.positions.resize(layout.batch_size);
   slot.samples.resize(layout.batch_size);
-  slot.maps.resize(layout.batch_size, RowMapOf({}));
+  slot.maps.resize(layout.batch_size * layout.parts, RowMapOf({}));
+  slot.partners.resize(layout.batch_size * (layout.parts - 1));
   slot.files.resize(layout.batch_size);
   RenewMemory(slot, std::move(memory));
+}
+
+std::size_t PartsOf(const Slot& slot, std::size_t /*row*/) noexcept {
+  return slot.has_partners ? slot.layout->stage_parts[slot.stages[0]] : 1;
 }
 
 void SetStages(Slot& slot, std::vector<std::size_t> stages) {
@@ -152,6 +157,7 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
     image.image.samples = rows;
   const std::uint64_t seed = recipe.options.seed;
   slot.draw_seed = DrawSeed(seed, epoch);
+  slot.has_partners = recipe.views[0].geometry.PartsIn(epoch) > 1;
   slot.view_seeds.resize(recipe.views.size());
   std::vector<std::size_t> stages;
   for (std::size_t v = 0; v < recipe.views.size(); ++v) {
@@ -236,7 +242,10 @@ void CloseGaps(Slot& slot) {
       slot.flags[to] = slot.flags[from];
       slot.samples[to] = slot.samples[from];
       slot.positions[to] = slot.positions[from];
-      slot.maps[to] = slot.maps[from];
+      for (std::size_t part = 0; part < slot.layout->parts; ++part) {
+        MapOf(slot, to, part) = MapOf(slot, from, part);
+        if (part > 0) PartnerOf(slot, to, part) = PartnerOf(slot, from, part);
+      }
     }
     ++to;
   }
@@ -248,6 +257,12 @@ void CloseGaps(Slot& slot) {
 void Close(Slot& slot) {
   slot.first_position = slot.positions[0];
   if (slot.left_out > 0) CloseGaps(slot);
+  slot.part_samples.clear();
+  for (std::size_t row = 0; row < slot.size && slot.layout->parts > 1; ++row)
+    for (std::size_t part = 0; part < slot.layout->parts; ++part)
+      slot.part_samples.push_back(part == 0                    ? slot.samples[row]
+                                  : part < PartsOf(slot, row) ? RefOf(slot, row, part).index
+                                                              : Batch::kNoSample);
   const SlotLayout& layout = *slot.layout;
   for (std::size_t i = 0; i < slot.images.size(); ++i) {
     const SlotLayout::ImageField& field = layout.images[i];

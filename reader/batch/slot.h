@@ -54,6 +54,14 @@ struct VariableRows {
   std::vector<std::uint64_t> offsets;  // counted in entries
 };
 
+// A sample that a row shows beside its own, if the row is a mosaic.
+struct RowPartner {
+  SampleRef ref;
+  std::uint64_t position = 0;              // where the epoch has it as a row of its own
+  ShardUse file;                           // as Slot::files
+  std::shared_ptr<const HeldBlock> block;  // as Slot::blocks
+};
+
 struct BatchRecipe;
 
 // The matrix of a map, for Batch::maps().
@@ -81,7 +89,12 @@ struct Slot {
   std::vector<std::uint64_t> positions;  // in the epoch, by row
   std::uint64_t first_position = 0;      // of the first row planned; set by Close()
   std::vector<std::uint64_t> samples;    // numbers in the dataset, by row
-  std::vector<RowMap> maps;              // by row: of the first view; identity without a picture
+  // By row, and by part: of the first view; identity without a picture.
+  std::vector<RowMap> maps;
+  // The rows' partners are planned, and those of row r begin at r * (SlotLayout::parts - 1).
+  bool has_partners = false;
+  std::vector<RowPartner> partners;
+  std::vector<std::uint64_t> part_samples;  // Batch::parts(); set by Close() if rows have partners
   std::vector<ShardUse> files;           // the shard each row was read from, until it is done
   // LoaderOptions::storage = Direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;
@@ -106,6 +119,26 @@ struct Slot {
   // Set if the consumer has left this stream of batches; workers read it before each sample.
   std::atomic<bool> abandoned{false};
 };
+
+// --- The parts of a row: part 0 is its own sample, the others are partners.
+
+// How many parts the row shows.
+std::size_t PartsOf(const Slot& slot, std::size_t row) noexcept;
+inline RowPartner& PartnerOf(Slot& slot, std::size_t row, std::size_t part) noexcept {
+  return slot.partners[row * (slot.layout->parts - 1) + part - 1];
+}
+inline SampleRef& RefOf(Slot& slot, std::size_t row, std::size_t part) noexcept {
+  return part == 0 ? slot.refs[row] : PartnerOf(slot, row, part).ref;
+}
+inline ShardUse& FileOf(Slot& slot, std::size_t row, std::size_t part) noexcept {
+  return part == 0 ? slot.files[row] : PartnerOf(slot, row, part).file;
+}
+inline std::uint64_t PositionOf(Slot& slot, std::size_t row, std::size_t part) noexcept {
+  return part == 0 ? slot.positions[row] : PartnerOf(slot, row, part).position;
+}
+inline RowMap& MapOf(Slot& slot, std::size_t row, std::size_t part) noexcept {
+  return slot.maps[row * slot.layout->parts + part];
+}
 
 // Gives a slot new memory, of SlotLayout::bytes.
 void RenewMemory(Slot& slot, HostBuffer memory);

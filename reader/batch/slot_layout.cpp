@@ -365,6 +365,9 @@ void LayOutViews(const DatasetFacts& dataset, const LoaderOptions& options,
   const Field& of = dataset.manifest.schema.fields[choice.image];
   const ImageSummary& images = dataset.ImagesOf(choice.image);
   layout.views = views.size();
+  layout.parts = views[0].geometry.MostParts();
+  for (std::size_t stage = 0; stage < views[0].geometry.stages(); ++stage)
+    layout.stage_parts.push_back(views[0].geometry.parts(stage));
   for (std::size_t v = 0; v < views.size(); ++v) {
     const ViewProgram& view = views[v];
     SlotLayout::ImageField field;

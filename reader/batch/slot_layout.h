@@ -80,6 +80,8 @@ struct SlotLayout {
   ImageSizes image_sizes = ImageSizes::kEqual;
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
+  std::size_t parts = 1;     // the most samples that a row shows
+  std::vector<std::uint16_t> stage_parts = {};  // the same, by stage of the first view
   bool keeps_shown = false;  // the user's functions may ask what part of a picture is visible
   std::size_t bytes = 0;     // size of a slot
 
@@ -89,7 +91,8 @@ struct SlotLayout {
   std::uint64_t bookkeeping_bytes() const noexcept {
     const std::uint64_t an_image = sizeof(ImageSize) + sizeof(std::uint64_t) + 1;
     const std::uint64_t shown = keeps_shown ? sizeof(VisiblePart) : 0;
-    return (80 + (an_image + shown) * images.size()) * batch_size;
+    const std::uint64_t partners = (parts - 1) * 160;  // RowPartner, a map, and the sample's number
+    return (80 + partners + (an_image + shown) * images.size()) * batch_size;
   }
 
   // The picture's first view; there must be one.

@@ -1,11 +1,15 @@
 // One function for each question about a loader's checked options that several layers ask.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <variant>
 
 #include <sluice/loader_options.h>
+
+#include "reader/transform/steps.h"
 
 namespace sluice {
 
@@ -52,6 +56,21 @@ inline std::optional<std::uint64_t> ReadAheadBytesOf(const LoaderOptions& option
 // Whether LoaderOptions::keep keeps rows as the user's function left them.
 inline bool KeepsFunctionRows(const LoaderOptions& options) noexcept {
   return options.keep && options.keep->function_is_deterministic;
+}
+
+// How many samples a row shows in that epoch, at most: several with a Mosaic, which has no views
+// beside it.
+inline std::uint64_t PartsIn(const LoaderOptions& options, std::uint64_t epoch) noexcept {
+  const Pipeline* steps = &options.transform;
+  for (const ScheduledTransform& later : options.schedule)
+    if (later.epoch <= epoch) steps = &later.transform;
+  return MostPartsOf(*steps);
+}
+inline std::uint64_t MostPartsIn(const LoaderOptions& options) noexcept {
+  std::uint64_t most = MostPartsOf(options.transform);
+  for (const ScheduledTransform& later : options.schedule)
+    most = std::max<std::uint64_t>(most, MostPartsOf(later.transform));
+  return most;
 }
 
 }  // namespace sluice

@@ -15,8 +15,9 @@
 
 namespace sluice {
 
-OrderParameters OrderParametersOf(const LoaderOptions& options) {
-  return {options.order.shuffle, options.seed, options.order.lanes, options.order.window_bytes};
+OrderParameters OrderParametersOf(const LoaderOptions& options, std::uint64_t epoch) {
+  return {options.order.shuffle, options.seed, options.order.lanes, options.order.window_bytes,
+          PartsIn(options, epoch)};
 }
 
 std::shared_ptr<const MixturePlan> MixturePlanOf(const LoaderOptions& options) {

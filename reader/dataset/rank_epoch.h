@@ -11,7 +11,7 @@
 namespace sluice {
 
 // The options that decide the order, and those that decide this rank's share of it.
-OrderParameters OrderParametersOf(const LoaderOptions& options);
+OrderParameters OrderParametersOf(const LoaderOptions& options, std::uint64_t epoch = 0);
 DealOptions DealOptionsOf(const LoaderOptions& options);
 // The plan of a mixture with weights; null if the loader does not play one.
 std::shared_ptr<const MixturePlan> MixturePlanOf(const LoaderOptions& options);
@@ -21,7 +21,7 @@ struct RankEpoch {
             std::uint64_t number, StopFlag give_up = nullptr)
       : epoch(number),
         size(deal.SizeOf(number)),
-        order(shape, With(OrderParametersOf(options), give_up), number,
+        order(shape, With(OrderParametersOf(options, number), give_up), number,
               PartOf(options, deal, number, give_up)) {}
 
   static OrderParameters With(OrderParameters options, StopFlag give_up) {
@@ -31,8 +31,10 @@ struct RankEpoch {
 
   static OrderPart PartOf(const LoaderOptions& options, const Deal& deal, std::uint64_t number,
                           StopFlag give_up) {
-    if (const auto& lists = options.order.batches.lists())
-      return ListPart{lists->Of(number)->samples};
+    if (const auto& lists = options.order.batches.lists()) {
+      const auto batches = lists->Of(number);
+      return ListPart{batches->samples, batches->begins};
+    }
     if (options.ranks.by_shards) return ShardPart{deal.ShardsOf(number)};
     if (options.order.samples.all()) return {};
     if (auto plan = MixturePlanOf(options)) return MixturePart{std::move(plan)};

@@ -98,4 +98,12 @@ SampleRef Substitutes::At(std::uint64_t epoch, std::uint64_t draw_position, unsi
   return order_->order.Substitute(position, away, order_->size.domain, opened_);
 }
 
+std::optional<SampleRef> Substitutes::ThereAt(std::uint64_t epoch, std::uint64_t draw_position) {
+  for (unsigned attempt = 1; attempt <= kTries; ++attempt) {
+    const SampleRef ref = At(epoch, draw_position, attempt);
+    if (!dataset_.facts->Deleted(ref.index)) return ref;
+  }
+  return std::nullopt;
+}
+
 }  // namespace sluice

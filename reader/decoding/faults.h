@@ -65,6 +65,8 @@ class Substitutes {
 
   // The sample to try for the row with that draw position (Deal::Row). `attempt` counts from 1.
   SampleRef At(std::uint64_t epoch, std::uint64_t draw_position, unsigned attempt);
+  // The first of these that is not deleted; none if all are.
+  std::optional<SampleRef> ThereAt(std::uint64_t epoch, std::uint64_t draw_position);
 
  private:
   const DatasetState& dataset_;

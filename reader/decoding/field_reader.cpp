@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "format/disk/zstd.h"
 #include "reader/reading/memory.h"
@@ -51,12 +52,55 @@ FieldReader::FieldReader(const BatchRecipe& recipe)
       needs_boxes_(std::ranges::any_of(
           recipe.views,
           [](const ViewProgram& view) { return !view.geometry.boxes_step().empty(); })),
-      pictures_(dataset_.facts->manifest.schema.fields.size()) {}
+      pictures_(dataset_.facts->manifest.schema.fields.size()),
+      part_painters_(layout_.parts > 1 ? layout_.images.size() : 0),
+      before_(layout_.variables.size()),
+      had_(layout_.variables.size()) {
+  for (const SlotLayout::VariableField& field : layout_.variables)
+    joined_.push_back(field.field != Schema::kNone && !field.bytes &&
+                      recipe.choice.leaders[field.field] == recipe.choice.image);
+}
+
+void FieldReader::BeginPart(Slot& slot, std::size_t row, std::size_t part) {
+  payloads_.clear();
+  faulty_ = Schema::kNone;
+  if (std::exchange(part_, part) == part || part == 0) return;  // read again, or nothing before
+  for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
+    before_[v].swap(slot.variables[v].rows[row]);
+    had_[v] = slot.variables[v].present[row];
+  }
+}
+
+ValueFault FieldReader::JoinPart(Slot& slot, std::size_t row) {
+  for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
+    VariableRows& variable = slot.variables[v];
+    std::vector<std::byte>& value = variable.rows[row];
+    if (joined_[v] != 0) {
+      before_[v].insert(before_[v].end(), value.begin(), value.end());
+      had_[v] |= variable.present[row];
+    }
+    value.swap(before_[v]);
+    variable.present[row] = had_[v];
+  }
+  for (const Followers::Boxes& boxes : followers_.boxes) {
+    if (!boxes.variable) continue;
+    const auto entries = [&](std::size_t v) {
+      return slot.variables[v].rows[row].size() / layout_.variables[v].entry_bytes;
+    };
+    for (const std::size_t v : boxes.companions) {
+      if (slot.variables[v].present[row] == 0 || entries(v) == entries(boxes.index)) continue;
+      return Fault(layout_.variables[v].field,
+                   "the sample or one before it in its mosaic has boxes without their entries in "
+                   "this field, and others have them");
+    }
+  }
+  return {};
+}
 
 std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   const DatasetFacts& dataset = recipe.dataset;
-  std::uint64_t max = 0;
+  std::uint64_t max = 0, kept = 0;
   for (std::size_t i = 0; i < layout.images.size(); ++i) {
     const SlotLayout::ImageField& field = layout.images[i];
     if (!field.nearest) {
@@ -71,8 +115,14 @@ std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
     const std::uint64_t pictures = recipe.views[0].geometry.warping_step().empty() ? 2 : 3;
     max = std::max(max, pictures * pixels * masks.max_channels * SizeOf(masks.pixel_type) +
                             2 * field.image.sample_bytes() + masks.max_payload_bytes);
+    if (layout.parts == 1) continue;
+    // A mosaic's masks are painted part by part, each before its warp; a part is made by itself.
+    const std::uint64_t values = masks.max_channels * SizeOf(masks.pixel_type);
+    const std::uint64_t canvas = CanvasPixels(recipe.options.transform, recipe.options.schedule);
+    kept += (recipe.views[0].geometry.warping_step().empty() ? 0 : canvas * values);
+    max += std::max(canvas * values, std::uint64_t{field.image.sample_bytes()});
   }
-  return max;
+  return max + kept;
 }
 
 ValueFault FieldReader::Fault(std::size_t field, const std::string& what, ErrorCode code) {
@@ -94,7 +144,7 @@ ValueFault FieldReader::ReadVariables(const RowSources& sources, Slot& slot, std
                                       bool verify) {
   verify_ = verify;
   sources_ = &sources;
-  limits_ = &dataset_.facts->LimitsOf(slot.refs[row].shard);
+  limits_ = &dataset_.facts->LimitsOf(RefOf(slot, row, part_).shard);
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
     if (const ValueFault fault = ReadVariable(slot, row, v)) return fault;
   return {};
@@ -133,7 +183,7 @@ ValueFault FieldReader::ReadVariable(Slot& slot, std::size_t row, std::size_t va
   // The slot is reused, so the row still has the values of an earlier batch.
   value.clear();
   slot.variables[variable].present[row] = 0;
-  if (field.field == Schema::kNone) return {};
+  if (field.field == Schema::kNone || (part_ > 0 && joined_[variable] == 0)) return {};
   const RowSources::Place* const place = sources_->Of(field.field);
   if (place == nullptr) return {};
   const BlockView& block = place->block;
@@ -193,7 +243,9 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
     }
   }
   const bool present = payload.codec != Codec::kAbsent;
-  slot.images[index].present[row] = present;
+  std::uint8_t& has = slot.images[index].present[row];
+  has = present || (part_ > 0 && has != 0);
+  const ViewPainter::Part part = PartOf(slot, row);
   std::vector<VisiblePart>& shown = slot.images[index].shown;
   const Picture& leader = pictures_[field.leader];
   if (!present) {
@@ -208,6 +260,16 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
     // An absent image takes the size of the image that it belongs to, filled with its number.
     if (layout_.image_sizes != ImageSizes::kEqual)
       SetRowSize(slot, index, row, leader.frame.width(), leader.frame.height());
+    if (!part.alone()) {  // its part keeps the number that fills the row
+      if (!shown.empty() && part.first) shown[row] = VisiblePart(leader.frame);
+      const auto nothing = [](const Region&, std::uint8_t*, bool) {};
+      const auto bytes = static_cast<std::uint32_t>(SizeOf(image.type));
+      PainterOf(index).PaintMask(nothing, leader.frame, bytes, field.fill,
+                                 {PixelsOf(slot, index, row),
+                                  static_cast<std::uint32_t>(image.channels), OrderOf(image)},
+                                 part);
+      return {};
+    }
     const ImageBatch absent = RowOf(slot, index, row);
     if (!shown.empty()) {
       shown[row] = VisiblePart(static_cast<std::uint32_t>(absent.width),
@@ -237,7 +299,8 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
   if (field.leader == field.field) {
     frame = geometry_.FrameFor(payload.width, payload.height, slot.draw_seed, slot.positions[row],
                                slot.stages[0],
-                               FindBoxes(slot, row, field.field, {payload.width, payload.height}));
+                               FindBoxes(slot, row, field.field, {payload.width, payload.height}),
+                               static_cast<std::uint16_t>(part_));
   } else {
     // A mask may be stored at another resolution than its image; its region is scaled to it.
     frame = leader.frame;
@@ -248,7 +311,7 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
     return Fault(field.field, "the image's size is not the one in the manifest");
   std::uint8_t* const target = PixelsOf(slot, index, row);
   SetPicture(field.field, payload, frame);
-  if (!shown.empty()) shown[row] = VisiblePart(frame);
+  if (!shown.empty()) ShowPart(frame, part_, shown[row]);
   const PixelOrder order = OrderOf(image);
   if (field.nearest && payload.channels != image.channels) {
     return Fault(field.field, "the mask has another number of channels than the rest of the field");
@@ -264,16 +327,19 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
                : wide_painter_.Paint(payload, decoder.wide(), frame, field, {}, order, target);
   };
   const Defect defect =
-      field.nearest ? DecodeMask(payload, frame, field.fill, order, target, decoder)
+      field.nearest ? DecodeMask(payload, frame, field.fill, order, target, decoder,
+                                 PainterOf(index), part)
       : field.wide
           ? paint_wide()
-          : view_painter_.Paint(decode, frame, kNoSteps, {},
-                                {target, static_cast<std::uint32_t>(image.channels), order});
+          : PainterOf(index).Paint(decode, frame, kNoSteps, {},
+                                   {target, static_cast<std::uint32_t>(image.channels), order},
+                                   part);
   return defect == nullptr ? ValueFault() : Fault(field.field, defect);
 }
 
 Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint32_t fill,
-                               PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder) {
+                               PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder,
+                               ViewPainter& painter, const ViewPainter::Part& part) {
   const std::uint32_t value_bytes = static_cast<std::uint32_t>(SizeOf(payload.pixel_type));
   const std::size_t bytes =
       std::size_t{payload.width} * payload.height * payload.channels * value_bytes;
@@ -288,10 +354,10 @@ Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, 
     pixels = whole_.data();
   }
   const MaskView mask{pixels, payload.width, payload.height, payload.channels, value_bytes, fill};
-  const auto sample = [&](const Region& region, std::uint8_t* data) {
-    nearest_.Sample(mask, region, order, data);
+  const auto sample = [&](const Region& region, std::uint8_t* data, bool keeps_border) {
+    nearest_.Sample(mask, region, order, data, keeps_border);
   };
-  view_painter_.PaintMask(sample, frame, value_bytes, fill, {target, payload.channels, order});
+  painter.PaintMask(sample, frame, value_bytes, fill, {target, payload.channels, order}, part);
   return nullptr;
 }
 

@@ -44,15 +44,17 @@ class FieldReader {
   // Decodes a mask, without mixing pixels. Where other images get a border of one colour, the mask
   // gets the value with the bits `fill`.
   Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint32_t fill,
-                    PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder);
-
-  void Clear() noexcept {
-    payloads_.clear();
-    faulty_ = Schema::kNone;
+                    PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder) {
+    return DecodeMask(payload, frame, fill, order, target, decoder, view_painter_, {});
   }
-  // The payloads that have been used since Clear().
+
+  // Begins to read one of the row's samples. Call JoinPart() once a part but the first has been read
+  // and moved: it adds the part's values to those of the parts before.
+  void BeginPart(Slot& slot, std::size_t row, std::size_t part);
+  ValueFault JoinPart(Slot& slot, std::size_t row);
+  // The payloads that have been used since BeginPart().
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
-  // The field that was found faulty since Clear(); Schema::kNone if none was.
+  // The field that was found faulty since BeginPart(); Schema::kNone if none was.
   std::size_t faulty() const noexcept { return faulty_; }
   // Whether a step looks at boxes, so that fields must be read before the picture.
   bool precede_picture() const noexcept { return needs_boxes_; }
@@ -69,8 +71,18 @@ class FieldReader {
     PictureBoxes boxes;  // if a step looks at them
   };
 
+  // The painter of an image that keeps what it has painted of a row from part to part.
+  ViewPainter& PainterOf(std::size_t image) noexcept {
+    return part_painters_.empty() ? view_painter_ : part_painters_[image];
+  }
+  ViewPainter::Part PartOf(const Slot& slot, std::size_t row) const noexcept {
+    return {part_ == 0, part_ + 1 == PartsOf(slot, row)};
+  }
   ValueFault ReadVariable(Slot& slot, std::size_t row, std::size_t variable);
   ValueFault ReadImage(Slot& slot, std::size_t row, std::size_t index, PayloadDecoder& decoder);
+  Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint32_t fill,
+                    PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder,
+                    ViewPainter& painter, const ViewPainter::Part& part);
   ValueFault MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes);
   ValueFault MovePoints(Slot& slot, std::size_t row, const Followers::Points& points);
   std::span<std::byte> NumbersOf(Slot& slot, std::size_t row, const Followers::Numbers& numbers);
@@ -92,9 +104,16 @@ class FieldReader {
   std::vector<std::uint8_t> whole_;  // a mask, decoded whole
   NearestSampler nearest_;
   ViewPainter view_painter_;
+  std::vector<ViewPainter> part_painters_;  // by image; empty unless rows have several parts
   WidePainter wide_painter_;
   std::string sentence_;
   std::size_t faulty_ = Schema::kNone;
+  std::size_t part_ = 0;
+  // By variable field: whether a row has it from all of its samples, or from its own alone; then
+  // the values of the parts before, and whether there were any.
+  std::vector<std::uint8_t> joined_;
+  std::vector<std::vector<std::byte>> before_;
+  std::vector<std::uint8_t> had_;
 };
 
 }  // namespace sluice

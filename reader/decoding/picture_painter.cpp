@@ -6,12 +6,26 @@
 #include "reader/decoding/picture_painter.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "format/pixels/nearest.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/steps.h"
 
 namespace sluice {
+
+std::uint64_t CanvasPixels(const Pipeline& transform,
+                           const std::vector<ScheduledTransform>& schedule) {
+  std::uint64_t most = 0;
+  InAnyEpoch(transform, schedule, [&most](const Pipeline& steps) {
+    for (const Transform& step : steps)
+      if (const auto* const mosaic = std::get_if<Mosaic>(&step))
+        most = std::max(most, 4 * std::uint64_t{mosaic->cell} * mosaic->cell);
+    return false;
+  });
+  return most;
+}
 
 namespace {
 
@@ -30,12 +44,11 @@ std::uint64_t StepBytesOf(const Pipeline& transform,
     return std::ranges::any_of(steps, needs_one);
   });
   constexpr std::uint64_t kValueBytes = 5 + 3 * 2 + 2 + 1;  // the last 1 is for single lines
-  // A picture before its warp may be as large as it is stored.
-  const std::uint64_t unwarped =
-      InAnyEpoch(transform, schedule,
-                 [](const Pipeline& steps) { return std::ranges::any_of(steps, Warps); })
-          ? picture_pixels * image.channels
-          : 0;
+  // A picture before its warp may be as large as it is stored, and a mosaic as its canvas.
+  std::uint64_t unwarped = 0;
+  if (InAnyEpoch(transform, schedule,
+                 [](const Pipeline& steps) { return std::ranges::any_of(steps, Warps); }))
+    unwarped = std::max(picture_pixels, CanvasPixels(transform, schedule)) * image.channels;
   return any ? kValueBytes * image.height * image.width * image.channels + unwarped : 0;
 }
 
@@ -69,8 +82,9 @@ std::uint64_t PicturePainter::MemoryBytes(const BatchRecipe& recipe, std::uint64
 }
 
 bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row,
-                                PictureBoxes* boxes) {
+                                std::size_t part, PictureBoxes* boxes) {
   frames_.clear();
+  part_ = part;
   PictureBoxes of_view;  // a further view drops boxes for itself alone
   for (std::size_t v = 0; v < views_.size(); ++v) {
     if (boxes != nullptr && v > 0) {
@@ -79,22 +93,23 @@ bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::si
     }
     const Frame& frame = frames_.emplace_back(
         views_[v].geometry.FrameFor(payload.width, payload.height, slot.view_seeds[v],
-                                    slot.positions[row], slot.stages[v], boxes));
-    if (v == 0) slot.maps[row] = RowMapOf(frame.Map());
+                                    slot.positions[row], slot.stages[v], boxes,
+                                    static_cast<std::uint16_t>(part)));
+    if (v == 0) MapOf(slot, row, part) = RowMapOf(frame.Map());
     if (!SetRowSize(slot, v, row, frame.width(), frame.height())) return false;
     std::vector<VisiblePart>& shown = slot.images[v].shown;
-    if (!shown.empty()) shown[row] = VisiblePart(frame);
+    if (!shown.empty()) ShowPart(frame, part, shown[row]);
   }
   return true;
 }
 
 PicturePainter::From PicturePainter::Find(const ImagePayload& payload, Slot& slot,
                                           std::size_t row) {
-  if (device_ != nullptr && device_->PaintCached(payload, frames_, slot, row)) {
+  if (device_ != nullptr && PartsOf(slot, row) == 1 && device_->PaintCached(payload, frames_, slot, row)) {
     from_ = From::kDevice;
   } else {
     const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
-    const bool cached = cached_.Find(slot.refs[row].index, payload, frames_[0].region, channels);
+    const bool cached = cached_.Find(RefOf(slot, row, part_).index, payload, frames_[0].region, channels);
     from_ = cached ? From::kCache : From::kPayload;
   }
   return from_;
@@ -120,6 +135,7 @@ Defect PicturePainter::PaintViews(const ImagePayload& payload, PayloadDecoder& d
                                   std::size_t row) {
   const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
   const bool decoded = from_ == From::kCache;
+  const ViewPainter::Part part{part_ == 0, part_ + 1 == PartsOf(slot, row)};
   const bool alone = views_.size() == 1 || decoded || cached_.whole(payload);
   bool read_together = false;  // set when the first view is left to the host
   for (std::size_t v = 0; v < views_.size(); ++v) {
@@ -135,18 +151,32 @@ Defect PicturePainter::PaintViews(const ImagePayload& payload, PayloadDecoder& d
       return decoder.DecodeView(v, payload, region, target);
     };
     const bool left_to_device =
-        device_ != nullptr && !decoded && device_->Paint(payload, frames_, slot, v, row);
+        device_ != nullptr && !decoded && part.alone() && device_->Paint(payload, frames_, slot, v, row);
     if (!left_to_device) {
       const PixelTarget target{PixelsOf(slot, v, row), channels, OrderOf(slot.images[v].image),
                                read_later_};
       const Defect defect =
           view_painter_.Paint(decode, frames_[v], views_[v].pixels,
-                              {slot.view_seeds[v], slot.positions[row], slot.stages[v]}, target);
+                              {slot.view_seeds[v], slot.positions[row], slot.stages[v]}, target,
+                              part);
       if (defect != nullptr) return defect;
     }
-    if (device_ != nullptr) device_->DrawOps(frames_, slot, v, row);
+    if (device_ != nullptr && part.last) device_->DrawOps(frames_, slot, v, row);
   }
   return nullptr;
+}
+
+void ViewPainter::FillRow(const Region& region, const PixelTarget& target) noexcept {
+  const std::size_t pixels = std::size_t{region.width()} * region.height();
+  std::array<std::uint8_t, 256> colour{};  // of a fourth channel, 0
+  std::ranges::copy(region.fill, colour.begin());
+  if (target.order == PixelOrder::kPlanar) {
+    for (std::size_t c = 0; c < target.channels; ++c)
+      std::memset(target.data + c * pixels, colour[c], pixels);
+    return;
+  }
+  for (std::size_t i = 0; i < pixels; ++i)
+    std::memcpy(target.data + i * target.channels, colour.data(), target.channels);
 }
 
 Pixels ViewPainter::PixelsFor(const Frame& frame, const PixelProgram& program,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "format/pixels/decode.h"
+#include "format/pixels/nearest.h"
 #include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
 #include "reader/decoding/decoded_picture_use.h"
@@ -30,39 +31,58 @@ class ViewPainter {
     std::size_t stage = 0;  // which of the program's lists of steps applies in this epoch
   };
 
+  // Which of the row's parts is painted. A row of several is filled with the border's colour first,
+  // and the steps come after its last part; all are painted by one painter.
+  struct Part {
+    bool first = true, last = true;
+    bool alone() const noexcept { return first && last; }
+  };
+
   // `decode(region, target)` writes 8-bit pixels, and returns a Defect if it cannot.
   template <class Decode>
   Defect Paint(const Decode& decode, const Frame& frame, const PixelProgram& program,
-               const Place& place, const PixelTarget& row) {
-    if (!frame.warped && program.idle(place.stage)) return decode(frame.region, row);
+               const Place& place, const PixelTarget& row, const Part& part = {}) {
+    if (!frame.warped && program.idle(place.stage)) return PaintPart(decode, frame, row, part);
     const Pixels after_warp = PixelsFor(frame, program, row);
     const Pixels before_warp = frame.warped ? Unwarped(frame, row.channels) : after_warp;
-    if (const Defect defect = decode(
-            frame.region, PixelTarget{before_warp.data, row.channels, PixelOrder::kInterleaved})) {
+    if (const Defect defect = PaintPart(
+            decode, frame,
+            PixelTarget{before_warp.data, row.channels, PixelOrder::kInterleaved}, part)) {
       return defect;
     }
-    Finish(before_warp, after_warp, frame, program, place, row);
+    if (part.last) Finish(before_warp, after_warp, frame, program, place, row);
     return nullptr;
   }
 
   // Paints a mask into its row, in the row's layout; `fill`: bits of a value. `pick_nearest(region,
-  // data)` makes the mask as it is before the warp, if the frame has one. The warp takes nearest
-  // pixels; pixels from outside the mask get `fill`.
+  // data, keeps_border)` makes the mask as it is before the warp, if the frame has one. The warp
+  // takes nearest pixels; pixels from outside the mask get `fill`.
   template <class PickNearest>
   void PaintMask(const PickNearest& pick_nearest, const Frame& frame, std::uint32_t value_bytes,
-                 std::uint32_t fill, const PixelTarget& row) {
-    if (!frame.warped) return pick_nearest(frame.region, row.data);
-    const Frame whole = WithWholeRegion(frame);
-    unwarped_.resize(std::size_t{whole.region.width()} * whole.region.height() * row.channels *
-                     value_bytes);
-    pick_nearest(whole.region, unwarped_.data());
-    WarpMask(whole, value_bytes, fill, row);
+                 std::uint32_t fill, const PixelTarget& row, const Part& part = {}) {
+    const Frame whole = part.alone() ? WithWholeRegion(frame) : frame;
+    const std::size_t values =
+        std::size_t{whole.region.width()} * whole.region.height() * row.channels;
+    if (frame.warped) unwarped_.resize(values * value_bytes);
+    std::uint8_t* const data = frame.warped ? unwarped_.data() : row.data;
+    if (part.first && !part.last) SetValues(data, values, value_bytes, fill);
+    pick_nearest(whole.region, data, !part.alone());
+    if (frame.warped && part.last) WarpMask(whole, value_bytes, fill, row);
   }
 
   // From now on, times each step. Null: no longer.
   void TimeParts(PartTimes* times) noexcept { scratch_.times = times; }
 
  private:
+  template <class Decode>
+  static Defect PaintPart(const Decode& decode, const Frame& frame, PixelTarget target,
+                          const Part& part) {
+    target.keeps_border = !part.alone();
+    if (part.first && !part.last) FillRow(frame.region, target);
+    return decode(frame.region, target);
+  }
+  // Fills all of the region's target with the region's colour.
+  static void FillRow(const Region& region, const PixelTarget& target) noexcept;
   // The memory that steps work in: the row itself, if it has the layout and the type that they
   // need.
   Pixels PixelsFor(const Frame& frame, const PixelProgram& program, const PixelTarget& row);
@@ -80,6 +100,10 @@ class ViewPainter {
   std::vector<std::uint8_t> pixels_, unwarped_;
   StepScratch scratch_;
 };
+
+// The pixels of the largest canvas of a mosaic among the steps; 0 if there is none.
+std::uint64_t CanvasPixels(const Pipeline& transform,
+                           const std::vector<ScheduledTransform>& schedule);
 
 // Paints all views of a picture. Each decoder thread has one.
 class PicturePainter {
@@ -104,8 +128,9 @@ class PicturePainter {
   }
   // Computes the frame of each view, and sets the sizes of the row's images and its map. Returns
   // false if the row has no room for these sizes. `boxes`: the picture's, if a step looks at them;
-  // which of them the first view's steps drop is noted there.
-  bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row, PictureBoxes* boxes);
+  // which of them the first view's steps drop is noted there. `part`: of the row.
+  bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row, std::size_t part,
+                  PictureBoxes* boxes);
   // Finds where the picture comes from.
   From Find(const ImagePayload& payload, Slot& slot, std::size_t row);
   // Writes the pixels of all views of the row's picture, or leaves them to the device. Masks go
@@ -137,6 +162,7 @@ class PicturePainter {
   const bool read_later_;  // see PixelTarget
   CachedPicture cached_;
   From from_ = From::kPayload;
+  std::size_t part_ = 0;         // of the row that is painted
   std::vector<Frame> frames_;    // by view
   std::vector<Region> regions_;  // by view
   ViewPainter view_painter_;

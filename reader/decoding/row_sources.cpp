@@ -230,8 +230,10 @@ void ColumnsAhead::Open(Slot& slot, std::size_t rows) {
   for (const Large& large : large_) {
     DatasetState& column = *large.column;
     std::uint64_t last = UINT64_MAX;  // the block of the row before
-    for (std::size_t row = 0; row < rows; ++row) {
-      const SampleRef& ref = slot.refs[row];
+    const std::size_t parts = slot.has_partners ? slot.layout->parts : 1;
+    for (std::size_t i = 0; i < rows * parts; ++i) {
+      const std::size_t row = i / parts;
+      const SampleRef& ref = RefOf(slot, row, i % parts);
       const bool of_part =
           dataset_.parts.empty() || &dataset_.PartWith(ref.shard) == &dataset_.parts[large.part];
       if (slot.flags[row] == kLeftOut || !of_part) continue;
@@ -252,7 +254,7 @@ std::uint64_t ColumnsAhead::MemoryBytes(const BatchRecipe& recipe) {
   std::uint64_t bytes = 0;
   for (const Large& large : LargeOf(recipe)) {
     const DatasetShape& shape = large.column->facts->shape;
-    bytes += SlotsOf(recipe.options) * recipe.options.batch_size *
+    bytes += SlotsOf(recipe.options) * recipe.options.batch_size * recipe.layout.parts *
              CeilDiv(shape.bytes(), std::max<std::uint64_t>(1, shape.blocks()));
   }
   return bytes;

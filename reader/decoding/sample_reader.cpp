@@ -91,30 +91,47 @@ void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
 }
 
 RowVerdict SampleReader::Read(Slot& slot, std::size_t row) {
+  RowVerdict verdict = ReadPart(slot, row, 0);
+  for (std::size_t part = 1; part < PartsOf(slot, row) && !verdict.failed(); ++part) {
+    const bool unverified = verdict.unverified;
+    verdict = ReadPart(slot, row, part);
+    verdict.unverified = verdict.unverified || unverified;
+  }
+  return verdict;
+}
+
+RowVerdict SampleReader::ReadPart(Slot& slot, std::size_t row, std::size_t part) {
   Sample sample;
-  sample.ref = slot.refs[row];
+  sample.ref = RefOf(slot, row, part);
+  sample.part = part;
+  const auto failed = [part](RowVerdict verdict) {
+    verdict.part = part;
+    return verdict;
+  };
   try {
-    if (const std::optional<RowVerdict> verdict = Open(slot, row, sample)) return *verdict;
+    if (const std::optional<RowVerdict> verdict = Open(slot, row, sample)) return failed(*verdict);
     std::optional<Error> error = ReadFrom(sample, slot, row);
     if (sample.needs_picture) {
       sample.held = ReadNow(sample, slot);
       error = ReadFrom(sample, slot, row);
     }
-    if (error) return RowVerdict::Of(*error);
+    if (error) return failed(RowVerdict::Of(*error));
     // Without a picture, no checksum covers the row. But if the row came from a block held in
     // memory, a later change of the file cannot matter.
     const bool unverified = sample.unverified || layout_.images.empty();
     return {.unverified = unverified && !context_.holds_blocks};
   } catch (const Error& error) {
-    return RowVerdict::Of(error);
+    return failed(RowVerdict::Of(error));
   } catch (const std::bad_alloc&) {
-    return RowVerdict::Of(Error(ErrorCode::kMemory, "", PlaceOf(sample.ref),
-                                "there is not enough memory to read it"));
+    return failed(RowVerdict::Of(Error(ErrorCode::kMemory, "", PlaceOf(sample.ref),
+                                       "there is not enough memory to read it")));
   }
 }
 
-std::optional<RowVerdict> SampleReader::Open(const Slot& slot, std::size_t row, Sample& sample) {
-  if (context_.holds_blocks) sample.held = slot.blocks[row];
+std::optional<RowVerdict> SampleReader::Open(Slot& slot, std::size_t row, Sample& sample) {
+  if (context_.holds_blocks)
+    sample.held =
+        sample.part == 0 ? slot.blocks[row] : PartnerOf(slot, row, sample.part).block;
   if (sample.held != nullptr && sample.held->read()) {
     sample.file = sample.held->shard();
     return std::nullopt;
@@ -143,7 +160,7 @@ std::shared_ptr<const HeldBlock> SampleReader::ReadNow(const Sample& sample, con
 std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::size_t row) {
   const ShardFile& shard = *sample.file;
   const SampleRef& ref = sample.ref;
-  slot.files[row] = sample.file;
+  FileOf(slot, row, sample.part) = sample.file;
   sample.picture = {};
   sample.compared_before = ComparedBefore::kNotAsked;
   sample.unverified = sample.needs_picture = false;
@@ -181,11 +198,11 @@ std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::siz
 
 ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& slot,
                                  std::size_t row) {
-  {
+  if (sample.part == 0) {
     const PartClock clock(times_, "fields");
     CopyArrays(slot, row);
   }
-  fields_.Clear();
+  fields_.BeginPart(slot, row, sample.part);
   const auto read_variables = [&] {
     return fields_.ReadVariables(sources_, slot, row, Verifies(sample, false));
   };
@@ -200,6 +217,7 @@ ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& s
   ValueFault fault;
   if (!fields_.precede_picture()) fault = read_variables();
   if (!fault) fault = fields_.ReadImagesAndMove(slot, row, decoder_, verify_ == Verify::kAlways);
+  if (!fault && sample.part > 0) fault = fields_.JoinPart(slot, row);
   for (const Bytes payload : fields_.payloads())
     decoded_.bytes += payload.size();
   return fault;
@@ -225,7 +243,7 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
                                      std::size_t row) {
   const SlotLayout::ImageField& field = layout_.picture();
   const SampleRef& ref = sample.ref;
-  painter_.Clear(slot, row);
+  if (sample.part == 0) painter_.Clear(slot, row);
   ImagePayload payload;
   std::uint64_t checksum = 0;
   if (const Defect defect = block.GetImage(dataset_.facts->LayoutOf(ref.shard), ref.record,
@@ -242,7 +260,7 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
   // written beyond their place.
   PictureBoxes* const boxes =
       fields_.FindBoxes(slot, row, field.field, {payload.width, payload.height});
-  if (!painter_.FrameViews(payload, slot, row, boxes))
+  if (!painter_.FrameViews(payload, slot, row, sample.part, boxes))
     return {"the image's size is not the one in the manifest"};
   const PicturePainter::From from = painter_.Find(payload, slot, row);
   if (from == PicturePainter::From::kPayload) {

@@ -40,6 +40,7 @@ struct RowVerdict {
   bool of_shard = false;  // whether the fault is that the shard cannot be opened
   // No checksum was compared, so only FileCheck finds a file that was cut meanwhile.
   bool unverified = false;
+  std::size_t part = 0;  // of the row: which of its samples is faulty
 
   // The user's sample_function has kept the row's memory, and could still change the row.
   bool memory_kept = false;
@@ -61,7 +62,7 @@ class SampleReader {
   // Bytes of memory that it takes at most.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
-  // Fills row `row` of the slot with its sample.
+  // Fills row `row` of the slot with its sample, or with its parts.
   RowVerdict Read(Slot& slot, std::size_t row);
   // Prefetches into the CPU's cache what Read() of that row will need, if that is known beforehand.
   void Prefetch(const Slot& slot, std::size_t row) const noexcept;
@@ -88,11 +89,13 @@ class SampleReader {
   }
 
  private:
+  RowVerdict ReadPart(Slot& slot, std::size_t row, std::size_t part);
   // Whether an earlier read compared the sample's payloads with their checksums.
   enum class ComparedBefore { kNotAsked, kNo, kYes };
   // The sample that is being read.
   struct Sample {
     SampleRef ref;
+    std::size_t part = 0;  // of the row
     ShardUse file;
     std::shared_ptr<const HeldBlock> held;  // null: the block is mapped
     Bytes picture;                          // the payload that the picture was made from, if any
@@ -101,7 +104,7 @@ class SampleReader {
     bool needs_picture = false;  // the held block lacks the picture's bytes
   };
 
-  std::optional<RowVerdict> Open(const Slot& slot, std::size_t row, Sample& sample);
+  std::optional<RowVerdict> Open(Slot& slot, std::size_t row, Sample& sample);
   // Reads a block that was not read ahead, for a source that holds blocks. The samples of a
   // SampleSupply are all made here.
   std::shared_ptr<const HeldBlock> ReadNow(const Sample& sample, const Slot& slot);

@@ -76,7 +76,7 @@ bool SlotFiller::FillStep(Slot& slot, std::size_t begin, std::size_t end, Outcom
     if (!verdict.failed() && !verdict.unverified) shared_.Put(slot, row);
     if (verdict.failed() && !TreatFault(slot, row, verdict, outcome)) return false;
     unverified = unverified || verdict.unverified;
-    if (!slot.blocks.empty()) slot.blocks[row].reset();  // frees memory for the next block
+    DropBlocks(slot, row);  // frees memory for the next blocks
   }
   // Files are checked once the rows are made. If a file was cut in the middle of a page, the rest
   // of that page reads as zeros; where no checksum was compared, only this check notices that.
@@ -92,8 +92,9 @@ bool SlotFiller::FillStep(Slot& slot, std::size_t begin, std::size_t end, Outcom
     }
   }
   if (!dataset_.table.keeps_all()) {
-    for (std::size_t row = begin; row < end; ++row)
-      slot.files[row].reset();  // the rows are done: their shards may be unmapped
+    for (std::size_t row = begin; row < end; ++row)  // the rows are done
+      for (std::size_t part = 0; part < PartsOf(slot, row); ++part)
+        FileOf(slot, row, part).reset();  // its shard may be unmapped
   }
   return true;
 }
@@ -175,8 +176,22 @@ void SlotFiller::SetUp(unsigned thread) {
 
 RowVerdict SlotFiller::CheckFile(Slot& slot, std::size_t row) {
   if (slot.files[row] == nullptr) return {};  // the row came from the cache
-  if (files_.Holds(*slot.files[row], slot.refs[row])) return {};
-  return RowVerdict::Of(slot.files[row]->Unreadable(reader_.PlaceOf(slot.refs[row])));
+  for (std::size_t part = 0; part < PartsOf(slot, row); ++part) {
+    const SampleRef& ref = RefOf(slot, row, part);
+    const ShardUse& file = FileOf(slot, row, part);
+    if (files_.Holds(*file, ref)) continue;
+    RowVerdict verdict = RowVerdict::Of(file->Unreadable(reader_.PlaceOf(ref)));
+    verdict.part = part;
+    return verdict;
+  }
+  return {};
+}
+
+void SlotFiller::DropBlocks(Slot& slot, std::size_t row) {
+  if (slot.blocks.empty()) return;
+  slot.blocks[row].reset();
+  for (std::size_t part = 1; slot.has_partners && part < slot.layout->parts; ++part)
+    PartnerOf(slot, row, part).block.reset();
 }
 
 std::optional<Error> SlotFiller::DecodeHere(Slot& slot, std::size_t row) {
@@ -236,7 +251,7 @@ std::optional<Error> SlotFiller::CloseHere(Slot& slot) {
 
 bool SlotFiller::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdict,
                             Outcome& outcome) {
-  const SampleRef& ref = slot.refs[row];
+  const SampleRef& ref = RefOf(slot, row, verdict.part);
   const Error& error = *verdict.error;
   if (verdict.lacks_memory()) {  // which samples are played must not depend on free memory
     outcome.failed_row = row;
@@ -249,6 +264,25 @@ bool SlotFiller::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdi
     ++outcome.left_out;
     return true;
   }
+  NoteFault(slot, ref, verdict);
+  // A function that has kept the row's memory could still change it, whatever is put there.
+  switch (verdict.memory_kept ? OnFault::kError : options_.integrity.on_fault) {
+    case OnFault::kSkip:
+      slot.flags[row] = kLeftOut;
+      ++outcome.left_out;
+      return true;
+    case OnFault::kSubstitute:
+      if (Substitute(slot, row, verdict.part)) return true;
+      break;
+    case OnFault::kError: break;
+  }
+  outcome.failed_row = row;
+  outcome.error = error;
+  return false;
+}
+
+void SlotFiller::NoteFault(const Slot& slot, const SampleRef& ref, const RowVerdict& verdict) {
+  const Error& error = *verdict.error;
   const ShardSummary& shard = dataset_.facts->shards[ref.shard];
   if (verdict.of_shard) {
     const std::uint64_t first =
@@ -259,20 +293,6 @@ bool SlotFiller::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdi
     faults_.Add({ref.index, 1, FaultyShard(ref, error), reader_.KeyOf(ref), error.sentence(),
                  slot.epoch, 0});
   }
-  // A function that has kept the row's memory could still change it, whatever is put there.
-  switch (verdict.memory_kept ? OnFault::kError : options_.integrity.on_fault) {
-    case OnFault::kSkip:
-      slot.flags[row] = kLeftOut;
-      ++outcome.left_out;
-      return true;
-    case OnFault::kSubstitute:
-      if (Substitute(slot, row)) return true;
-      break;
-    case OnFault::kError: break;
-  }
-  outcome.failed_row = row;
-  outcome.error = error;
-  return false;
 }
 
 std::string SlotFiller::FaultyShard(const SampleRef& ref, const Error& error) const {
@@ -288,17 +308,25 @@ std::string SlotFiller::FaultyShard(const SampleRef& ref, const Error& error) co
   return facts.shards[ref.shard].file;
 }
 
-bool SlotFiller::Substitute(Slot& slot, std::size_t row) {
-  const SampleRef faulty = slot.refs[row];
+bool SlotFiller::Substitute(Slot& slot, std::size_t row, std::size_t part) {
+  std::vector<SampleRef> planned;
+  for (std::size_t of = 0; of < PartsOf(slot, row); ++of)
+    planned.push_back(RefOf(slot, row, of));
   // The candidates depend on the epoch and the position alone, so every run substitutes the same.
   for (unsigned attempt = 1; attempt <= Substitutes::kTries; ++attempt) {
-    const SampleRef ref = substitutes_.At(slot.epoch, slot.positions[row], attempt);
-    if (ref.index == faulty.index || dataset_.facts->Deleted(ref.index)) continue;
-    slot.refs[row] = ref;
-    slot.samples[row] = ref.index;
-    if (!slot.blocks.empty()) slot.blocks[row].reset();
+    const SampleRef ref = substitutes_.At(slot.epoch, PositionOf(slot, row, part), attempt);
+    if (ref.index == planned[part].index || dataset_.facts->Deleted(ref.index)) continue;
+    RefOf(slot, row, part) = ref;
+    if (part == 0) slot.samples[row] = ref.index;
+    if (!slot.blocks.empty())
+      (part == 0 ? slot.blocks[row] : PartnerOf(slot, row, part).block).reset();
     const RowVerdict verdict = MakeRow(slot, row);
     if (verdict.memory_kept) break;
+    if (verdict.failed() && verdict.part > part) {  // this one is whole, but another one is not
+      NoteFault(slot, RefOf(slot, row, verdict.part), verdict);
+      if (Substitute(slot, row, verdict.part)) return true;
+      break;
+    }
     if (verdict.failed()) continue;
     files_.BeginRun();
     if (verdict.unverified && CheckFile(slot, row).failed()) continue;
@@ -306,8 +334,9 @@ bool SlotFiller::Substitute(Slot& slot, std::size_t row) {
     return true;
   }
   // The error names the sample that was planned, not the last candidate.
-  slot.refs[row] = faulty;
-  slot.samples[row] = faulty.index;
+  for (std::size_t of = 0; of < planned.size(); ++of)
+    RefOf(slot, row, of) = planned[of];
+  slot.samples[row] = planned[0].index;
   return false;
 }
 

@@ -81,7 +81,10 @@ class SlotFiller {
   // Treats a row that could not be made. Returns whether it has a substitute or is left out; if
   // not, `outcome` says why.
   bool TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdict, Outcome& outcome);
-  bool Substitute(Slot& slot, std::size_t row);
+  bool Substitute(Slot& slot, std::size_t row, std::size_t part);
+  void NoteFault(const Slot& slot, const SampleRef& ref, const RowVerdict& verdict);
+  // Gives up the memory of the blocks of the row.
+  static void DropBlocks(Slot& slot, std::size_t row);
   // The shard that the error is about: the sample's, or one of a column.
   std::string FaultyShard(const SampleRef& ref, const Error& error) const;
   // Makes the row: takes it from the cache of rows or from another loader, or reads it and calls

@@ -85,20 +85,38 @@ std::size_t BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
   std::size_t row = 0;
   while (row < slot.rows && !give_up_.load(std::memory_order_relaxed)) {
     const std::size_t end = std::min(row + kRun, row < own.count ? own.count : slot.rows);
-    if (row < own.count) {
+    if (row < own.count && !slot.has_partners) {
       epoch_->order.Run(own.position + row * own.stride, own.stride,
                         std::span(slot.refs).subspan(row, end - row), to_open_);
       for (; row < end; ++row)
         NoteRow(slot, row, SampleFlag::kOwn, own.draw_position + row * own.draw_stride);
       continue;
     }
+    // Row by row, in the order of positions: a window is entered once, though a line's partners
+    // enter it before its own row does.
     for (; row < end; ++row) {
-      const Deal::Row dealt = deal_.RowOf(epoch_->size, batch, row);
-      slot.refs[row] = epoch_->order.At(dealt.position, to_open_, true);
-      NoteRow(slot, row, SampleFlag::kFillsUp, dealt.draw_position);
+      const bool fills_up = row >= own.count;
+      const Deal::Row dealt =
+          fills_up ? deal_.RowOf(epoch_->size, batch, row)
+                   : Deal::Row{.position = own.position + row * own.stride,
+                               .draw_position = own.draw_position + row * own.draw_stride};
+      slot.refs[row] = epoch_->order.At(dealt.position, to_open_, fills_up);
+      NoteRow(slot, row, fills_up ? SampleFlag::kFillsUp : SampleFlag::kOwn, dealt.draw_position);
+      if (slot.has_partners) PlanPartners(slot, row, dealt.position, fills_up);
     }
   }
   return row;
+}
+
+namespace {
+// The samples that the planner finds for each row.
+std::size_t PlannedParts(const Slot& slot) noexcept {
+  return slot.has_partners ? slot.layout->parts : 1;
+}
+}  // namespace
+
+std::uint64_t BatchPlanner::BlockOf(const SampleRef& ref) const noexcept {
+  return dataset_.facts->shape.first_block(ref.shard) + ref.block;
 }
 
 void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::uint64_t position) {
@@ -110,25 +128,39 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
   if (dataset_.facts->Deleted(ref.index)) TreatDeleted(slot, row);
 }
 
+// The partner of a deleted sample is the substitute that a row of it would have; if there is none,
+// the row shows its own sample there.
+void BatchPlanner::PlanPartners(Slot& slot, std::size_t row, std::uint64_t position,
+                                bool fills_up) {
+  const std::size_t parts = PlannedParts(slot);
+  for (std::size_t part = 1; part < parts; ++part) {
+    RowPartner& partner = PartnerOf(slot, row, part);
+    const std::uint64_t at = epoch_->order.PartnerOf(position, part - 1);
+    partner.ref = epoch_->order.At(at, to_open_, fills_up);
+    partner.position = deal_.DrawPosition(at);
+    if (dataset_.facts->Deleted(partner.ref.index)) {
+      deleted_.emplace_back(row * parts + part, BlockOf(partner.ref));
+      partner.ref =
+          substitutes_.ThereAt(slot.epoch, partner.position).value_or(slot.refs[row]);
+    }
+    watch_.Use(partner.ref.shard);
+  }
+}
+
 // The order knows nothing of deleted samples, so that no other sample moves.
 void BatchPlanner::TreatDeleted(Slot& slot, std::size_t row) {
-  const std::uint64_t block =
-      dataset_.facts->shape.first_block(slot.refs[row].shard) + slot.refs[row].block;
-  deleted_.emplace_back(row, block);
-  if (options_.order.deleted == DeletedSamples::kLeaveOut) {
+  deleted_.emplace_back(row * PlannedParts(slot), BlockOf(slot.refs[row]));
+  std::optional<SampleRef> there;
+  if (options_.order.deleted != DeletedSamples::kLeaveOut)
+    there = substitutes_.ThereAt(slot.epoch, slot.positions[row]);
+  if (!there) {
     slot.flags[row] = kLeftOut;
     return;
   }
-  for (unsigned attempt = 1; attempt <= Substitutes::kTries; ++attempt) {
-    const SampleRef ref = substitutes_.At(slot.epoch, slot.positions[row], attempt);
-    if (dataset_.facts->Deleted(ref.index)) continue;
-    slot.refs[row] = ref;
-    slot.samples[row] = ref.index;
-    if (slot.flags[row] == SampleFlag::kOwn) slot.flags[row] = SampleFlag::kSubstitute;
-    watch_.Use(ref.shard);
-    return;
-  }
-  slot.flags[row] = kLeftOut;
+  slot.refs[row] = *there;
+  slot.samples[row] = there->index;
+  if (slot.flags[row] == SampleFlag::kOwn) slot.flags[row] = SampleFlag::kSubstitute;
+  watch_.Use(there->shard);
 }
 
 // Opening a shard reads its frame: its first and last pages, with header and directory. If a batch
@@ -151,18 +183,20 @@ std::uint64_t BatchPlanner::OpenBlocks(Slot& slot, std::size_t rows) {
   if (holds) slot.blocks.resize(options_.batch_size);
   for (const std::uint64_t block : to_open_)
     still_to_open_[block] = true;
+  const std::size_t parts = PlannedParts(slot);
   auto deleted = deleted_.begin();
-  for (std::size_t row = 0; row < rows && (holds || !to_open_.empty()); ++row) {
-    const SampleRef& ref = slot.refs[row];
-    const std::uint64_t own = dataset_.facts->shape.first_block(ref.shard) + ref.block;
-    // The order has counted the row of a deleted sample among those of that sample's block. The row
-    // of a substitute reads its own block when it is decoded.
-    const bool gone = deleted != deleted_.end() && deleted->first == row;
+  for (std::size_t i = 0; i < rows * parts && (holds || !to_open_.empty()); ++i) {
+    const std::size_t row = i / parts, part = i % parts;
+    const std::uint64_t own = BlockOf(RefOf(slot, row, part));
+    // The order has counted a deleted sample among those of its block. A substitute's own block is
+    // read when the row is decoded.
+    const bool gone = deleted != deleted_.end() && deleted->first == i;
     const std::uint64_t block = gone ? (deleted++)->second : own;
     if (still_to_open_[block]) Open(block);
     if (!holds) continue;
     std::shared_ptr<const HeldBlock> held = source_.Use(block);
-    if (slot.flags[row] != kLeftOut && block == own) slot.blocks[row] = std::move(held);
+    if (slot.flags[row] == kLeftOut || block != own) held.reset();
+    (part == 0 ? slot.blocks[row] : PartnerOf(slot, row, part).block) = std::move(held);
   }
   deleted_.clear();
   const std::uint64_t needed = source_.opened();

@@ -36,6 +36,10 @@ class BatchPlanner {
   std::size_t FillRows(std::uint64_t batch, Slot& slot);
   // Notes the row's sample, flag and draw position in the slot, and that its shard is in use.
   void NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::uint64_t position);
+  // Plans the partners of the row, which has that position in the order.
+  void PlanPartners(Slot& slot, std::size_t row, std::uint64_t position, bool fills_up);
+  // The block's number in the dataset.
+  std::uint64_t BlockOf(const SampleRef& ref) const noexcept;
   // Leaves out the row of a deleted sample, or gives it another sample.
   void TreatDeleted(Slot& slot, std::size_t row);
   // Has the kernel begin to read the frames of the announced blocks' shards: the pages that opening
@@ -57,7 +61,7 @@ class BatchPlanner {
   ShardWatch watch_;
   const std::atomic<bool>& give_up_;
   std::vector<std::uint64_t> to_open_;  // blocks that the order announced for this batch
-  // The batch's rows whose samples were deleted, and these samples' blocks.
+  // The batch's deleted samples: row x parts + part, and the block.
   std::vector<std::pair<std::size_t, std::uint64_t>> deleted_;
   std::vector<bool> still_to_open_;  // by block: in to_open_, and not opened yet
   std::vector<bool> asked_for_;      // by shard: AskForFrames() has asked for it

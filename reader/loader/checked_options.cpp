@@ -21,6 +21,7 @@
 #include "reader/dataset/sample_list_state.h"
 #include "reader/loader/loader_setup.h"
 #include "reader/loader/self_tuning.h"
+#include "reader/order/partners.h"
 #include "reader/order/sample_draw.h"
 #include "reader/reading/memory.h"
 #include "reader/transform/pixel_program.h"
@@ -59,6 +60,40 @@ void CheckRank(const DatasetFacts& dataset, const LoaderOptions& options) {
            ", which cannot be divided evenly among " + ranks +
            " ranks; set lanes to a multiple of the world size, such as " + std::to_string(fitting) +
            " (this changes the order), or use a number of ranks that divides it");
+  }
+}
+
+// Checks that the partners of a mosaic's rows can be found.
+void CheckMosaic(const LoaderOptions& options) {
+  if (MostPartsIn(options) == 1) {
+    for (const View& view : options.views) {
+      bool mosaic = MostPartsOf(view.transform) > 1;
+      for (const ScheduledTransform& later : view.schedule)
+        mosaic = mosaic || MostPartsOf(later.transform) > 1;
+      if (mosaic)
+        Refuse("View::transform has a Mosaic, which shows several samples in a row; put it into "
+               "LoaderOptions::transform, and leave views empty");
+    }
+    return;
+  }
+  const auto refuse = [](const std::string& why) { Refuse("transform: Mosaic " + why); };
+  if (options.share)
+    refuse("shows other samples than its own, which shared rows are not named by; leave "
+           "LoaderOptions::share empty");
+  if (options.on_device.decode != DecodeOn::kHost)
+    refuse("is painted on the host; set LoaderOptions::on_device.decode = kHost (steps that change "
+           "colours, and Normalize, still run on the device)");
+  if (options.order.batches) return;
+  if (options.order.shuffle == Shuffle::kSequential)
+    refuse("chooses the other samples of a row by the order of the epoch, which is not shuffled; "
+           "set LoaderOptions::order.shuffle to kQuasiRandom or kRandom");
+  const std::uint64_t world = options.ranks.by_shards ? 1 : options.ranks.world_size;
+  const std::uint64_t step = Partners::kLaneGroups * world;
+  if (options.order.shuffle == Shuffle::kQuasiRandom && options.order.lanes % step != 0) {
+    refuse("needs LoaderOptions::order.lanes to be a multiple of 8 x world_size, and it is " +
+           std::to_string(options.order.lanes) + " for " + std::to_string(world) +
+           (world == 1 ? " rank" : " ranks") + "; set it to " +
+           std::to_string((options.order.lanes / step + 1) * step) + " (this changes the order)");
   }
 }
 
@@ -351,6 +386,7 @@ LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options)
     check_ranges();
   }
   CheckRank(dataset, options);
+  CheckMosaic(options);
   SetMixture(dataset, options);
   SetBatches(dataset, options);
   SetSkip(dataset, options);

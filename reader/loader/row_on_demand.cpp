@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "reader/dataset/rank_epoch.h"
+#include "reader/decoding/faults.h"
 #include "reader/loader/loader_setup.h"
 #include "reader/transform/batch_mix.h"
 
@@ -46,6 +48,27 @@ std::uint64_t PositionOf(const DatasetFacts& dataset, LoaderOptions options, std
                     std::to_string(sample) + " (LoaderOptions::order)");
   }
   return std::ranges::min_element(rows, {}, &PlayedRow::position)->position;
+}
+
+// Finds the partners of the slot's row, which has that draw position.
+void FindPartners(const DatasetState& dataset, LoaderOptions options, std::uint64_t draw_position,
+                  Slot& slot) {
+  const std::uint64_t world = options.ranks.by_shards ? options.ranks.world_size : 1;
+  if (options.ranks.by_shards)
+    options.ranks.rank = static_cast<unsigned>(draw_position % world);
+  const Deal deal(dataset.facts->shape, DealOptionsOf(options));
+  RankEpoch epoch(dataset.facts->shape, options, deal, slot.epoch);
+  Substitutes substitutes(dataset, options);
+  std::vector<std::uint64_t> opened;
+  for (std::size_t part = 1; part < slot.layout->parts; ++part) {
+    RowPartner& partner = PartnerOf(slot, 0, part);
+    const std::uint64_t at = epoch.order.PartnerOf(draw_position / world, part - 1);
+    partner.ref = epoch.order.At(at, opened, true);
+    partner.position = deal.DrawPosition(at);
+    if (dataset.facts->Deleted(partner.ref.index))
+      partner.ref =
+          substitutes.ThereAt(slot.epoch, partner.position).value_or(slot.refs[0]);
+  }
 }
 
 }  // namespace
@@ -88,11 +111,15 @@ std::shared_ptr<const Slot> RowOnDemand::Make(std::uint64_t sample, std::uint64_
   slot.flags[0] = SampleFlag::kOwn;
   slot.positions[0] = position;
   slot.samples[0] = sample;
+  if (slot.has_partners)
+    FindPartners(recipe.dataset, setup_.recipe.options, position, slot);
   slot.blocks.resize(context_.holds_blocks ? 1 : 0);
   SlotFiller::Outcome outcome = worker_->rows.Fill(slot, 0, 1);
   if (!outcome.error) outcome.error = worker_->rows.Close(slot);
   if (outcome.error) throw *outcome.error;
   slot.files.clear();
+  for (RowPartner& partner : slot.partners)
+    partner.file.reset();
   return {kept, &slot};
 }
 

@@ -27,6 +27,9 @@ LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std:
       window_key_(RandomStream(options.seed, Purpose::kWindowOrder, epoch).Word64()),
       blocks_(shape.blocks(), RandomStream(options.seed, Purpose::kBlockOrder, epoch).Word64()),
       tail_key_(RandomStream(options.seed, Purpose::kTailOrder, epoch).Word64()),
+      uses_(options.uses),
+      shared_(options.partners),
+      partners_(options.seed, epoch),
       lanes_(options.lanes) {
   if (shape.even()) {
     DealInTurn(options.give_up);
@@ -187,21 +190,69 @@ void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::
   if (lane.announced == lane.window) return;
   lane.announced = lane.window;
   if (notes_following_) NoteFollowing(l);
-  const std::uint64_t begin = FirstPlace(l, lane.window);
-  const std::uint64_t end = FirstPlace(l, lane.window + 1);
+  if (shared_) return AnnounceShared(l, opened);
   // The usual case. Otherwise an epoch is resumed within the window: only the samples from `place`
   // on are still to come, and SamplesIn() must count only these for each block.
-  if (place == 0) {
-    for (std::uint64_t p = begin; p < end; ++p)
-      opened.push_back(BlockAt(l, p));
-    return;
-  }
-  for (std::uint64_t p = begin; p < end; ++p)
+  if (place == 0) return AnnounceWhole(l, opened);
+  ForgetLeft(l);
+  for (; place < lane.count; ++place)
+    AddLeft(l, place, uses_, opened);
+}
+
+void LaneOrder::AnnounceWhole(std::uint64_t l, std::vector<std::uint64_t>& opened) const {
+  const std::uint64_t end = FirstPlace(l, lanes_[l].window + 1);
+  for (std::uint64_t p = FirstPlace(l, lanes_[l].window); p < end; ++p)
+    opened.push_back(BlockAt(l, p));
+}
+
+void LaneOrder::ForgetLeft(std::uint64_t l) {
+  const std::uint64_t end = FirstPlace(l, lanes_[l].window + 1);
+  for (std::uint64_t p = FirstPlace(l, lanes_[l].window); p < end; ++p)
     left_[BlockAt(l, p)] = 0;
-  for (; place < lane.count; ++place) {
-    const std::uint64_t block = BlockAt(l, PlaceOf(lane, lane.first + lane.mix(place)));
-    if (++left_[block] == 1) opened.push_back(block);
+}
+
+void LaneOrder::AddLeft(std::uint64_t l, std::uint64_t place, std::uint64_t uses,
+                        std::vector<std::uint64_t>& opened) {
+  const Lane& lane = lanes_[l];
+  const std::uint64_t block = BlockAt(l, PlaceOf(lane, lane.first + lane.mix(place)));
+  std::uint64_t& left = left_[block];
+  if (left == 0) opened.push_back(block);
+  left += uses;
+}
+
+// In each line of the window, four rows show a sample of the lane: its own, and one in each part of
+// three other lanes' rows. Of a resumed epoch's lines, only those rows count that are still to come.
+void LaneOrder::AnnounceShared(std::uint64_t l, std::vector<std::uint64_t>& opened) {
+  const Lane& lane = lanes_[l];
+  const std::uint64_t lanes = lanes_.size(), begin = begin_.value_or(0);
+  if (lane.first * lanes >= begin) return AnnounceWhole(l, opened);
+  ForgetLeft(l);
+  const std::uint64_t places = PlacesInBody(lane);
+  for (std::uint64_t place = 0; place < places; ++place) {
+    const std::uint64_t line = lane.first + place;
+    if (line * lanes + l >= begin) AddLeft(l, place, 1, opened);
+    const Partners::Three away = partners_.LanesOf(line);
+    for (std::size_t j = 0; j < away.size(); ++j) {
+      const std::uint64_t of = (l + lanes - away[j] * lanes / Partners::kLaneGroups) % lanes;
+      if (line * lanes + of >= begin)
+        AddLeft(l, partners_.Shifted(j, place, places), 1, opened);
+    }
   }
+  for (std::uint64_t place = places; place < lane.count; ++place)
+    AddLeft(l, place, uses_, opened);
+}
+
+std::uint64_t LaneOrder::PartnerOf(std::uint64_t position, std::size_t j) {
+  const std::uint64_t lanes = lanes_.size();
+  if (position >= body())
+    return body() + partners_.InCycle(j, position - body(), shape_.samples() - body());
+  const std::uint64_t line = position / lanes;
+  const std::uint64_t l =
+      (position % lanes + partners_.LanesOf(line)[j] * lanes / Partners::kLaneGroups) % lanes;
+  EnterWindow(l, line);
+  const Lane& lane = lanes_[l];
+  const std::uint64_t place = partners_.Shifted(j, line - lane.first, PlacesInBody(lane));
+  return (lane.first + place) * lanes + l;
 }
 
 // Notes the blocks of the lane's next window. If positions are asked for in order, following_ holds
@@ -235,10 +286,11 @@ std::optional<std::uint64_t> LaneOrder::TakeFollowing() {
 
 std::uint64_t LaneOrder::SamplesIn(std::uint64_t block) const noexcept {
   const auto left = left_.find(block);
-  return left != left_.end() ? left->second : shape_.SamplesIn(block);
+  return left != left_.end() ? left->second : uses_ * shape_.SamplesIn(block);
 }
 
 SampleRef LaneOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up) {
+  if (!begin_) begin_ = position;
   if (position >= body()) return InTail(position, opened);
   return InBody(position % lanes_.size(), position / lanes_.size(), opened, fills_up);
 }

@@ -30,6 +30,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "reader/order/partners.h"
 #include "reader/order/permutation.h"
 #include "reader/order/shape.h"
 
@@ -39,6 +40,8 @@ struct LaneOptions {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
   std::uint64_t window_blocks = 2;  // blocks in a window of a lane
+  std::uint64_t uses = 1;           // how often each sample is asked for
+  bool partners = false;            // whether it is asked for as PartnerOf() says
   StopFlag give_up = nullptr;
 };
 
@@ -60,6 +63,9 @@ class LaneOrder {
   void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
            std::vector<std::uint64_t>& opened);
 
+  // The position whose sample is partner `j` (0 to 2) of the row at `position`.
+  std::uint64_t PartnerOf(std::uint64_t position, std::size_t j);
+
   // The position of a sample (by its number), at which At() gives it. Cheap if the sample's window
   // is the one that its lane entered last. Do not mix the calls with those of At(): they enter
   // windows.
@@ -71,8 +77,8 @@ class LaneOrder {
   void NoteFollowing() noexcept { notes_following_ = true; }
   std::optional<std::uint64_t> TakeFollowing();
 
-  // The number of a block's samples in the epoch; or, if a resumed epoch entered the block's window
-  // in the middle, the number of those still to come.
+  // How often a block's samples are asked for in the epoch; or, if a resumed epoch entered the
+  // block's window in the middle, how often they still are.
   std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
   std::uint64_t body() const noexcept { return body_per_lane_ * lanes_.size(); }
@@ -148,6 +154,18 @@ class LaneOrder {
   // Adds the blocks of the lane's open window to `opened`. If `place`, the place in the window
   // where the epoch continues, is not 0, it adds only the blocks that have samples from there on.
   void Announce(std::uint64_t lane, std::uint64_t place, std::vector<std::uint64_t>& opened);
+  // The same if samples are partners of others, too: which place comes first says nothing then.
+  void AnnounceShared(std::uint64_t lane, std::vector<std::uint64_t>& opened);
+  void AnnounceWhole(std::uint64_t lane, std::vector<std::uint64_t>& opened) const;
+  // Sets to 0 how often the blocks of the lane's open window are still asked for; adds to that of the
+  // block that has a place of the window.
+  void ForgetLeft(std::uint64_t lane);
+  void AddLeft(std::uint64_t lane, std::uint64_t place, std::uint64_t uses,
+               std::vector<std::uint64_t>& opened);
+  // The window's places in the body.
+  std::uint64_t PlacesInBody(const Lane& lane) const noexcept {
+    return std::min(lane.count, body_per_lane_ - lane.first);
+  }
   void NoteFollowing(std::uint64_t lane);
   void DropOpened();  // removes windows at the front of following_ that have opened
   // The place in the lane at which that window begins.
@@ -162,6 +180,10 @@ class LaneOrder {
   std::uint64_t window_key_;
   Permutation blocks_;
   std::uint64_t tail_key_;
+  const std::uint64_t uses_;
+  const bool shared_;  // LaneOptions::partners
+  Partners partners_;
+  std::optional<std::uint64_t> begin_;  // the position that was asked for first
   std::vector<Lane> lanes_;
   std::uint64_t body_per_lane_ = 0;
   Permutation tail_;                               // empty until Tail() is called

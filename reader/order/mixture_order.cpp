@@ -226,7 +226,8 @@ MixtureOrder::MixtureOrder(std::shared_ptr<const MixturePlan> plan, const OrderP
       options_(options),
       lanes_(plan_->parameters().lanes),
       key_(RandomStream(options.seed, Purpose::kMixture, epoch).Word64()),
-      parts_(plan_->parts().size()) {
+      parts_(plan_->parts().size()),
+      partners_(options.seed, epoch) {
   std::uint64_t tail = 0;
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     const MixturePlan::Part& part = plan_->parts()[k];
@@ -335,6 +336,7 @@ EpochOrder& MixtureOrder::OrderOf(std::size_t k, std::uint64_t cycle) {
   OrderParameters options = options_;
   options.seed = state.seed;
   options.shuffle = state.shuffle;
+  options.partners = false;
   EpochOrder& order = state.orders
                           .emplace(std::piecewise_construct, std::forward_as_tuple(cycle),
                                    std::forward_as_tuple(part.shape, options, cycle))
@@ -379,6 +381,21 @@ void MixtureOrder::AddPositionsOf(std::uint64_t sample, std::vector<std::uint64_
 SampleRef MixtureOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened,
                            bool fills_up) {
   return Take(DrawAt(position), opened, fills_up);
+}
+
+// In a row, partners are in other columns; in a batch with fixed shares, at other rows of it.
+std::uint64_t MixtureOrder::PartnerOf(std::uint64_t position, std::size_t j) {
+  const MixtureParameters& parameters = plan_->parameters();
+  if (parameters.shares == MixtureShares::kOfEachBatch) {
+    const std::uint64_t world = parameters.world_size, rows = parameters.batch_size;
+    const std::uint64_t nth = position / world, row = nth % rows;
+    return (nth - row + partners_.InCycle(j, row, rows)) * world + position % world;
+  }
+  const std::uint64_t body = plan_->rows() * lanes_;
+  if (position >= body) return body + partners_.InCycle(j, position - body, tail_.size());
+  const std::uint64_t column = position % lanes_, row = position / lanes_;
+  const std::uint64_t away = partners_.LanesOf(row)[j] * lanes_ / Partners::kLaneGroups;
+  return row * lanes_ + (column + away) % lanes_;
 }
 
 SampleRef MixtureOrder::Later(std::uint64_t position, std::uint64_t draws,

@@ -123,6 +123,7 @@ class MixtureOrder {
   // These functions mean the same as those of EpochOrder (order.h); Later() serves Substitute().
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   void AddPositionsOf(std::uint64_t sample, std::vector<std::uint64_t>& positions);
+  std::uint64_t PartnerOf(std::uint64_t position, std::size_t j);
   // The sample that comes `draws` draws after that of `position`, among the draws of the same
   // dataset.
   SampleRef Later(std::uint64_t position, std::uint64_t draws, std::vector<std::uint64_t>& opened);
@@ -162,6 +163,7 @@ class MixtureOrder {
   std::vector<std::uint64_t> tail_start_;  // where each part's share of the tail begins
   std::optional<std::uint64_t> batch_;     // the batch whose rows rows_ permutes
   Permutation rows_;
+  Partners partners_;
   bool notes_following_ = false;
 };
 

@@ -98,7 +98,8 @@ EpochOrder::EpochOrder(const DatasetShape& shape, const OrderParameters& options
       part_(std::move(part)),
       part_shape_(ShapeOfPart(shape, part_, options)),
       shape_(part_shape_ ? *part_shape_ : whole_),
-      shuffle_(options.shuffle) {
+      shuffle_(options.shuffle),
+      partners_(options.seed, epoch) {
   if (const auto* const mixed = std::get_if<MixturePart>(&part_)) {
     mixture_ = std::make_unique<MixtureOrder>(mixed->plan, options, epoch);
     return;
@@ -110,7 +111,8 @@ EpochOrder::EpochOrder(const DatasetShape& shape, const OrderParameters& options
       // all ranks have the same number.
       lanes_.emplace(
           shape_,
-          LaneOptions{options.seed, options.lanes, WindowBlocks(whole_, options), options.give_up},
+          LaneOptions{options.seed, options.lanes, WindowBlocks(whole_, options), options.uses,
+                      options.uses > 1 && options.partners, options.give_up},
           epoch);
       break;
     case Shuffle::kRandom:
@@ -237,6 +239,18 @@ SampleRef EpochOrder::InShape(std::uint64_t position, std::vector<std::uint64_t>
     opened.push_back(block);
   }
   return sample;
+}
+
+std::uint64_t EpochOrder::PartnerOf(std::uint64_t position, std::size_t j) {
+  if (mixture_) return mixture_->PartnerOf(position, j);
+  if (lanes_) return lanes_->PartnerOf(position, j);
+  const auto* const list = std::get_if<ListPart>(&part_);
+  if (list == nullptr || list->begins.empty())
+    return partners_.InCycle(j, position, samples_.size());
+  // In one of the user's batches, which may hold samples that go together.
+  const auto after = std::ranges::upper_bound(list->begins, position);
+  const std::uint64_t begin = *std::prev(after);
+  return begin + partners_.InCycle(j, position - begin, *after - begin);
 }
 
 std::uint64_t EpochOrder::PositionInShape(std::uint64_t sample) {

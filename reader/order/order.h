@@ -59,6 +59,8 @@ struct OrderParameters {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
   std::uint64_t window_bytes = 0;  // 0: the larger of 64 MiB and two blocks a lane
+  std::uint64_t uses = 1;          // how often each sample is asked for; above 1 if rows have partners
+  bool partners = true;            // false: not as PartnerOf() says, but in a mixture
   StopFlag give_up = nullptr;      // once it is set, making the order throws OrderGivenUp
 };
 
@@ -69,6 +71,8 @@ struct ShardPart {
 };
 struct ListPart {
   std::vector<std::uint64_t> samples;
+  // Where each of the user's batches begins, and then the total; empty if they are not composed.
+  std::vector<std::uint64_t> begins = {};
 };
 struct MixturePart {
   std::shared_ptr<const MixturePlan> plan;  // made for the same shards
@@ -94,6 +98,10 @@ class EpochOrder {
   // is full. For a whole dataset in quasi-random order, Run() takes a fraction of the time of At().
   void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
            std::vector<std::uint64_t>& opened);
+
+  // The position whose sample is partner `j` (0 to 2) of the row at `position`; with
+  // OrderParameters::uses 4, and not for Shuffle::kSequential without the user's batches.
+  std::uint64_t PartnerOf(std::uint64_t position, std::size_t j);
 
   // Adds the positions that have the sample to `positions`, in ascending order: several if a list
   // or a mixture repeats it, none if the epoch does not have it. Do not mix the calls with those of
@@ -138,6 +146,7 @@ class EpochOrder {
   std::unique_ptr<MixtureOrder> mixture_;  // MixturePart
   Permutation samples_;
   std::vector<std::uint64_t> by_sample_;  // the list's entries by sample, for AddPositionsOf()
+  Partners partners_;
   std::uint64_t last_block_ = ~std::uint64_t{0};  // kSequential: the block entered last
 };
 

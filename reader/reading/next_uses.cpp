@@ -22,7 +22,7 @@ std::vector<std::uint64_t> NextUses(const DatasetShape& shape, const LoaderOptio
   std::vector<std::uint64_t> uses(shape.blocks(), UINT64_MAX);
   const std::uint64_t positions =
       options.order.samples.all() ? shape.samples() : options.order.samples.size();
-  EpochOrder order(shape, RankEpoch::With(OrderParametersOf(options), give_up), epoch,
+  EpochOrder order(shape, RankEpoch::With(OrderParametersOf(options, epoch), give_up), epoch,
                    RankEpoch::PartOf(options, Deal(shape, DealOptionsOf(options)), epoch, give_up));
   std::vector<std::uint64_t> opened;
   for (std::uint64_t p = 0; p < positions; ++p) {

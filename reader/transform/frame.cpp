@@ -148,10 +148,13 @@ AffineMap AffineAbout(std::uint32_t width, std::uint32_t height,
 }
 
 RandomStream Framing::DrawsOf(std::uint16_t kind) noexcept {
-  // A second step of the same kind gets other draws than the first. The kind takes the lower four
-  // bits.
+  // A second step of the same kind gets other draws than the first, and so does another part of the
+  // row. The kind takes the lower four bits, and the use eight more: a pipeline has at most 256
+  // steps.
   const auto use = static_cast<std::uint16_t>(uses_[kind]++ << 4);
-  return {draw_seed_, Purpose::kTransform, position_, static_cast<std::uint16_t>(kind | use)};
+  const auto part = static_cast<std::uint16_t>(draws_for_row_ ? 0 : part_ << 12);
+  return {draw_seed_, Purpose::kTransform, position_,
+          static_cast<std::uint16_t>(kind | use | part)};
 }
 
 void Framing::Crop(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height) {
@@ -287,7 +290,103 @@ void Framing::Hide() noexcept {
 }
 
 void Framing::Finish() {
-  if (frame_.warped && moved_after_warp_) ChooseRegion();
+  if (frame_.warped && (moved_after_warp_ || in_canvas_)) ChooseRegion();
+  if (in_canvas_) PlacePart();
+}
+
+void Framing::BeginCanvas(const std::array<std::uint8_t, 3>& fill) noexcept {
+  const Filter filter = frame_.region.filter;
+  const PictureExtent size{width(), height()};
+  in_canvas_ = std::exchange(frame_, {});
+  frame_.region = Region::Whole(size.width, size.height);
+  frame_.region.filter = filter;
+  SetBorder(Border::kConstant, fill);
+}
+
+namespace {
+
+// Along one axis of the canvas: where it is in the target, and what of it the target shows.
+struct CanvasAxis {
+  double scale = 0, offset = 0;  // from the canvas to the target
+  double low = 0, high = 0;      // of the canvas
+  std::uint32_t extent = 0, target = 0;
+};
+
+CanvasAxis CanvasAxisOf(const Span& span, const std::optional<ExactSpan>& exact,
+                        std::uint32_t extent) noexcept {
+  const ExactSpan of = ExactOf(span, exact);
+  if (span.out == 0) return {0, 0, 0, 0, extent, span.target};
+  const double scale = of.out / of.length;
+  return {scale, of.at - of.start * scale, of.start, of.start + of.length, extent, span.target};
+}
+
+// Puts a span of a picture, whose grid is the canvas, into the target. `mirrored`: in the canvas.
+void PlaceSpan(const CanvasAxis& canvas, bool mirrored, Span& span,
+               std::optional<ExactSpan>& exact) noexcept {
+  const ExactSpan of = ExactOf(span, exact);
+  const bool hidden = span.out == 0;
+  exact.reset();
+  span.at = span.out = 0;
+  span.target = canvas.target;
+  const double first = mirrored ? canvas.extent - of.at - of.out : of.at;
+  const double low = std::max(first, canvas.low);
+  const double high = std::min(first + of.out, canvas.high);
+  if (hidden || !(low < high)) return;
+  const auto place = [&canvas](double at) { return at * canvas.scale + canvas.offset; };
+  const auto pixel = [&canvas, &place](double at) {
+    return std::clamp(std::floor(place(at) + 0.5), 0.0, double(canvas.target));
+  };
+  const double begin = pixel(low), end = pixel(high);
+  if (!(begin < end)) return;  // less than a pixel shows: another part has it
+  // The source pixel at a place of the target, no further than what is visible.
+  const double source = of.length / of.out;
+  const double begin_source = of.start + (mirrored ? first + of.out - high : low - first) * source;
+  const double end_source = begin_source + (high - low) * source;
+  const double scale = source / canvas.scale;
+  const auto from = [&](double at) {
+    return std::clamp(mirrored ? end_source - (at - place(low)) * scale
+                               : begin_source + (at - place(low)) * scale,
+                      begin_source, end_source);
+  };
+  const double target = canvas.target;
+  const double first_place = std::max(place(low), 0.0), last_place = std::min(place(high), target);
+  exact = ExactSpan{begin_source, end_source - begin_source,
+                    mirrored ? target - last_place : first_place, last_place - first_place};
+  span.at = static_cast<std::uint32_t>(mirrored ? target - end : begin);
+  span.out = static_cast<std::uint32_t>(end - begin);
+  span.start = mirrored ? from(end) : from(begin);
+  // Rounding must not lead out of the picture.
+  span.length = std::min((mirrored ? from(begin) : from(end)) - span.start,
+                         span.bound + double(span.bound_length) - span.start);
+}
+
+}  // namespace
+
+void Framing::PlacePart() noexcept {
+  const Frame canvas = std::exchange(frame_, *in_canvas_);
+  const Region& of = canvas.region;
+  const std::uint32_t width = frame_.width(), height = frame_.height();  // of the canvas
+  const CanvasAxis across = CanvasAxisOf(of.x, canvas.exact_x, width);
+  const CanvasAxis down = CanvasAxisOf(of.y, canvas.exact_y, height);
+  Region& region = frame_.region;
+  const ExactSpan x = ExactOf(region.x, frame_.exact_x), y = ExactOf(region.y, frame_.exact_y);
+  const bool turned = region.transpose;
+  PlaceSpan(turned ? down : across, region.flip, region.x, frame_.exact_x);
+  PlaceSpan(turned ? across : down, region.flip_y, region.y, frame_.exact_y);
+  if (region.x.out == 0 || region.y.out == 0) region.x.out = region.y.out = 0;
+  region.flip = region.flip != (turned ? of.flip_y : of.flip);
+  region.flip_y = region.flip_y != (turned ? of.flip : of.flip_y);
+  region.transpose = turned != of.transpose;
+  region.reflect = false;
+  region.fill = of.fill;
+  region.filter = of.filter;
+  frame_.warped = canvas.warped;
+  frame_.warp = canvas.warp;
+  frame_.warp_fill = canvas.warp_fill;
+  frame_.size = canvas.size;
+  frame_.shown = canvas.shown;
+  frame_.region_for_warp = canvas.region_for_warp;
+  frame_.before_warp = {x.start, y.start, x.start + x.length, y.start + y.length};
 }
 
 namespace {
@@ -459,6 +558,25 @@ void FillOutside(const PixelRect& shown, const Pixels& pixels, const std::uint8_
   }
 }
 
+namespace {
+
+PixelRect ShownOf(const Region& region) noexcept {
+  PixelRect part;
+  const auto axis = [](const Span& span, bool mirrored, std::uint32_t& begin, std::uint32_t& end) {
+    begin = mirrored ? span.target - span.at - span.out : span.at;
+    end = begin + span.out;
+  };
+  axis(region.x, region.flip, part.left, part.right);
+  axis(region.y, region.flip_y, part.top, part.bottom);
+  if (region.transpose) {
+    std::swap(part.left, part.top);
+    std::swap(part.right, part.bottom);
+  }
+  return part;
+}
+
+}  // namespace
+
 VisiblePart::VisiblePart(const Frame& frame)
     : width_(frame.width()),
       height_(frame.height()),
@@ -466,30 +584,27 @@ VisiblePart::VisiblePart(const Frame& frame)
       target_height_(frame.region.height()),
       shown_(frame.shown),
       warped_(frame.warped) {
-  const Region& region = frame.region;
-  const auto axis = [](const Span& span, bool mirrored, std::uint32_t& begin, std::uint32_t& end) {
-    begin = mirrored ? span.target - span.at - span.out : span.at;
-    end = begin + span.out;
-  };
-  axis(region.x, region.flip, part_.left, part_.right);
-  axis(region.y, region.flip_y, part_.top, part_.bottom);
-  if (region.transpose) {
-    std::swap(part_.left, part_.top);
-    std::swap(part_.right, part_.bottom);
-  }
+  parts_.front() = ShownOf(frame.region);
   if (warped_) to_source_ = frame.warp.Inverse();
+}
+
+void VisiblePart::Add(const Frame& frame) noexcept {
+  const auto empty = [](const PixelRect& part) { return part.left == part.right; };
+  const auto room = std::ranges::find_if(parts_, empty);
+  if (room != parts_.end()) *room = ShownOf(frame.region);
 }
 
 void VisiblePart::WriteBorder(std::uint8_t* map) const {
   constexpr std::uint8_t kBorder = 1;
   std::fill_n(map, std::size_t{width_} * height_, kBorder);
-  if (part_.left == part_.right) return;
   std::vector<std::uint8_t> before;
   if (warped_) before.assign(std::size_t{target_width_} * target_height_, kBorder);
   std::uint8_t* const target = warped_ ? before.data() : map;
-  for (std::size_t y = part_.top; y < part_.bottom; ++y) {
-    std::uint8_t* const line = target + y * target_width_;
-    std::fill(line + part_.left, line + part_.right, std::uint8_t{0});
+  for (const PixelRect& part : parts_) {
+    for (std::size_t y = part.top; y < part.bottom; ++y) {
+      std::uint8_t* const line = target + y * target_width_;
+      std::fill(line + part.left, line + part.right, std::uint8_t{0});
+    }
   }
   if (!warped_) return;
   // The map is warped as the picture was. What the warp leaves empty is border, too.

@@ -26,6 +26,9 @@ struct PictureExtent {
   friend bool operator==(const PictureExtent&, const PictureExtent&) = default;
 };
 
+// The most parts of a row: a mosaic has so many.
+inline constexpr std::uint16_t kMostParts = 4;
+
 struct Box {
   double left = 0, top = 0, right = 0, bottom = 0;
 
@@ -105,14 +108,16 @@ enum class DrawnSize : std::uint8_t { kDrawn, kMostWide, kMostHigh, kLeastWide, 
 class Framing {
  public:
   // `boxes`: null if no step looks at boxes.
+  // `part`: of the row, if it is a mosaic.
   Framing(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
           std::uint64_t position, PictureBoxes* boxes = nullptr,
-          DrawnSize sizes = DrawnSize::kDrawn) noexcept
-      : draw_seed_(draw_seed), position_(position), boxes_(boxes), sizes_(sizes) {
+          DrawnSize sizes = DrawnSize::kDrawn, std::uint16_t part = 0) noexcept
+      : draw_seed_(draw_seed), position_(position), boxes_(boxes), sizes_(sizes), part_(part) {
     frame_.region = Region::Whole(width, height);
   }
   void Apply(const Transform& step);
-  // After the last step: chooses the region for a warp that is not alone.
+  // After the last step: chooses the region for a warp that is not alone, and puts the part of a
+  // mosaic where the steps after it show that part.
   void Finish();
   const Frame& frame() const noexcept { return frame_; }
 
@@ -129,6 +134,13 @@ class Framing {
   };
   std::vector<SeenBox> Boxes() const;
   void Drop(std::size_t box) noexcept { boxes_->dropped[box] = 1; }
+  // Which part of a mosaic the result shows.
+  std::uint16_t part() const noexcept { return part_; }
+  // From now on, draws are those of the whole row, the same for each of its parts.
+  void DrawForRow() noexcept { draws_for_row_ = true; }
+  // Makes the result so far a part of a canvas of its size. The steps that follow see the canvas as
+  // the picture, and it has that border.
+  void BeginCanvas(const std::array<std::uint8_t, 3>& fill) noexcept;
   // A step's own random stream, chosen by its kDraws and by the number of earlier steps of its
   // type.
   template <class Step>
@@ -171,13 +183,17 @@ class Framing {
   void MoveWarped(double scale_x, double shift_x, double scale_y, double shift_y,
                   const PictureExtent& size) noexcept;
   void ChooseRegion() noexcept;
+  void PlacePart() noexcept;
   void Hide() noexcept;
 
   Frame frame_;
+  std::optional<Frame> in_canvas_;  // of a mosaic's part: where the canvas shows its picture
   std::uint64_t draw_seed_;
   std::uint64_t position_;
   PictureBoxes* boxes_;
   DrawnSize sizes_;
+  std::uint16_t part_;
+  bool draws_for_row_ = false;
   bool moved_after_warp_ = false;
   std::uint16_t uses_[kMaxKinds] = {};  // steps of each kind so far
 };
@@ -197,6 +213,7 @@ struct GeometricStep : AnyStep {
   static constexpr bool kWarps = false;       // adds a second pass
   static constexpr bool kDrawsSize = false;   // draws the size of its result
   static constexpr bool kNeedsBoxes = false;  // looks at the picture's boxes
+  static constexpr bool kMosaic = false;      // the row shows parts of several samples
   // Whether the region depends on the warp that the step adds.
   static bool ChoosesRegion(const auto&) { return false; }
   // Whether the step may add a border to a picture of that size; nullopt: the size is unknown.
@@ -230,6 +247,8 @@ class VisiblePart {
   // The visible part of the frame's row. It is the same for a mask that follows the picture,
   // whatever the mask's size.
   explicit VisiblePart(const Frame& frame);
+  // One more part of the same row, if that is a mosaic.
+  void Add(const Frame& frame) noexcept;
 
   // Writes width x height bytes: 1 for a pixel of the border, where a mask gets its fill (or its
   // own mirrored pixels), and 0 for a pixel of the picture.
@@ -238,10 +257,19 @@ class VisiblePart {
  private:
   std::uint32_t width_ = 0, height_ = 0;                // of the row
   std::uint32_t target_width_ = 0, target_height_ = 0;  // before a warp
-  PixelRect part_;                                      // before a warp
+  std::array<PixelRect, kMostParts> parts_{};           // before a warp; empty ones show nothing
   PixelRect shown_;                                     // after it
   bool warped_ = false;
   Projection to_source_;  // the map of the warp, from row to target
 };
+
+// Notes what part `part` of a row shows.
+inline void ShowPart(const Frame& frame, std::size_t part, VisiblePart& shown) {
+  if (part == 0) {
+    shown = VisiblePart(frame);
+  } else {
+    shown.Add(frame);
+  }
+}
 
 }  // namespace sluice

@@ -43,6 +43,15 @@ class OrderCheck {
     if (StepOf<T>::kWarps && !alone) RequireBorder(op);
     if (!warping_.empty() && !StepOf<T>::kTurns && border_ && *border_ != warp_border_)
       RefuseKinds(warping_);
+    if (StepOf<T>::kMosaic) {
+      if (mosaic_) RefuseTransform("a pipeline can have one Mosaic");
+      if (!warping_.empty()) {
+        RefuseTransform(warping_ + " must come after Mosaic, where one pass warps the whole row");
+      }
+      mosaic_ = true;
+    } else if (StepOf<T>::kNeedsBoxes && mosaic_) {
+      RefuseTransform(StepName(op) + " looks at the boxes of one image; put it before Mosaic");
+    }
     if (StepOf<T>::kSwapsSides && known_ && known_->width != known_->height) {
       RefuseTransform(StepName(op) +
                       " needs square images; put a crop or resize to a square before it");
@@ -114,6 +123,7 @@ class OrderCheck {
   Kind warp_border_;       // what the warp leaves empty
   std::string sizing_;
   bool reflected_ = false;
+  bool mosaic_ = false;
 };
 
 // Calls `declared` with the declaration of a geometric step, and the step; returns false for other
@@ -158,6 +168,7 @@ Geometry::Geometry(const std::vector<PipelineStage>& stages) {
     }
     stage.fixed = order.known();
     stage.sizing_step = order.sizing();
+    stage.parts = MostPartsOf(stage.pipeline);
     if (from.size && stage.fixed != from.size) {
       RefuseTransform(
           "LoaderOptions::sizes needs a step with a width and height, such as "
@@ -168,6 +179,18 @@ Geometry::Geometry(const std::vector<PipelineStage>& stages) {
 
 bool Geometry::empty() const noexcept {
   return std::ranges::all_of(stages_, [](const Period& stage) { return stage.pipeline.empty(); });
+}
+
+std::uint16_t Geometry::PartsIn(std::uint64_t epoch) const noexcept {
+  const auto [first, count] = ChoicesIn(epoch);
+  std::uint16_t most = 1;
+  for (std::size_t stage = first; stage < first + count; ++stage)
+    most = std::max(most, parts(stage));
+  return most;
+}
+
+std::uint16_t Geometry::MostParts() const noexcept {
+  return std::ranges::max(stages_, {}, &Period::parts).parts;
 }
 
 std::pair<std::size_t, std::size_t> Geometry::ChoicesIn(std::uint64_t epoch) const noexcept {
@@ -187,8 +210,9 @@ std::size_t Geometry::StageOf(std::uint64_t epoch, std::uint64_t draw_seed,
 }
 
 Frame Geometry::FrameFor(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
-                         std::uint64_t position, std::size_t stage, PictureBoxes* boxes) const {
-  Framing framing(width, height, draw_seed, position, boxes);
+                         std::uint64_t position, std::size_t stage, PictureBoxes* boxes,
+                         std::uint16_t part) const {
+  Framing framing(width, height, draw_seed, position, boxes, DrawnSize::kDrawn, part);
   for (const Transform& step : stages_[stage].pipeline)
     framing.Apply(step);
   framing.Finish();
@@ -254,6 +278,13 @@ std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, 
     sizes.push_back({other, side_of(other), side_of(other)});
   }
   return sizes;
+}
+
+std::uint16_t MostPartsOf(const Pipeline& steps) noexcept {
+  const bool mosaic = std::ranges::any_of(steps, [](const Transform& step) {
+    return OfGeometricStep(step, []<class Of>(Of, const auto&) { return Of::kMosaic; });
+  });
+  return mosaic ? kMostParts : 1;
 }
 
 bool Turns(const Transform& step) noexcept {

@@ -45,6 +45,11 @@ class Geometry {
     return stages_[stage].sizing_step;
   }
   bool empty() const noexcept;  // whether no stage has a step
+  // How many samples a row of the stage shows; the most of any stage that an epoch may use; the most
+  // of all.
+  std::uint16_t parts(std::size_t stage) const noexcept { return stages_[stage].parts; }
+  std::uint16_t PartsIn(std::uint64_t epoch) const noexcept;
+  std::uint16_t MostParts() const noexcept;
   const Pipeline& steps(std::size_t stage) const noexcept { return stages_[stage].pipeline; }
 
   // Steps may change with the epoch, and sizes also with the batch: the number of stages, and the
@@ -56,10 +61,10 @@ class Geometry {
 
   // The frame for a picture of that size. `draw_seed` comes from DrawSeed() below; `position` is
   // the sample's position in the epoch. `boxes`: the picture's, if boxes_step() names a step; which
-  // of them it drops is noted there.
+  // of them it drops is noted there. `part`: which of the row's samples it is.
   Frame FrameFor(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
-                 std::uint64_t position, std::size_t stage = 0,
-                 PictureBoxes* boxes = nullptr) const;
+                 std::uint64_t position, std::size_t stage = 0, PictureBoxes* boxes = nullptr,
+                 std::uint16_t part = 0) const;
   // The size of the result for a picture of that size: a bound, if it is drawn.
   Extent SizeFor(const Extent& picture, std::size_t stage, DrawnSize sizes) const;
 
@@ -70,6 +75,7 @@ class Geometry {
     Pipeline pipeline;
     std::optional<Extent> fixed;
     std::string sizing_step;
+    std::uint16_t parts = 1;
   };
 
   std::vector<Period> stages_;  // at least one

@@ -26,6 +26,8 @@ bool ChangesPixels(const Transform& step) noexcept;
 bool DrawsNumbers(const Transform& step) noexcept;
 // Whether the step is for labels or whole batches. BatchProgram runs it.
 bool ConcernsBatch(const Transform& step) noexcept;
+// How many samples a row shows at most: several with a Mosaic.
+std::uint16_t MostPartsOf(const Pipeline& steps) noexcept;
 
 // --- The step's parameters, checked against the limits of its declaration.
 
@@ -63,6 +65,10 @@ std::optional<PictureExtent> ExtentOf(const Step& op) {
     if (op.width != 0) return PictureExtent{op.width, op.height};
   }
   return std::nullopt;
+}
+
+inline std::optional<PictureExtent> ExtentOf(const Mosaic& op) {
+  return PictureExtent{2 * op.cell, 2 * op.cell};
 }
 
 // The pipelines of one view by epoch: LoaderOptions::transform, with the sizes and the schedule

@@ -12,6 +12,7 @@ M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 BLOCK_ORDER, WINDOW_ORDER, TAIL_ORDER, SAMPLE_ORDER = 2, 3, 4, 5
 PERMUTATION, SHARD_DEAL, SAMPLE_DRAW = 7, 8, 9
 MIXTURE, MIXTURE_TAIL, MIXTURE_PART = 10, 11, 12
+PARTNERS = 13
 
 
 def philox(key, counter):
@@ -132,6 +133,64 @@ def quasi_random(shape, seed, epoch, lane_count, window):
     rest = [sample for sequence in sequences for sample in sequence[body:]]
     tail = Permutation(len(rest), Stream(seed, TAIL_ORDER, epoch).number())
     return epoch_samples + [rest[tail[i]] for i in range(len(rest))]
+
+
+class Partners:
+    def __init__(self, seed, epoch):
+        stream = Stream(seed, PARTNERS, epoch)
+        self.key, *self.shifts, self.cycle_key = [stream.number() for _ in range(5)]
+
+    def lanes(self, line):
+        numbers, stream = list(range(1, 8)), Stream(self.key, PARTNERS, line)
+        for i in range(3):
+            j = i + stream.below(7 - i)
+            numbers[i], numbers[j] = numbers[j], numbers[i]
+        return numbers[:3]
+
+    def in_cycle(self, n):
+        if n < 4:
+            return [1, 2, 3]
+        away, stream = [], Stream(self.cycle_key, PARTNERS, n)
+        for i in range(3):
+            s = 1 + stream.below(n - 1 - i)
+            for before in sorted(away):
+                s += s >= before
+            away.append(s)
+        return away
+
+
+def partners(shape, seed, epoch, lane_count, window):
+    """Of all positions of an epoch in quasi-random order, the positions of their three partners."""
+    permuted = Permutation(len(shape.blocks), Stream(seed, BLOCK_ORDER, epoch).number())
+    lanes = [[] for _ in range(lane_count)]
+    lengths = [0] * lane_count
+    for i in range(len(shape.blocks)):
+        count = shape.blocks[permuted[i]][1]
+        lane = i % lane_count if shape.in_turn() else lengths.index(min(lengths))
+        lanes[lane].append(count)
+        lengths[lane] += count
+    body, of = min(lengths), Partners(seed, epoch)
+    window_of = []  # by lane and place: where the window begins, and its places before the tail
+    for l, counts in enumerate(lanes):
+        places, begin, number = [], 0, 0
+        while begin < len(counts):
+            end = min(begin + (window if number else 1 + l * window // lane_count), len(counts))
+            n = sum(counts[begin:end])
+            places += [(len(places), min(n, body - len(places)))] * n
+            begin, number = end, number + 1
+        window_of.append(places)
+    found = []
+    for t in range(body):
+        away = of.lanes(t)
+        for l in range(lane_count):
+            for d, r in zip(away, of.shifts):
+                lane = (l + d * lane_count // 8) % lane_count
+                f, n = window_of[lane][t]
+                found.append((f + (t - f + r) % n) * lane_count + lane)
+    rest = shape.samples - body * lane_count
+    for i in range(rest):
+        found += [body * lane_count + (i + s) % rest for s in of.in_cycle(rest)]
+    return found
 
 
 def of_list(shape, listed, seed, epoch, lane_count, window):
@@ -292,6 +351,13 @@ if __name__ == "__main__":
                      quasi_random(shape, seed, epoch, lanes, window))
     show("large 24 1280000 18446744073709551615 4294967296",
          quasi_random(LARGE, M64, 1 << 32, 24, window_blocks(LARGE, 24, 1_280_000)))
+    for name, shape in (("even", EVEN), ("whole", WHOLE), ("many", MANY), ("merged", MERGED), ("tiny", TINY)):
+        for lanes, window_bytes in ((192, 0), (64, 0), (8, 100_000)):
+            for seed, epoch in ((0, 0), (9, 2)):
+                show(f"partners {name} {lanes} {window_bytes} {seed} {epoch}",
+                     partners(shape, seed, epoch, lanes, window_blocks(shape, lanes, window_bytes)))
+    for n in (1, 2, 3, 4, 5, 100, 5015):
+        show(f"cycle {n}", [(i + s) % n for i in range(n) for s in Partners(7, 3).in_cycle(n)])
     for name, shape in (("even", EVEN), ("large", LARGE)):
         permuted = Permutation(shape.samples, Stream(7, SAMPLE_ORDER, 3).number())
         show(f"random {name}", [permuted[p] for p in range(shape.samples)])

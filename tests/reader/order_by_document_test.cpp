@@ -1,5 +1,6 @@
 // The order of version 1 is the one in reader/ORDER.md: a script that implements that page alone
 // (order_by_document.py) computed the expected values.
+#include <algorithm>
 #include <span>
 #include <sstream>
 #include <string>
@@ -217,4 +218,85 @@ TEST_CASE("Epochs of mixtures are those of ORDER.md") {
   parameters.length = MixtureLength::kSamples;
   parameters.samples = 700;
   RequireDocumentedMixture("mixture tail", {"many", "tiny"}, parameters, 0, 1);
+}
+
+TEST_CASE("Partners are those of ORDER.md") {
+  std::size_t compared = 0;
+  for (const Documented& documented : AllDocumented()) {
+    std::istringstream words(documented.name);
+    std::string kind, name;
+    OrderParameters options;
+    std::uint64_t epoch = 0;
+    if (!(words >> kind >> name >> options.lanes >> options.window_bytes >> options.seed >> epoch))
+      continue;
+    const DatasetShape shape = DocumentedShape(name);
+    options.uses = 4;
+    EpochOrder order(shape, options, epoch);
+    std::vector<std::uint64_t> found;
+    for (std::uint64_t p = 0; p < shape.samples(); ++p)
+      for (std::size_t j = 0; j < 3; ++j)
+        found.push_back(order.PartnerOf(p, j));
+    RequireDocumented(documented.name, found);
+    ++compared;
+  }
+  CHECK(compared == 30);
+  for (const std::uint64_t n : {1U, 2U, 3U, 4U, 5U, 100U, 5015U}) {
+    Partners partners(7, 3);
+    std::vector<std::uint64_t> found;
+    for (std::uint64_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < 3; ++j)
+        found.push_back(partners.InCycle(j, i, n));
+    RequireDocumented("cycle " + std::to_string(n), found);
+  }
+}
+
+// Plays the rest of an epoch from `begin` on, as one of `world` ranks does: each sample and then its
+// partners. Each block must be opened before it is used, and as often as SamplesIn() says.
+void RequireCounted(const DatasetShape& shape, const OrderParameters& options, std::uint64_t begin,
+                    std::uint64_t world, std::uint64_t body) {
+  EpochOrder order(shape, options, 2);
+  std::vector<std::uint64_t> left(shape.blocks()), opened;
+  const auto use = [&](std::uint64_t position) {
+    opened.clear();
+    const SampleRef ref = order.At(position, opened);
+    for (const std::uint64_t block : opened)
+      left[block] = order.SamplesIn(block);
+    std::uint64_t& of_block = left[shape.first_block(ref.shard) + ref.block];
+    REQUIRE(of_block > 0);
+    --of_block;
+  };
+  for (std::uint64_t p = begin; p < body; p += world) {
+    use(p);
+    for (std::size_t j = 0; j < 3; ++j) {
+      const std::uint64_t partner = order.PartnerOf(p, j);
+      REQUIRE(partner % world == p % world);
+      use(partner);
+    }
+  }
+  // What is left is for the tail, whose rows other ranks play, too.
+  std::uint64_t waiting = 0;
+  for (const std::uint64_t uses : left)
+    waiting += uses;
+  CHECK(waiting <= 4 * (shape.samples() - body));
+}
+
+TEST_CASE("Every sample is shown four times, and blocks are used as often as announced") {
+  for (const std::string name : {"even", "whole", "many", "merged"}) {
+    const DatasetShape shape = DocumentedShape(name);
+    OrderParameters options{Shuffle::kQuasiRandom, 3, 24, 60'000};
+    options.uses = 4;
+    EpochOrder order(shape, options, 2);
+    std::vector<unsigned> shown(shape.samples());
+    for (std::uint64_t p = 0; p < shape.samples(); ++p) {
+      ++shown[p];
+      for (std::size_t j = 0; j < 3; ++j)
+        ++shown[order.PartnerOf(p, j)];
+    }
+    CHECK(std::ranges::count(shown, 4U) == static_cast<std::ptrdiff_t>(shape.samples()));
+    const LaneOrder lanes(shape, {options.seed, options.lanes, WindowBlocks(shape, options)}, 2);
+    for (const std::uint64_t world : {1U, 3U})
+      for (const std::uint64_t begin : {0U, 1U, 23U, 24U, 100U, 500U, 1001U, 1500U})
+        RequireCounted(shape, options, std::min<std::uint64_t>(begin, lanes.body()), world,
+                       lanes.body());
+  }
 }

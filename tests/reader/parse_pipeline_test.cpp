@@ -103,7 +103,11 @@ TEST_CASE("steps of detectors are read with their numbers") {
   const Pipeline steps = ParsePipeline(
       "letterbox:640x480,letterbox:64:noscaleup:corner,zoomout,zoomout:2/3@0.7,ioucrop,"
       "scalejitter:1024,scalejitter:1024x512/0.8/1.25,fixedcrop:512,shortest:800,"
-      "shortest:480-512-544+1333,perspective,perspective:0.3@0.9,affine:0/0.1/0.5/1.5/0+640");
+      "shortest:480-512-544+1333,perspective,perspective:0.3@0.9,affine:0/0.1/0.5/1.5/0+640,"
+      "mosaic:320,mosaic:640/0.75/1.25");
+  CHECK(std::get<Mosaic>(steps[13]).max_center == 1.5);
+  const auto mosaic = std::get<Mosaic>(steps[14]);
+  CHECK((mosaic.cell == 640 && mosaic.min_center == 0.75 && mosaic.max_center == 1.25));
   const auto letterbox = std::get<Letterbox>(steps[0]);
   CHECK((letterbox.width == 640 && letterbox.height == 480 && letterbox.scale_up &&
          letterbox.center && letterbox.fill == std::array<std::uint8_t, 3>{114, 114, 114}));

@@ -172,6 +172,7 @@ TEST_CASE("Every step's parameters survive a pipeline's text") {
                                  "shortest:48-56-64+90",
                                  "perspective:0.3@0.2",
                                  "ioucrop",
+                                 "mosaic:32/0.75/1.25",
                                  "jitter:0.1/0.2/0.3/0.4@0.5",
                                  "gray:0.1",
                                  "blur:7/0.3/1.7",

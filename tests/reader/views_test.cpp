@@ -138,7 +138,7 @@ std::vector<std::uint8_t> PaintRow(const BatchRecipe& recipe, std::vector<std::b
                          overwrite ? std::make_unique<OverwritingDevice>(file) : nullptr);
   PayloadDecoder decoder;
   const ImagePayload payload{Codec::kJpeg, PixelType::kUint8, 3, 180, 140, file};
-  REQUIRE(painter.FrameViews(payload, slot, 0, nullptr));
+  REQUIRE(painter.FrameViews(payload, slot, 0, 0, nullptr));
   REQUIRE(painter.Find(payload, slot, 0) == PicturePainter::From::kPayload);
   std::vector<std::uint8_t> bytes;
   if (painter.Paint(payload, decoder, slot, 0) != nullptr) return bytes;

@@ -245,7 +245,15 @@ class Batch {
   // that a model has found back to the picture. Boxes and key points of the batch were moved by it.
   // If a row shows nothing of its picture, the map takes every point to one outside the row. With
   // views, the map is that of the first one. In batches without image() all maps are the identity.
+  // If rows may be mosaics (Mosaic), a row has parts_of_row() maps, one for each of its parts(); a
+  // map without a sample is the identity.
   std::span<const RowMap> maps() const noexcept;
+  // For each row, the numbers of the parts_of_row() samples that it shows, its own first: four if
+  // a step of LoaderOptions::transform is Mosaic, otherwise one. kNoSample where a row of such a
+  // loader is no mosaic.
+  std::span<const std::uint64_t> parts() const noexcept;
+  std::size_t parts_of_row() const noexcept;
+  static constexpr std::uint64_t kNoSample = ~std::uint64_t{0};
 
   // The device that has image(), DeviceArray() and DeviceField() in its memory. For batches on the
   // host, WaitOn() and Synchronize() do nothing.

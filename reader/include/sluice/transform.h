@@ -44,7 +44,7 @@ using Transform =
     std::variant<RandomResizedCrop, Resize, ResizeShortSide, CenterCrop, RandomCrop, HorizontalFlip,
                  VerticalFlip, RandomQuarterTurns, CenterResizedCrop, RandomTranslate, RandomAffine,
                  Letterbox, RandomZoomOut, ScaleJitter, FixedSizeCrop, RandomShortestSize,
-                 RandomIoUCrop, RandomPerspective, ColorJitter, RandomHSV, RandomPhotometricDistort,
+                 RandomIoUCrop, Mosaic, RandomPerspective, ColorJitter, RandomHSV, RandomPhotometricDistort,
                  RandomGrayscale, GaussianBlur, Solarize, Posterize, Equalize, AutoContrast, Invert,
                  AdjustSharpness, RandomErasing, RandAugment, TrivialAugmentWide, Normalize, OneHot,
                  MixUp, CutMix>;

@@ -139,9 +139,13 @@ class BatchCopies {
   nb::object Samples(const Batch& batch) { return Kept(samples_, batch.samples(), DType::kInt64); }
   nb::object Maps(const Batch& batch) {
     const std::span<const RowMap> maps = batch.maps();
-    constexpr std::size_t kParts = 1;  // pictures of a row
+    const std::size_t parts = batch.parts_of_row();
     return Kept(maps_, std::span(reinterpret_cast<const double*>(maps.data()), 9 * maps.size()),
-                DType::kFloat64, {maps.size(), kParts, 3, 3});
+                DType::kFloat64, {maps.size() / parts, parts, 3, 3});
+  }
+  nb::object Parts(const Batch& batch) {
+    const std::size_t parts = batch.parts_of_row();
+    return Kept(parts_, batch.parts(), DType::kInt64, {batch.parts().size() / parts, parts});
   }
   nb::object Flags(const Batch& batch) {
     const std::span<const SampleFlag> flags = batch.flags();
@@ -174,6 +178,7 @@ class BatchCopies {
   std::shared_ptr<std::vector<std::uint64_t>> samples_;
   std::shared_ptr<std::vector<std::uint8_t>> flags_;
   std::shared_ptr<std::vector<double>> maps_;
+  std::shared_ptr<std::vector<std::uint64_t>> parts_;
 };
 
 PyBatch::PyBatch(Batch made, std::shared_ptr<const FieldTypes> fields)
@@ -754,12 +759,15 @@ void BindBatch(nb::module_& module) {
           "By row, its SampleFlag (uint8)")
       .def(
           "maps", [](const PyBatch& batch) { return batch.copies->Maps(In(batch)); },
-          "The maps from stored pictures to the batch's rows: float64, rows x 1 x 3 x 3 (one map "
-          "for "
-          "each picture of a row, and rows have one). maps()[i, 0] @ (x, y, 1) is (u, v, w), and "
-          "the "
-          "point (x, y) of the picture, in pixels, lies at (u / w, v / w) of the row. So "
-          "numpy.linalg.inv(batch.maps()) takes boxes that a model has found back to the pictures.")
+          "The maps from stored pictures to the batch's rows: float64, rows x parts x 3 x 3, as "
+          "parts(). maps()[i, 0] @ (x, y, 1) is (u, v, w), and the point (x, y) of the picture, in "
+          "pixels, lies at (u / w, v / w) of the row. So numpy.linalg.inv(batch.maps()) takes boxes "
+          "that a model has found back to the pictures.")
+      .def(
+          "parts", [](const PyBatch& batch) { return batch.copies->Parts(In(batch)); },
+          "The numbers of the samples that each row shows, its own first: int64, rows x parts. "
+          "There are 4 parts if a step is Mosaic, and -1 where a row of such a loader is no "
+          "mosaic; otherwise 1.")
       .def(
           "wait_on",
           [](const PyBatch& batch, std::uintptr_t stream) {

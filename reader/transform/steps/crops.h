@@ -497,4 +497,38 @@ struct StepOf<RandomIoUCrop> : GeometricStep {
   }
 };
 
+template <>
+struct StepOf<Mosaic> : GeometricStep {
+  static constexpr const char* kName = "Mosaic";
+  static constexpr const char* kText = "mosaic:cell[/center/center]";
+  static constexpr std::uint16_t kDraws = 14;
+  static constexpr bool kResizes = true;
+  static constexpr bool kMosaic = true;
+  static void List(Mosaic& op, ParameterList& list) {
+    list.Whole("cell", op.cell, 1, kMaxImageSide / 2);
+    list.Range("center", op.min_center, op.max_center, AtLeast(0, 2), Shown::kNamedIfUnusual);
+    list.Colour("fill", op.fill);
+  }
+  static bool MayPad(const Mosaic&, const std::optional<PictureExtent>&) { return true; }
+
+  static void Take(const Mosaic& op, Framing& framing) {
+    framing.DrawForRow();
+    RandomStream draws = framing.Draws(op);
+    const auto drawn = [&] {
+      return static_cast<std::int64_t>(
+          Between(op.cell * op.min_center, op.cell * op.max_center, draws));
+    };
+    const std::int64_t x = drawn(), y = drawn();  // the centre
+    const std::uint64_t longer = std::max(framing.width(), framing.height());
+    const auto side = [&](std::uint64_t of) {
+      return static_cast<std::uint32_t>((of * op.cell + longer - 1) / longer);
+    };
+    framing.ResizeTo(side(framing.width()), side(framing.height()), Filter::kTriangle);
+    const bool right = framing.part() % 2 == 1, low = framing.part() / 2 == 1;
+    framing.Crop((right ? 0 : std::int64_t{framing.width()}) - x,
+                 (low ? 0 : std::int64_t{framing.height()}) - y, 2 * op.cell, 2 * op.cell);
+    framing.BeginCanvas(op.fill);
+  }
+};
+
 }  // namespace sluice
