@@ -1,9 +1,13 @@
 """Mosaics: pictures that say where they are from, in numpy, by the rules of reader/TRANSFORMS.md and ORDER.md."""
 
+import shutil
+
 import numpy
 import pytest
 
 import sluice
+
+from test_columns import run
 
 COUNT = 96
 
@@ -180,6 +184,84 @@ def test_threads_ranks_and_resumes_give_the_same_rows(pictures):
     assert play(storage=sluice.Direct())[0] == whole
 
 
+def flat(path, form, count=40):
+    """Pictures of one colour each, of all widths modulo 64."""
+    with sluice.Writer(path, [sluice.Field.image()], image=form) as writer:
+        for number in range(count):
+            shape = (20 + number * 31 % 70, 20 + number * 13 % 71, 3)
+            writer.add(f"{number}", image=numpy.full(shape, [60 + 4 * number, 200 - 3 * number, 90], "uint8"))
+    return path
+
+
+@pytest.mark.parametrize("form", ["jpeg", "packed"])
+@pytest.mark.parametrize("layout", ["nchw", "nhwc"])
+def test_every_codec_paints_its_tile_and_nothing_else(tmp_path, form, layout):
+    raw, coded = flat(str(tmp_path / "raw"), "raw"), flat(str(tmp_path / form), form)
+    for steps in ([sluice.HorizontalFlip(), sluice.Mosaic(60)],
+                  [sluice.RandomQuarterTurns(), sluice.Mosaic(71), sluice.RandomAffine(0, (0.2, 0.2), (0.4, 1.4), size=93, fill=[114] * 3),
+                   sluice.VerticalFlip()],
+                  [sluice.Mosaic(50), sluice.RandomAffine(20, size=77, fill=[114] * 3)]):
+        options = {"transform": steps, "order": sluice.OrderOptions(lanes=8), "output": sluice.OutputOptions(layout=layout)}
+        for one, other in zip(sluice.Loader(raw, 8, **options), sluice.Loader(coded, 8, **options)):
+            assert (one.parts() == other.parts()).all()
+            assert abs(one["image"].numpy().astype(int) - other["image"].numpy()).max() <= 3
+
+
+def test_a_faulty_partner_is_a_fault_of_the_row(pictures, tmp_path):
+    path = tmp_path / "copy"
+    shutil.copytree(pictures, path)
+    shard = next(path.glob("*.sluice"))
+    content = bytearray(shard.read_bytes())
+    width, height = size_of(5)
+    line = numpy.stack([numpy.full(width, 6), numpy.arange(width) + 60, numpy.full(width, 60)], axis=1).astype("uint8").tobytes()
+    content[content.index(line) + 7] ^= 1
+    shard.write_bytes(content)
+    options = {"transform": [sluice.Mosaic(16)], "order": sluice.OrderOptions(lanes=8)}
+    with pytest.raises(sluice.Error, match='sample 5 "5"'):
+        for _ in sluice.Loader(str(path), 8, **options):
+            pass
+    whole = {int(batch.samples[row]): batch.parts()[row].tolist()
+             for batch in sluice.Loader(pictures, 8, **options) for row in range(len(batch))}
+    for on_fault in ("skip", "substitute"):
+        loader = sluice.Loader(str(path), 8, integrity=sluice.IntegrityOptions(on_fault=on_fault), **options)
+        played = {int(batch.samples[row]): batch.parts()[row].tolist() for batch in loader for row in range(len(batch))}
+        assert [fault.sample for fault in loader.faults()] == [5]
+        for number, parts in whole.items():
+            if 5 not in parts:
+                assert played[number] == parts
+            elif on_fault == "substitute" and number != 5:
+                assert [a for a, b in zip(parts, played[number]) if a != b] == [5]
+        assert len(played) == COUNT - (4 if on_fault == "skip" else 1) or on_fault == "substitute"
+
+
+def test_deleted_partners_are_substituted(pictures, tmp_path):
+    path = tmp_path / "copy"
+    shutil.copytree(pictures, path)
+    (tmp_path / "keys.txt").write_text("3\n4\n50\n")
+    run("delete", path, "--keys", tmp_path / "keys.txt")
+    for batch in sluice.Loader(str(path), 8, transform=[sluice.Mosaic(16)], order=sluice.OrderOptions(lanes=8)):
+        assert not numpy.isin(batch.parts(), [3, 4, 50]).any()
+
+
+def test_partners_of_composed_batches_are_of_the_same_list(pictures):
+    lists = [[n for n in range(COUNT) if n % 6 == k] for k in range(6)]
+    order = sluice.OrderOptions(batches=lambda epoch, seed: lists)
+    for batch in sluice.Loader(pictures, 16, transform=[sluice.Mosaic(16)], order=order):
+        assert len(set((batch.parts() % 6).ravel())) == 1
+
+
+def test_mixtures_and_dealt_shards_have_partners(pictures, tmp_path):
+    other = flat(str(tmp_path / "other"), "jpeg", 64)
+    mixture = sluice.Mixture([(sluice.Dataset(pictures), 0.5), (sluice.Dataset(other), 0.5)])
+    options = {"transform": [sluice.Mosaic(16)], "order": sluice.OrderOptions(lanes=8), "output": sluice.OutputOptions(fields=["image"])}
+    parts = numpy.concatenate([batch.parts() for batch in sluice.Loader(mixture, 8, **options)])
+    assert (parts >= COUNT).any() and (parts < COUNT).any()
+    counts = numpy.stack([numpy.bincount(parts[:, j], minlength=COUNT + 64) for j in range(4)])
+    assert (counts == counts[0]).all()
+    alone = sluice.RankOptions(0, 1, by_shards=True)
+    assert numpy.concatenate([batch.parts() for batch in sluice.Loader(pictures, 8, ranks=alone, **options)]).shape[1] == 4
+
+
 def test_a_row_alone_is_the_row_of_the_epoch(pictures):
     steps = [sluice.Mosaic(32), sluice.RandomCrop(40)]
     loader = sluice.Loader(pictures, 8, transform=steps, order=sluice.OrderOptions(lanes=8))
@@ -219,6 +301,6 @@ def test_refusals_name_what_to_do(pictures):
     assert "leave" in refused(mosaic, views=[sluice.View("other", [sluice.Resize(32)])])
     assert "OneHot" in refused([*mosaic, sluice.OneHot(96, label="number")])
     assert "share" in refused(mosaic, share=sluice.SharedRows(folder="/dev/shm", bytes=1 << 20))
-    assert "put it into LoaderOptions::transform" in refused([], views=[sluice.View("other", mosaic)])
+    assert "put it into transform" in refused([], views=[sluice.View("other", mosaic)])
     with pytest.raises(sluice.Error, match="makes a different row each time"):
         sluice.Preprocess(sluice.Loader(pictures, 8, transform=mosaic, order=sluice.OrderOptions(lanes=8)).pipeline())
