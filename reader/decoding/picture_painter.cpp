@@ -175,8 +175,14 @@ void ViewPainter::FillRow(const Region& region, const PixelTarget& target) noexc
       std::memset(target.data + c * pixels, colour[c], pixels);
     return;
   }
-  for (std::size_t i = 0; i < pixels; ++i)
-    std::memcpy(target.data + i * target.channels, colour.data(), target.channels);
+  // Each copy doubles what is filled.
+  const std::size_t bytes = pixels * target.channels;
+  std::size_t filled = std::min<std::size_t>(bytes, target.channels);
+  std::memcpy(target.data, colour.data(), filled);
+  for (std::size_t count = 0; filled < bytes; filled += count) {
+    count = std::min(filled, bytes - filled);
+    std::memcpy(target.data + filled, target.data, count);
+  }
 }
 
 Pixels ViewPainter::PixelsFor(const Frame& frame, const PixelProgram& program,
