@@ -27,8 +27,8 @@ void TransposePixels(const std::uint8_t* picture, std::uint32_t width, std::uint
 
 // The region without its border: its target is what shows the picture.
 Region WithoutBorder(const Region& region) noexcept;
-// Writes a finished picture of WithoutBorder(region) to its place in the region's target, and leaves
-// the rest as it is.
+// Writes a finished picture of WithoutBorder(region) to its place in the region's target, and
+// leaves the rest as it is.
 void PlacePixels(const std::uint8_t* picture, const Region& region, const PixelTarget& target,
                  std::size_t value_bytes) noexcept;
 

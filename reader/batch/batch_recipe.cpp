@@ -108,21 +108,24 @@ void BatchRecipe::CheckMosaic() const {
     return "field \"" + dataset.facts->manifest.schema.fields[of].name + "\"";
   };
   if (views.size() > 1)
-    refuse("shows several samples in a row, and views several pictures of one; leave "
-           "LoaderOptions::views empty");
+    refuse(
+        "shows several samples in a row, and views several pictures of one; leave "
+        "LoaderOptions::views empty");
   for (const SlotLayout::ImageField& image : layout.images) {
     if (image.wide)
       refuse("shows images of 8 bits and up to four channels, and " + field(image.field) +
              " has others; leave it out of LoaderOptions::output.fields, or leave Mosaic out");
     if (image.leader != choice.image || (image.field == choice.image && image.nearest))
-      refuse("shows the picture and the masks that follow it, and " + field(image.field) +
-             " is another image; leave it out of LoaderOptions::output.fields, or leave Mosaic out");
+      refuse(
+          "shows the picture and the masks that follow it, and " + field(image.field) +
+          " is another image; leave it out of LoaderOptions::output.fields, or leave Mosaic out");
   }
   if (!program.target()) return;
   const std::size_t label = program.label_variable();
   if (label == Schema::kNone || choice.leaders[layout.variables[label].field] != choice.image)
-    refuse("shows four samples, and OneHot would have the label of one; leave OneHot out, or give "
-           "it a variable-length field that follows the image");
+    refuse(
+        "shows four samples, and OneHot would have the label of one; leave OneHot out, or give "
+        "it a variable-length field that follows the image");
 }
 
 bool BatchRecipe::RowsLeaveCaches() const noexcept {

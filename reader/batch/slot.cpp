@@ -260,7 +260,7 @@ void Close(Slot& slot) {
   slot.part_samples.clear();
   for (std::size_t row = 0; row < slot.size && slot.layout->parts > 1; ++row)
     for (std::size_t part = 0; part < slot.layout->parts; ++part)
-      slot.part_samples.push_back(part == 0                    ? slot.samples[row]
+      slot.part_samples.push_back(part == 0                   ? slot.samples[row]
                                   : part < PartsOf(slot, row) ? RefOf(slot, row, part).index
                                                               : Batch::kNoSample);
   const SlotLayout& layout = *slot.layout;

@@ -95,7 +95,7 @@ struct Slot {
   bool has_partners = false;
   std::vector<RowPartner> partners;
   std::vector<std::uint64_t> part_samples;  // Batch::parts(); set by Close() if rows have partners
-  std::vector<ShardUse> files;           // the shard each row was read from, until it is done
+  std::vector<ShardUse> files;              // the shard each row was read from, until it is done
   // LoaderOptions::storage = Direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;
   std::vector<std::shared_ptr<const void>> column_blocks;  // holds those that were read ahead

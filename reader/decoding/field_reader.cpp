@@ -264,10 +264,10 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
       if (!shown.empty() && part.first) shown[row] = VisiblePart(leader.frame);
       const auto nothing = [](const Region&, std::uint8_t*, bool) {};
       const auto bytes = static_cast<std::uint32_t>(SizeOf(image.type));
-      PainterOf(index).PaintMask(nothing, leader.frame, bytes, field.fill,
-                                 {PixelsOf(slot, index, row),
-                                  static_cast<std::uint32_t>(image.channels), OrderOf(image)},
-                                 part);
+      PainterOf(index).PaintMask(
+          nothing, leader.frame, bytes, field.fill,
+          {PixelsOf(slot, index, row), static_cast<std::uint32_t>(image.channels), OrderOf(image)},
+          part);
       return {};
     }
     const ImageBatch absent = RowOf(slot, index, row);
@@ -327,13 +327,12 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
                : wide_painter_.Paint(payload, decoder.wide(), frame, field, {}, order, target);
   };
   const Defect defect =
-      field.nearest ? DecodeMask(payload, frame, field.fill, order, target, decoder,
-                                 PainterOf(index), part)
-      : field.wide
-          ? paint_wide()
-          : PainterOf(index).Paint(decode, frame, kNoSteps, {},
-                                   {target, static_cast<std::uint32_t>(image.channels), order},
-                                   part);
+      field.nearest
+          ? DecodeMask(payload, frame, field.fill, order, target, decoder, PainterOf(index), part)
+      : field.wide ? paint_wide()
+                   : PainterOf(index).Paint(
+                         decode, frame, kNoSteps, {},
+                         {target, static_cast<std::uint32_t>(image.channels), order}, part);
   return defect == nullptr ? ValueFault() : Fault(field.field, defect);
 }
 

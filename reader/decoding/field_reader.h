@@ -48,8 +48,8 @@ class FieldReader {
     return DecodeMask(payload, frame, fill, order, target, decoder, view_painter_, {});
   }
 
-  // Begins to read one of the row's samples. Call JoinPart() once a part but the first has been read
-  // and moved: it adds the part's values to those of the parts before.
+  // Begins to read one of the row's samples. Call JoinPart() once a part but the first has been
+  // read and moved: it adds the part's values to those of the parts before.
   void BeginPart(Slot& slot, std::size_t row, std::size_t part);
   ValueFault JoinPart(Slot& slot, std::size_t row);
   // The payloads that have been used since BeginPart().

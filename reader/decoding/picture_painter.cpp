@@ -91,10 +91,9 @@ bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::si
       of_view = {boxes->boxes, std::vector<std::uint8_t>(boxes->boxes.size())};
       boxes = &of_view;
     }
-    const Frame& frame = frames_.emplace_back(
-        views_[v].geometry.FrameFor(payload.width, payload.height, slot.view_seeds[v],
-                                    slot.positions[row], slot.stages[v], boxes,
-                                    static_cast<std::uint16_t>(part)));
+    const Frame& frame = frames_.emplace_back(views_[v].geometry.FrameFor(
+        payload.width, payload.height, slot.view_seeds[v], slot.positions[row], slot.stages[v],
+        boxes, static_cast<std::uint16_t>(part)));
     if (v == 0) MapOf(slot, row, part) = RowMapOf(frame.Map());
     if (!SetRowSize(slot, v, row, frame.width(), frame.height())) return false;
     std::vector<VisiblePart>& shown = slot.images[v].shown;
@@ -105,11 +104,13 @@ bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::si
 
 PicturePainter::From PicturePainter::Find(const ImagePayload& payload, Slot& slot,
                                           std::size_t row) {
-  if (device_ != nullptr && PartsOf(slot, row) == 1 && device_->PaintCached(payload, frames_, slot, row)) {
+  if (device_ != nullptr && PartsOf(slot, row) == 1 &&
+      device_->PaintCached(payload, frames_, slot, row)) {
     from_ = From::kDevice;
   } else {
     const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
-    const bool cached = cached_.Find(RefOf(slot, row, part_).index, payload, frames_[0].region, channels);
+    const bool cached =
+        cached_.Find(RefOf(slot, row, part_).index, payload, frames_[0].region, channels);
     from_ = cached ? From::kCache : From::kPayload;
   }
   return from_;
@@ -150,15 +151,14 @@ Defect PicturePainter::PaintViews(const ImagePayload& payload, PayloadDecoder& d
       }
       return decoder.DecodeView(v, payload, region, target);
     };
-    const bool left_to_device =
-        device_ != nullptr && !decoded && part.alone() && device_->Paint(payload, frames_, slot, v, row);
+    const bool left_to_device = device_ != nullptr && !decoded && part.alone() &&
+                                device_->Paint(payload, frames_, slot, v, row);
     if (!left_to_device) {
       const PixelTarget target{PixelsOf(slot, v, row), channels, OrderOf(slot.images[v].image),
                                read_later_};
-      const Defect defect =
-          view_painter_.Paint(decode, frames_[v], views_[v].pixels,
-                              {slot.view_seeds[v], slot.positions[row], slot.stages[v]}, target,
-                              part);
+      const Defect defect = view_painter_.Paint(
+          decode, frames_[v], views_[v].pixels,
+          {slot.view_seeds[v], slot.positions[row], slot.stages[v]}, target, part);
       if (defect != nullptr) return defect;
     }
     if (device_ != nullptr && part.last) device_->DrawOps(frames_, slot, v, row);

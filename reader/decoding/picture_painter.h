@@ -46,8 +46,8 @@ class ViewPainter {
     const Pixels after_warp = PixelsFor(frame, program, row);
     const Pixels before_warp = frame.warped ? Unwarped(frame, row.channels) : after_warp;
     if (const Defect defect = PaintPart(
-            decode, frame,
-            PixelTarget{before_warp.data, row.channels, PixelOrder::kInterleaved}, part)) {
+            decode, frame, PixelTarget{before_warp.data, row.channels, PixelOrder::kInterleaved},
+            part)) {
       return defect;
     }
     if (part.last) Finish(before_warp, after_warp, frame, program, place, row);

@@ -130,8 +130,7 @@ RowVerdict SampleReader::ReadPart(Slot& slot, std::size_t row, std::size_t part)
 
 std::optional<RowVerdict> SampleReader::Open(Slot& slot, std::size_t row, Sample& sample) {
   if (context_.holds_blocks)
-    sample.held =
-        sample.part == 0 ? slot.blocks[row] : PartnerOf(slot, row, sample.part).block;
+    sample.held = sample.part == 0 ? slot.blocks[row] : PartnerOf(slot, row, sample.part).block;
   if (sample.held != nullptr && sample.held->read()) {
     sample.file = sample.held->shard();
     return std::nullopt;

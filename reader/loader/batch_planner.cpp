@@ -140,8 +140,7 @@ void BatchPlanner::PlanPartners(Slot& slot, std::size_t row, std::uint64_t posit
     partner.position = deal_.DrawPosition(at);
     if (dataset_.facts->Deleted(partner.ref.index)) {
       deleted_.emplace_back(row * parts + part, BlockOf(partner.ref));
-      partner.ref =
-          substitutes_.ThereAt(slot.epoch, partner.position).value_or(slot.refs[row]);
+      partner.ref = substitutes_.ThereAt(slot.epoch, partner.position).value_or(slot.refs[row]);
     }
     watch_.Use(partner.ref.shard);
   }

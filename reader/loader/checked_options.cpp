@@ -71,22 +71,26 @@ void CheckMosaic(const LoaderOptions& options) {
       for (const ScheduledTransform& later : view.schedule)
         mosaic = mosaic || MostPartsOf(later.transform) > 1;
       if (mosaic)
-        Refuse("View::transform has a Mosaic, which shows several samples in a row; put it into "
-               "LoaderOptions::transform, and leave views empty");
+        Refuse(
+            "View::transform has a Mosaic, which shows several samples in a row; put it into "
+            "LoaderOptions::transform, and leave views empty");
     }
     return;
   }
   const auto refuse = [](const std::string& why) { Refuse("transform: Mosaic " + why); };
   if (options.share)
-    refuse("shows other samples than its own, which shared rows are not named by; leave "
-           "LoaderOptions::share empty");
+    refuse(
+        "shows other samples than its own, which shared rows are not named by; leave "
+        "LoaderOptions::share empty");
   if (options.on_device.decode != DecodeOn::kHost)
-    refuse("is painted on the host; set LoaderOptions::on_device.decode = kHost (steps that change "
-           "colours, and Normalize, still run on the device)");
+    refuse(
+        "is painted on the host; set LoaderOptions::on_device.decode = kHost (steps that change "
+        "colours, and Normalize, still run on the device)");
   if (options.order.batches) return;
   if (options.order.shuffle == Shuffle::kSequential)
-    refuse("chooses the other samples of a row by the order of the epoch, which is not shuffled; "
-           "set LoaderOptions::order.shuffle to kQuasiRandom or kRandom");
+    refuse(
+        "chooses the other samples of a row by the order of the epoch, which is not shuffled; "
+        "set LoaderOptions::order.shuffle to kQuasiRandom or kRandom");
   const std::uint64_t world = options.ranks.by_shards ? 1 : options.ranks.world_size;
   const std::uint64_t step = Partners::kLaneGroups * world;
   if (options.order.shuffle == Shuffle::kQuasiRandom && options.order.lanes % step != 0) {

@@ -54,8 +54,7 @@ std::uint64_t PositionOf(const DatasetFacts& dataset, LoaderOptions options, std
 void FindPartners(const DatasetState& dataset, LoaderOptions options, std::uint64_t draw_position,
                   Slot& slot) {
   const std::uint64_t world = options.ranks.by_shards ? options.ranks.world_size : 1;
-  if (options.ranks.by_shards)
-    options.ranks.rank = static_cast<unsigned>(draw_position % world);
+  if (options.ranks.by_shards) options.ranks.rank = static_cast<unsigned>(draw_position % world);
   const Deal deal(dataset.facts->shape, DealOptionsOf(options));
   RankEpoch epoch(dataset.facts->shape, options, deal, slot.epoch);
   Substitutes substitutes(dataset, options);
@@ -66,8 +65,7 @@ void FindPartners(const DatasetState& dataset, LoaderOptions options, std::uint6
     partner.ref = epoch.order.At(at, opened, true);
     partner.position = deal.DrawPosition(at);
     if (dataset.facts->Deleted(partner.ref.index))
-      partner.ref =
-          substitutes.ThereAt(slot.epoch, partner.position).value_or(slot.refs[0]);
+      partner.ref = substitutes.ThereAt(slot.epoch, partner.position).value_or(slot.refs[0]);
   }
 }
 
@@ -111,8 +109,7 @@ std::shared_ptr<const Slot> RowOnDemand::Make(std::uint64_t sample, std::uint64_
   slot.flags[0] = SampleFlag::kOwn;
   slot.positions[0] = position;
   slot.samples[0] = sample;
-  if (slot.has_partners)
-    FindPartners(recipe.dataset, setup_.recipe.options, position, slot);
+  if (slot.has_partners) FindPartners(recipe.dataset, setup_.recipe.options, position, slot);
   slot.blocks.resize(context_.holds_blocks ? 1 : 0);
   SlotFiller::Outcome outcome = worker_->rows.Fill(slot, 0, 1);
   if (!outcome.error) outcome.error = worker_->rows.Close(slot);

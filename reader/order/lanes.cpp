@@ -221,7 +221,8 @@ void LaneOrder::AddLeft(std::uint64_t l, std::uint64_t place, std::uint64_t uses
 }
 
 // In each line of the window, four rows show a sample of the lane: its own, and one in each part of
-// three other lanes' rows. Of a resumed epoch's lines, only those rows count that are still to come.
+// three other lanes' rows. Of a resumed epoch's lines, only those rows count that are still to
+// come.
 void LaneOrder::AnnounceShared(std::uint64_t l, std::vector<std::uint64_t>& opened) {
   const Lane& lane = lanes_[l];
   const std::uint64_t lanes = lanes_.size(), begin = begin_.value_or(0);
@@ -234,8 +235,7 @@ void LaneOrder::AnnounceShared(std::uint64_t l, std::vector<std::uint64_t>& open
     const Partners::Three away = partners_.LanesOf(line);
     for (std::size_t j = 0; j < away.size(); ++j) {
       const std::uint64_t of = (l + lanes - away[j] * lanes / Partners::kLaneGroups) % lanes;
-      if (line * lanes + of >= begin)
-        AddLeft(l, partners_.Shifted(j, place, places), 1, opened);
+      if (line * lanes + of >= begin) AddLeft(l, partners_.Shifted(j, place, places), 1, opened);
     }
   }
   for (std::uint64_t place = places; place < lane.count; ++place)

@@ -157,8 +157,8 @@ class LaneOrder {
   // The same if samples are partners of others, too: which place comes first says nothing then.
   void AnnounceShared(std::uint64_t lane, std::vector<std::uint64_t>& opened);
   void AnnounceWhole(std::uint64_t lane, std::vector<std::uint64_t>& opened) const;
-  // Sets to 0 how often the blocks of the lane's open window are still asked for; adds to that of the
-  // block that has a place of the window.
+  // Sets to 0 how often the blocks of the lane's open window are still asked for; adds to that of
+  // the block that has a place of the window.
   void ForgetLeft(std::uint64_t lane);
   void AddLeft(std::uint64_t lane, std::uint64_t place, std::uint64_t uses,
                std::vector<std::uint64_t>& opened);

@@ -59,9 +59,9 @@ struct OrderParameters {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
   std::uint64_t window_bytes = 0;  // 0: the larger of 64 MiB and two blocks a lane
-  std::uint64_t uses = 1;          // how often each sample is asked for; above 1 if rows have partners
-  bool partners = true;            // false: not as PartnerOf() says, but in a mixture
-  StopFlag give_up = nullptr;      // once it is set, making the order throws OrderGivenUp
+  std::uint64_t uses = 1;      // how often each sample is asked for; above 1 if rows have partners
+  bool partners = true;        // false: not as PartnerOf() says, but in a mixture
+  StopFlag give_up = nullptr;  // once it is set, making the order throws OrderGivenUp
 };
 
 // The part of the dataset that an order covers: some shards (in ascending order), a list of

@@ -359,14 +359,31 @@ def resize_short_side(side):
 
 
 def frame_of(steps, width, height, seed, position):
-    """`seed`: the draw seed. Steps that change pixels are passed over."""
+    """`seed`: the draw seed. Steps that change pixels are passed over. Of a mosaic, each position has another part."""
     frame, earlier = Frame(width, height), {}
+    frame.part = position % 4
+    before = 4096 * frame.part if any(kind == MOSAIC for kind, _ in steps) else 0
     for kind, step in steps:
         if step in CHANGES:
             continue
+        if kind == MOSAIC:
+            before = 0
         k = earlier[kind] = earlier.get(kind, -1) + 1
-        step(frame, kind and Stream(seed, MOVING, position, kind + 16 * k))
+        step(frame, kind and Stream(seed, MOVING, position, kind + 16 * k + before))
     return frame
+
+
+MOSAIC = 14
+
+
+def mosaic(cell, low=0.5, high=1.5):
+    def step(frame, stream):
+        x, y = (int(stream.between(cell * low, cell * high)) for _ in range(2))
+        m = max(frame.w, frame.h)
+        frame.resize(-(-frame.w * cell // m), -(-frame.h * cell // m))
+        left, top = x - (frame.part in (0, 2)) * frame.w, y - (frame.part in (0, 1)) * frame.h
+        frame.crop(-left, -top, 2 * cell, 2 * cell)
+    return MOSAIC, step
 
 
 # --- Steps that change pixels: an operation is a tuple of its name and its numbers.
@@ -607,6 +624,10 @@ CASES = [
     ("scalejitter:90x60/0.8/1.25,fixedcrop:64x50", [scale_jitter(90, 60, 0.8, 1.25), fixed_size_crop(64, 50)], 77, 91),
     ("shortest:48-56-64+90,flip", [random_shortest_size((48, 56, 64), 90), horizontal_flip()], 333, 200),
     ("perspective", [random_perspective()], 97, 64),
+    ("flip,rrc:90x70,mosaic:64,flip,crop:80",
+     [horizontal_flip(), random_resized_crop(90, 70), mosaic(64), horizontal_flip(), random_crop(80, 80)], 120, 90),
+    ("turns,mosaic:51/0.2/1.8,resize:70,turns",
+     [random_quarter_turns(), mosaic(51, 0.2, 1.8), resize(70, 70), random_quarter_turns()], 31, 47),
     ("resize:50,perspective:0.8@1,crop:40,flip",
      [resize(50, 50), random_perspective(0.8, 1), random_crop(40, 40), horizontal_flip()], 120, 80),
 ]

@@ -69,11 +69,9 @@ Grid SeenAsMask(const Frame& frame, const Grid& picture) {
   NearestSampler sampler;
   ViewPainter painter;
   const MaskView mask{picture.values.data(), picture.width, picture.height, picture.channels, 1};
-  painter.PaintMask(
-      [&](const Region& region, std::uint8_t* data, bool) {
-        sampler.Sample(mask, region, PixelOrder::kInterleaved, data);
-      },
-      frame, 1, 0, {seen.values.data(), picture.channels, PixelOrder::kInterleaved});
+  painter.PaintMask([&](const Region& region, std::uint8_t* data,
+                        bool) { sampler.Sample(mask, region, PixelOrder::kInterleaved, data); },
+                    frame, 1, 0, {seen.values.data(), picture.channels, PixelOrder::kInterleaved});
   return seen;
 }
 

@@ -250,8 +250,8 @@ TEST_CASE("Partners are those of ORDER.md") {
   }
 }
 
-// Plays the rest of an epoch from `begin` on, as one of `world` ranks does: each sample and then its
-// partners. Each block must be opened before it is used, and as often as SamplesIn() says.
+// Plays the rest of an epoch from `begin` on, as one of `world` ranks does: each sample and then
+// its partners. Each block must be opened before it is used, and as often as SamplesIn() says.
 void RequireCounted(const DatasetShape& shape, const OrderParameters& options, std::uint64_t begin,
                     std::uint64_t world, std::uint64_t body) {
   EpochOrder order(shape, options, 2);

@@ -215,16 +215,16 @@ struct RandomIoUCrop {
   RandomIoUCrop& with_trials(std::uint32_t value) { return trials = value, *this; }
 };
 
-// Shows four samples in each row: Ultralytics' Mosaic. Each image is resized so that its longer side
-// has `cell` pixels. A canvas of twice that side has a centre, drawn for each row; the images lie
-// around it, each with one corner there, and are cut off at the canvas's edges. The row's own sample
-// is at the upper left. The other three are those of three other positions of the epoch, which
-// Batch::parts() gives (reader/ORDER.md): each sample is shown four times in an epoch.
+// Shows four samples in each row: Ultralytics' Mosaic. Each image is resized so that its longer
+// side has `cell` pixels. A canvas of twice that side has a centre, drawn for each row; the images
+// lie around it, each with one corner there, and are cut off at the canvas's edges. The row's own
+// sample is at the upper left. The other three are those of three other positions of the epoch,
+// which Batch::parts() gives (reader/ORDER.md): each sample is shown four times in an epoch.
 //
-// Steps before it are drawn for each image, and those after it for the row; steps that change pixels
-// always for the row. Boxes, key points and masks follow. Batches take the variable-length fields of
-// all four samples together, and every other field from the row's own sample. A step that fixes the
-// size usually follows, such as RandomAffine with a size, or RandomCrop.
+// Steps before it are drawn for each image, and those after it for the row; steps that change
+// pixels always for the row. Boxes, key points and masks follow. Batches take the variable-length
+// fields of all four samples together, and every other field from the row's own sample. A step that
+// fixes the size usually follows, such as RandomAffine with a size, or RandomCrop.
 struct Mosaic {
   std::uint32_t cell = 640;                            // pixels, 1 to 32767
   double min_center = 0.5, max_center = 1.5;           // of the cell, 0 to 2

@@ -44,10 +44,10 @@ using Transform =
     std::variant<RandomResizedCrop, Resize, ResizeShortSide, CenterCrop, RandomCrop, HorizontalFlip,
                  VerticalFlip, RandomQuarterTurns, CenterResizedCrop, RandomTranslate, RandomAffine,
                  Letterbox, RandomZoomOut, ScaleJitter, FixedSizeCrop, RandomShortestSize,
-                 RandomIoUCrop, Mosaic, RandomPerspective, ColorJitter, RandomHSV, RandomPhotometricDistort,
-                 RandomGrayscale, GaussianBlur, Solarize, Posterize, Equalize, AutoContrast, Invert,
-                 AdjustSharpness, RandomErasing, RandAugment, TrivialAugmentWide, Normalize, OneHot,
-                 MixUp, CutMix>;
+                 RandomIoUCrop, Mosaic, RandomPerspective, ColorJitter, RandomHSV,
+                 RandomPhotometricDistort, RandomGrayscale, GaussianBlur, Solarize, Posterize,
+                 Equalize, AutoContrast, Invert, AdjustSharpness, RandomErasing, RandAugment,
+                 TrivialAugmentWide, Normalize, OneHot, MixUp, CutMix>;
 // Steps, applied in order.
 using Pipeline = std::vector<Transform>;
 

@@ -761,7 +761,8 @@ void BindBatch(nb::module_& module) {
           "maps", [](const PyBatch& batch) { return batch.copies->Maps(In(batch)); },
           "The maps from stored pictures to the batch's rows: float64, rows x parts x 3 x 3, as "
           "parts(). maps()[i, 0] @ (x, y, 1) is (u, v, w), and the point (x, y) of the picture, in "
-          "pixels, lies at (u / w, v / w) of the row. So numpy.linalg.inv(batch.maps()) takes boxes "
+          "pixels, lies at (u / w, v / w) of the row. So numpy.linalg.inv(batch.maps()) takes "
+          "boxes "
           "that a model has found back to the pictures.")
       .def(
           "parts", [](const PyBatch& batch) { return batch.copies->Parts(In(batch)); },

@@ -143,12 +143,13 @@ void BindCrops(nb::module_& module) {
   BindStep<Mosaic>(
       module, "Mosaic",
       "Shows four samples in each row: Ultralytics' Mosaic. Each image's longer side gets cell "
-      "pixels, and the four meet at a drawn centre, center (a range) times cell, of a canvas of 2 x "
+      "pixels, and the four meet at a drawn centre, center (a range) times cell, of a canvas of 2 "
+      "x "
       "cell; fill is the rest. Boxes, key points and masks follow. batch.parts() has the four "
       "samples. Steps before it are drawn for each image, steps after it for the row. A step that "
       "fixes the size usually follows: RandomAffine with a size, or RandomCrop.",
-      Member("cell", &Mosaic::cell),
-      Range("center", &Mosaic::min_center, &Mosaic::max_center), Fill<Mosaic>());
+      Member("cell", &Mosaic::cell), Range("center", &Mosaic::min_center, &Mosaic::max_center),
+      Fill<Mosaic>());
   BindStep<RandomIoUCrop>(
       module, "RandomIoUCrop",
       "A crop that overlaps with a box by at least a drawn option (intersection over union), and "
