@@ -32,6 +32,7 @@ WRITTEN = [
     "sluice.RandomShortestSize(min_size=[48, 64], max_size=100)",
     "sluice.RandomShortestSize(min_size=48)",
     "sluice.RandomPerspective(distortion_scale=0.25, p=1.0)",
+    "sluice.RandomChoice([[sluice.HorizontalFlip()], [sluice.Invert(p=0.5), sluice.Solarize(threshold=9)], []], p=[0.5, 0.25, 0.25])",
     "sluice.Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225], type=sluice.FloatType.FLOAT16)",
     "sluice.OneHot(classes=10, smoothing=0.1)",
     "sluice.OutputSize(3, 128, 96)",
@@ -254,6 +255,7 @@ class Given:
             "Column": sluice.Column("a"), "Resize": sluice.Resize(8), "ResizeShortSide": sluice.ResizeShortSide(8),
             "View": sluice.View("v", [sluice.Resize(8)], sizes=[sluice.OutputSize(1, 8, 8)], schedule=[(1, [sluice.Resize(4)])]),
             "OutputOptions": sluice.OutputOptions(fields=["image"], mask_fill={"mask": 3}, made_fields=[sluice.Field.array("w", "uint8")]),
+            "RandomChoice": sluice.RandomChoice([sluice.HorizontalFlip(), "invert", []], [1, 2, 3]),
             "RandomCrop": sluice.RandomCrop(8, fill=[1, 2, 3]), "RandAugment": sluice.RandAugment(fill=[1, 2, 3]),
         }
         # Objects of a conversion.

@@ -293,6 +293,22 @@ void BindColours(nb::module_& module) {
                     Member("bilinear", &Trivial::bilinear), Fill<Trivial>(), Chance<Trivial>());
 }
 
+using StatedLists = Stated<"_Transforms">;
+
+std::vector<Pipeline> ListsOf(nb::handle given) {
+  if (nb::isinstance<nb::str>(given) || !nb::isinstance<nb::iterable>(given)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "RandomChoice: transforms is a list of steps or of lists of steps, not " +
+                    Utf8Of(nb::repr(given)));
+  }
+  std::vector<Pipeline> lists;
+  for (const nb::handle one : nb::iter(given)) {
+    Transform step;
+    lists.push_back(nb::try_cast(one, step) ? Pipeline{std::move(step)} : PipelineOf(one));
+  }
+  return lists;
+}
+
 void BindLast(nb::module_& module) {
   Words<FloatType>(module, "FloatType", "The numbers that Normalize makes")
       .value("FLOAT32", FloatType::kFloat32)
@@ -319,6 +335,26 @@ void BindLast(nb::module_& module) {
       "Replaces a rectangle of each sample by that of the one before it in the batch, in masks and "
       "boxes, too; needs OneHot before it, or boxes or a mask.",
       Member("alpha", &CutMix::alpha), Chance<CutMix>());
+  BindStep<RandomChoice>(
+      module, "RandomChoice",
+      "Applies one of several lists of steps, drawn for each row: torchvision's RandomChoice. Each "
+      "of transforms is a step, a list of steps, or their text form; an empty list changes "
+      "nothing. "
+      "p: the lists' weights; None: all equal.",
+      Required(Keyword{"transforms",
+                       [](const RandomChoice& choice) {
+                         return nb::borrow<StatedLists>(nb::cast(choice.transforms));
+                       },
+                       [](RandomChoice& choice, const StatedLists& given) {
+                         choice.transforms = ListsOf(given);
+                       }}),
+      Keyword{"p",
+              [](const RandomChoice& choice) {
+                return choice.p.empty() ? std::nullopt : std::optional(choice.p);
+              },
+              [](RandomChoice& choice, const std::optional<std::vector<double>>& p) {
+                choice.p = p.value_or(std::vector<double>());
+              }});
   module.def("progressive_sizes", &ProgressiveSizes, "low"_a, "high"_a, "begin"_a, "end"_a,
              "multiple"_a = 32,
              "Output sizes for Loader(sizes=...): the side is low up to epoch begin, then grows to "
