@@ -54,6 +54,14 @@ bool HasKeys(std::string_view scheme) {
   return scheme == "s3" || scheme == "gs";
 }
 
+// Whether a URL of a bucket was signed, so that its query is a secret. A bucket's name has no ?.
+bool IsSigned(std::string_view rest, std::size_t query) {
+  if (query > rest.size()) return false;
+  const std::string_view text = rest.substr(query);
+  return query < rest.find('/') || text.find("ignature=") != std::string_view::npos ||
+         text.find("sig=") != std::string_view::npos;
+}
+
 bool IsPort(std::string_view text) {
   return text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -69,7 +77,8 @@ std::string_view WithoutSecrets(std::string_view scheme, std::string_view rest) 
       at = rest.rfind('@');
   }
   if (at != std::string_view::npos) rest.remove_prefix(at + 1);
-  return HasKeys(scheme) ? rest : rest.substr(0, rest.find_first_of("?#"));
+  const std::size_t query = rest.find_first_of("?#");
+  return HasKeys(scheme) && !IsSigned(rest, query) ? rest : rest.substr(0, query);
 }
 
 }  // namespace

@@ -110,9 +110,10 @@ void Floor::Gather(const LoaderOptions& options) {
       Item item;
       item.number = index;
       item.payload = dataset_[index].Payload(options.output.image);
-      item.region =
-          geometry.FrameFor(item.payload.width, item.payload.height, draw_seed, items_.size())
-              .region;
+      item.region = geometry
+                        .FrameFor(item.payload.width, item.payload.height, draw_seed, items_.size(),
+                                  geometry.RowStage(0, draw_seed, items_.size()))
+                        .region;
       copies_ = copies_ && item.payload.codec == Codec::kRaw;
       ring_.row_bytes = std::max(
           {ring_.row_bytes, batch.image().sample_bytes(), copies_ ? item.payload.bytes.size() : 0});

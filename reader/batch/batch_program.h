@@ -40,12 +40,16 @@ class BatchProgram {
   // Fills the target of a row from the row's label, which must have been read. Returns false if the
   // label is not a class.
   bool SetTarget(Slot& slot, std::size_t row) const;
+  // Why the row's fields cannot be mixed; empty if they can, or if nothing is mixed.
+  std::string UnfitToMix(const Slot& slot, std::size_t row) const {
+    return mixes_any_ ? fields_.Unfit(slot, row) : std::string();
+  }
   // Scratch memory of Mix().
   struct MixScratch {
     std::vector<std::uint8_t> saved;
     RowBefore row;
   };
-  // Mixes a batch whose rows are all done. Throws Error for a row whose fields do not fit.
+  // Mixes a batch whose rows are all done, and none UnfitToMix().
   void Mix(Slot& slot, MixScratch& scratch) const;
 
  private:

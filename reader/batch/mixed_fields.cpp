@@ -152,6 +152,24 @@ std::optional<MixDraw> MixedFields::Draw(const MixStep& step, const Slot& slot, 
   return std::nullopt;
 }
 
+std::string MixedFields::Unfit(const Slot& slot, std::size_t row) const {
+  const auto entries = [&](std::size_t v) {
+    return slot.variables[v].rows[row].size() / slot.layout->variables[v].entry_bytes;
+  };
+  for (const Followers::Boxes& of : boxes_) {
+    const std::size_t boxes = entries(of.index);
+    for (const std::size_t v : of.companions) {
+      if (entries(v) == boxes) continue;
+      return "field \"" + slot.layout->variables[v].name + "\" has " + std::to_string(entries(v)) +
+             (entries(v) == 1 ? " entry" : " entries") + " for " + std::to_string(boxes) +
+             (boxes == 1 ? " box" : " boxes") +
+             ", and MixUp and CutMix need one for each box; leave the field out of "
+             "LoaderOptions::output.fields, or the sample out of the dataset";
+    }
+  }
+  return {};
+}
+
 void MixedFields::Mix(const MixDraw& draw, Slot& slot, std::size_t row,
                       const RowBefore& saved) const {
   const auto mix = [&](std::size_t image, std::size_t of_saved) {
@@ -173,7 +191,6 @@ void MixedFields::MixBoxes(const Followers::Boxes& boxes, const MixDraw& draw, S
   const std::size_t box_bytes = layout.variables[boxes.index].entry_bytes;
   std::vector<std::byte>& own = slot.variables[boxes.index].rows[row];
   const std::vector<std::byte>& partner = ValueOf(boxes.index, slot, row, saved);
-  const std::size_t own_boxes = own.size() / box_bytes;
   const std::size_t partner_boxes = partner.size() / box_bytes;
   std::vector<std::uint8_t> kept(partner_boxes, 1);
   const Box cut = draw.cut ? BoxOf(*draw.cut) : Box();
@@ -188,15 +205,6 @@ void MixedFields::MixBoxes(const Followers::Boxes& boxes, const MixDraw& draw, S
     std::vector<std::byte>& to = slot.variables[v].rows[row];
     const std::vector<std::byte>& from = ValueOf(v, slot, row, saved);
     const std::size_t first = to.size();
-    if (from.size() / bytes != partner_boxes || first / bytes != own_boxes) {
-      throw Error(ErrorCode::kInvalidArgument, "",
-                  "sample " + std::to_string(slot.samples[row]) + " and its partner have " +
-                      std::to_string((first + from.size()) / bytes) + " entries in field \"" +
-                      layout.variables[v].name + "\" for " +
-                      std::to_string(own_boxes + partner_boxes) +
-                      " boxes, so they cannot be mixed; leave the field out of "
-                      "LoaderOptions::output.fields");
-    }
     for (std::size_t b = 0; b < partner_boxes; ++b) {
       const auto at = from.begin() + static_cast<std::ptrdiff_t>(b * bytes);
       if (kept[b] != 0) to.insert(to.end(), at, at + static_cast<std::ptrdiff_t>(bytes));

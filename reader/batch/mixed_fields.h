@@ -45,7 +45,11 @@ class MixedFields {
   // shows one of the partner's. The partner is the row before, or `saved` for the first row.
   std::optional<MixDraw> Draw(const MixStep& step, const Slot& slot, std::size_t row,
                               const RowBefore& saved) const;
-  // Mixes the row's images and boxes. Throws Error if a field has not an entry for each box.
+  // Why the row's own fields cannot be mixed: a field lacks an entry for some box. Empty if they
+  // can. Asked of each row, so that such a sample is treated as LoaderOptions::integrity.on_fault
+  // says.
+  std::string Unfit(const Slot& slot, std::size_t row) const;
+  // Mixes the row's images and boxes. No row may be Unfit().
   void Mix(const MixDraw& draw, Slot& slot, std::size_t row, const RowBefore& saved) const;
 
  private:

@@ -129,14 +129,15 @@ void Prepare(Slot& slot, const SlotLayout& layout, HostBuffer memory) {
   slot.flags.resize(layout.batch_size);
   slot.positions.resize(layout.batch_size);
   slot.samples.resize(layout.batch_size);
+  slot.part_counts.resize(layout.batch_size, 1);
   slot.maps.resize(layout.batch_size * layout.parts, RowMapOf({}));
   slot.partners.resize(layout.batch_size * (layout.parts - 1));
   slot.files.resize(layout.batch_size);
   RenewMemory(slot, std::move(memory));
 }
 
-std::size_t PartsOf(const Slot& slot, std::size_t /*row*/) noexcept {
-  return slot.has_partners ? slot.layout->stage_parts[slot.stages[0]] : 1;
+std::size_t PartsOf(const Slot& slot, std::size_t row) noexcept {
+  return slot.has_partners ? slot.part_counts[row] : 1;
 }
 
 void SetStages(Slot& slot, std::vector<std::size_t> stages) {
@@ -165,6 +166,13 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
     stages.push_back(recipe.views[v].geometry.StageOf(epoch, slot.draw_seed, slot.index));
   }
   SetStages(slot, std::move(stages));
+}
+
+void CountParts(const BatchRecipe& recipe, Slot& slot, std::size_t row) {
+  const Geometry& geometry = recipe.views[0].geometry;
+  const std::size_t stage =
+      geometry.RowStage(slot.stages[0], slot.view_seeds[0], slot.positions[row]);
+  slot.part_counts[row] = static_cast<std::uint8_t>(geometry.parts(stage));
 }
 
 bool SetRowSize(Slot& slot, std::size_t image, std::size_t row, std::size_t width,
@@ -240,6 +248,7 @@ void CloseGaps(Slot& slot) {
       for (const SlotLayout::ArrayField& array : slot.layout->arrays)
         MoveRow(slot.memory.data() + array.offset, array.sample_bytes, from, to);
       slot.flags[to] = slot.flags[from];
+      slot.part_counts[to] = slot.part_counts[from];
       slot.samples[to] = slot.samples[from];
       slot.positions[to] = slot.positions[from];
       for (std::size_t part = 0; part < slot.layout->parts; ++part) {

@@ -93,6 +93,7 @@ struct Slot {
   std::vector<RowMap> maps;
   // The rows' partners are planned, and those of row r begin at r * (SlotLayout::parts - 1).
   bool has_partners = false;
+  std::vector<std::uint8_t> part_counts;  // by row, if so: how many samples it shows
   std::vector<RowPartner> partners;
   std::vector<std::uint64_t> part_samples;  // Batch::parts(); set by Close() if rows have partners
   std::vector<ShardUse> files;              // the shard each row was read from, until it is done
@@ -153,6 +154,9 @@ void Prepare(Slot& slot, const SlotLayout& layout, HostBuffer memory);
 // Begins batch Slot::index of that epoch, of `rows` rows: sets the sizes of images, and the seeds
 // for draws.
 void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std::size_t rows);
+
+// Notes how many samples a row shows whose position is known.
+void CountParts(const BatchRecipe& recipe, Slot& slot, std::size_t row);
 
 // Resets the progress before another batch is planned into the slot.
 void ResetProgress(Slot& slot);

@@ -238,12 +238,55 @@ Geometry::Extent ExtentOf(const DatasetFacts& dataset, const ImageSummary& image
   return extent;
 }
 
+// Gives the image the size of its largest extent.
+void SetExtents(const std::vector<Geometry::Extent>& extents, ImageBatch& image) {
+  const auto area = [](const Geometry::Extent& e) { return std::uint64_t{e.width} * e.height; };
+  const Geometry::Extent& largest = *std::ranges::max_element(extents, {}, area);
+  image.width = largest.width;
+  image.height = largest.height;
+}
+
 std::vector<Geometry::Extent> ExtentsOf(const DatasetFacts& dataset, const ImageSummary& images,
                                         const Geometry& geometry, ImageSizes sizes) {
   std::vector<Geometry::Extent> extents;
   for (std::size_t stage = 0; stage < geometry.stages(); ++stage)
     extents.push_back(ExtentOf(dataset, images, geometry, stage, sizes));
+  for (std::size_t stage = 0; sizes == ImageSizes::kEqual && stage < geometry.stages();
+       stage += geometry.RowStages(stage)) {
+    for (std::size_t i = 1; i < geometry.RowStages(stage); ++i) {
+      const Geometry::Extent &first = extents[stage], &other = extents[stage + i];
+      if (first == other) continue;
+      Refuse(dataset, "the lists of RandomChoice make images of " + std::to_string(first.width) +
+                          "x" + std::to_string(first.height) + " and of " +
+                          std::to_string(other.width) + "x" + std::to_string(other.height) +
+                          ", and a batch has one size; end all lists with the same size, add a "
+                          "step after the choice such as Resize(224), or set "
+                          "LoaderOptions::output.image_sizes to ImageSizes::kPadded or "
+                          "ImageSizes::kOwn");
+    }
+  }
   return extents;
+}
+
+// Gives the stages of which each row of a batch has one (Geometry::RowStage()) the bounds of all of
+// them: a batch knows only the first.
+void JoinRowStages(const Geometry& geometry, SlotLayout::ImageField& field) {
+  const auto join = [&](std::vector<Geometry::Extent>& extents, const auto& better) {
+    for (std::size_t stage = 0; stage < extents.size(); stage += geometry.RowStages(stage)) {
+      const auto first = extents.begin() + static_cast<std::ptrdiff_t>(stage);
+      const auto end = first + static_cast<std::ptrdiff_t>(geometry.RowStages(stage));
+      Geometry::Extent bound = *first;
+      std::for_each(first, end, [&](const Geometry::Extent& one) {
+        bound = {better(bound.width, one.width), better(bound.height, one.height)};
+      });
+      std::fill(first, end, bound);
+    }
+  };
+  const auto larger = [](std::uint32_t a, std::uint32_t b) { return std::max(a, b); };
+  const auto smaller = [](std::uint32_t a, std::uint32_t b) { return std::min(a, b); };
+  join(field.extents, larger);
+  join(field.least, smaller);
+  SetExtents(field.extents, field.image);
 }
 
 // The smallest extents, by stage; empty if all images have one size.
@@ -282,14 +325,6 @@ std::size_t RowBytesOf(const DatasetFacts& dataset, const LoaderOptions& options
       AlignUp(pixels * image.channels * SizeOf(image.type), kPayloadAlignment);
   if (bytes > kMaxSlotBytes / options.batch_size) RefuseBytes(dataset);
   return bytes;
-}
-
-// Gives the image the size of its largest extent.
-void SetExtents(const std::vector<Geometry::Extent>& extents, ImageBatch& image) {
-  const auto area = [](const Geometry::Extent& e) { return std::uint64_t{e.width} * e.height; };
-  const Geometry::Extent& largest = *std::ranges::max_element(extents, {}, area);
-  image.width = largest.width;
-  image.height = largest.height;
 }
 
 // Gives the image the type and layout that the view's steps make. Refuses steps that do not fit it.
@@ -366,8 +401,6 @@ void LayOutViews(const DatasetFacts& dataset, const LoaderOptions& options,
   const ImageSummary& images = dataset.ImagesOf(choice.image);
   layout.views = views.size();
   layout.parts = views[0].geometry.MostParts();
-  for (std::size_t stage = 0; stage < views[0].geometry.stages(); ++stage)
-    layout.stage_parts.push_back(views[0].geometry.parts(stage));
   for (std::size_t v = 0; v < views.size(); ++v) {
     const ViewProgram& view = views[v];
     SlotLayout::ImageField field;
@@ -392,6 +425,7 @@ void LayOutViews(const DatasetFacts& dataset, const LoaderOptions& options,
       SetOutput(dataset, view.pixels, of.name, !field.nearest, smallest, field.image);
       if (!field.nearest) CheckWarp(dataset, view.geometry, field.image);
     }
+    JoinRowStages(view.geometry, field);
     field.row_bytes = RowBytesOf(dataset, options, field.image, field.extents, view.geometry,
                                  dataset.limits.pixels(choice.image));
     AddImage(std::move(field), layout);
@@ -507,6 +541,7 @@ void LayOutOtherImages(const DatasetFacts& dataset, const LoaderOptions& options
       } else if (!field.nearest) {
         CheckWarp(dataset, geometry, field.image);
       }
+      JoinRowStages(geometry, field);
       field.row_bytes = RowBytesOf(dataset, options, field.image, field.extents, geometry,
                                    dataset.limits.pixels(field.leader));
       AddImage(std::move(field), layout);

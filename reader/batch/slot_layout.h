@@ -80,8 +80,7 @@ struct SlotLayout {
   ImageSizes image_sizes = ImageSizes::kEqual;
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
-  std::size_t parts = 1;                        // the most samples that a row shows
-  std::vector<std::uint16_t> stage_parts = {};  // the same, by stage of the first view
+  std::size_t parts = 1;     // the most samples that a row shows
   bool keeps_shown = false;  // the user's functions may ask what part of a picture is visible
   std::size_t bytes = 0;     // size of a slot
 

@@ -17,6 +17,10 @@ bool RowsAreFixed(const LoaderOptions& options) {
   if (!options.views.empty() || options.sizes.size() > 1 || !options.schedule.empty()) return false;
   bool turned = false, warped = false;
   for (const Transform& step : options.transform) {
+    if (const auto* const choice = std::get_if<RandomChoice>(&step)) {
+      if (std::ranges::any_of(AllStepsOf({*choice}), IsGeometric)) return false;
+      continue;
+    }
     if (!IsGeometric(step)) continue;
     // A warp works on the row afterwards, so it does not change what is kept: unless the warp, or a
     // step after it, decides which part of the picture is decoded.

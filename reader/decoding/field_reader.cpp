@@ -297,10 +297,11 @@ ValueFault FieldReader::ReadImage(Slot& slot, std::size_t row, std::size_t index
   }
   Frame frame;
   if (field.leader == field.field) {
-    frame = geometry_.FrameFor(payload.width, payload.height, slot.draw_seed, slot.positions[row],
-                               slot.stages[0],
-                               FindBoxes(slot, row, field.field, {payload.width, payload.height}),
-                               static_cast<std::uint16_t>(part_));
+    frame =
+        geometry_.FrameFor(payload.width, payload.height, slot.draw_seed, slot.positions[row],
+                           geometry_.RowStage(slot.stages[0], slot.draw_seed, slot.positions[row]),
+                           FindBoxes(slot, row, field.field, {payload.width, payload.height}),
+                           static_cast<std::uint16_t>(part_));
   } else {
     // A mask may be stored at another resolution than its image; its region is scaled to it.
     frame = leader.frame;

@@ -81,6 +81,11 @@ std::uint64_t PicturePainter::MemoryBytes(const BatchRecipe& recipe, std::uint64
   return steps + (options.views.empty() ? 0 : PayloadDecoder::kViewBytes * pixels);
 }
 
+std::size_t PicturePainter::RowStageOf(const Slot& slot, std::size_t view, std::size_t row) const {
+  return views_[view].geometry.RowStage(slot.stages[view], slot.view_seeds[view],
+                                        slot.positions[row]);
+}
+
 bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row,
                                 std::size_t part, PictureBoxes* boxes) {
   frames_.clear();
@@ -92,8 +97,8 @@ bool PicturePainter::FrameViews(const ImagePayload& payload, Slot& slot, std::si
       boxes = &of_view;
     }
     const Frame& frame = frames_.emplace_back(views_[v].geometry.FrameFor(
-        payload.width, payload.height, slot.view_seeds[v], slot.positions[row], slot.stages[v],
-        boxes, static_cast<std::uint16_t>(part)));
+        payload.width, payload.height, slot.view_seeds[v], slot.positions[row],
+        RowStageOf(slot, v, row), boxes, static_cast<std::uint16_t>(part)));
     if (v == 0) MapOf(slot, row, part) = RowMapOf(frame.Map());
     if (!SetRowSize(slot, v, row, frame.width(), frame.height())) return false;
     std::vector<VisiblePart>& shown = slot.images[v].shown;
@@ -123,7 +128,7 @@ Defect PicturePainter::Paint(const ImagePayload& payload, PayloadDecoder& decode
     return defect;
   for (std::size_t v = 0; v < views_.size(); ++v) {
     const WidePainter::Steps steps{&views_[v].pixels, slot.view_seeds[v], slot.positions[row],
-                                   slot.stages[v]};
+                                   RowStageOf(slot, v, row)};
     const Defect defect =
         wide_painter_.Paint(payload, decoder.wide(), frames_[v], layout_.images[v], steps,
                             OrderOf(slot.images[v].image), PixelsOf(slot, v, row));
@@ -158,7 +163,7 @@ Defect PicturePainter::PaintViews(const ImagePayload& payload, PayloadDecoder& d
                                read_later_};
       const Defect defect = view_painter_.Paint(
           decode, frames_[v], views_[v].pixels,
-          {slot.view_seeds[v], slot.positions[row], slot.stages[v]}, target, part);
+          {slot.view_seeds[v], slot.positions[row], RowStageOf(slot, v, row)}, target, part);
       if (defect != nullptr) return defect;
     }
     if (device_ != nullptr && part.last) device_->DrawOps(frames_, slot, v, row);

@@ -154,6 +154,8 @@ class PicturePainter {
   void Keep(std::uint64_t sample) { cached_.Keep(sample); }
 
  private:
+  // The row's stage of the view's steps.
+  std::size_t RowStageOf(const Slot& slot, std::size_t view, std::size_t row) const;
   Defect PaintViews(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
                     std::size_t row);
   const std::vector<ViewProgram>& views_;

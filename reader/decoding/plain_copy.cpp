@@ -237,8 +237,9 @@ void PlainCopy::CopyImages(Slot& slot) {
 }
 
 bool PlainCopy::CopyPart(Slot& slot, const Source& source) {
-  const Frame frame = geometry_.FrameFor(image_.width, image_.height, slot.view_seeds[0],
-                                         slot.positions[source.row], slot.stages[0]);
+  const std::uint64_t seed = slot.view_seeds[0], position = slot.positions[source.row];
+  const Frame frame = geometry_.FrameFor(image_.width, image_.height, seed, position,
+                                         geometry_.RowStage(slot.stages[0], seed, position));
   const Region& region = frame.region;
   const ImageBatch& batch = slot.images[0].image;
   if (frame.warped || region.width() != batch.width || region.height() != batch.height)

@@ -46,6 +46,9 @@ constexpr const char* kChoices = "choices";  // a step's enumerators, in the ord
               "the pipeline " + what + "; Loader::PipelineText() writes one");
 }
 
+Json StepJson(const Transform& step);
+Transform StepFromJson(const Json& json);
+
 // Writes a step's parameters into an object.
 class WritingStep final : public ParameterList {
  public:
@@ -85,6 +88,14 @@ class WritingStep final : public ParameterList {
   }
   void Channels(const char* name, std::vector<float>& numbers) override { step_[name] = numbers; }
   void Flag(const char* word, bool& value) override { step_[word] = value; }
+  void Lists(std::vector<Pipeline>& lists, std::vector<double>& weights) override {
+    for (const Pipeline& list : lists) {
+      Json& steps = step_["transforms"].emplace_back(Json::array());
+      for (const Transform& step : list)
+        steps.push_back(StepJson(step));
+    }
+    step_["p"] = weights;
+  }
 
  private:
   void Choose(std::size_t& index, std::initializer_list<Word> words) override {
@@ -150,6 +161,18 @@ class ReadingStep final : public ParameterList {
       if (!value.is_string()) Refuse(value);
       names.push_back(value.get<std::string>());
     }
+  }
+  void Lists(std::vector<Pipeline>& lists, std::vector<double>& weights) override {
+    const Json given = Take("transforms"), p = Take("p");
+    if (!given.is_array() || !p.is_array()) Refuse(given);
+    for (const Json& list : given) {
+      if (!list.is_array()) Refuse(list);
+      Pipeline& steps = lists.emplace_back();
+      for (const Json& step : list)
+        steps.push_back(StepFromJson(step));
+    }
+    for (const Json& weight : p)
+      weights.push_back(Decimal(weight));
   }
   void Flag(const char* word, bool& value) override {
     const Json given = Take(word);
@@ -292,7 +315,9 @@ ServedPipeline ServedPipeline::Of(const BatchRecipe& recipe, std::uint64_t epoch
         "pictures that are kept between epochs are decoded differently; make a Loader without "
         "LoaderOptions::keep");
   const auto [stage, choices] = recipe.views[0].geometry.ChoicesIn(epoch);
-  if (choices > 1)
+  const std::size_t lists = recipe.views[0].geometry.RowStages(stage);
+  if (lists > 1) refuse("RandomChoice draws the steps of each row; make a Loader without it");
+  if (choices > lists)
     refuse("the size of its rows is drawn for each few batches; make a Loader with one size");
   ServedPipeline pipeline;
   pipeline.steps = StagesOf(options.transform, options.sizes, options.schedule)[stage].steps;

@@ -108,16 +108,22 @@ RowVerdict SlotFiller::MakeRow(Slot& slot, std::size_t row) {
     return Failure(slot, row, ErrorCode::kInvalidArgument,
                    "its label is not one of OneHot's classes");
   }
-  if (!options_.sample_function) return verdict;
-  const PartClock clock(times_, "function");
-  RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
-  bool memory_kept = false;
-  const std::optional<Error> error =
-      Call(options_.sample_function, "sample",
-           MutableSample(dataset_, slot, row, Draws(stream), user_memory_), memory_kept);
-  if (error) verdict = Failure(slot, row, error->code(), error->sentence());
-  verdict.memory_kept = memory_kept;
-  return verdict;
+  if (options_.sample_function) {
+    const PartClock clock(times_, "function");
+    RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
+    bool memory_kept = false;
+    const std::optional<Error> error =
+        Call(options_.sample_function, "sample",
+             MutableSample(dataset_, slot, row, Draws(stream), user_memory_), memory_kept);
+    if (error) verdict = Failure(slot, row, error->code(), error->sentence());
+    verdict.memory_kept = memory_kept;
+    if (verdict.failed()) return verdict;
+  }
+  const std::string unfit = program_.UnfitToMix(slot, row);
+  if (unfit.empty()) return verdict;
+  RowVerdict failure = Failure(slot, row, ErrorCode::kInvalidArgument, unfit);
+  failure.memory_kept = verdict.memory_kept;
+  return failure;
 }
 
 template <class Rows>

@@ -124,6 +124,7 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
   slot.flags[row] = flag;
   slot.positions[row] = position;
   slot.samples[row] = ref.index;
+  if (slot.has_partners) CountParts(recipe_, slot, row);
   watch_.Use(ref.shard);
   if (dataset_.facts->Deleted(ref.index)) TreatDeleted(slot, row);
 }

@@ -50,7 +50,11 @@ void DescribeSteps(const Pipeline& steps, const PixelProgram& program, std::size
     const bool on_device = program.continues_on_device() &&
                            (std::holds_alternative<Normalize>(steps[s]) ||
                             (ChangesPixels(steps[s]) && pixel_steps >= program.steps_here(stage)));
-    pixel_steps += ChangesPixels(steps[s]) ? 1 : 0;
+    // The stage is that of the first lists.
+    const auto* const choice = std::get_if<RandomChoice>(&steps[s]);
+    pixel_steps += static_cast<std::size_t>(
+        choice == nullptr ? ChangesPixels(steps[s])
+                          : std::ranges::count_if(choice->transforms[0], ChangesPixels));
     text += "  " + names[s] + std::string(widest - names[s].size() + 2, ' ') +
             (on_device ? "on the device" : HowItRuns(steps[s])) + "\n";
   }

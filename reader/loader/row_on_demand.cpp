@@ -109,7 +109,10 @@ std::shared_ptr<const Slot> RowOnDemand::Make(std::uint64_t sample, std::uint64_
   slot.flags[0] = SampleFlag::kOwn;
   slot.positions[0] = position;
   slot.samples[0] = sample;
-  if (slot.has_partners) FindPartners(recipe.dataset, setup_.recipe.options, position, slot);
+  if (slot.has_partners) {
+    CountParts(recipe, slot, 0);
+    FindPartners(recipe.dataset, setup_.recipe.options, position, slot);
+  }
   slot.blocks.resize(context_.holds_blocks ? 1 : 0);
   SlotFiller::Outcome outcome = worker_->rows.Fill(slot, 0, 1);
   if (!outcome.error) outcome.error = worker_->rows.Close(slot);

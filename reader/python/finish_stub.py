@@ -34,6 +34,8 @@ if "class Error(" not in text:  # a build may come here again with the same stub
         assert found == 1, step
     # Attributes return a list, even if they also accept a text.
     text = text.replace(") -> _Transform:", ") -> collections.abc.Sequence[_Step]:")
+    text = text.replace(
+        ") -> _Transforms:", ") -> collections.abc.Sequence[collections.abc.Sequence[_Step]]:")
     text = re.sub(
         r"\) -> str \| [\w.]*Sequence\[tuple\[int, _Transform\]\]:",
         ") -> collections.abc.Sequence[tuple[int, collections.abc.Sequence[_Step]]]:", text)
@@ -45,6 +47,8 @@ class _Step:
 
 # Steps in order, or their text form.
 _Transform: TypeAlias = str | collections.abc.Iterable[_Step]
+# The lists of a RandomChoice.
+_Transforms: TypeAlias = collections.abc.Iterable[_Step | _Transform]
 
 
 class _TorchDevice(Protocol):

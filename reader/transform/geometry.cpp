@@ -153,6 +153,8 @@ Geometry::Geometry(const std::vector<PipelineStage>& stages) {
     Period& stage = stages_.emplace_back();
     stage.epoch = from.epoch;
     stage.every = from.every;
+    stage.choices = from.choices;
+    stage.row_choice = from.row_choice;
     std::ranges::copy_if(from.steps, std::back_inserter(stage.pipeline), IsGeometric);
     OrderCheck order;
     for (const Transform& step : stage.pipeline) {
@@ -204,9 +206,10 @@ std::pair<std::size_t, std::size_t> Geometry::ChoicesIn(std::uint64_t epoch) con
 std::size_t Geometry::StageOf(std::uint64_t epoch, std::uint64_t draw_seed,
                               std::uint64_t batch) const {
   const auto [first, count] = ChoicesIn(epoch);
-  if (count == 1) return first;
+  const std::size_t lists = stages_[first].choices;
+  if (count == lists) return first;
   RandomStream draws(draw_seed, Purpose::kOutputSize, batch / stages_[first].every);
-  return first + static_cast<std::size_t>(draws.Below(count));
+  return first + lists * static_cast<std::size_t>(draws.Below(count / lists));
 }
 
 Frame Geometry::FrameFor(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
@@ -281,7 +284,7 @@ std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, 
 }
 
 std::uint16_t MostPartsOf(const Pipeline& steps) noexcept {
-  const bool mosaic = std::ranges::any_of(steps, [](const Transform& step) {
+  const bool mosaic = std::ranges::any_of(AllStepsOf(steps), [](const Transform& step) {
     return OfGeometricStep(step, []<class Of>(Of, const auto&) { return Of::kMosaic; });
   });
   return mosaic ? kMostParts : 1;

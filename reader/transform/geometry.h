@@ -56,7 +56,13 @@ class Geometry {
   // stage of a batch. `draw_seed`: DrawSeed() of the epoch.
   std::size_t stages() const noexcept { return stages_.size(); }
   std::size_t StageOf(std::uint64_t epoch, std::uint64_t draw_seed, std::uint64_t batch) const;
-  // The stages from which one is drawn in that epoch: the first, and how many.
+  // If the steps have a RandomChoice, a batch's stage is the first of several, of which each row
+  // has one: the row's stage, and how many there are. `draw_seed`: of the view.
+  std::size_t RowStage(std::size_t stage, std::uint64_t draw_seed, std::uint64_t position) const {
+    return stage + stages_[stage].row_choice.At(draw_seed, position);
+  }
+  std::size_t RowStages(std::size_t stage) const noexcept { return stages_[stage].choices; }
+  // The stages in that epoch: the first, and how many.
   std::pair<std::size_t, std::size_t> ChoicesIn(std::uint64_t epoch) const noexcept;
 
   // The frame for a picture of that size. `draw_seed` comes from DrawSeed() below; `position` is
@@ -76,6 +82,8 @@ class Geometry {
     std::optional<Extent> fixed;
     std::string sizing_step;
     std::uint16_t parts = 1;
+    std::size_t choices = 1;  // PipelineStage::choices
+    RowChoice row_choice;
   };
 
   std::vector<Period> stages_;  // at least one

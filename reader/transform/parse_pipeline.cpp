@@ -67,6 +67,9 @@ class WordsOf final : public ParameterList {
 
   void Number(const char*, double& value, Limits limits, Shown) override { value = limits.most; }
   void Flag(const char* word, bool&) override { text += "[:" + std::string(word) + "]"; }
+  void Lists(std::vector<Pipeline>&, std::vector<double>&) override {
+    text += "([weight*]steps|[weight*]steps...)";
+  }
 
  private:
   void Choose(std::size_t&, std::initializer_list<Word> words) override {
@@ -316,7 +319,55 @@ std::string_view WithoutRandom(std::string_view name) {
                : "; did you mean " + forms[static_cast<std::size_t>(found - names.begin())] + "?"));
 }
 
-Transform ParseStep(std::string_view text) {
+constexpr int kMaxNesting = 8;
+
+// Calls `take` with each part of the text between separators that stand in no brackets.
+template <class Take>
+void ForEachPart(std::string_view text, char separator, const Take& take) {
+  int open = 0;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    if (at < text.size() && text[at] == '(') ++open;
+    if (at < text.size() && text[at] == ')') --open;
+    if (at < text.size() && (text[at] != separator || open > 0)) continue;
+    take(WithoutBlanks(text.substr(begin, at - begin)));
+    begin = at + 1;
+  }
+}
+
+Pipeline ParseSteps(std::string_view text, int nesting);
+
+// "choice(0.5*rrc:224|0.5*short:256,center:224)"
+RandomChoice ParseChoice(std::string_view text, int nesting) {
+  const auto refuse = [text](const std::string& why) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "\"" + Quoted(text) + "\" " + why + "; it takes " + FormText<RandomChoice>());
+  };
+  std::string_view lists = text.substr(text.find('('));
+  if (lists.back() != ')') refuse("does not end with a bracket");
+  if (nesting >= kMaxNesting) refuse("is nested too deep");
+  lists = lists.substr(1, lists.size() - 2);
+  RandomChoice choice;
+  ForEachPart(lists, '|', [&](std::string_view list) {
+    const std::size_t star = list.substr(0, list.find('(')).find('*');
+    if (star != std::string_view::npos) {
+      double weight = 0;
+      const std::string_view number = WithoutBlanks(list.substr(0, star));
+      const char* const end = number.data() + number.size();
+      const auto [stop, error] = std::from_chars(number.data(), end, weight);
+      if (error != std::errc() || stop != end)
+        refuse("has the weight \"" + Quoted(number) + "\", which is not a number");
+      choice.p.push_back(weight);
+      list = WithoutBlanks(list.substr(star + 1));
+    }
+    choice.transforms.push_back(list.empty() ? Pipeline() : ParseSteps(list, nesting + 1));
+  });
+  if (const std::string wrong = WrongParameter(choice); !wrong.empty()) refuse(": " + wrong);
+  return choice;
+}
+
+Transform ParseStep(std::string_view text, int nesting) {
+  if (text.starts_with("choice(")) return ParseChoice(text, nesting);
   const std::string_view name = text.substr(0, text.find_first_of(":@"));
   std::optional<Transform> step;
   ForEachStep([&](const StepForm& form, auto read, auto, auto) {
@@ -326,18 +377,18 @@ Transform ParseStep(std::string_view text) {
   return *step;
 }
 
+Pipeline ParseSteps(std::string_view text, int nesting) {
+  Pipeline pipeline;
+  if (text == "none") return pipeline;
+  ForEachPart(text, ',',
+              [&](std::string_view step) { pipeline.push_back(ParseStep(step, nesting)); });
+  return pipeline;
+}
+
 }  // namespace
 
 Pipeline ParsePipeline(std::string_view text) {
-  Pipeline pipeline;
-  text = WithoutBlanks(text);
-  if (text == "none") return pipeline;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    pipeline.push_back(ParseStep(WithoutBlanks(text.substr(begin, end - begin))));
-    begin = end + 1;
-  }
-  return pipeline;
+  return ParseSteps(WithoutBlanks(text), 0);
 }
 
 std::vector<ScheduledTransform> ParseSchedule(std::string_view text) {

@@ -133,6 +133,8 @@ class ParameterList {
   virtual void Channels(const char*, std::vector<float>&) {}
   // The word that sets a flag is the flag's name.
   virtual void Flag(const char*, bool&) {}
+  // The lists of a RandomChoice, and their weights.
+  virtual void Lists(std::vector<Pipeline>&, std::vector<double>&) {}
   // Described in quotes after the word, unless it is empty.
   virtual void Name(const char*, std::string&) {}
 
@@ -170,12 +172,17 @@ class ParameterList {
   virtual void Choose(std::size_t& /*index*/, std::initializer_list<Word>) {}
 };
 
+// The kDraws of RandomChoice, which draws from the streams of geometric steps: the last of their
+// kinds (Framing::kMaxKinds).
+inline constexpr std::uint16_t kChoiceDraws = 15;
+
 // The part of the loader that runs a step. In a pipeline, steps stand in this order.
 enum class StepKind : std::uint8_t {
   kGeometric,  // Geometry: moves pixels
   kPixels,     // PixelProgram: changes values of pixels
   kNumbers,    // PixelProgram: Normalize
   kBatch,      // BatchProgram: labels and whole batches
+  kChoice,     // RandomChoice: StagesOf() (steps.h) puts the steps of its lists in its place
 };
 
 // kName: the type's name. kText: the text form: its name, and the parameters that follow, in

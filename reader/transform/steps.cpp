@@ -104,6 +104,31 @@ class Checking final : public ParameterList {
     for (double& value : values)
       Number(name, value, limits, Shown::kAlways);
   }
+  void Lists(std::vector<Pipeline>& lists, std::vector<double>& weights) override {
+    const auto refused = [](const Transform& step) {
+      const StepKind kind = KindOfStep(step);
+      return kind == StepKind::kNumbers || kind == StepKind::kBatch;
+    };
+    if (lists.empty()) Say("at least one list of steps", "none");
+    if (!weights.empty() && weights.size() != lists.size()) {
+      Say("a weight in p for each list",
+          std::to_string(weights.size()) + " for " + std::to_string(lists.size()) + " lists");
+    }
+    double sum = weights.empty() ? 1 : 0;
+    for (const double weight : weights) {
+      if (!(weight >= 0)) Say("weights p of 0 or more", NumberText(weight));
+      sum += weight;
+    }
+    if (!(sum > 0) || !std::isfinite(sum))
+      Say("weights p with a finite sum above 0", NumberText(sum));
+    for (const Pipeline& list : lists) {
+      const auto found = std::ranges::find_if(list, refused);
+      if (found != list.end()) {
+        Say("lists without Normalize, OneHot, MixUp and CutMix, which go after it",
+            StepName(*found));
+      }
+    }
+  }
   void Shift(double& x, double& y, Limits limits) override {
     if (!Within(x, limits)) Say(Between(limits, "translate_x"), NumberText(x));
     if (!Within(y, limits)) Say(Between(limits, "translate_y"), NumberText(y));
@@ -198,6 +223,15 @@ class Describing final : public ParameterList {
       text += (text.empty() ? "" : "/") + std::string(one.data(), end);
     }
     Add(text);
+  }
+  void Lists(std::vector<Pipeline>& lists, std::vector<double>& weights) override {
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      std::string text;
+      for (const Transform& step : lists[i])
+        text += (text.empty() ? "" : ", ") + StepText(step);
+      const std::string weight = i < weights.size() ? TextOf(weights[i]) + ": " : "";
+      Add(weight + "[" + text + "]");
+    }
   }
   void Flag(const char* word, bool& value) override {
     if (value) Add(word);
@@ -330,6 +364,75 @@ const Entry* InEpoch(std::span<const Entry> list, std::uint64_t epoch) {
 
 }  // namespace
 
+Pipeline AllStepsOf(const Pipeline& steps) {
+  Pipeline all;
+  for (const Transform& step : steps) {
+    const auto* const choice = std::get_if<RandomChoice>(&step);
+    if (choice == nullptr) {
+      all.push_back(step);
+      continue;
+    }
+    for (const Pipeline& list : choice->transforms) {
+      const Pipeline of_list = AllStepsOf(list);
+      all.insert(all.end(), of_list.begin(), of_list.end());
+    }
+  }
+  return all;
+}
+
+RowChoice RowChoice::Of(const Pipeline& steps, std::vector<Pipeline>& pipelines) {
+  RowChoice choice;
+  choice.Add(steps, pipelines);
+  return choice;
+}
+
+std::uint32_t RowChoice::Add(Pipeline steps, std::vector<Pipeline>& pipelines) {
+  constexpr std::size_t kMaxPipelines = 256;
+  const auto at = std::ranges::find_if(
+      steps, [](const Transform& step) { return std::holds_alternative<RandomChoice>(step); });
+  if (at == steps.end()) {
+    if (pipelines.size() >= kMaxPipelines) {
+      RefuseTransform(
+          "the lists of RandomChoice can be combined in more than 256 ways; give it fewer lists");
+    }
+    pipelines.push_back(std::move(steps));
+    return kPipeline | static_cast<std::uint32_t>(pipelines.size() - 1);
+  }
+  CheckParameters(*at);
+  const RandomChoice choice = std::get<RandomChoice>(*at);
+  const auto with = [&](const Pipeline& list) {
+    Pipeline whole(steps.begin(), at);
+    whole.insert(whole.end(), list.begin(), list.end());
+    whole.insert(whole.end(), at + 1, steps.end());
+    return whole;
+  };
+  if (choice.transforms.size() == 1) return Add(with(choice.transforms[0]), pipelines);
+  const std::size_t draw = draws_.size();
+  draws_.emplace_back();
+  double sum = 0;
+  for (std::size_t i = 0; i < choice.transforms.size(); ++i) {
+    sum += choice.p.empty() ? 1 : choice.p[i];
+    draws_[draw].sums.push_back(sum);
+    const std::uint32_t next = Add(with(choice.transforms[i]), pipelines);
+    draws_[draw].next.push_back(next);
+  }
+  return static_cast<std::uint32_t>(draw);
+}
+
+std::size_t RowChoice::At(std::uint64_t draw_seed, std::uint64_t position) const {
+  if (draws_.empty()) return 0;
+  std::uint32_t at = 0;
+  for (std::uint16_t drawn = 0; (at & kPipeline) == 0; ++drawn) {
+    const Draw& draw = draws_[at];
+    RandomStream random(draw_seed, Purpose::kTransform, position,
+                        static_cast<std::uint16_t>(drawn << 4 | kChoiceDraws));
+    const double share = random.Uniform() * draw.sums.back();
+    at = draw.next[static_cast<std::size_t>(std::ranges::upper_bound(draw.sums, share) -
+                                            draw.sums.begin())];
+  }
+  return at & ~kPipeline;
+}
+
 std::vector<PipelineStage> StagesOf(const Pipeline& transform, std::span<const OutputSize> sizes,
                                     std::span<const ScheduledTransform> schedule) {
   CheckEpochs(sizes, schedule);
@@ -340,29 +443,46 @@ std::vector<PipelineStage> StagesOf(const Pipeline& transform, std::span<const O
     epochs.insert(later.epoch);
   if (epochs.size() > kMaxStages)
     RefuseTransform("LoaderOptions::schedule and sizes can change at most 65535 times");
-  const std::string fixed = FixedSteps(transform);
+  std::optional<std::string> fixed;
   std::vector<PipelineStage> stages;
   for (const std::uint64_t epoch : epochs) {
     const ScheduledTransform* const later = InEpoch(schedule, epoch);
-    PipelineStage stage{epoch, 0, later == nullptr ? transform : later->transform, {}};
-    if (const std::string here = FixedSteps(stage.steps); here != fixed) {
+    std::vector<Pipeline> pipelines;
+    const RowChoice row_choice =
+        RowChoice::Of(later == nullptr ? transform : later->transform, pipelines);
+    const std::string here = FixedSteps(pipelines[0]);
+    if (!fixed) fixed = here;
+    if (here != *fixed) {
       RefuseTransform("Normalize and OneHot must be the same in all epochs, and LoaderOptions::" +
-                      std::string("transform has ") + fixed + ", but the schedule from epoch " +
+                      std::string("transform has ") + *fixed + ", but the schedule from epoch " +
                       std::to_string(epoch) + " on has " + here);
     }
+    const auto add = [&](const OutputSize* size) {
+      if (stages.size() + pipelines.size() > kMaxStages) {
+        RefuseTransform(
+            "LoaderOptions::schedule and sizes can have at most 65535 sizes in all, counted for "
+            "each list of a RandomChoice");
+      }
+      for (std::size_t i = 0; i < pipelines.size(); ++i) {
+        PipelineStage& stage = stages.emplace_back();
+        stage.epoch = epoch;
+        stage.steps = pipelines[i];
+        stage.choices = i == 0 ? pipelines.size() : 0;
+        if (i == 0) stage.row_choice = row_choice;
+        if (size == nullptr) continue;
+        stage.every = size->every;
+        stage.size = {size->width, size->height};
+        SetSize(stage.steps, *stage.size);
+      }
+    };
     const OutputSize* const last = InEpoch(sizes, epoch);
     if (last == nullptr) {
-      stages.push_back(std::move(stage));
+      add(nullptr);
       continue;
     }
-    const auto choices = std::ranges::equal_range(sizes, last->epoch, {}, &OutputSize::epoch);
-    if (stages.size() + choices.size() > kMaxStages)
-      RefuseTransform("LoaderOptions::schedule and sizes can have at most 65535 sizes in all");
-    for (const OutputSize& size : choices) {
-      PipelineStage& one = stages.emplace_back(stage);
-      one.every = size.every;
-      one.size = {size.width, size.height};
-      SetSize(one.steps, *one.size);
+    for (const OutputSize& size :
+         std::ranges::equal_range(sizes, last->epoch, {}, &OutputSize::epoch)) {
+      add(&size);
     }
   }
   return stages;

@@ -71,12 +71,42 @@ inline std::optional<PictureExtent> ExtentOf(const Mosaic& op) {
   return PictureExtent{2 * op.cell, 2 * op.cell};
 }
 
+// The steps with those of all lists of each RandomChoice in its place: the steps that a row may
+// have.
+Pipeline AllStepsOf(const Pipeline& steps);
+
+// How rows choose their stages by the draws of RandomChoice. The lists that a row may have are
+// numbered in the order of the lists; each is a stage of its own.
+class RowChoice {
+ public:
+  // The pipelines that the steps may become, each without a RandomChoice, and the choice among
+  // them. Throws Error(kInvalidArgument).
+  static RowChoice Of(const Pipeline& steps, std::vector<Pipeline>& pipelines);
+  // The number of the row's pipeline. `draw_seed`: of its view.
+  std::size_t At(std::uint64_t draw_seed, std::uint64_t position) const;
+
+ private:
+  struct Draw {
+    std::vector<double> sums;  // of the weights, up to and with each list
+    std::vector<std::uint32_t>
+        next;  // by list: the next draw, or kPipeline and a pipeline's number
+  };
+  static constexpr std::uint32_t kPipeline = std::uint32_t{1} << 31;
+  std::uint32_t Add(Pipeline steps, std::vector<Pipeline>& pipelines);
+
+  std::vector<Draw> draws_;  // empty if there is one pipeline
+};
+
 // The pipelines of one view by epoch: LoaderOptions::transform, with the sizes and the schedule
 // that change it. Geometry, PixelProgram and BatchProgram number their stages alike.
 struct PipelineStage {
   std::uint64_t epoch = 0;  // the stage's first epoch
   std::uint32_t every = 0;  // OutputSize::every; stages of the same epoch are choices
-  Pipeline steps;
+  Pipeline steps;           // without a RandomChoice
+  // The stages from which each row of a batch chooses one, of which this one is the first; 0: it is
+  // not the first of them.
+  std::size_t choices = 1;
+  RowChoice row_choice = {};
   std::optional<PictureExtent> size;  // from LoaderOptions::sizes; `steps` have it already
 };
 
@@ -86,13 +116,14 @@ std::vector<PipelineStage> StagesOf(const Pipeline& transform,
                                     std::span<const OutputSize> sizes = {},
                                     std::span<const ScheduledTransform> schedule = {});
 
-// Whether `holds` is true for the steps of at least one epoch.
+// Whether `holds` is true for the steps of at least one epoch, those of all lists of a RandomChoice
+// taken together.
 template <class Holds>
 bool InAnyEpoch(const Pipeline& transform, std::span<const ScheduledTransform> schedule,
                 const Holds& holds) {
-  return holds(transform) || std::ranges::any_of(schedule, [&](const ScheduledTransform& later) {
-           return holds(later.transform);
-         });
+  const auto holds_of = [&](const Pipeline& steps) { return holds(AllStepsOf(steps)); };
+  return holds_of(transform) ||
+         std::ranges::any_of(schedule, holds_of, &ScheduledTransform::transform);
 }
 
 }  // namespace sluice

@@ -241,6 +241,11 @@ bool DeviceSlot::Put(std::size_t view, std::size_t row, const JpegParcel& parcel
   return true;
 }
 
+std::size_t SlotPainter::RowStageOf(const Slot& slot, std::size_t view, std::size_t row) const {
+  return views_[view].geometry.RowStage(slot.stages[view], slot.view_seeds[view],
+                                        slot.positions[row]);
+}
+
 bool SlotPainter::Put(const StoredPicture& cached, const ImagePayload& payload, const Frame& frame,
                       Slot& slot, std::size_t view, std::size_t row) {
   auto& place = static_cast<DeviceSlot&>(*slot.device);  // Uploader::NewSlot() made it
@@ -248,7 +253,7 @@ bool SlotPainter::Put(const StoredPicture& cached, const ImagePayload& payload, 
       !place.share.Offers(slot.index, slot.layout->batch_size, row)) {
     return false;
   }
-  if (frame.warped || !views_[view].pixels.idle(slot.stages[view])) return false;
+  if (frame.warped || !views_[view].pixels.idle(RowStageOf(slot, view, row))) return false;
   const bool made = cached.at != nullptr ? parcel_.Make(cached, payload, frame.region, channels_)
                                          : parcel_.Make(payload, frame.region, channels_);
   return made && place.Put(view, row, parcel_);
@@ -276,7 +281,7 @@ void SlotPainter::DrawOps(std::span<const Frame> frames, Slot& slot, std::size_t
   views_[view].pixels.DrawOps({nullptr, frames[view].width(), frames[view].height(), channels_},
                               slot.view_seeds[view], slot.positions[row],
                               {static_cast<DeviceSlot&>(*slot.device).OpsOf(view, row), each},
-                              slot.stages[view]);
+                              RowStageOf(slot, view, row));
 }
 
 }  // namespace sluice

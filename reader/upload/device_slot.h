@@ -136,6 +136,8 @@ class SlotPainter final : public DevicePainter {
 
  private:
   // `cached` says where the device finds the picture, unless `cached.at` is null.
+  // The row's stage of the view's steps.
+  std::size_t RowStageOf(const Slot& slot, std::size_t view, std::size_t row) const;
   bool Put(const StoredPicture& cached, const ImagePayload& payload, const Frame& frame, Slot& slot,
            std::size_t view, std::size_t row);
 

@@ -94,6 +94,34 @@ TEST_CASE("A device follows a schedule of steps") {
   }
 }
 
+TEST_CASE("Each row on a device has the list of steps that it has on the host") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 6);
+  const Pipeline crop = {RandomResizedCrop(17, 12)};
+  Pipeline points = crop, whole = WholePictures();
+  points.push_back(ColorJitter{.4, .4, .4, .1});
+  whole.insert(whole.begin(), Resize(17, 12));
+  options.transform = {RandomChoice({points, crop, whole}), Invert{0.5},
+                       RandomChoice({{Solarize{100}}, {}}, {1, 3}), Normalize{}};
+  for (const DecodeOn decode : {DecodeOn::kHost, DecodeOn::kDevice}) {
+    options.on_device.decode = decode;
+    LoaderOptions host = options;
+    host.device = Device();
+    host.on_device.decode = DecodeOn::kHost;
+    Loader host_loader(dataset, host), loader(dataset, options);
+    for (std::uint64_t epoch = 0; epoch < 6; ++epoch) {
+      auto expected = host_loader.Epoch(epoch).begin();
+      for (const Batch& batch : loader.Epoch(epoch)) {
+        batch.Synchronize();
+        CHECK(Keep(batch) == Keep(*expected));
+        ++expected;
+      }
+    }
+  }
+}
+
 TEST_CASE("Each step that a device supports gives the host's bytes there") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));

@@ -12,6 +12,9 @@ TEST_CASE("a URL is shown without its user information and its query") {
   CHECK(ShownUrl("http://me:se/cret?@host/a") == "http://host/a");
   CHECK(ShownUrl("http://[::1]:81/a@2") == "http://[::1]:81/a@2");
   CHECK(ShownUrl("s3://bucket/a@b?c") == "s3://bucket/a@b?c");
+  CHECK(ShownUrl("s3://bucket/a?X-Amz-Signature=secret") == "s3://bucket/a");
+  CHECK(ShownUrl("s3://?X-Amz-Signature=secret") == "s3://");
+  CHECK(ShownUrl("s3://no bucket?token=secret/a") == "s3://no bucket");
   CHECK(ShownUrl("s3://KEY:secret@bucket/a") == "s3://bucket/a");
   CHECK(ShownUrl("https:/me:secret@host/a?sig=secret") == "https:/host/a");
   CHECK(ShownPath("a?b@c") == "a?b@c");

@@ -164,3 +164,23 @@ def test_batches_are_mixed_by_the_shares_of_the_page(dataset):
 def test_the_examples_of_the_page_are_those_of_the_script():
     page = (Path(__file__).parents[2] / "reader/DRAWS.md").read_text(encoding="utf-8")
     assert document.examples() in page
+
+
+def test_a_choice_takes_steps_lists_and_texts_and_draws_them_by_weight(raw):
+    """Rows equal those of each list alone; their numbers fit the weights."""
+    lists = [sluice.Invert(1), "solarize:128@1", []]
+
+    def rows(transform):
+        loader = sluice.Loader(raw, 8, transform=transform, seed=5)
+        return {(epoch, int(sample)): pixels for epoch in range(60) for batch in loader.epoch(epoch)
+                for sample, pixels in zip(numpy.array(batch.samples), numpy.array(batch["image"]))}
+
+    chosen = rows([sluice.Resize(8), sluice.RandomChoice(lists, p=[3, 2, 1])])
+    alone = [rows([sluice.Resize(8), sluice.RandomChoice([one])]) for one in lists]
+    counts = numpy.zeros(3)
+    for key, pixels in chosen.items():
+        matches = [(pixels == one[key]).all() for one in alone]
+        assert any(matches)
+        counts += numpy.array(matches) / sum(matches)
+    expected = len(chosen) * numpy.array([3, 2, 1]) / 6
+    assert ((counts - expected) ** 2 / expected).sum() < 13.8  # two degrees of freedom, once in a thousand

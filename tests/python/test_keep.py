@@ -227,6 +227,13 @@ def test_no_data_and_geographic_tags(tmp_path):
     assert samples["b.tif"]["geo"] is None
 
 
+def test_a_file_whose_geographic_tags_have_no_field_is_left_out_with_the_reason(tmp_path):
+    files = {"a.tif": tiff(values("float32", 8, 8)), "b.tif": tiff(values("float32", 8, 8), [(33550, 12, [10.0, 10.0, 0.0])])}
+    summary = keep(folder(tmp_path / "in", files), tmp_path / "kept")
+    assert [one.path for one in summary.skipped] == ["b.tif"]
+    assert "has geographic tags, and the first source that can be read, whose form all have, has none" in summary.skipped[0].reason
+
+
 def test_tags_of_another_type_than_the_standards_are_not_read(tmp_path):
     pixels = values("uint16", 4, 4, 5)
     tags = [(33550, 3, [1, 2, 3]), (34735, 12, [1.0]), (42113, 3, [5]), (34737, 4, [1])]
@@ -298,6 +305,9 @@ def test_options_that_do_not_go_with_keep_are_refused(tmp_path):
         keep(tmp_path / "in", tmp_path / "out", stack=["a", "a"])
     with pytest.raises(sluice.Error, match="needs a conversion"):
         sluice.Source(tmp_path / "in", pixels="keep")
+    for name, value in {"max_side": 64, "quality": 80, "image": "raw", "keep": True, "channels": 1}.items():
+        with pytest.raises(sluice.Error, match=f"{'quality keep' if name == 'keep' else name} is for 8-bit pictures, and pixels keep"):
+            keep(tmp_path / "in", tmp_path / "out", **{name: value})
     for flag in (["--max-side", "64"], ["--quality", "80"], ["--image", "raw"], ["--icc", "drop"]):
         message = command("convert", tmp_path / "in", tmp_path / "out", "--pixels", "keep", *flag, code=2)
         assert f"{flag[0]} is for 8-bit pictures" in message
@@ -308,7 +318,7 @@ def test_without_keep_a_line_names_it_and_nothing_else_changes(tmp_path):
     files = {"a.png": png16(values("uint16", 8, 8, 3)), "b.npy": npy(values("uint16", 4, 4))}
     text = command("convert", folder(tmp_path / "in", files), tmp_path / "out")
     assert "rounded    1 image of more than 8 bits to 8; --pixels keep stores their values as they are" in text
-    assert "no image" in text  # NPY stays ignored
+    assert "NPY image, whose numbers are no 8-bit picture; --pixels keep stores them as they are" in text
     plan = json.loads((tmp_path / "out" / "plan.json").read_text())
     assert not {"pixels", "stack", "stack_resize"} & set(plan["options"]) and "pixels" not in plan["sources"]
     message = command("convert", tmp_path / "in", tmp_path / "out", "--pixels", "keep", code=1)
@@ -547,6 +557,44 @@ def test_geotiffs_that_gdal_writes(tmp_path):
     with rasterio.open(tmp_path / "files" / "images" / "a.tif") as file:
         assert (file.read() == pixels.transpose(2, 0, 1)).all()
         assert file.crs.to_epsg() == 32631 and file.nodata == -32768 and file.transform.a == 10
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "int16", "float32"])
+def test_a_mixed_value_never_becomes_the_number_for_no_data(tmp_path, dtype):
+    first = numpy.full((16, 16), 7, dtype)
+    coarse = numpy.where(numpy.arange(8) % 2 == 0, 98, 106).astype(dtype)[None].repeat(8, 0)  # mixed to 100 and 104
+    folder(tmp_path / "in", {"a_x.tif": tiff(first, [(42113, 2, b"100\0")]), "a_y.tif": tiff(coarse, [(42113, 2, b"100\0")])})
+    with pytest.raises(sluice.Error, match="16x16"):
+        keep(tmp_path / "in", tmp_path / "refused", stack=["x", "y"])
+    keep(tmp_path / "in", tmp_path / "kept", stack=["x", "y"], stack_resize="linear")
+    line = stored(tmp_path / "kept")["a"][3, :, 1]
+    above = numpy.nextafter(numpy.float32(100), numpy.float32(200)) if dtype == "float32" else 101
+    assert list(line[1:5]) == [above, 104, 104, above]
+
+
+def test_append_says_which_attribute_differs_and_what_to_do(tmp_path):
+    pixels = values("float32", 8, 8)
+    keep(folder(tmp_path / "in", {"a.tif": tiff(pixels, [(42113, 2, b"-9999\0")])}), tmp_path / "kept")
+    folder(tmp_path / "more", {"b.tif": tiff(pixels, [(42113, 2, b"-1\0")])})
+    message = command("append", tmp_path / "more", tmp_path / "kept", code=2)
+    assert 'field "image" of the source has the no_data "-1", but the dataset has "-9999"; convert it to another' in message
+    message = command("append", folder(tmp_path / "plain", {"c.npy": npy(pixels)}), tmp_path / "kept", code=2)
+    assert 'has the no_data none, but the dataset has "-9999"; convert it to another' in message
+    message = command("append", folder(tmp_path / "geo", {"d.tif": tiff(pixels, [(33550, 12, [9.0, 9.0, 0.0])])}), tmp_path / "kept", code=2)
+    assert "the source has the fields image, geo, but the dataset has image; convert it to another" in message
+
+
+def test_append_counts_deleted_samples_as_held_and_says_so(tmp_path):
+    folder(tmp_path / "in", {name: npy(values("uint16", 6, 6, seed=i)) for i, name in enumerate(("a.npy", "b.npy"))})
+    keep(tmp_path / "in", tmp_path / "kept")
+    (tmp_path / "keys.txt").write_text("a.npy\n")
+    command("delete", tmp_path / "kept", "--keys", tmp_path / "keys.txt")
+    text = command("append", tmp_path / "in", tmp_path / "kept")
+    assert "nothing was added" in text
+    folder(tmp_path / "in", {"c.npy": npy(values("uint16", 6, 6, seed=9))})
+    message = command("append", tmp_path / "in", tmp_path / "kept", code=2)
+    assert "already holds 2 of the samples to add" in message
+    assert "samples that were deleted (1) count as held, too: `sluice restore` brings them back" in message
 
 
 def test_append_takes_the_datasets_pixels(tmp_path):

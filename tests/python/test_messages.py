@@ -37,6 +37,21 @@ def test_a_wrong_option_of_the_loader_is_named(raw, options, words):
         sluice.Loader(raw, **options)
 
 
+@pytest.mark.parametrize("step, words", [
+    (sluice.RandomZoomOut(side_range=(4, 1)), "needs 1 <= side_range[0] <= side_range[1] <= 16, and has 4 and 1"),
+    (sluice.ScaleJitter(64, scale_range=(3, 2)), "<= scale_range[0] <= scale_range[1] <= 100, and has 3 and 2"),
+    (sluice.RandomIoUCrop(min_scale=2), "min_scale"),
+    (sluice.RandomResizedCrop(8, scale=(0.5, 0.1)), "scale[0] <= scale[1]"),
+    (sluice.RandomAffine(shear=(0, 0, 9, 1)), "shear[2] <= shear[3]"),
+    (sluice.RandomAffine(shear=99), "shear[0] <= shear[1]"),
+    (sluice.RandomAffine(translate=(0, 3)), "translate[1]"),
+])
+def test_a_parameter_of_a_step_has_pythons_name(raw, step, words):
+    with pytest.raises(sluice.Error) as raised:
+        sluice.Loader(raw, 4, transform=[step])
+    assert words in str(raised.value)
+
+
 @pytest.mark.parametrize("call, words", [
     (lambda raw: sluice.convert(raw, "x", qualty=3), r"convert\(\) has no option 'qualty'; did you mean 'quality'\?"),
     (lambda raw: sluice.convert(raw), r"convert\(\) needs 'dataset'"),

@@ -161,6 +161,7 @@ def test_every_step_accepts_all_of_its_parameters():
                     "side": "size", "scale_up": "scaleup"}
     its_own = {  # torchvision's, too
         "RandomZoomOut": {"side": "side_range"},
+        "RandomAffine": {"shear_x": "shear", "shear_y": "shear"},
         "ScaleJitter": {"scale": "scale_range", "target_width": "target_size", "target_height": "target_size"},
     }
     for name in re.split(r",\s*", step):

@@ -358,6 +358,26 @@ def resize_short_side(side):
     return None, step
 
 
+def random_choice(lists, weights=None):
+    """A step that chosen() replaces by one of the lists."""
+    return "choice", (lists, weights or [1] * len(lists))
+
+
+def chosen(steps, seed, position):
+    """The steps of the row, without a choice."""
+    steps, drawn = list(steps), 0
+    while (at := next((i for i, (kind, _) in enumerate(steps) if kind == "choice"), None)) is not None:
+        lists, weights = steps[at][1]
+        number = 0
+        if len(lists) > 1:
+            sums = [sum(weights[:i + 1]) for i in range(len(lists))]
+            share = Stream(seed, MOVING, position, 15 + 16 * drawn).uniform() * sums[-1]
+            number = next(i for i, edge in enumerate(sums) if share < edge)
+            drawn += 1
+        steps[at:at + 1] = lists[number]
+    return steps
+
+
 def frame_of(steps, width, height, seed, position):
     """`seed`: the draw seed. Steps that change pixels are passed over. Of a mosaic, each position has another part."""
     frame, earlier = Frame(width, height), {}
@@ -630,6 +650,15 @@ CASES = [
      [random_quarter_turns(), mosaic(51, 0.2, 1.8), resize(70, 70), random_quarter_turns()], 31, 47),
     ("resize:50,perspective:0.8@1,crop:40,flip",
      [resize(50, 50), random_perspective(0.8, 1), random_crop(40, 40), horizontal_flip()], 120, 80),
+    ("choice(2*shortest:48-56+90|3*shortest:40-50,crop:60|0.5*),flip,choice(jitter:0.4/0.4|solarize:100@1)",
+     [random_choice([[random_shortest_size((48, 56), 90)], [random_shortest_size((40, 50)), random_crop(60, 60)], []],
+                    [2, 3, 0.5]), horizontal_flip(),
+      random_choice([[color_jitter(0.4, 0.4)], [plain(4, "solarize", 1, 100)]])], 123, 77),
+    ("flip,choice(0.1*choice(choice(flip|vflip)|crop:50)|0.7*choice(turns:1)|0*flip),choice(rrc:50|resize:50)",
+     [horizontal_flip(),
+      random_choice([[random_choice([[random_choice([[horizontal_flip()], [vertical_flip()]])], [random_crop(50, 50)]])],
+                     [random_choice([[random_quarter_turns(1)]])], [horizontal_flip()]], [0.1, 0.7, 0]),
+      random_choice([[random_resized_crop(50, 50)], [resize(50, 50)]])], 60, 60),
 ]
 POSITIONS = 64
 NAMES = ("brightness", "contrast", "saturation", "hue", "hsv", "exchange", "grey", "invert", "solarize", "posterize",
@@ -646,6 +675,7 @@ def bits(value):
 
 
 def words_of(steps, width, height, seed, position):
+    steps = chosen(steps, seed, position)
     frame = frame_of(steps, width, height, seed, position)
     left, top, right, bottom = frame.shown
     shown = left < right and top < bottom and not frame.gone

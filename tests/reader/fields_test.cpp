@@ -446,6 +446,46 @@ TEST_CASE("Mixing samples is refused if a mask or points would no longer fit") {
   CHECK((*loader.Epoch(0).begin()).size() == 4);
 }
 
+TEST_CASE("A sample that lacks the classes of its boxes is a fault where boxes are mixed") {
+  const TemporaryFolder folder;
+  const Schema street = StreetSchema();
+  DatasetWriter writer(folder / "data",
+                       {{Field::Image(), street.fields[2], street.fields[3]}});  // boxes, classes
+  for (int i = 0; i < 26; ++i) {
+    SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));
+    sample.SetPixels("image", 10, 4, 3, PixelType::kUint8, std::vector<std::byte>(10 * 4 * 3));
+    sample.SetArray<float>("boxes", std::vector<float>{1, 1, 2, 2, 3, 1, 5, 3});
+    if (i != 7) sample.SetArray<std::int32_t>("classes", std::vector<std::int32_t>{i, i});
+    writer.Add(sample);
+  }
+  writer.Finish();
+  LoaderOptions options = OptionsFor(13, 2);
+  options.transform = {MixUp(32)};
+  const auto played = [&] {
+    Loader loader(Dataset::Open(folder / "data"), options);
+    std::size_t rows = 0;
+    for (const Batch& batch : loader.Epoch(0)) {
+      const auto classes = batch.Variable<std::int32_t>("classes");
+      for (std::size_t row = 0; row < batch.size(); ++row)
+        CHECK(classes[row].size() == 4);
+      rows += batch.size();
+    }
+    const auto faults = loader.Faults();
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].key == "key-7");
+    return rows;
+  };
+  options.integrity.on_fault = OnFault::kSkip;
+  CHECK(played() == 25);
+  options.integrity.on_fault = OnFault::kSubstitute;
+  CHECK(played() == 26);
+  options.integrity.on_fault = OnFault::kError;
+  CHECK_THAT(ErrorText([&] { played(); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("sample 7 \"key-7\"") &&
+                 ContainsSubstring("field \"classes\" has 0 entries for 2 boxes") &&
+                 ContainsSubstring("LoaderOptions::output.fields"));
+}
+
 TEST_CASE("One box of a sample cannot hold those of two, so it is refused with MixUp and CutMix") {
   const TemporaryFolder folder;
   Field box = Field::Array("box", DType::kFloat32, {4});

@@ -69,7 +69,7 @@ std::vector<std::uint8_t> MaskOfFrame(const Frame& frame, const std::vector<std:
   NearestSampler sampler;
   ViewPainter painter;
   painter.PaintMask(
-      [&](const Region& region, std::uint8_t* data) {
+      [&](const Region& region, std::uint8_t* data, bool) {
         sampler.Sample({mask.data(), width, height, 1, 1}, region, PixelOrder::kInterleaved, data);
       },
       frame, 1, 0, {row.data(), 1, PixelOrder::kInterleaved});
@@ -564,6 +564,33 @@ TEST_CASE("Rows of drawn sizes fit their bounds, whatever is drawn") {
         for (const Batch& batch : loader.Epoch(epoch))
           rows += batch.size();
       CHECK(rows == 40 * 24);
+    }
+  }
+}
+
+TEST_CASE("Rows of thin pictures fit their bounds although a side is cut to one pixel") {
+  const TemporaryFolder folder;
+  const std::pair<std::uint32_t, std::uint32_t> pictures[] = {{640, 32}, {40, 3}, {3, 500}, {1, 9}};
+  for (const auto& [width, height] : pictures) {
+    INFO(width << "x" << height);
+    const std::filesystem::path path = folder / std::to_string(width);
+    DatasetWriter writer(path, {{Field::Image()}});
+    for (int i = 0; i < 4; ++i) {
+      SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));
+      sample.SetPixels("image", width, height, 1, PixelType::kUint8,
+                       std::vector<std::byte>(std::size_t{width} * height));
+      writer.Add(sample);
+    }
+    writer.Finish();
+    for (const char* const text : {"scalejitter:320,short:32", "scalejitter:90/0.01/3,short:9",
+                                   "zoomout:1/3,short:32", "shortest:1-2-3+7,short:16"}) {
+      INFO(text);
+      Loader loader(Dataset::Open(path), BoxedOptions(ParsePipeline(text), ImageSizes::kOwn));
+      std::size_t rows = 0;
+      for (std::uint64_t epoch = 0; epoch < 200; ++epoch)
+        for (const Batch& batch : loader.Epoch(epoch))
+          rows += batch.size();
+      CHECK(rows == 200 * 4);
     }
   }
 }

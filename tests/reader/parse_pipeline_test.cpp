@@ -323,8 +323,10 @@ TEST_CASE("every step has its own text form, whose name is parsed") {
   CHECK(std::find(forms.begin(), forms.end(), "normalize[:f16|:bf16]") != forms.end());
   std::set<std::size_t> kinds;
   for (const std::string& form : forms) {
-    std::string text = form.substr(0, form.find_first_of(":["));
-    if (form[text.size()] == ':') text += ":3";  // each step with a required argument takes a 3
+    std::string text = form.substr(0, form.find_first_of(":[("));
+    const char after = form[text.size()];
+    if (after == '(') text += "(1*flip|2*vflip)";
+    if (after == ':') text += ":3";  // each step with a required argument takes a 3
     CAPTURE(form, text);
     kinds.insert(ParsePipeline(text).at(0).index());
   }

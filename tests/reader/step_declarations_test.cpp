@@ -126,7 +126,13 @@ TEST_CASE("Rows may be kept for these steps, and for no others") {
       {"OneHot", true},
       {"MixUp", true},
       {"CutMix", true},
+      {"RandomChoice", true},  // without lists, or with pixel steps alone
   };
+  LoaderOptions choice;
+  choice.transform = {RandomChoice({{Invert{}}, {RandomChoice({{HorizontalFlip{}}})}})};
+  CHECK_FALSE(RowsAreFixed(choice));
+  choice.transform = {RandomChoice({{Invert{}}, {}}), ColorJitter{}};
+  CHECK(RowsAreFixed(choice));
   for (const Transform& step : EveryType()) {
     INFO(StepName(step));
     REQUIRE(fixed.contains(StepName(step)));

@@ -27,7 +27,8 @@ GROUPS = [
 # {torchvision's name of a step's parameter: the C++ members that it may fill}.
 FILLED_BY = {"p": "probability", "size": "width side", "padding_mode": "border", "num_ops": "operations",
              "num_magnitude_bins": "bins", "sharpness_factor": "factor", "std": "deviation", "kernel_size": "kernel",
-             "target_size": "target_width", "side_range": "min_side", "scale_range": "min_scale", "scaleup": "scale_up"}
+             "target_size": "target_width", "side_range": "min_side", "scale_range": "min_scale", "shear": "min_shear_x",
+             "scaleup": "scale_up"}
 
 
 # The names that come first on their page, in this order.

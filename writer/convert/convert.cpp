@@ -77,6 +77,27 @@ void TakeCategoryIds(const Schema& of_dataset, Schema& schema) {
   }
 }
 
+// What is unlike in two fields of one name, in the words of sentences: "no_data -1, but the dataset
+// has none". Empty if only their classes differ.
+std::string DifferenceOf(const Field& field, const Field& wanted) {
+  if (field.kind != wanted.kind || field.dtype != wanted.dtype || field.shape != wanted.shape ||
+      field.role != wanted.role || field.follows != wanted.follows ||
+      field.coordinates != wanted.coordinates) {
+    return "another kind than in the dataset";
+  }
+  const auto value_in = [](const Field& of, const std::string& name) {
+    const auto at = of.attributes.find(name);
+    return at == of.attributes.end() ? std::string("none") : "\"" + at->second + "\"";
+  };
+  std::map<std::string, std::string> all = field.attributes;
+  all.insert(wanted.attributes.begin(), wanted.attributes.end());
+  for (const auto& [name, value] : all) {
+    const std::string own = value_in(field, name), other = value_in(wanted, name);
+    if (own != other) return "the " + name + " " + own + ", but the dataset has " + other;
+  }
+  return {};
+}
+
 // Throws Error(kInvalidArgument) that says what differs, unless the schemas are the same.
 void RequireSame(const Schema& schema, const Schema& wanted) {
   if (schema == wanted) return;
@@ -85,13 +106,13 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
   };
   if (FieldNames(schema) != FieldNames(wanted)) {
     refuse("the source has the fields " + FieldNames(schema) + ", but the dataset has " +
-           FieldNames(wanted));
+           FieldNames(wanted) + "; convert it to another dataset");
   }
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
-    Field same = schema.fields[f];
-    same.classes = wanted.fields[f].classes;
-    if (same != wanted.fields[f]) {
-      refuse("field \"" + same.name + "\" of the source has another kind than in the dataset");
+    const std::string difference = DifferenceOf(schema.fields[f], wanted.fields[f]);
+    if (!difference.empty()) {
+      refuse("field \"" + schema.fields[f].name + "\" of the source has " + difference +
+             "; convert it to another dataset");
     }
   }
   refuse(

@@ -48,6 +48,25 @@ void CheckPixelOptions(const ConvertOptions& options) {
   Require(!keep || !(options.geometry.short_side || options.geometry.size),
           "pixels keep (--pixels keep) stores images in their own sizes, so short_side and size do "
           "not go with it; resize them when they are loaded");
+  if (keep) {
+    const FormOptions usual;
+    const auto refuse = [](bool given, const std::string& name) {
+      Require(!given, name +
+                          " is for 8-bit pictures, and pixels keep (--pixels keep) stores "
+                          "images as they are, in their own sizes; leave it out");
+    };
+    const GeometryOptions sizes;
+    refuse(options.geometry.max_side && options.geometry.max_side != sizes.max_side, "max_side");
+    refuse(form.image != usual.image, "image");
+    refuse(form.quality != usual.quality, "quality");
+    refuse(form.keep, "quality keep");
+    refuse(form.restart_markers != usual.restart_markers, "restart_markers");
+    refuse(form.subsampling != usual.subsampling, "subsampling");
+    refuse(form.channels != usual.channels, "channels");
+    refuse(form.background != usual.background, "background");
+    refuse(form.icc != usual.icc, "icc");
+    refuse(form.truncated != usual.truncated, "truncated");
+  }
   Require(keep || form.stack.empty(), "stack (--stack) needs pixels keep (--pixels keep)");
   Require(!form.stack.empty() || form.stack_resize == StackResize::kRefuse,
           "stack_resize (--stack-resize) needs stack (--stack)");

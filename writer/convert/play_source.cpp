@@ -55,8 +55,6 @@ void Warn(const SourceList& list, const PlayOptions& options) {
 std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source, const PlayOptions& options,
                                          const std::stop_token& stop) {
   const ConvertOptions convert = ConversionOf(options);
-  CheckOptions(convert);
-  CheckSource(source);
   const bool second =
       std::any_of(source.rows.columns.begin(), source.rows.columns.end(),
                   [](const Column& column) { return column.type == ColumnType::kImage; });
@@ -65,6 +63,8 @@ std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source, const Play
                 std::string(second ? "a column of second images" : "pixels keep") +
                     " needs a conversion; convert the source, and play the dataset");
   }
+  CheckOptions(convert);
+  CheckSource(source);
   if (!options.compile_to.empty()) SourceCompiler::CheckFolder(source, options.compile_to);
   std::error_code ignored;
   if (!options.index.empty() && std::filesystem::exists(options.index, ignored)) {

@@ -101,6 +101,11 @@ void SampleEncoder::EncodeImage(std::size_t source, Outcome& outcome) {
     geo_ = std::move(picture->geo);
     StoreValues(*std::move(picture), sources_.fields[0], images.placement(),
                 outcome.sample.fields[0]);
+    if (!geo_.empty() && schema_.Find("geo") == Schema::kNone) {
+      throw Error(ErrorCode::kUnsupported,
+                  "has geographic tags, and the first source that can be read, whose form all "
+                  "have, has none; convert it to another dataset");
+    }
     if (images.on_step) images.on_step(EncodeStep::kEncoded);
     return;
   }

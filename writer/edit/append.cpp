@@ -173,6 +173,18 @@ bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file
   return true;
 }
 
+// Deleted samples are hidden, and their bytes are still in the shards. So a source that has them is
+// not new to the dataset, and adding it would not bring them back.
+std::string AboutDeleted(const Manifest& manifest) {
+  std::uint64_t deleted = 0;
+  for (const DeletedRun& run : manifest.deleted)
+    deleted += run.count;
+  if (deleted == 0) return {};
+  return "samples that were deleted (" + std::to_string(deleted) +
+         ") count as held, too: `sluice restore` brings them back, and `sluice subset` makes a "
+         "dataset without them, to which they can be added";
+}
+
 // Why the samples must not be added: the dataset has some of them already. Empty if it has none.
 std::string SharedRefusal(const StoredDataset& before, const StoredDataset& added,
                           const std::stop_token& stop, std::vector<std::string>& warnings) {
@@ -191,7 +203,8 @@ std::string SharedRefusal(const StoredDataset& before, const StoredDataset& adde
   return "already holds " + std::to_string(shared.count) +
          " of the samples to add, with the same content, such as \"" + shared.key +
          "\"; add only the others (--paths LIST), or convert all of them to a dataset of their own "
-         "and let `sluice merge --duplicates` decide";
+         "and let `sluice merge --duplicates` decide" +
+         (before.manifest.deleted.empty() ? "" : "; " + AboutDeleted(before.manifest));
 }
 
 AppendSummary Append(const LockedDataset& dataset, const ConvertSource& source,
@@ -225,6 +238,8 @@ AppendSummary Append(const LockedDataset& dataset, const ConvertSource& source,
       // manifest. This call only completes that append, so its samples were not there before.
       summary.already_there = !work.found() && !added.manifest.shards.empty();
       summary.made = Summarize(before.manifest);
+      if (summary.already_there && !before.manifest.deleted.empty())
+        warnings.push_back(AboutDeleted(before.manifest));
       summary.made.warnings = std::move(warnings);
       return summary;
     }

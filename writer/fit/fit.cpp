@@ -458,6 +458,23 @@ Span PaddedSpan(const Axis& axis, std::uint32_t size, std::uint32_t before,
   return span;
 }
 
+// The bits of a mixed value. If rounding makes it the number for no data, it becomes the next
+// number on its own side: a valid value must not turn into none.
+std::uint32_t BitsBeside(PixelType type, float value, double no_data) {
+  const std::uint32_t bits = BitsOf(type, double{value});
+  const float taken = ValueOf(type, bits);
+  if (taken != static_cast<float>(no_data)) return bits;
+  const bool below = double{value} < no_data;
+  if (type == PixelType::kFloat16 || type == PixelType::kFloat32) {
+    // Of a sign and a magnitude: the next magnitude is the next number.
+    const std::uint32_t sign = type == PixelType::kFloat16 ? 0x8000U : 0x80000000U;
+    if ((bits & ~sign) == 0) return (below ? sign : 0) | 1;
+    return ((bits & sign) != 0) == below ? bits + 1 : bits - 1;
+  }
+  const std::uint32_t next = BitsOf(type, double{taken} + (below ? -1 : 1));
+  return next != bits ? next : BitsOf(type, double{taken} + (below ? 1 : -1));
+}
+
 }  // namespace
 
 ValuePicture FitValues(ValuePicture values, std::optional<double> no_data, bool nearest,
@@ -491,8 +508,9 @@ ValuePicture FitValues(ValuePicture values, std::optional<double> no_data, bool 
         region, channels, no_data, [&](std::size_t channel, std::vector<float>& plane) {
           std::uint8_t* to = out.pixels.data() + channel * out.value_bytes;
           for (const float value : plane) {
-            const std::uint32_t bits =
-                BitsOf(out.type, no_data && std::isnan(value) ? *no_data : double{value});
+            const std::uint32_t bits = !no_data            ? BitsOf(out.type, double{value})
+                                       : std::isnan(value) ? BitsOf(out.type, *no_data)
+                                                           : BitsBeside(out.type, value, *no_data);
             std::memcpy(to, &bits, out.value_bytes);  // little-endian
             to += std::size_t{out.channels} * out.value_bytes;
           }

@@ -143,7 +143,8 @@ void FitPoints(std::span<float> points, bool relative, const Placement& placemen
 MaskPicture FitMask(MaskPicture mask, const Placement& placement, std::uint32_t padding = 0);
 
 // The same for values, which are mixed if the image is resized, unless `nearest`. `no_data` is
-// never mixed, and fills the padding, which is 0 without it.
+// never mixed, and fills the padding, which is 0 without it. A mixed value that rounds to it
+// becomes the number next to it.
 ValuePicture FitValues(ValuePicture values, std::optional<double> no_data, bool nearest,
                        const Placement& placement);
 

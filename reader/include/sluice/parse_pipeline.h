@@ -10,6 +10,9 @@
 //   a word             after the numbers, chooses one of several ways: ":area" chooses a filter
 //   @P                 at the end, applies the step with probability P
 //
+// "choice(0.7*rrc:224|0.3*resize:224,flip)" is a RandomChoice: lists with | between them, each
+// after its weight and a *, if the weights are not equal. A list may be empty.
+//
 // "normalize" uses ImageNet's mean and deviation. PipelineSteps() says which numbers each step
 // takes: "rrc:size[/scale/scale[/ratio/ratio]][:area]", with brackets around what may be left out.
 #pragma once

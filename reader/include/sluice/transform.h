@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct BoxRule {
   double min_visible = 0;  // share of the whole box's area, 0 to 1
 };
 
+struct RandomChoice;
+
 // One step of a pipeline.
 using Transform =
     std::variant<RandomResizedCrop, Resize, ResizeShortSide, CenterCrop, RandomCrop, HorizontalFlip,
@@ -47,9 +50,22 @@ using Transform =
                  RandomIoUCrop, Mosaic, RandomPerspective, ColorJitter, RandomHSV,
                  RandomPhotometricDistort, RandomGrayscale, GaussianBlur, Solarize, Posterize,
                  Equalize, AutoContrast, Invert, AdjustSharpness, RandomErasing, RandAugment,
-                 TrivialAugmentWide, Normalize, OneHot, MixUp, CutMix>;
+                 TrivialAugmentWide, Normalize, OneHot, MixUp, CutMix, RandomChoice>;
 // Steps, applied in order.
 using Pipeline = std::vector<Transform>;
+
+// Applies one of several lists of steps, drawn for each row: torchvision's RandomChoice, and
+// RandomApply with an empty list. A row is the one that a pipeline with the drawn list in this
+// place would make. The lists may have any steps but Normalize, OneHot, MixUp and CutMix, also
+// further choices. They must make images of one size, unless OutputOptions::image_sizes allows
+// different ones.
+struct RandomChoice {
+  std::vector<Pipeline> transforms;  // the lists, at least one; a list may be empty
+  std::vector<double> p = {};        // the lists' weights, whatever their sum; empty: all equal
+  RandomChoice() = default;
+  explicit RandomChoice(std::vector<Pipeline> lists, std::vector<double> weights = {})
+      : transforms(std::move(lists)), p(std::move(weights)) {}
+};
 
 // Steps that replace the earlier steps from `epoch` on: see LoaderOptions::schedule.
 struct ScheduledTransform {

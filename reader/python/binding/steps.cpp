@@ -55,17 +55,45 @@ void BindChance(nb::module_& module, const char* name, const char* doc) {
 // A colour: one number for all channels, or three.
 template <class Step>
 auto Fill() {
-  using Colour = std::array<std::uint8_t, 3>;
+  using Colour = std::tuple<std::uint8_t, std::uint8_t, std::uint8_t>;
   using Given = std::variant<std::uint8_t, Colour>;
   return Keyword{"fill",
                  [](const Step& step) -> Given {
-                   const Colour& fill = step.fill;
-                   if (fill[0] == fill[1] && fill[1] == fill[2]) return fill[0];
-                   return fill;
+                   const auto& [red, green, blue] = step.fill;
+                   if (red == green && green == blue) return red;
+                   return Colour(red, green, blue);
                  },
                  [](Step& step, const Given& fill) {
                    const auto* const grey = std::get_if<std::uint8_t>(&fill);
-                   step.fill = grey != nullptr ? Colour{*grey, *grey, *grey} : std::get<1>(fill);
+                   auto& [red, green, blue] = step.fill;
+                   std::tie(red, green, blue) =
+                       grey != nullptr ? Colour(*grey, *grey, *grey) : std::get<1>(fill);
+                 }};
+}
+
+// In degrees: one number for -x to x or both ends, along x; or both ends along x and along y.
+auto Shear() {
+  using Pair = std::pair<double, double>;
+  using Four = std::tuple<double, double, double, double>;
+  using Ranges = std::variant<double, Pair, Four>;
+  return Keyword{"shear",
+                 [](const RandomAffine& step) -> Ranges {
+                   const Pair x(step.min_shear_x, step.max_shear_x);
+                   const Pair y(step.min_shear_y, step.max_shear_y);
+                   if (y != Pair(0, 0)) return std::tuple_cat(x, y);
+                   if (x.first == -x.second) return x.second;
+                   return x;
+                 },
+                 [](RandomAffine& step, const Ranges& shear) {
+                   Four all(0, 0, 0, 0);
+                   if (const auto* const most = std::get_if<double>(&shear))
+                     all = {-*most, *most, 0, 0};
+                   else if (const auto* const x = std::get_if<Pair>(&shear))
+                     all = {x->first, x->second, 0, 0};
+                   else
+                     all = std::get<Four>(shear);
+                   std::tie(step.min_shear_x, step.max_shear_x, step.min_shear_y,
+                            step.max_shear_y) = all;
                  }};
 }
 
@@ -118,13 +146,13 @@ void BindCrops(nb::module_& module) {
       module, "RandomCrop",
       "A crop of this size at a random place of the image with a border of `padding` pixels.",
       SizeOf<RandomCrop>(), Member("padding", &RandomCrop::padding),
-      Member("padding_mode", &RandomCrop::border), Member("fill", &RandomCrop::fill));
+      Member("padding_mode", &RandomCrop::border), Fill<RandomCrop>());
   BindStep<RandomTranslate>(module, "RandomTranslate",
                             "Moves the image by -padding to padding whole pixels along each axis, "
                             "like FFCV's RandomTranslate.",
                             Member("padding", &RandomTranslate::padding),
                             Member("padding_mode", &RandomTranslate::border),
-                            Member("fill", &RandomTranslate::fill));
+                            Fill<RandomTranslate>());
   BindStep<Letterbox>(
       module, "Letterbox",
       "Resizes so that all of the image fits into size, a side or (height, width), and fills the "
@@ -199,13 +227,12 @@ void BindCrops(nb::module_& module) {
   BindStep<Affine>(
       module, "RandomAffine",
       "Rotates (degrees, clockwise), moves (translate: the largest share of width and height), "
-      "scales and shears about the centre, as torchvision's does. degrees=x means -x to x. With a "
+      "scales and shears about the centre, as torchvision's does. degrees=x and shear=x mean -x to "
+      "x; a shear of four numbers has a range along y, too. With a "
       "size, a side or (height, width), the centre goes to the centre of a grid of that size, of "
       "which translate is a share; 0 keeps the image's size.",
       Degrees(), Range("translate", &Affine::translate_x, &Affine::translate_y),
-      Range("scale", &Affine::min_scale, &Affine::max_scale),
-      Range("shear_x", &Affine::min_shear_x, &Affine::max_shear_x),
-      Range("shear_y", &Affine::min_shear_y, &Affine::max_shear_y), Member("fill", &Affine::fill),
+      Range("scale", &Affine::min_scale, &Affine::max_scale), Shear(), Fill<Affine>(),
       Chance<Affine>(), SizeOf<Affine>());
   BindStep<RandomPerspective>(
       module, "RandomPerspective",
@@ -268,12 +295,28 @@ void BindColours(nb::module_& module) {
       "Applies num_ops operations, drawn from fourteen, all of one magnitude.",
       Member("num_ops", &RandAugment::operations), Member("magnitude", &RandAugment::magnitude),
       Member("num_magnitude_bins", &RandAugment::bins), Member("bilinear", &RandAugment::bilinear),
-      Member("fill", &RandAugment::fill), Chance<RandAugment>());
+      Fill<RandAugment>(), Chance<RandAugment>());
   using Trivial = TrivialAugmentWide;
-  BindStep<Trivial>(
-      module, "TrivialAugmentWide", "Applies one of RandAugment's operations, of any magnitude.",
-      Member("num_magnitude_bins", &Trivial::bins), Member("bilinear", &Trivial::bilinear),
-      Member("fill", &Trivial::fill), Chance<Trivial>());
+  BindStep<Trivial>(module, "TrivialAugmentWide",
+                    "Applies one of RandAugment's operations, of any magnitude.",
+                    Member("num_magnitude_bins", &Trivial::bins),
+                    Member("bilinear", &Trivial::bilinear), Fill<Trivial>(), Chance<Trivial>());
+}
+
+using StatedLists = Stated<"_Transforms">;
+
+std::vector<Pipeline> ListsOf(nb::handle given) {
+  if (nb::isinstance<nb::str>(given) || !nb::isinstance<nb::iterable>(given)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "RandomChoice: transforms is a list of steps or of lists of steps, not " +
+                    Utf8Of(nb::repr(given)));
+  }
+  std::vector<Pipeline> lists;
+  for (const nb::handle one : nb::iter(given)) {
+    Transform step;
+    lists.push_back(nb::try_cast(one, step) ? Pipeline{std::move(step)} : PipelineOf(one));
+  }
+  return lists;
 }
 
 void BindLast(nb::module_& module) {
@@ -302,6 +345,26 @@ void BindLast(nb::module_& module) {
       "Replaces a rectangle of each sample by that of the one before it in the batch, in masks and "
       "boxes, too; needs OneHot before it, or boxes or a mask.",
       Member("alpha", &CutMix::alpha), Chance<CutMix>());
+  BindStep<RandomChoice>(
+      module, "RandomChoice",
+      "Applies one of several lists of steps, drawn for each row: torchvision's RandomChoice. Each "
+      "of transforms is a step, a list of steps, or their text form; an empty list changes "
+      "nothing. "
+      "p: the lists' weights; None: all equal.",
+      Required(Keyword{"transforms",
+                       [](const RandomChoice& choice) {
+                         return nb::borrow<StatedLists>(nb::cast(choice.transforms));
+                       },
+                       [](RandomChoice& choice, const StatedLists& given) {
+                         choice.transforms = ListsOf(given);
+                       }}),
+      Keyword{"p",
+              [](const RandomChoice& choice) {
+                return choice.p.empty() ? std::nullopt : std::optional(choice.p);
+              },
+              [](RandomChoice& choice, const std::optional<std::vector<double>>& p) {
+                choice.p = p.value_or(std::vector<double>());
+              }});
   module.def("progressive_sizes", &ProgressiveSizes, "low"_a, "high"_a, "begin"_a, "end"_a,
              "multiple"_a = 32,
              "Output sizes for Loader(sizes=...): the side is low up to epoch begin, then grows to "

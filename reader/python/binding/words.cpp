@@ -42,6 +42,16 @@ Rules MakeRules() {
   add(R"(SampleList::ClassBalanced)", "SampleList.class_balanced");
   add(R"(device = Device::Cuda\(\))", "device=\"cuda\"");
   add(R"(\bstorage = (Mapped|Locked|Direct)\b)", "storage=sluice.$1()");
+  // Two members of a step that Python has as one pair. (RandomIoUCrop has them as two keywords.)
+  add(R"((RandomZoomOut needs .*)min_side <= max_side)", "$1side_range[0] <= side_range[1]");
+  add(R"((ScaleJitter needs .*)min_scale <= max_scale)", "$1scale_range[0] <= scale_range[1]");
+  add(R"((RandomAffine needs .*)min_shear_x <= max_shear_x)", "$1shear[0] <= shear[1]");
+  add(R"((RandomAffine needs .*)min_shear_y <= max_shear_y)", "$1shear[2] <= shear[3]");
+  add(R"((RandomAffine needs .*)translate_x)", "$1translate[0]");
+  add(R"((RandomAffine needs .*)translate_y)", "$1translate[1]");
+  add(R"(((RandomResizedCrop|RandomAffine|GaussianBlur|RandomErasing|RandomPhotometricDistort) )"
+      R"(needs .*)min_(\w+) <= max_\w+)",
+      "$1$3[0] <= $3[1]");
   add(R"(LoaderOptions::output\.boxes\.(\w+))",
       "output=sluice.OutputOptions(boxes=sluice.BoxRule($1=...))");
   // Members of the groups of options: with the value that a message gives them, and without one.

@@ -56,7 +56,8 @@ _ELSEWHERE: dict[str, dict[str, str]] = {"Loader": {
 }}
 
 # What messages call the types that finish_stub.py defines for type checkers.
-_STATED = {"_Transform": "a list of steps, or their text form", "_TorchDevice": "a torch.device"}
+_STATED = {"_Transform": "a list of steps, or their text form",
+           "_Transforms": "a list of steps or of lists of steps", "_TorchDevice": "a torch.device"}
 
 
 def _split(text: str, at: str) -> list[str]:
@@ -319,7 +320,7 @@ class _ElementType(str):
 def _given_as_copy(getter: Any) -> bool:
     """Whether an attribute returns a list, a dict, or something that may be one."""
     annotation = getter.__nb_signature__[0][0].rpartition(" -> ")[2]
-    return re.match(r"list\b|dict\b|object\b|_Transform\b|(str \| )?collections\.abc\.(Iterable|Sequence)\b", annotation) is not None
+    return re.match(r"list\b|dict\b|object\b|_Transforms?\b|(str \| )?collections\.abc\.(Iterable|Sequence)\b", annotation) is not None
 
 
 def _explained(owner: str, name: str, given: property) -> property:

@@ -32,7 +32,7 @@ _ELSEWHERE = {
     "InterpolationMode": "sluice.Filter",
     **dict.fromkeys(["ToTensor", "ToImage", "ToPureTensor", "PILToTensor", "ToPILImage", "ToTorchImage"], _NO_TENSORS),
     **dict.fromkeys(["ElasticTransform", "FiveCrop", "TenCrop", "GaussianNoise", "JPEG", "LinearTransformation", "Pad",
-                     "RandomApply", "RandomChannelPermutation", "RandomChoice", "RandomOrder", "RandomResize", "Identity",
+                     "RandomApply", "RandomChannelPermutation", "RandomOrder", "RandomResize", "Identity",
                      "ClampBoundingBoxes", "ClampKeyPoints", "ConvertBoundingBoxFormat", "SanitizeBoundingBoxes",
                      "SanitizeKeyPoints", "SetClampingMode", "UniformTemporalSubsample"], _NO_STEP),
     # timm and PyTorch

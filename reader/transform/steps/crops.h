@@ -244,22 +244,28 @@ inline std::uint32_t RoundedSide(double side) {
 }
 
 // The sides of the result so far, multiplied by the drawn scale, or the bounds of what any scale
-// from `least` to `most` makes of them. Rounding both sides down changes their ratio, most for the
-// least scale.
+// from `least` to `most` makes of them. Rounding both sides down changes their ratio, and most
+// where the shorter side becomes less than 2 pixels and is cut to 1.
 inline PictureExtent ScaledSides(const Framing& framing, double scale, double least, double most) {
   const double width = framing.width(), height = framing.height();
   const DrawnSize sizes = framing.sizes();
   if (sizes == DrawnSize::kDrawn) return {RoundedSide(width * scale), RoundedSide(height * scale)};
   constexpr double kRounding = 1e-6;
+  // A bound of the ratio of two scaled sides. It grows until the second side has 2 pixels, and
+  // becomes smaller from there on.
+  const auto ratio = [&](double first, double second) {
+    const double at = std::clamp(2 / second, least, most);
+    return std::max(first * at, 1.0) / std::max(second * at - 1, 1.0);
+  };
   // The side that is the greatest or the least, and the other side of a result of the most extreme
   // ratio.
   const auto great = [&](double of, double other) {
-    const double side = std::floor(of * most + kRounding);
-    return std::pair(side, side * std::max(other * least - 1, 1.0) / (of * least));
+    const double side = std::max(std::floor(of * most + kRounding), 1.0);
+    return std::pair(side, side / ratio(of, other));
   };
   const auto small = [&](double of, double other) {
     const double side = std::max(std::floor(of * least - kRounding), 1.0);
-    return std::pair(side, std::ceil(side * (other * least) / std::max(of * least - 1, 1.0)));
+    return std::pair(side, std::ceil(side * ratio(other, of)));
   };
   const bool by_width = sizes == DrawnSize::kMostWide || sizes == DrawnSize::kLeastHigh;
   const bool largest = sizes == DrawnSize::kMostWide || sizes == DrawnSize::kMostHigh;

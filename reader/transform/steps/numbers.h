@@ -6,6 +6,16 @@
 
 namespace sluice {
 
+template <>
+struct StepOf<RandomChoice> : AnyStep {
+  static constexpr StepKind kKind = StepKind::kChoice;
+  static constexpr const char* kName = "RandomChoice";
+  static constexpr const char* kText = "choice";
+  static constexpr std::uint16_t kDraws = kChoiceDraws;
+  static constexpr const char* kRuns = "one of the lists, drawn for each row";
+  static void List(RandomChoice& op, ParameterList& list) { list.Lists(op.transforms, op.p); }
+};
+
 // NumberTable (number_table.h) runs this step and checks its parameters.
 template <>
 struct StepOf<Normalize> : AnyStep {

@@ -103,6 +103,10 @@ std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file, bool with_pr
 }
 
 std::string WhyNotConverted(const Sniffed& sniffed) {
+  if (sniffed.only_values) {
+    return WithArticle(sniffed.name) +
+           " image, whose numbers are no 8-bit picture; --pixels keep stores them as they are";
+  }
   if (sniffed.kind == ImageKind::kUnsupported) {
     return "unsupported: " + WithArticle(sniffed.name) + " image; " + ConvertedKinds() +
            " are converted";

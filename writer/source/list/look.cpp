@@ -81,7 +81,9 @@ bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
     if (IsImageName(name)) {
       list.broken.push_back({name, look.bytes == 0 ? "is empty" : "is not an image"});
     } else {
-      list.passed_over.push_back({name, look.bytes == 0 ? "empty" : "no image"});
+      list.passed_over.push_back({name, look.sniffed.only_values ? WhyNotConverted(look.sniffed)
+                                        : look.bytes == 0        ? "empty"
+                                                                 : "no image"});
     }
   } else if (list.keeps_pixels && !HasValues(look.sniffed)) {
     list.broken.push_back({name, WhyNoValues(look.sniffed)});
