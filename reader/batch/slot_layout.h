@@ -66,6 +66,7 @@ struct SlotLayout {
     std::size_t field = 0;  // in the schema; Schema::kNone: the user's functions make it
     std::string name;
     bool bytes = false;
+    bool instances = false;  // of that role
     DType dtype = DType::kUint8;
     std::size_t entry = 1;  // elements in an entry
     std::size_t entry_bytes = 1;
@@ -80,7 +81,7 @@ struct SlotLayout {
   ImageSizes image_sizes = ImageSizes::kEqual;
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
-  std::size_t parts = 1;     // the most samples that a row shows
+  std::size_t parts = 1;                        // the most samples that a row shows
   std::vector<std::uint16_t> stage_parts = {};  // the same, by stage of the first view
   bool keeps_shown = false;  // the user's functions may ask what part of a picture is visible
   std::size_t bytes = 0;     // size of a slot
