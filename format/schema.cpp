@@ -23,8 +23,9 @@ namespace {
 constexpr std::string_view kDTypeNames[] = {"int8",   "int16",   "int32",   "int64",  "uint8",
                                             "uint16", "float32", "float64", "float16"};
 constexpr std::string_view kKindNames[] = {"image", "bytes", "array", "variable"};
-constexpr std::string_view kRoleNames[] = {"none",  "image",     "mask", "label",
-                                           "boxes", "keypoints", "text", "json"};
+// Of these, boxes, keypoints and instances follow an image.
+constexpr std::string_view kRoleNames[] = {"none",      "image", "mask", "label",    "boxes",
+                                           "keypoints", "text",  "json", "instances"};
 
 template <class Enum, std::size_t kCount>
 std::string_view NameAmong(const std::string_view (&names)[kCount], Enum value) noexcept {
@@ -188,6 +189,9 @@ void ValidateField(const Schema& schema, const Field& field) {
   const bool image = field.kind == FieldKind::kImage;
   if ((field.role == Role::kImage || field.role == Role::kMask) && !image) {
     Refuse(ErrorCode::kInvalidArgument, field, "the roles image and mask need an image field");
+  }
+  if (field.role == Role::kInstances && field.kind != FieldKind::kBytes) {
+    Refuse(ErrorCode::kInvalidArgument, field, "the role instances needs a bytes field");
   }
   if (!field.follows.empty()) {
     const std::size_t followed = schema.Find(field.follows);

@@ -103,7 +103,7 @@ void ParseParts(const std::string& text, AnnotationParts& parts) {
   cli::ChoiceList<bool AnnotationParts::*> choices;
   option_list::ForEachMember<AnnotationParts>(
       [&](const auto& part) { choices.emplace_back(part.name, part.member); });
-  parts = {false, false, false, false};
+  parts = {false, false, false, false, false};
   for (const std::string& word : cli::Split(text))
     parts.*cli::ParseChoice(word, choices) = true;
 }
@@ -123,8 +123,8 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
   }
   CLI::Option* const take =
       cli::AddOption(app, "--take", "PARTS",
-                     "what to take from label files: boxes, masks, keypoints, captions, separated "
-                     "by commas (default: whatever is there)",
+                     "what to take from label files: boxes, masks, keypoints, captions, instances, "
+                     "separated by commas (default: whatever is there, except instances)",
                      [&arguments](const std::string& text) {
                        ParseParts(text, arguments.given.label_files.parts);
                      });

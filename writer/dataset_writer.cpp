@@ -19,6 +19,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/shard_build.h"
 #include "format/disk/zstd.h"
+#include "format/instances.h"
 #include "format/pixels/decode.h"
 #include "format/pixels/tiled/tiled.h"
 #include "writer/convert/dataset_folder.h"
@@ -430,6 +431,25 @@ void CheckBoxes(const std::vector<Field>& fields, const std::vector<FieldValue>&
            (own == 1 ? " entry for the " : " entries for the ") + std::to_string(others) +
            (others == 1 ? " box of field \"" : " boxes of field \"") + fields[boxes->second].name +
            "\"; give an entry for each box, or a schema in which it does not follow their image");
+  }
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const auto boxes = boxes_of.find(fields[f].follows);
+    if (fields[f].role != Role::kInstances || boxes == boxes_of.end() || !set[f]) continue;
+    std::vector<std::byte> content = values[f].bytes;
+    if (values[f].codec == Codec::kZstd) {
+      content.resize(*ZstdContentBytes(values[f].bytes));
+      ZstdDecompress(values[f].bytes, content);
+    }
+    const FieldValue& image =
+        values[std::ranges::find(fields, fields[f].follows, &Field::name) - fields.begin()];
+    Instances instances;
+    if (const Defect defect = instances.Open(content, image.width, image.height))
+      refuse("field \"" + fields[f].name + "\": " + defect);
+    if (instances.size() != entries(boxes->second)) {
+      refuse("field \"" + fields[f].name + "\" has " + std::to_string(instances.size()) +
+             " objects for the " + std::to_string(entries(boxes->second)) + " boxes of field \"" +
+             fields[boxes->second].name + "\"; give an object for each box");
+    }
   }
 }
 

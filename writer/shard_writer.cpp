@@ -140,8 +140,8 @@ std::string InBytes(std::uint64_t bytes) {
 void CheckDrawnFields(const Schema& schema) {
   const std::size_t image = schema.FindRole(Role::kImage);
   for (const Field& field : schema.fields) {
-    if (!IsDrawn(field)) continue;
-    std::string why = WhyNotMovable(field);
+    if (!IsDrawn(field) && field.role != Role::kInstances) continue;
+    std::string why = IsDrawn(field) ? WhyNotMovable(field) : "";
     if (why.empty() && field.follows.empty() && image != Schema::kNone) {
       why =
           "follows no image, so that crops and flips could not move it; set follows to the image "

@@ -16,6 +16,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
+#include "format/instances.h"
 #include "format/utf8.h"
 
 namespace sluice {
@@ -211,6 +212,10 @@ json ParseJson(std::string_view text, std::string& fault, const StreamedList& st
 
 std::string RoleFault(Role role, std::string_view content) {
   if (role == Role::kJson) return JsonFault(content);
+  if (role == Role::kInstances) {
+    const char* const defect = Instances().Open(AsBytes(content), 0, 0);
+    return defect == nullptr ? "" : "cannot be read as instances: " + std::string(defect);
+  }
   if (role != Role::kText) return {};
   const std::size_t valid = Utf8Prefix(content);
   return valid == content.size() ? ""

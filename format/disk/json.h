@@ -51,7 +51,8 @@ struct StreamedList {
 nlohmann::json ParseJson(std::string_view text, std::string& fault,
                          const StreamedList& streamed = {});
 
-// Checks a value by its field's role: kText must be UTF-8, and kJson must be JSON. Returns the
+// Checks a value by its field's role: kText must be UTF-8, kJson must be JSON, and
+// kInstances must be complete outlines and runs (of any size of image). Returns the
 // first fault, worded as by JsonFault(). Empty for a value without a fault, and for other roles.
 std::string RoleFault(Role role, std::string_view content);
 

@@ -150,10 +150,31 @@ std::uint64_t BatchRecipe::MaxVariableBytes() const {
     std::uint64_t max = dataset.facts->limits.bytes(field.field);
     if (!found.empty())
       max = std::min(max, found[ValuesIndexOf(manifest.schema.fields, field.field)].max_bytes);
+    if (field.instances) max = std::max(max, MaxInstanceBytes(field, max));
     // Twice: stored for the row, then joined to other rows.
     row += 2 * max * program.MostJoined() * layout.parts + kRowBytes;
   }
   return options.batch_size * row;
+}
+
+std::uint64_t BatchRecipe::MaxInstanceBytes(const SlotLayout::VariableField& field,
+                                            std::uint64_t stored) const {
+  // Runs of pixels outside and inside, of 4 bytes each, of an object that is as wide as the row and
+  // that each column of the row crosses twice. Real objects are narrower.
+  constexpr std::uint64_t kColumnBytes = 16, kObjectBytes = 32;
+  if (layout.images.empty()) return stored;
+  std::uint64_t columns = 0;
+  for (const Geometry::Extent& extent : layout.picture().extents)
+    columns = std::max<std::uint64_t>(columns, extent.width);
+  std::uint64_t objects = 0;
+  for (const SlotLayout::VariableField& boxes : layout.variables) {
+    if (boxes.field == Schema::kNone ||
+        choice.leaders[boxes.field] != choice.leaders[field.field] ||
+        dataset.facts->manifest.schema.fields[boxes.field].role != Role::kBoxes)
+      continue;
+    objects = std::max(objects, dataset.facts->limits.bytes(boxes.field) / boxes.entry_bytes);
+  }
+  return 2 * stored + objects * (columns * kColumnBytes + kObjectBytes);
 }
 
 std::uint64_t BatchRecipe::UsualVariableBytes() const {
@@ -204,6 +225,7 @@ class FollowerFinder {
   }
 
   Followers Find() {
+    RequireBoxesOfInstances();
     for (std::size_t a = 0; a < layout_.arrays.size(); ++a)
       Add(layout_.arrays[a].field, false, a);
     for (std::size_t v = 0; v < layout_.variables.size(); ++v)
@@ -222,6 +244,24 @@ class FollowerFinder {
         "field \"" + field.name + "\" " + what +
             ", so it cannot follow its image through LoaderOptions::transform; leave it out of "
             "LoaderOptions::output.fields, or leave the geometric steps out of the transform");
+  }
+
+  void RequireBoxesOfInstances() const {
+    for (const SlotLayout::VariableField& variable : layout_.variables) {
+      if (!variable.instances) continue;
+      const std::size_t leader = choice_.leaders[variable.field];
+      const auto has_boxes = [&](const SlotLayout::VariableField& other) {
+        return other.field != Schema::kNone && FieldAt(other.field).role == Role::kBoxes &&
+               choice_.leaders[other.field] == leader;
+      };
+      if (leader != Schema::kNone && std::ranges::any_of(layout_.variables, has_boxes)) continue;
+      throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(),
+                  "field \"" + variable.name +
+                      "\" holds the instances of boxes, and batches have no variable-length boxes "
+                      "that follow the same image; name these boxes in "
+                      "LoaderOptions::output.fields, or leave \"" +
+                      variable.name + "\" out");
+    }
   }
 
   // In every stage of the schedule: the pairs are found once for all epochs.
@@ -291,8 +331,9 @@ class FollowerFinder {
     for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
       if (layout_.variables[v].field == Schema::kNone) continue;
       const Field& field = FieldAt(layout_.variables[v].field);
-      if (BelongsToBoxes(field) && choice_.leaders[layout_.variables[v].field] == boxes.leader)
-        boxes.companions.push_back(v);
+      if (choice_.leaders[layout_.variables[v].field] != boxes.leader) continue;
+      if (BelongsToBoxes(field)) boxes.companions.push_back(v);
+      if (field.role == Role::kInstances) boxes.instances.push_back(v);
     }
   }
 
@@ -315,9 +356,20 @@ Followers Followers::Of(const DatasetFacts& dataset, const LoaderOptions& option
         "RandAugment and TrivialAugmentWide would move without this field; leave it out of "
         "LoaderOptions::output.fields, or use RandomAffine and steps that change colours");
   }
-  // Nothing moves, so nothing has to follow.
-  if (view.geometry.empty() && !unmoved) return {};
-  return finder.Find();
+  const auto instances = [](const SlotLayout::VariableField& field) { return field.instances; };
+  const bool moves = !view.geometry.empty() || unmoved;
+  // Nothing moves, so nothing has to follow, except that instances become runs.
+  if (!moves && (layout.images.empty() || std::ranges::none_of(layout.variables, instances)))
+    return {};
+  Followers found = finder.Find();
+  if (!moves) {
+    found.points.clear();
+    std::erase_if(found.boxes,
+                  [](const Followers::Boxes& boxes) { return boxes.instances.empty(); });
+    for (Followers::Boxes& boxes : found.boxes)
+      boxes.stay = true;
+  }
+  return found;
 }
 
 }  // namespace sluice

@@ -32,6 +32,10 @@ struct BatchRecipe {
   // The most bytes that a batch's bytes fields and variable-length fields take. If the manifest
   // lacks the values' sizes, this reads the table of every block.
   std::uint64_t MaxVariableBytes() const;
+  // The most bytes of a value of instances once its objects are runs of the row: `stored`, the most
+  // that a stored value has, and what the objects' columns take. A row that takes more is a fault.
+  std::uint64_t MaxInstanceBytes(const SlotLayout::VariableField& field,
+                                 std::uint64_t stored) const;
   // The bytes that those fields take if each value has the average size in the manifest; 0 if the
   // manifest lacks the values' sizes.
   std::uint64_t UsualVariableBytes() const;

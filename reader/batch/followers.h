@@ -25,6 +25,8 @@ struct Followers {
   };
   struct Boxes : Numbers {
     std::vector<std::size_t> companions;  // indices of layout variables with an entry for each box
+    std::vector<std::size_t> instances;   // and of those with an object for each box
+    bool stay = false;  // no step is geometric: boxes stay as they are, and instances become runs
   };
   struct Points : Numbers {
     PointShape shape;

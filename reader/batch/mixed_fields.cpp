@@ -86,6 +86,8 @@ MixedFields::MixedFields(const DatasetFacts& dataset, const FieldChoice& choice,
   for (const Followers::Boxes& boxes : followers.boxes) {
     if (boxes.leader != choice.image) continue;
     if (!boxes.variable) refuse(name_of(boxes), "has no room for the boxes of two samples");
+    if (!boxes.instances.empty())
+      refuse(layout.variables[boxes.instances[0]].name, "its objects are not mixed");
     boxes_.push_back(boxes);
     variables_.push_back(boxes.index);
     variables_.insert(variables_.end(), boxes.companions.begin(), boxes.companions.end());

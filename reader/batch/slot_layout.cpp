@@ -590,6 +590,7 @@ void AddVariable(const Field& of, std::size_t index, SlotLayout& layout) {
   field.field = index;
   field.name = of.name;
   field.bytes = of.kind == FieldKind::kBytes;
+  field.instances = of.role == Role::kInstances;
   if (!field.bytes) {
     field.dtype = of.dtype;
     field.entry = of.elements();

@@ -66,6 +66,7 @@ struct SlotLayout {
     std::size_t field = 0;  // in the schema; Schema::kNone: the user's functions make it
     std::string name;
     bool bytes = false;
+    bool instances = false;  // of that role
     DType dtype = DType::kUint8;
     std::size_t entry = 1;  // elements in an entry
     std::size_t entry_bytes = 1;

@@ -18,7 +18,7 @@ namespace {
 
 bool HasGeometry(const Field& field) {
   return field.kind == FieldKind::kImage || field.role == Role::kBoxes ||
-         field.role == Role::kKeypoints;
+         field.role == Role::kKeypoints || field.role == Role::kInstances;
 }
 
 // The image that a field follows: the one it names, or the decoded image for boxes and key points

@@ -25,6 +25,7 @@
 #include "format/disk/record_layout.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
+#include "format/instances.h"
 #include "format/parallel.h"
 #include "format/pixels/decode.h"
 #include "reader/dataset/dataset_state.h"
@@ -53,6 +54,8 @@ class ShardCheck {
   Defect CheckLabel(const Field& field, Bytes element);
   Defect CheckValue(const BlockView::Payload& payload, std::size_t field);
   Defect CheckContent(const Field& field, Bytes content);
+  // Whether runs cover the image, and whether there is an object for each box.
+  Defect CheckInstances(const BlockView& view, std::uint32_t row, std::size_t index, Bytes content);
   Defect CheckImage(const BlockView& view, std::uint32_t row, std::size_t field);
   void CheckSections(const ShardFile& file, std::uint32_t shard, std::vector<Fault>& faults);
   std::string KeyOf(const ShardFile& file, std::uint64_t sample);
@@ -86,8 +89,43 @@ Defect ShardCheck::CheckField(const BlockView& view, std::uint32_t row, std::siz
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return nullptr;
   if (!view.Matches(payload.bytes, payload.entry.checksum))
     return "the payload's checksum does not match";
-  return field.kind == FieldKind::kImage ? CheckImage(view, row, index)
-                                         : CheckValue(payload, index);
+  if (field.kind == FieldKind::kImage) return CheckImage(view, row, index);
+  const Defect defect = CheckValue(payload, index);
+  if (defect != nullptr || field.role != Role::kInstances || !options_.decode) return defect;
+  const bool compressed = payload.entry.codec == static_cast<std::uint16_t>(Codec::kZstd);
+  return CheckInstances(view, row, index, compressed ? Bytes(content_) : payload.bytes);
+}
+
+Defect ShardCheck::CheckInstances(const BlockView& view, std::uint32_t row, std::size_t index,
+                                  Bytes content) {
+  const std::vector<Field>& fields = dataset_.facts->manifest.schema.fields;
+  const auto of_leader = [&](const Field& field) {
+    return field.role == Role::kBoxes && field.kind == FieldKind::kVariable &&
+           field.follows == fields[index].follows;
+  };
+  const std::size_t leader = dataset_.facts->manifest.schema.Find(fields[index].follows);
+  ImagePayload image;
+  std::uint64_t checksum = 0;
+  // A damaged image or field of boxes is a fault of its own.
+  if (leader == Schema::kNone ||
+      view.GetImage(dataset_.facts->layout, row, leader, image, checksum) != nullptr)
+    return nullptr;
+  Instances instances;
+  if (const Defect defect = instances.Open(content, image.width, image.height)) return defect;
+  const auto found = std::ranges::find_if(fields, of_leader);
+  BlockView::Payload boxes;
+  if (found == fields.end() ||
+      view.GetPayload(dataset_.facts->layout, row, static_cast<std::size_t>(found - fields.begin()),
+                      boxes) != nullptr)
+    return nullptr;
+  const bool compressed = boxes.entry.codec == static_cast<std::uint16_t>(Codec::kZstd);
+  const std::uint64_t bytes =
+      compressed ? ZstdContentBytes(boxes.bytes).value_or(0) : boxes.bytes.size();
+  const std::uint64_t count = bytes / (found->elements() * SizeOf(found->dtype));
+  if (instances.size() == count) return nullptr;
+  sentence_ = "it has " + std::to_string(instances.size()) + " objects for " +
+              std::to_string(count) + " boxes";
+  return sentence_.c_str();
 }
 
 Defect ShardCheck::CheckLabel(const Field& field, Bytes element) {

@@ -34,6 +34,18 @@ void Compact(std::vector<std::byte>& row, std::size_t entry_bytes,
   row.resize(to * entry_bytes);
 }
 
+// Appends the objects of a row's instances to those of the parts before.
+void JoinInstances(const std::vector<std::byte>& value, std::vector<std::byte>& before) {
+  InstancesBuilder joined;
+  for (const std::vector<std::byte>* const part : {&std::as_const(before), &value}) {
+    Instances instances;
+    if (part->empty() || instances.Open(*part, 0, 0) != nullptr) continue;
+    for (std::size_t i = 0; i < instances.size(); ++i)
+      joined.AddObject(instances.BytesOf(i));
+  }
+  joined.Finish(before);
+}
+
 // Calls f with the bytes as the numbers that they hold.
 template <class F>
 void WithNumbers(bool doubles, std::span<std::byte> bytes, const F& f) {
@@ -57,8 +69,13 @@ FieldReader::FieldReader(const BatchRecipe& recipe)
       before_(layout_.variables.size()),
       had_(layout_.variables.size()) {
   for (const SlotLayout::VariableField& field : layout_.variables)
-    joined_.push_back(field.field != Schema::kNone && !field.bytes &&
+    joined_.push_back(field.field != Schema::kNone && (!field.bytes || field.instances) &&
                       recipe.choice.leaders[field.field] == recipe.choice.image);
+  for (const SlotLayout::VariableField& field : layout_.variables) {
+    const bool instances = field.instances && field.field != Schema::kNone;
+    max_instances_.push_back(
+        instances ? recipe.MaxInstanceBytes(field, dataset_.facts->limits.bytes(field.field)) : 0);
+  }
 }
 
 void FieldReader::BeginPart(Slot& slot, std::size_t row, std::size_t part) {
@@ -75,7 +92,10 @@ ValueFault FieldReader::JoinPart(Slot& slot, std::size_t row) {
   for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
     VariableRows& variable = slot.variables[v];
     std::vector<std::byte>& value = variable.rows[row];
-    if (joined_[v] != 0) {
+    if (layout_.variables[v].instances) {
+      JoinInstances(value, before_[v]);
+      had_[v] |= variable.present[row];
+    } else if (joined_[v] != 0) {
       before_[v].insert(before_[v].end(), value.begin(), value.end());
       had_[v] |= variable.present[row];
     }
@@ -121,6 +141,12 @@ std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
     const std::uint64_t canvas = CanvasPixels(recipe.options.transform, recipe.options.schedule);
     kept += (recipe.views[0].geometry.warping_step().empty() ? 0 : canvas * values);
     max += std::max(canvas * values, std::uint64_t{field.image.sample_bytes()});
+  }
+  const auto instances = [](const SlotLayout::VariableField& field) { return field.instances; };
+  if (!layout.images.empty() && std::ranges::any_of(layout.variables, instances)) {
+    const ImageBatch& row = layout.picture().image;
+    kept += InstancePainter::MemoryBytes(dataset.limits.pixels(layout.picture_field()),
+                                         std::uint64_t{row.width} * row.height);
   }
   return max + kept;
 }
@@ -372,9 +398,16 @@ std::span<std::byte> FieldReader::NumbersOf(Slot& slot, std::size_t row,
 ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes) {
   const Picture& picture = pictures_[boxes.leader];
   const std::span<std::byte> bytes = NumbersOf(slot, row, boxes);
-  if (bytes.empty()) return {};
+  if (bytes.empty()) {
+    kept_.clear();
+    return PaintInstances(slot, row, boxes);
+  }
   if (picture.width == 0) {
     return {"the sample has boxes but not the image that they belong to"};
+  }
+  if (boxes.stay) {
+    kept_.assign(bytes.size() / layout_.variables[boxes.index].entry_bytes, 1);
+    return PaintInstances(slot, row, boxes);
   }
   const PointMap map(picture.frame, picture.width, picture.height);
   // Steps look at the first field of boxes.
@@ -403,8 +436,34 @@ ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::
     }
     Compact(value, field.entry_bytes, kept_);
   }
+  if (const ValueFault fault = PaintInstances(slot, row, boxes)) return fault;
   // Last, because the companions were compared with the number of boxes before dropping.
   Compact(slot.variables[boxes.index].rows[row], layout_.variables[boxes.index].entry_bytes, kept_);
+  return {};
+}
+
+ValueFault FieldReader::PaintInstances(Slot& slot, std::size_t row, const Followers::Boxes& boxes) {
+  const Picture& picture = pictures_[boxes.leader];
+  for (const std::size_t v : boxes.instances) {
+    const SlotLayout::VariableField& field = layout_.variables[v];
+    std::vector<std::byte>& value = slot.variables[v].rows[row];
+    if (slot.variables[v].present[row] == 0) continue;
+    Instances instances;
+    if (const Defect defect = instances.Open(value, picture.width, picture.height))
+      return Fault(field.field, defect);
+    if (instances.size() != kept_.size()) {
+      return Fault(field.field, "it has " + std::to_string(instances.size()) + " objects for " +
+                                    std::to_string(kept_.size()) + " boxes");
+    }
+    if (picture.width == 0) continue;  // no boxes and no image
+    const PointMap map(picture.frame, picture.width, picture.height);
+    std::vector<std::byte> painted;
+    if (const Defect defect = instance_painter_.Paint(instances, picture.frame, map, kept_,
+                                                      max_instances_[v], painted)) {
+      return Fault(field.field, defect);
+    }
+    value.swap(painted);
+  }
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "format/pixels/nearest.h"
 #include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
+#include "reader/decoding/instance_painter.h"
 #include "reader/decoding/picture_painter.h"
 #include "reader/decoding/row_sources.h"
 
@@ -84,6 +85,7 @@ class FieldReader {
                     PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder,
                     ViewPainter& painter, const ViewPainter::Part& part);
   ValueFault MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes);
+  ValueFault PaintInstances(Slot& slot, std::size_t row, const Followers::Boxes& boxes);
   ValueFault MovePoints(Slot& slot, std::size_t row, const Followers::Points& points);
   std::span<std::byte> NumbersOf(Slot& slot, std::size_t row, const Followers::Numbers& numbers);
   ValueFault Fault(std::size_t field, const std::string& what,
@@ -103,6 +105,8 @@ class FieldReader {
   std::vector<std::uint8_t> kept_;   // by box of the current field: 0 if BoxRule drops the box
   std::vector<std::uint8_t> whole_;  // a mask, decoded whole
   NearestSampler nearest_;
+  InstancePainter instance_painter_;
+  std::vector<std::uint64_t> max_instances_;  // by layout variable: bytes of instances in a row
   ViewPainter view_painter_;
   std::vector<ViewPainter> part_painters_;  // by image; empty unless rows have several parts
   WidePainter wide_painter_;

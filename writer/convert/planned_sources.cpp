@@ -275,6 +275,10 @@ bool Fits(const SourceField& field, Bytes value, const SourceList& list,
     case Feed::kValues:
     case Feed::kMask: return value.size() >= sizeof(std::uint64_t);
     case Feed::kShapes: return AreShapes(value);
+    case Feed::kInstances:
+      return boxes && AreShapes(value) &&
+             std::ranges::all_of(ShapesIn(value),
+                                 [&](const NumberedShape& shape) { return shape.number < *boxes; });
     case Feed::kBoxes:
       return (entry == 4 * sizeof(float) || entry == 8 * sizeof(float)) &&
              value.size() % (2 * entry) == 0 && AreFinite<double>(value);
@@ -308,7 +312,7 @@ bool ValuesFit(const SourceList& list, std::size_t source) {
 bool FieldsFit(const SourceList& list) {
   if (list.fields.empty() || list.fields[0].feed != Feed::kImage) return false;
   for (const SourceField& field : list.fields) {
-    if (field.feed > Feed::kGeo) return false;
+    if (field.feed > Feed::kInstances) return false;
     const bool image = field.field.kind == FieldKind::kImage;
     const bool mask =
         field.feed == Feed::kMask || field.feed == Feed::kShapes || field.feed == Feed::kValues;

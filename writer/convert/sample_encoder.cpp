@@ -14,6 +14,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
+#include "format/instances.h"
 #include "writer/convert/kept_values.h"
 #include "writer/encode/jpeg.h"
 #include "writer/fit/fit.h"
@@ -175,6 +176,7 @@ void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
         }
         break;
       case Feed::kPoints: EncodePoints(source, f, value); break;
+      case Feed::kInstances: EncodeInstances(source, f, value); break;
       case Feed::kBoxes: EncodeBoxes(source, f, outcome); break;
     }
   }
@@ -271,6 +273,40 @@ void SampleEncoder::EncodeBoxes(std::size_t source, std::size_t boxes_field, Out
     }
   }
   boxes_taken_ = std::move(fitted.taken);
+}
+
+void SampleEncoder::EncodeInstances(std::size_t source, std::size_t field,
+                                    FieldValue& value) const {
+  const std::optional<Bytes> stored = sources_.Value(source, field);
+  if (!stored || !boxes_taken_) return;
+  const Placement placement = AnnotatedPlacement();
+  const std::vector<NumberedShape> shapes = ShapesIn(*stored);
+  InstancesBuilder instances;
+  // Both are in the order of boxes.
+  auto shape = shapes.begin();
+  for (const std::size_t box : *boxes_taken_) {
+    instances.BeginObject();
+    shape = std::ranges::find_if(shape, shapes.end(),
+                                 [box](const NumberedShape& one) { return one.number >= box; });
+    for (; shape != shapes.end() && shape->number == box; ++shape) {
+      if (shape->shape.runs.empty()) {
+        instances.AddOutline(
+            FitOutline(shape->shape.outline, sources_.fields[field].relative, placement));
+        continue;
+      }
+      std::vector<std::byte> one;
+      AddShape(shape->shape, 1, one);
+      instances.AddRuns(RunsOf(
+          FitMask(PaintMask(one, placement.stored_width, placement.stored_height, false, false),
+                  placement)));
+    }
+  }
+  instances.Finish(value.bytes);
+  value.codec = Codec::kRaw;
+  std::vector<std::byte> compressed = ZstdCompress(value.bytes);
+  if (compressed.size() >= value.bytes.size()) return;
+  value.codec = Codec::kZstd;
+  value.bytes = std::move(compressed);
 }
 
 void SampleEncoder::EncodePoints(std::size_t source, std::size_t field, FieldValue& value) const {

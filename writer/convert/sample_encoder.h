@@ -43,6 +43,7 @@ class SampleEncoder {
   void EncodeValues(std::size_t source, std::size_t field, FieldValue& value);
   void EncodeBoxes(std::size_t source, std::size_t boxes_field, Outcome& outcome);
   void EncodePoints(std::size_t source, std::size_t field, FieldValue& value) const;
+  void EncodeInstances(std::size_t source, std::size_t field, FieldValue& value) const;
   // Throws if the image does not have the size that its label file gives it.
   void CheckDescribed(const Source& source) const;
   // Throws if an image that annotates the source's has another size.

@@ -399,6 +399,51 @@ void FitPoints(std::span<float> points, bool relative, const Placement& placemen
 
 namespace {
 
+// Cuts off the part of a closed outline that lies before `edge` along an axis (0: x, 1: y) or, with
+// `sign` -1, after it.
+std::vector<double> CutAt(const std::vector<double>& outline, std::size_t axis, double edge,
+                          double sign) {
+  std::vector<double> left;
+  for (std::size_t i = 0; i < outline.size(); i += 2) {
+    const double* const a = &outline[i];
+    const double* const b = &outline[(i + 2) % outline.size()];
+    const double inside_a = sign * (a[axis] - edge), inside_b = sign * (b[axis] - edge);
+    if (inside_a >= 0) left.insert(left.end(), a, a + 2);
+    if ((inside_a >= 0) == (inside_b >= 0)) continue;
+    const double share = inside_a / (inside_a - inside_b);
+    const double along = a[1 - axis] + share * (b[1 - axis] - a[1 - axis]);
+    left.push_back(axis == 0 ? edge : along);
+    left.push_back(axis == 0 ? along : edge);
+  }
+  return left;
+}
+
+}  // namespace
+
+std::vector<float> FitOutline(std::span<const double> outline, bool relative,
+                              const Placement& placement) {
+  const FittedGeometry& geometry = placement.geometry;
+  std::vector<double> fitted;
+  for (std::size_t i = 0; i + 2 <= outline.size(); i += 2) {
+    const Box at =
+        Turned({outline[i], outline[i + 1], outline[i], outline[i + 1]}, relative, placement);
+    fitted.push_back((at.left - geometry.left) * geometry.out_width / geometry.width + geometry.x);
+    fitted.push_back((at.top - geometry.top) * geometry.out_height / geometry.height + geometry.y);
+  }
+  if (geometry.out_width != geometry.target_width ||
+      geometry.out_height != geometry.target_height) {
+    const double right = double(geometry.x) + geometry.out_width;
+    const double bottom = double(geometry.y) + geometry.out_height;
+    fitted = CutAt(fitted, 0, geometry.x, 1);
+    fitted = CutAt(fitted, 0, right, -1);
+    fitted = CutAt(fitted, 1, geometry.y, 1);
+    fitted = CutAt(fitted, 1, bottom, -1);
+  }
+  return {fitted.begin(), fitted.end()};
+}
+
+namespace {
+
 // For each of `out` pixels, the index of the source pixel that contains its centre.
 std::vector<std::uint32_t> Nearest(double start, double length, std::uint32_t out, bool mirrored,
                                    std::uint32_t size) {

@@ -138,6 +138,12 @@ FittedBoxes FitOrientedBoxes(std::span<const double> corners, bool relative,
 // visibility 0. A point that already has visibility 0 has no position, and keeps its numbers.
 void FitPoints(std::span<float> points, bool relative, const Placement& placement);
 
+// The corners x, y, x, y, ... of a closed outline, in pixels of the dataset's picture. If an image
+// is padded, what lies in the padding is cut off; otherwise an outline may reach beyond the
+// picture.
+std::vector<float> FitOutline(std::span<const double> outline, bool relative,
+                              const Placement& placement);
+
 // `mask` has the size of the placement's file. Values in the padding of the image have the bits
 // `padding`.
 MaskPicture FitMask(MaskPicture mask, const Placement& placement, std::uint32_t padding = 0);

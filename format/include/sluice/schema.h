@@ -125,6 +125,7 @@ enum class Role : std::uint8_t {
   kKeypoints,  // points, in the convention that Field::coordinates names
   kText,       // UTF-8 text, in a bytes field
   kJson,       // JSON text, in a bytes field
+  kInstances,  // the outlines or runs of each box's object, in a bytes field: see FORMAT.md
 };
 
 std::string_view NameOf(Role role) noexcept;  // "none", "image", "mask", ...

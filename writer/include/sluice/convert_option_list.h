@@ -270,7 +270,9 @@ inline constexpr auto OptionsOf<AnnotationParts> = Options<AnnotationParts>(
     Option("boxes", &AnnotationParts::boxes, "the fields boxes and classes"),
     Option("masks", &AnnotationParts::masks, "a field mask"),
     Option("keypoints", &AnnotationParts::keypoints, "a field keypoints"),
-    Option("captions", &AnnotationParts::captions, "a field captions"));
+    Option("captions", &AnnotationParts::captions, "a field captions"),
+    Option("instances", &AnnotationParts::instances,
+           "a field instances: each box's outlines or runs (only if it is named)"));
 
 template <>
 inline constexpr auto OptionsOf<LabelFiles> =

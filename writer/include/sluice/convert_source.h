@@ -106,6 +106,8 @@ struct AnnotationParts {
   bool masks = true;      // a field "mask": for each pixel, 0 or its class's number + 1
   bool keypoints = true;  // a field "keypoints": for each box, its points' x, y and visibility
   bool captions = true;   // a field "captions": a JSON list of texts
+  // A field "instances": each box's outlines or runs. It needs `boxes`.
+  bool instances = false;
 };
 
 // ConvertSource::rows: how the rows of a table, or the records of archives, become samples.

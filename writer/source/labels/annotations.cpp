@@ -121,14 +121,16 @@ class AnnotatedList {
     for (const auto& [asked, name] : {std::pair{parts.boxes, "boxes"},
                                       {parts.masks, "masks"},
                                       {parts.keypoints, "key points"},
-                                      {parts.captions, "captions"}}) {
+                                      {parts.captions, "captions"},
+                                      {parts.instances, "instances"}}) {
       if (asked) text += (text.empty() ? "" : " or ") + std::string(name);
     }
     return text;
   }
 
   void AddField(Field field, Feed feed) {
-    if (feed == Feed::kBoxes || feed == Feed::kBoxClasses || feed == Feed::kPoints) {
+    if (feed == Feed::kBoxes || feed == Feed::kBoxClasses || feed == Feed::kPoints ||
+        feed == Feed::kInstances) {
       field.follows = "image";
     }
     list_.fields.push_back({std::move(field), feed});
@@ -148,6 +150,10 @@ class AnnotatedList {
 
   void AddFields() {
     const AnnotationParts& parts = source_.label_files.parts;
+    if (parts.instances && !parts.boxes) {
+      throw Error(ErrorCode::kInvalidArgument, source_.label_files.path.string(),
+                  "instances belong to boxes; take boxes, too (--take boxes,instances)");
+    }
     const std::vector<std::string> classes = read_.names.Names();
     AddField(Field::Image(), Feed::kImage);
     if (parts.boxes && read_.objects) {
@@ -179,9 +185,10 @@ class AnnotatedList {
       list_.labelled = true;
       list_.classes = classes;
     }
-    const bool masks =
-        parts.masks && Any([](const AnnotatedObject& object) { return !object.shapes.empty(); });
-    if (masks) {
+    const bool shapes = Any([](const AnnotatedObject& object) { return !object.shapes.empty(); });
+    if (parts.instances && shapes)
+      AddField(Field::Bytes("instances", Role::kInstances), Feed::kInstances);
+    if (parts.masks && shapes) {
       if (classes.size() > kMaxMaskClasses) {
         throw Error(ErrorCode::kLimit, source_.label_files.path.string(),
                     "has more than the 65535 classes that a mask can tell apart; convert without "
@@ -284,6 +291,11 @@ class AnnotatedList {
         }
         break;
       case Feed::kShapes: AddShapes(image, value); break;
+      case Feed::kInstances:
+        for (std::size_t i = 0; i < image.objects.size(); ++i)
+          for (const Shape& shape : image.objects[i].shapes)
+            AddShape(shape, static_cast<std::uint32_t>(i), value);
+        break;
       case Feed::kPoints:
         for (AnnotatedObject& object : image.objects) {
           object.points.resize(read_.points * 3);

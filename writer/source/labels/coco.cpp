@@ -393,7 +393,7 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
     waiting.category = IdOf(annotation, "category_id");
     waiting.of_whole = !placed;
     if (box != nullptr) RequireNumbers(*box, "bbox");
-    if (segmentation != nullptr && (box == nullptr || parts.masks))
+    if (segmentation != nullptr && (box == nullptr || parts.masks || parts.instances))
       RequireNumbers(*segmentation, "segmentation");
     if (points != nullptr && parts.keypoints) RequireNumbers(*points, "keypoints");
     AddBox(annotation, object);
@@ -401,7 +401,8 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
     if (area != annotation.end() && area->is_number()) object.area = area->get<double>();
     const json* const crowd = Given(annotation, "iscrowd");
     object.flagged = crowd != nullptr && *crowd != 0 && *crowd != false;
-    if (parts.masks && segmentation != nullptr) AddShapes(*segmentation, object);
+    if ((parts.masks || parts.instances) && segmentation != nullptr)
+      AddShapes(*segmentation, object);
     if (parts.keypoints && points != nullptr) {
       for (const double number : NumbersOf(*points))
         object.points.push_back(NarrowNumber(number));

@@ -2,9 +2,8 @@
 // that a list of a million samples holds outlines and runs, not pictures.
 //
 // A value of Feed::kShapes is a sequence of shapes, largest object first; each has a head, followed
-// by its numbers. Outlines are filled as pycocotools does, so that masks equal those used for
-// COCO's published results: OutlineWalk walks along the outline on a grid five times as fine and
-// notes where it crosses the middle of a column of pixels. Run lengths are painted as they are.
+// by its numbers. Outlines are filled as pycocotools does (AppendRuns()), so that masks equal those
+// used for COCO's published results. Run lengths are painted as they are.
 #include "writer/source/labels/masks.h"
 
 #include <algorithm>
@@ -38,86 +37,6 @@ void Append(std::span<const T> values, std::vector<std::byte>& out) {
   const Bytes bytes = std::as_bytes(values);
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
-
-// Finds the positions, counted down the columns from the left, where an outline changes between
-// outside and inside. As in pycocotools, the outline is walked on a grid five times as fine, and
-// changes side where it crosses the middle of a column of pixels.
-class OutlineWalk {
- public:
-  OutlineWalk(std::uint32_t width, std::uint32_t height) : width_(width), height_(height) {}
-
-  std::vector<std::uint64_t> Changes(std::span<const double> corners) {
-    const std::size_t count = corners.size() / 2;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t next = (i + 1) % count;
-      Edge(Fine(corners[2 * i]), Fine(corners[2 * i + 1]), Fine(corners[2 * next]),
-           Fine(corners[2 * next + 1]));
-    }
-    // Ends the last run inside of the shape, if the number of changes is odd.
-    changes_.push_back(std::uint64_t{width_} * height_);
-    std::sort(changes_.begin(), changes_.end());
-    return std::move(changes_);
-  }
-
- private:
-  static constexpr double kScale = 5;
-
-  std::int64_t Fine(double at) const {
-    // Points far outside are moved nearer: the shape then covers the same pixels, or nearly.
-    const double most = 4.0 * std::max(width_, height_) + 64;
-    return static_cast<std::int64_t>(kScale * std::clamp(at, -most, most) + .5);
-  }
-
-  void Edge(std::int64_t x0, std::int64_t y0, std::int64_t x1, std::int64_t y1) {
-    const std::int64_t dx = std::abs(x1 - x0);
-    const std::int64_t dy = std::abs(y1 - y0);
-    const std::int64_t steps = std::max(dx, dy);
-    steps_ += static_cast<std::uint64_t>(steps) + 1;
-    // A label file can hold an outline that goes to and fro for hours; a real one is far below
-    // this.
-    if (steps_ > 64 * (std::uint64_t{width_} * height_ + 4096)) {
-      throw Error(ErrorCode::kCorrupt, "an outline of its mask is too long for its size");
-    }
-    const bool flat = dx >= dy;
-    // An edge is always computed towards larger coordinates, so that both directions give the same
-    // points.
-    const bool back = flat ? x0 > x1 : y0 > y1;
-    if (back) {
-      std::swap(x0, x1);
-      std::swap(y0, y1);
-    }
-    const double slope =
-        steps == 0 ? 0 : static_cast<double>(flat ? y1 - y0 : x1 - x0) / static_cast<double>(steps);
-    for (std::int64_t i = 0; i <= steps; ++i) {
-      const std::int64_t t = back ? steps - i : i;
-      const auto other = static_cast<std::int64_t>(static_cast<double>(flat ? y0 : x0) +
-                                                   slope * static_cast<double>(t) + .5);
-      Visit(flat ? x0 + t : other, flat ? other : y0 + t);
-    }
-  }
-
-  void Visit(std::int64_t x, std::int64_t y) {
-    if (walked_ && x != x_) {
-      const double column =
-          (static_cast<double>(std::min(x, x < x_ ? x : x - 1)) + .5) / kScale - .5;
-      if (std::floor(column) == column && column >= 0 && column <= width_ - 1.0) {
-        double row = (static_cast<double>(std::min(y, y_)) + .5) / kScale - .5;
-        row = std::ceil(std::clamp(row, 0.0, static_cast<double>(height_)));
-        changes_.push_back(static_cast<std::uint64_t>(column) * height_ +
-                           static_cast<std::uint64_t>(row));
-      }
-    }
-    walked_ = true;
-    x_ = x;
-    y_ = y;
-  }
-
-  std::uint32_t width_, height_;
-  std::uint64_t steps_ = 0;
-  bool walked_ = false;         // a point was visited
-  std::int64_t x_ = 0, y_ = 0;  // that point, the last one
-  std::vector<std::uint64_t> changes_;
-};
 
 class Painter {
  public:
@@ -169,32 +88,7 @@ void PaintRuns(const ShapeHead& head, Bytes numbers, MaskPicture& mask) {
 
 }  // namespace
 
-std::vector<std::uint32_t> DecodeRuns(std::string_view text) {
-  std::vector<std::uint32_t> runs;
-  for (std::size_t at = 0; at < text.size();) {
-    std::int64_t number = 0;
-    bool more = true;
-    for (unsigned shift = 0; more; shift += 5) {
-      const int digit = at < text.size() ? text[at++] - '0' : -1;
-      if (digit < 0 || digit > 63 || shift > 30) {
-        throw Error(ErrorCode::kCorrupt, "the runs of its mask are damaged");
-      }
-      number |= std::int64_t{digit & 31} << shift;
-      more = (digit & 32) != 0;
-      // The highest bit of the last digit is the sign.
-      if (!more && (digit & 16) != 0) number -= std::int64_t{1} << (shift + 5);
-    }
-    // From the fourth run on, pycocotools stores the difference to the run two places before.
-    if (runs.size() > 2) number += runs[runs.size() - 2];
-    if (number < 0 || number > UINT32_MAX) {
-      throw Error(ErrorCode::kCorrupt, "the runs of its mask are damaged");
-    }
-    runs.push_back(static_cast<std::uint32_t>(number));
-  }
-  return runs;
-}
-
-void AddShape(const Shape& shape, std::uint16_t number, std::vector<std::byte>& value) {
+void AddShape(const Shape& shape, std::uint32_t number, std::vector<std::byte>& value) {
   const bool runs = !shape.runs.empty();
   const ShapeHead head{runs ? ShapeKind::kRuns : ShapeKind::kOutline, number, shape.width,
                        shape.height, runs ? shape.runs.size() : shape.outline.size()};
@@ -220,6 +114,28 @@ bool AreShapes(Bytes value) noexcept {
   return true;
 }
 
+std::vector<NumberedShape> ShapesIn(Bytes value) {
+  std::vector<NumberedShape> shapes;
+  const auto copy = [&value](auto& numbers, std::size_t count, std::size_t& at) {
+    numbers.resize(count);
+    const std::size_t bytes = count * sizeof numbers[0];
+    if (bytes > 0) std::memcpy(numbers.data(), value.data() + at, bytes);
+    at += bytes;
+  };
+  for (std::size_t at = 0; at < value.size();) {
+    const auto head = LoadAt<ShapeHead>(value, at);
+    at += sizeof head;
+    Shape& shape = shapes.emplace_back(NumberedShape{head.number, {}}).shape;
+    shape.width = head.width;
+    shape.height = head.height;
+    if (head.kind == ShapeKind::kRuns)
+      copy(shape.runs, head.count, at);
+    else
+      copy(shape.outline, head.count, at);
+  }
+  return shapes;
+}
+
 MaskPicture PaintMask(Bytes value, std::uint32_t width, std::uint32_t height, bool wide,
                       bool relative) {
   MaskPicture mask{width, height, 1, wide ? 2U : 1U, {}};
@@ -239,12 +155,29 @@ MaskPicture PaintMask(Bytes value, std::uint32_t width, std::uint32_t height, bo
     std::memcpy(corners.data(), numbers.data(), numbers.size());
     for (std::size_t i = 0; relative && i < corners.size(); ++i)
       corners[i] *= i % 2 == 0 ? width : height;
-    const std::vector<std::uint64_t> changes = OutlineWalk(width, height).Changes(corners);
+    std::vector<PixelRun> runs;
+    if (!AppendRuns(corners, width, height, runs))
+      throw Error(ErrorCode::kCorrupt, "an outline of its mask is too long for its size");
     Painter painter(mask);
-    for (std::size_t i = 0; i + 1 < changes.size(); i += 2)
-      painter.Fill(changes[i], changes[i + 1], head.number);
+    for (const PixelRun& run : runs)
+      painter.Fill(run.begin, run.end, head.number);
   }
   return mask;
+}
+
+std::vector<std::uint32_t> RunsOf(const MaskPicture& mask) {
+  std::vector<std::uint32_t> runs(1);
+  bool inside = false;
+  for (std::size_t x = 0; x < mask.width; ++x) {
+    for (std::size_t y = 0; y < mask.height; ++y) {
+      if ((mask.pixels[y * mask.width + x] != 0) != inside) {
+        inside = !inside;
+        runs.push_back(0);
+      }
+      ++runs.back();
+    }
+  }
+  return runs;
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "format/disk/bytes.h"
+#include "format/pixels/outline.h"
 #include "writer/source/images/png.h"
 #include "writer/source/list/source_list.h"
 
@@ -23,11 +24,16 @@ struct Shape {
   std::uint32_t height = 0;
 };
 
-// The runs of COCO's compressed RLE. Throws Error(kCorrupt).
-std::vector<std::uint32_t> DecodeRuns(std::string_view text);
+// Appends the shape to a value for PaintMask(), which gives the pixels that it covers `number`, or
+// for ShapesIn().
+void AddShape(const Shape& shape, std::uint32_t number, std::vector<std::byte>& value);
 
-// Appends the shape to a value for PaintMask(); the pixels that it covers get `number`.
-void AddShape(const Shape& shape, std::uint16_t number, std::vector<std::byte>& value);
+struct NumberedShape {
+  std::uint32_t number = 0;
+  Shape shape;
+};
+// The shapes of a value, for which AreShapes() is true.
+std::vector<NumberedShape> ShapesIn(Bytes value);
 
 // Whether the value consists of complete shapes and nothing else.
 bool AreShapes(Bytes value) noexcept;
@@ -38,6 +44,9 @@ bool AreShapes(Bytes value) noexcept;
 // too long for the size.
 MaskPicture PaintMask(Bytes value, std::uint32_t width, std::uint32_t height, bool wide,
                       bool relative);
+
+// COCO's run lengths of the pixels of an 8-bit mask of one channel that are not 0.
+std::vector<std::uint32_t> RunsOf(const MaskPicture& mask);
 
 // Adds a field "mask" to a list of files: the mask of a/b.jpg is a/b.png below
 // ConvertSource::mask_folder. Sources without a usable mask are moved to list.broken, and sources

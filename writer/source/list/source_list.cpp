@@ -101,7 +101,7 @@ Schema SourceList::MakeSchema() const {
 namespace {
 bool IsDrawn(Feed feed) noexcept {
   return feed == Feed::kBoxes || feed == Feed::kMask || feed == Feed::kShapes ||
-         feed == Feed::kPoints || feed == Feed::kValues;
+         feed == Feed::kPoints || feed == Feed::kValues || feed == Feed::kInstances;
 }
 }  // namespace
 

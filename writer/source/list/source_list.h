@@ -60,6 +60,7 @@ enum class Feed : std::uint8_t {
   kPoints,      // SourceValues holds float32 x, y, visibility for each point of each box
   kValues,      // SourceValues holds the MaskFile of an image whose values are stored
   kGeo,         // the geographic tags of the image, whose values are stored
+  kInstances,   // SourceValues holds a value of masks.h, in which a shape's number is its box's
 };
 
 // The form that the values of all images of a field have (values.h).
@@ -71,7 +72,7 @@ struct ValueForm {
 struct SourceField {
   Field field;
   Feed feed = Feed::kImage;
-  bool relative = false;               // kBoxes, kShapes, kPoints: fractions
+  bool relative = false;               // kBoxes, kShapes, kPoints, kInstances: fractions
   std::filesystem::path folder = {};   // kMask, kValues: the path is relative to this
   bool wide = false;                   // kShapes: the mask has 16 bits
   bool located = false;                // kElements, kText, kMask: SourceValues holds an Extent
