@@ -179,7 +179,7 @@ std::vector<std::string> EveryStep(std::uint32_t side) {
                                     "scalejitter:" + s + ",fixedcrop:" + s,
                                     "shortest:" + s + ",center:" + s,
                                     "perspective:0.5@1",
-                                    "mosaic:" + s + ",affine:0/0.1/0.5/1.5/0+" + s,
+                                    "mosaic:" + s + ",crop:" + s,
                                     "ioucrop",  // without boxes: what drawing costs
                                     "jitter:0.4",
                                     "jitter:0/0.4",

@@ -14,6 +14,7 @@
 
 #include "format/pixels/nearest.h"
 #include "reader/batch/batch_recipe.h"
+#include "reader/order/sample_draw.h"
 
 namespace sluice {
 
@@ -160,10 +161,17 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
   slot.draw_seed = DrawSeed(seed, epoch);
   slot.has_partners = recipe.views[0].geometry.PartsIn(epoch) > 1;
   slot.view_seeds.resize(recipe.views.size());
+  std::optional<std::uint32_t> size;
+  if (const auto& lists = recipe.options.order.batches.lists()) {
+    const auto batches = lists->Of(epoch);
+    if (!batches->sizes.empty()) size = batches->sizes[slot.index];
+  }
   std::vector<std::size_t> stages;
   for (std::size_t v = 0; v < recipe.views.size(); ++v) {
     slot.view_seeds[v] = DrawSeed(seed, epoch, static_cast<std::uint16_t>(v));
-    stages.push_back(recipe.views[v].geometry.StageOf(epoch, slot.draw_seed, slot.index));
+    // LoaderOptions::sizes are those of the first view.
+    stages.push_back(recipe.views[v].geometry.StageOf(epoch, slot.draw_seed, slot.index,
+                                                      v == 0 ? size : std::nullopt));
   }
   SetStages(slot, std::move(stages));
 }

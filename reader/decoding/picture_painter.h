@@ -20,6 +20,13 @@
 
 namespace sluice {
 
+// Which of a row's parts is painted. A row of several is filled with the border's colour first, and
+// the steps come after its last part; all are painted by one painter.
+struct PaintedPart {
+  bool first = true, last = true;
+  bool alone() const noexcept { return first && last; }
+};
+
 // Paints one view: decodes a picture through its frame, warps it, changes its pixels and stores its
 // numbers in the row of a batch.
 class ViewPainter {
@@ -31,12 +38,7 @@ class ViewPainter {
     std::size_t stage = 0;  // which of the program's lists of steps applies in this epoch
   };
 
-  // Which of the row's parts is painted. A row of several is filled with the border's colour first,
-  // and the steps come after its last part; all are painted by one painter.
-  struct Part {
-    bool first = true, last = true;
-    bool alone() const noexcept { return first && last; }
-  };
+  using Part = PaintedPart;
 
   // `decode(region, target)` writes 8-bit pixels, and returns a Defect if it cannot.
   template <class Decode>

@@ -11,6 +11,7 @@
 #include "reader/dataset/rank_epoch.h"
 #include "reader/decoding/faults.h"
 #include "reader/loader/loader_setup.h"
+#include "reader/order/sample_draw.h"
 #include "reader/transform/batch_mix.h"
 
 namespace sluice {
@@ -98,10 +99,14 @@ std::shared_ptr<const Slot> RowOnDemand::Make(std::uint64_t sample, std::uint64_
   kept->worker = worker_;
   Slot& slot = kept->slot;
   Prepare(slot, recipe.layout, HostBuffer(recipe.layout.bytes));
-  // The batch in which the training plays the row, which may decide its size. (In composed batches,
-  // it is another if lists are shorter than batch_size.)
-  slot.index =
-      position / (setup_.recipe.options.batch_size * std::uint64_t{setup_.rank().world_size});
+  // The batch in which the training plays the row, which may decide its size.
+  const LoaderOptions& options = setup_.recipe.options;
+  slot.index = position / (options.batch_size * std::uint64_t{setup_.rank().world_size});
+  if (const auto& lists = options.order.batches.lists()) {
+    const std::vector<std::uint64_t>& begins = lists->Of(epoch)->begins;
+    slot.index =
+        static_cast<std::uint64_t>(std::ranges::upper_bound(begins, position) - begins.begin()) - 1;
+  }
   BeginBatch(slot, recipe, epoch, 1);
   slot.index = 0;
   slot.valid = 1;

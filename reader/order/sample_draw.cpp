@@ -204,6 +204,11 @@ std::shared_ptr<const EpochBatches> BatchLists::Make(std::uint64_t epoch) {
   }
   const BatchSampler::Lists& lists = *returned;
   if (lists.empty()) RefuseLists(epoch, "", "no batches; give at least one");
+  if (!lists.sizes.empty() && lists.sizes.size() != lists.size()) {
+    RefuseLists(epoch, "",
+                std::to_string(lists.sizes.size()) + " sizes for " + std::to_string(lists.size()) +
+                    " batches; give a size for each batch, or none");
+  }
   std::uint64_t samples = 0;
   for (const auto& list : lists)
     samples += list.size();
@@ -212,6 +217,7 @@ std::shared_ptr<const EpochBatches> BatchLists::Make(std::uint64_t epoch) {
   auto batches = std::make_shared<EpochBatches>();
   batches->samples.reserve(samples);
   batches->begins.reserve(lists.size() + 1);
+  batches->sizes = lists.sizes;
   batches->begins.push_back(0);
   for (std::size_t b = 0; b < lists.size(); ++b) {
     const std::string place = ", batch " + std::to_string(b);

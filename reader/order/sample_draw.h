@@ -67,6 +67,7 @@ std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std:
 struct EpochBatches {
   std::vector<std::uint64_t> samples;
   std::vector<std::uint64_t> begins;  // where each batch begins in `samples`; then the total
+  std::vector<std::uint32_t> sizes;   // BatchSampler::Lists::sizes
   std::uint64_t count() const noexcept { return begins.size() - 1; }
   std::uint64_t size(std::uint64_t batch) const noexcept {
     return begins[batch + 1] - begins[batch];
@@ -101,7 +102,7 @@ class BatchLists {
   // far, including the lists that the function has just returned for one epoch.
   std::uint64_t memory_bytes() const noexcept {
     return (kMaxKept + 1) * 8 * (most_samples_ + most_batches_ + 2) + 16 * most_samples_ +
-           64 * most_batches_;
+           80 * most_batches_;
   }
 
  private:

@@ -203,10 +203,18 @@ std::pair<std::size_t, std::size_t> Geometry::ChoicesIn(std::uint64_t epoch) con
           static_cast<std::size_t>(after - begun)};
 }
 
-std::size_t Geometry::StageOf(std::uint64_t epoch, std::uint64_t draw_seed,
-                              std::uint64_t batch) const {
+std::size_t Geometry::StageOf(std::uint64_t epoch, std::uint64_t draw_seed, std::uint64_t batch,
+                              std::optional<std::uint32_t> size) const {
   const auto [first, count] = ChoicesIn(epoch);
   const std::size_t lists = stages_[first].choices;
+  if (size) {
+    if (*size < count / lists) return first + lists * *size;
+    throw Error(ErrorCode::kInvalidArgument, "",
+                "epoch " + std::to_string(epoch) + ", batch " + std::to_string(batch),
+                "LoaderOptions::order.batches gave size " + std::to_string(*size) +
+                    ", counted from 0, and LoaderOptions::sizes has " +
+                    std::to_string(count / lists) + " for that epoch");
+  }
   if (count == lists) return first;
   RandomStream draws(draw_seed, Purpose::kOutputSize, batch / stages_[first].every);
   return first + lists * static_cast<std::size_t>(draws.Below(count / lists));
@@ -284,10 +292,15 @@ std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, 
 }
 
 std::uint16_t MostPartsOf(const Pipeline& steps) noexcept {
-  const bool mosaic = std::ranges::any_of(AllStepsOf(steps), [](const Transform& step) {
-    return OfGeometricStep(step, []<class Of>(Of, const auto&) { return Of::kMosaic; });
-  });
-  return mosaic ? kMostParts : 1;
+  std::uint16_t most = 1;
+  for (const Transform& step : steps) {
+    if (OfGeometricStep(step, []<class Of>(Of, const auto&) { return Of::kMosaic; }))
+      most = kMostParts;
+    if (const auto* const choice = std::get_if<RandomChoice>(&step))
+      for (const Pipeline& list : choice->transforms)
+        most = std::max(most, MostPartsOf(list));
+  }
+  return most;
 }
 
 bool Turns(const Transform& step) noexcept {

@@ -55,7 +55,10 @@ class Geometry {
   // Steps may change with the epoch, and sizes also with the batch: the number of stages, and the
   // stage of a batch. `draw_seed`: DrawSeed() of the epoch.
   std::size_t stages() const noexcept { return stages_.size(); }
-  std::size_t StageOf(std::uint64_t epoch, std::uint64_t draw_seed, std::uint64_t batch) const;
+  // `size`: which of the epoch's sizes the batch has; none: it is drawn. Throws
+  // Error(kInvalidArgument) if there is no such size.
+  std::size_t StageOf(std::uint64_t epoch, std::uint64_t draw_seed, std::uint64_t batch,
+                      std::optional<std::uint32_t> size = {}) const;
   // If the steps have a RandomChoice, a batch's stage is the first of several, of which each row
   // has one: the row's stage, and how many there are. `draw_seed`: of the view.
   std::size_t RowStage(std::size_t stage, std::uint64_t draw_seed, std::uint64_t position) const {

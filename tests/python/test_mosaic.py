@@ -284,6 +284,27 @@ def test_a_schedule_may_end_mosaics(pictures):
             assert (batch.parts()[:, 0] == batch.samples).all()
 
 
+def test_a_row_may_choose_a_mosaic(pictures):
+    both = [sluice.RandomChoice([[sluice.Mosaic(32), sluice.RandomCrop(40)], [sluice.Letterbox(40)]], p=[1, 1])]
+    alone = [sluice.Mosaic(32), sluice.RandomCrop(40)]
+    order = sluice.OrderOptions(lanes=8)
+
+    def play(steps, **options):
+        return {int(batch.samples[row]): (batch.parts()[row].tolist() if batch.parts().shape[1] == 4 else None,
+                                          batch["image"].numpy()[row].tobytes(), numpy.asarray(batch["classes"][row]).tolist())
+                for batch in sluice.Loader(pictures, 8, transform=steps, order=order, **options) for row in range(len(batch))}
+
+    rows, mosaics, letters = play(both), play(alone), play([sluice.Letterbox(40)])
+    chosen = [number for number, row in rows.items() if row[0][1] >= 0]
+    assert COUNT / 4 < len(chosen) < COUNT * 3 / 4
+    for number, row in rows.items():
+        if number in chosen:
+            assert row == mosaics[number]
+        else:
+            assert row[0][1:] == [-1, -1, -1] and row[1:] == letters[number][1:]
+    assert play(both, threads=5) == play(both, storage=sluice.Direct()) == rows
+
+
 def test_refusals_name_what_to_do(pictures):
     def refused(steps, **options):
         with pytest.raises(sluice.Error) as error:

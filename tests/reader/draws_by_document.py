@@ -644,10 +644,6 @@ CASES = [
     ("scalejitter:90x60/0.8/1.25,fixedcrop:64x50", [scale_jitter(90, 60, 0.8, 1.25), fixed_size_crop(64, 50)], 77, 91),
     ("shortest:48-56-64+90,flip", [random_shortest_size((48, 56, 64), 90), horizontal_flip()], 333, 200),
     ("perspective", [random_perspective()], 97, 64),
-    ("flip,rrc:90x70,mosaic:64,flip,crop:80",
-     [horizontal_flip(), random_resized_crop(90, 70), mosaic(64), horizontal_flip(), random_crop(80, 80)], 120, 90),
-    ("turns,mosaic:51/0.2/1.8,resize:70,turns",
-     [random_quarter_turns(), mosaic(51, 0.2, 1.8), resize(70, 70), random_quarter_turns()], 31, 47),
     ("resize:50,perspective:0.8@1,crop:40,flip",
      [resize(50, 50), random_perspective(0.8, 1), random_crop(40, 40), horizontal_flip()], 120, 80),
     ("choice(2*shortest:48-56+90|3*shortest:40-50,crop:60|0.5*),flip,choice(jitter:0.4/0.4|solarize:100@1)",
@@ -659,6 +655,10 @@ CASES = [
       random_choice([[random_choice([[random_choice([[horizontal_flip()], [vertical_flip()]])], [random_crop(50, 50)]])],
                      [random_choice([[random_quarter_turns(1)]])], [horizontal_flip()]], [0.1, 0.7, 0]),
       random_choice([[random_resized_crop(50, 50)], [resize(50, 50)]])], 60, 60),
+    ("flip,rrc:90x70,mosaic:64,flip,crop:80",
+     [horizontal_flip(), random_resized_crop(90, 70), mosaic(64), horizontal_flip(), random_crop(80, 80)], 120, 90),
+    ("turns,mosaic:51/0.2/1.8,resize:70,turns",
+     [random_quarter_turns(), mosaic(51, 0.2, 1.8), resize(70, 70), random_quarter_turns()], 31, 47),
 ]
 POSITIONS = 64
 NAMES = ("brightness", "contrast", "saturation", "hue", "hsv", "exchange", "grey", "invert", "solarize", "posterize",

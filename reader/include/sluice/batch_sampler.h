@@ -31,7 +31,14 @@ class BatchLists;  // private
 class BatchSampler {
  public:
   // One list for each batch of an epoch: the numbers of the batch's samples in the dataset.
-  using Lists = std::vector<std::vector<std::uint64_t>>;
+  struct Lists : std::vector<std::vector<std::uint64_t>> {
+    using std::vector<std::vector<std::uint64_t>>::vector;
+    // Lists without sizes.
+    Lists(std::vector<std::vector<std::uint64_t>> lists) : vector(std::move(lists)) {}
+    // For each batch, which of the sizes that LoaderOptions::sizes has for the epoch its images
+    // get: 0 is the first. Empty: the size is drawn, or there is one.
+    std::vector<std::uint32_t> sizes;
+  };
   // The function that the user writes.
   using Function = std::function<Lists(std::uint64_t seed, std::uint64_t epoch)>;
 

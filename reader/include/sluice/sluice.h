@@ -3,6 +3,7 @@
 // <sluice/convert.h>.
 #pragma once
 
+#include <sluice/aspect_buckets.h>
 #include <sluice/batch.h>
 #include <sluice/batch_sampler.h>
 #include <sluice/batch_transform.h>

@@ -215,6 +215,51 @@ Dataset OpenDataset(const std::filesystem::path& path, const ReadLimits& limits)
 
 namespace {
 
+void BindBuckets(nb::module_& module) {
+  nb::class_<SizedBatches>(
+      module, "SizedBatches",
+      "What the function of OrderOptions(batches=...) may return: batches, a list of sample "
+      "numbers "
+      "for each batch, and sizes, for each batch the number of its size among those that "
+      "Loader(sizes=...) has for the epoch, from 0.")
+      .def(nb::init<nb::object, std::vector<std::uint32_t>>(), "batches"_a, "sizes"_a)
+      .def_ro("batches", &SizedBatches::batches)
+      .def_ro("sizes", &SizedBatches::sizes);
+  nb::class_<AspectBuckets>(
+      module, "AspectBuckets",
+      "Batches of images of similar shape, each with a size of that shape, for "
+      "OrderOptions(batches=buckets) and Loader(sizes=buckets.sizes). Each image goes to the size "
+      "whose ratio of width to height is nearest to its own; batches are drawn anew each epoch, "
+      "and the last one of a bucket may be short. sizes: (height, width) each, in pixels. "
+      "batch_size: of all ranks together. image: the field; the first one if empty. Reads no "
+      "pixels. ValueError: no sizes, a size of 0, batch_size=0.")
+      .def(
+          "__init__",
+          [](AspectBuckets* made, const Dataset& dataset,
+             const std::vector<std::pair<std::uint32_t, std::uint32_t>>& sizes,
+             std::uint64_t batch_size, const std::string& image) {
+            std::vector<OutputSize> of;
+            for (const auto& [height, width] : sizes)
+              of.push_back({0, width, height});
+            new (made) AspectBuckets(Interruptibly(IsRemote(dataset.path()), [&] {
+              return AspectBuckets(dataset, of, batch_size, image);
+            }));
+          },
+          "dataset"_a, "sizes"_a, "batch_size"_a, "image"_a = "")
+      .def_prop_ro("sizes", &AspectBuckets::sizes, "For Loader(sizes=...)")
+      .def_prop_ro("buckets", &AspectBuckets::buckets, "The numbers of each size's samples")
+      .def(
+          "__call__",
+          [](const AspectBuckets& buckets, std::uint64_t seed, std::uint64_t epoch) {
+            const BatchSampler::Lists lists = buckets(seed, epoch);
+            nb::list batches;
+            for (const std::vector<std::uint64_t>& list : lists)
+              batches.append(nb::cast(list));
+            return SizedBatches{std::move(batches), lists.sizes};
+          },
+          "seed"_a, "epoch"_a, "The batches of an epoch");
+}
+
 void BindSampleList(nb::module_& module) {
   nb::class_<SampleList>(
       module, "SampleList",
@@ -485,6 +530,7 @@ void BindDataset(nb::module_& module) {
           nb::sig("def to_pandas(self) -> typing.Any"),
           "A pandas.DataFrame: a row for each sample, a column for each field of one number");
   BindSampleList(module);
+  BindBuckets(module);
 }
 
 }  // namespace sluice::python

@@ -313,11 +313,18 @@ SampleFunction SampleFunctionOf(nb::object function, const std::shared_ptr<UserC
 BatchSampler BatchSamplerOf(nb::object function, const std::shared_ptr<UserCalls>& calls) {
   if (function.is_none()) return {};
   RequireCallable("OrderOptions(batches=)", function);
+  if (nb::isinstance<AspectBuckets>(function)) return nb::cast<AspectBuckets>(function);
   return [calls, kept = calls->Keep(std::move(function))](std::uint64_t seed, std::uint64_t epoch) {
     const Acquired acquired;
     return calls->With(kept, [&](nb::handle compose) {
       BatchSampler::Lists lists;
-      for (const nb::handle list : nb::iter(compose(seed, epoch)))
+      const nb::object composed = compose(seed, epoch);
+      if (nb::isinstance<SizedBatches>(composed))
+        lists.sizes = nb::cast<SizedBatches>(composed).sizes;
+      const nb::object batches = nb::isinstance<SizedBatches>(composed)
+                                     ? nb::cast<SizedBatches>(composed).batches
+                                     : composed;
+      for (const nb::handle list : nb::iter(batches))
         lists.push_back(SampleNumbersOf(list, "a batch of OrderOptions(batches=)"));
       return lists;
     });
