@@ -74,5 +74,5 @@ def test_a_function_may_name_sizes(pictures):
         play([0, 2, 0])
     with pytest.raises(sluice.Error, match="2 sizes for 3 batches"):
         play([0, 1])
-    with pytest.raises(ValueError):
+    with pytest.raises(sluice.Error, match="1 to 1000 sizes"):
         sluice.AspectBuckets(sluice.Dataset(pictures), [], 8)

@@ -86,7 +86,7 @@ def test_every_keyword_of_a_step_or_group_is_an_attribute():
         if issubclass(one, enum.Enum):  # enumerations have a signature since Python 3.12
             continue
         if one.__reduce__ is object.__reduce__:
-            assert name in ("NativeFunction", "LoaderTrace", "Metrics"), name
+            assert name in ("NativeFunction", "LoaderTrace", "Metrics", "AspectBuckets", "SizedBatches"), name
             continue
         made += 1
         assert set(one.__signature__.parameters) <= set(dir(one)), name
@@ -253,6 +253,7 @@ class Given:
             "DecodedPictures": sluice.DecodedPictures(100), "SharedRows": sluice.SharedRows(100),
             "OutputSize": sluice.OutputSize(1, 2, 3), "SkippedBatches": sluice.SkippedBatches(1, 2, 3),
             "Column": sluice.Column("a"), "Resize": sluice.Resize(8), "ResizeShortSide": sluice.ResizeShortSide(8),
+            "AspectBuckets": sluice.AspectBuckets(dataset, [(8, 8)], 4), "SizedBatches": sluice.SizedBatches([[1]], [0]),
             "View": sluice.View("v", [sluice.Resize(8)], sizes=[sluice.OutputSize(1, 8, 8)], schedule=[(1, [sluice.Resize(4)])]),
             "OutputOptions": sluice.OutputOptions(fields=["image"], mask_fill={"mask": 3}, made_fields=[sluice.Field.array("w", "uint8")]),
             "RandomChoice": sluice.RandomChoice([sluice.HorizontalFlip(), "invert", []], [1, 2, 3]),

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "reader/python/binding/keywords.h"
+#include "reader/python/binding/user_calls.h"
 
 namespace sluice::python {
 
@@ -232,7 +233,7 @@ void BindBuckets(nb::module_& module) {
       "whose ratio of width to height is nearest to its own; batches are drawn anew each epoch, "
       "and the last one of a bucket may be short. sizes: (height, width) each, in pixels. "
       "batch_size: of all ranks together. image: the field; the first one if empty. Reads no "
-      "pixels. ValueError: no sizes, a size of 0, batch_size=0.")
+      "pixels. Error: no sizes, a size of 0, batch_size=0.")
       .def(
           "__init__",
           [](AspectBuckets* made, const Dataset& dataset,
