@@ -399,7 +399,8 @@ Defect PayloadDecoder::State::Decode(const ImagePayload& payload, const Region& 
   if (target.keeps_border) first_region = WithoutBorder(first_region);
   const std::uint32_t width = first_region.x.target, height = first_region.y.target;
   upright.resize(std::size_t{width} * height * target.channels);
-  const PixelTarget first{upright.data(), target.channels, target.order};
+  const PixelTarget first{upright.data(), target.channels, target.order, false,
+                          target.keeps_border};
   if (const Defect defect = Decode(payload, first_region, first, planes)) return defect;
   if (!target.keeps_border) {
     TransposePixels(upright.data(), width, height, target, 1);
