@@ -36,6 +36,7 @@ std::vector<Target> Targets() {
       {"url", RunStoreUrl, StoreUrlSeeds, 2000},
 #endif
       {"labels", RunLabels, LabelsSeeds, 150},
+      {"instances", RunInstances, InstancesSeeds, 2000},
       {"parquet", RunParquet, ParquetSeeds, 400},
       {"beton", RunBeton, BetonSeeds, 400},
       {"records", RunRecords, RecordsSeeds, 400},

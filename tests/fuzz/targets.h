@@ -59,6 +59,7 @@ void RunCredentials(Bytes input);
 void RunStoreUrl(Bytes input);
 
 void RunLabels(Bytes input);
+void RunInstances(Bytes input);
 void RunParquet(Bytes input);
 void RunBeton(Bytes input);
 void RunRecords(Bytes input);
@@ -83,6 +84,7 @@ std::vector<Input> ListingSeeds();
 std::vector<Input> CredentialsSeeds();
 std::vector<Input> StoreUrlSeeds();
 std::vector<Input> LabelsSeeds();
+std::vector<Input> InstancesSeeds();
 std::vector<Input> ParquetSeeds();
 std::vector<Input> BetonSeeds();
 std::vector<Input> RecordsSeeds();
