@@ -275,11 +275,14 @@ void Close(Slot& slot) {
   slot.first_position = slot.positions[0];
   if (slot.left_out > 0) CloseGaps(slot);
   slot.part_samples.clear();
-  for (std::size_t row = 0; row < slot.size && slot.layout->parts > 1; ++row)
-    for (std::size_t part = 0; part < slot.layout->parts; ++part)
-      slot.part_samples.push_back(part == 0                   ? slot.samples[row]
-                                  : part < PartsOf(slot, row) ? RefOf(slot, row, part).index
-                                                              : Batch::kNoSample);
+  for (std::size_t row = 0; row < slot.size && slot.layout->parts > 1; ++row) {
+    slot.part_samples.push_back(slot.samples[row]);
+    for (std::size_t part = 1; part < slot.layout->parts; ++part) {
+      const bool shown = part < PartsOf(slot, row);
+      slot.part_samples.push_back(shown ? RefOf(slot, row, part).index : Batch::kNoSample);
+      if (!shown) MapOf(slot, row, part) = RowMapOf({});  // it has that of an earlier batch
+    }
+  }
   const SlotLayout& layout = *slot.layout;
   for (std::size_t i = 0; i < slot.images.size(); ++i) {
     const SlotLayout::ImageField& field = layout.images[i];

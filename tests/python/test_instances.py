@@ -107,3 +107,36 @@ def test_mix_up_with_instances_is_refused(dataset):
     with pytest.raises(sluice.Error, match="name these boxes"):
         sluice.Loader(dataset, batch_size=4, output=sluice.OutputOptions(fields=["image", "instances"]),
                       transform=[sluice.Resize(64)])
+
+
+@pytest.mark.parametrize("steps", [[], [sluice.CenterCrop(40)], [sluice.Mosaic(40), sluice.RandomCrop(64)]])
+def test_instances_are_given_as_masks(dataset, steps):
+    order = sluice.OrderOptions(lanes=8, shuffle="random")
+    for batch in sluice.Loader(dataset, batch_size=4, transform=steps, order=order):
+        height, width = batch["image"].shape[1:3]
+        for row in range(len(batch)):
+            value = bytes(batch["instances"][row])
+            masks = decoded(value, width, height)
+            assert len(masks) == len(batch["boxes"][row]) and (len(steps) < 2 or len(masks) > 3)
+            assert np.array_equal(sluice.instance_masks(value, height, width), masks)
+            bits = sluice.instance_masks(value, height, width, "bits")
+            assert np.array_equal(np.unpackbits(bits, axis=-1, count=width).astype(bool), masks)
+            index = np.zeros((height, width), int)
+            for number in sorted(range(len(masks)), key=lambda i: (-masks[i].sum(), i)):
+                index[masks[number]] = number + 1
+            assert np.array_equal(sluice.instance_masks(value, height, width, "index"), index)
+            assert np.array_equal(sluice.instance_masks(value, height, width, ratio=4), masks[:, 2::4, 2::4])
+            with pytest.raises(ValueError, match="no runs of an image"):
+                sluice.instance_masks(value, height + 1, width)
+    with pytest.raises(ValueError, match="not 'runs'"):
+        sluice.instance_masks(value, height, width, "runs")
+
+
+def test_targets_have_masks(dataset):
+    torch = pytest.importorskip("torch")
+    for batch in sluice.Loader(dataset, batch_size=4, transform=[sluice.CenterCrop(32)]):
+        for target in batch.targets("torchvision"):
+            assert torch.equal(target["masks"].bool(), torch.from_numpy(MASKS[:2, 8:40, 16:48]))
+        assert torch.equal(batch.targets("transformers")[0]["mask_labels"], batch.targets("torchvision")[0]["masks"])
+        index = batch.targets("ultralytics")["masks"]
+        assert index.shape == (4, 8, 8) and set(index.unique().tolist()) == {0, 1, 2}

@@ -281,6 +281,7 @@ def test_a_schedule_may_end_mosaics(pictures):
         for batch in loader:
             assert batch.parts().shape == (len(batch), 4) and batch.maps().shape == (len(batch), 4, 3, 3)
             assert ((batch.parts()[:, 1:] == -1).all() if epoch else (batch.parts() >= 0).all())
+            assert (batch.maps()[:, 1:] == numpy.eye(3)).all() == bool(epoch)
             assert (batch.parts()[:, 0] == batch.samples).all()
 
 

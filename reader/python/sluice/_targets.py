@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import torch
 
+from sluice._instances import instance_masks
+
 if TYPE_CHECKING:
     from sluice._sluice import Batch, Field
 
@@ -33,6 +35,8 @@ class _Fields:
         if len(labels) > 1:
             raise ValueError(f"the fields {', '.join(labels)} may all be the boxes' classes; choose by output.fields")
         self.classes = labels[0] if labels else None  # without: one class
+        self.instances = next(
+            (f.name for f in fields.values() if f.role == "instances" and f.follows == self.image), None)
         self.ids = "image_id" if "image_id" in fields else None
         self.source_size = "source_size" if "source_size" in fields else None
 
@@ -91,6 +95,8 @@ class _Row:
         self, batch: Batch, fields: _Fields, row: int, size: tuple[int, int], padded: tuple[int, int]
     ) -> None:
         self.size = padded  # of the tensor, in which the row's image is at the upper left
+        self.own = size
+        self.instances = None if fields.instances is None else bytes(batch[fields.instances][row])
         form, _, unit = fields.boxes.coordinates.partition("-")
         self.oriented = form == "corners"
         if self.oriented:
@@ -119,6 +125,14 @@ class _Row:
             if points.shape[-1] == 2:  # all are visible
                 points = numpy.concatenate([points, numpy.full((*points.shape[:-1], 1), 2, "float32")], -1)
             self.points = points.reshape(count, shape[0], 3)
+
+    def masks(self, form: str, ratio: int = 1) -> numpy.ndarray:
+        """The instances' masks, at 1/ratio of the tensor's size."""
+        assert self.instances is not None
+        of_image = instance_masks(self.instances, *self.own, form, ratio)
+        room = [side // ratio for side in self.size]
+        pad = [(0, room[i] - of_image.shape[i - 2]) for i in range(2)]
+        return numpy.pad(of_image, [(0, 0)] * (of_image.ndim - 2) + pad)
 
 
 def make(
@@ -153,6 +167,8 @@ def make(
             scales = [numpy.array([row.size[1], row.size[0], 1], "float32") for row in rows]
             joined["keypoints"] = numpy.concatenate(
                 [row.points / scale for row, scale in zip(rows, scales, strict=True)])
+        if names.instances is not None:
+            joined["masks"] = numpy.stack([row.masks("index", 4) for row in rows])
         return {name: tensor(array) for name, array in joined.items()}
 
     if names.boxes.coordinates.startswith("corners"):
@@ -162,6 +178,8 @@ def make(
         target = {"area": tensor(row.area), "iscrowd": tensor(row.crowd)}
         if row.points is not None:
             target["keypoints"] = tensor(row.points)
+        if row.instances is not None:
+            target["masks" if form == "torchvision" else "mask_labels"] = tensor(row.masks("masks").astype("uint8"))
         if form == "torchvision":
             target["boxes"] = tensor(row.corners)
             target["labels"] = tensor(row.classes + first)
