@@ -80,8 +80,8 @@ constexpr auto kCompareOptions = Options<CompareOptions>(
            {.comparable = true, .value = "FOLDER"}),
     Option("batch_size", &CompareOptions::batch_size, "samples in a batch",
            {.least = 1, .most = 100'000}),
-    Option("size", &CompareOptions::size, "side of the crops; 0: 224, or 640 for detection",
-           {.most = 2048}),
+    Option("size", &CompareOptions::size,
+           "side of the crops; 0: 224, or 640 for detection and mosaic", {.most = 2048}),
     Option("repeat", &CompareOptions::repeat,
            "play each picture N times an epoch, because some loaders have a fixed cost per epoch",
            {.least = 1, .most = 10'000}),
@@ -98,13 +98,14 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   CompareOptions& options = arguments.options;
   cli::AddDeclared(app, options, kCompareOptions);
   app.get_option("--work")->check(CheckWorkFolder);
-  AddOption(app, "--only", "NAME[,NAME...]",
-            "play only sluice and these of the loaders sluice-packed, sluice-files, "
-            "sluice-cuda, sluice-packed-cuda, "
-            "sluice-python, plain, ffcv, dali, tfdata, torchvision, torchvision-pil, "
-            "albumentations, torchvision-cuda, torchcodec, webdataset, mds, litdata, lancedb, "
-            "huggingface, spdl; for raw images: copies, ffcv; for wide images: rasterio",
-            [&options](const std::string& text) { options.only = cli::Split(text); });
+  AddOption(
+      app, "--only", "NAME[,NAME...]",
+      "play only sluice and these of the loaders sluice-packed, sluice-files, "
+      "sluice-cuda, sluice-packed-cuda, "
+      "sluice-python, plain, ffcv, dali, tfdata, torchvision, torchvision-pil, "
+      "albumentations, torchvision-cuda, torchcodec, webdataset, mds, litdata, lancedb, "
+      "huggingface, spdl, ultralytics; for raw images: copies, ffcv; for wide images: rasterio",
+      [&options](const std::string& text) { options.only = cli::Split(text); });
   std::string recipes;
   for (const Recipe& recipe : AllRecipes()) {
     recipes += std::string(recipes.empty() ? "" : "; ") + recipe.name + " (" + recipe.from +

@@ -134,7 +134,8 @@ constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},
                            {"litdata", "main", true},
                            {"lancedb", "recent", true},
                            {"huggingface", "recent", true},
-                           {"spdl", "main", false}};
+                           {"spdl", "main", false},
+                           {"ultralytics", "recent", true}};
 constexpr Peer kWidePeer = {"rasterio", "main", true};
 
 std::uint64_t BytesIn(const fs::path& folder) {
@@ -489,6 +490,8 @@ std::vector<Contender> EveryContender(const CompareOptions& options, ImagesCompa
     std::string module = peer.name;
     std::replace(module.begin(), module.end(), '-', '_');
     all.push_back(PeerContender(options, peer, module));
+    if (module == "ultralytics" && options.recipe != "mosaic")
+      all.back().missing = "left out: it is compared with --recipe mosaic alone";
   }
   return all;
 }

@@ -18,15 +18,26 @@ constexpr const char* kDinoLocal =
     "rrc:96/0.05/0.4,flip,jitter:0.4/0.4/0.2/0.1@0.8,gray:0.2,blur:9/0.1/2@0.5";
 
 std::string StepsFor(std::string text, std::uint32_t side) {
-  const std::size_t at = text.find("SIZE");
-  if (at != std::string::npos) text.replace(at, 4, std::to_string(side));
+  for (std::size_t at; (at = text.find("SIZE")) != std::string::npos;)
+    text.replace(at, 4, std::to_string(side));
   return text;
+}
+
+// A text has no colours, and no Mosaic.
+Pipeline MosaicSteps(std::uint32_t side) {
+  return {Mosaic(side),
+          RandomAffine()
+              .translate(0.1, 0.1)
+              .scale(0.5, 1.5)
+              .with_size(side, side)
+              .with_fill({114, 114, 114}),
+          HorizontalFlip(), RandomHSV()};
 }
 
 }  // namespace
 
 void Recipe::Set(LoaderOptions& options, std::uint32_t side) const {
-  options.transform = ParsePipeline(StepsFor(views.front(), side));
+  options.transform = steps ? steps(side) : ParsePipeline(StepsFor(views.front(), side));
   options.views.clear();
   for (std::size_t i = 1; i < views.size(); ++i)
     options.views.push_back(
@@ -61,7 +72,13 @@ const std::vector<Recipe>& AllRecipes() {
       {"detection",
        "Ultralytics, but without mosaic, letterbox and boxes",
        {"resize:SIZE,affine:0/0.1/0.5/1.5,flip,hsv"},
-       640}};
+       640},
+      {"mosaic",
+       "Ultralytics' defaults",
+       {"Mosaic(SIZE), RandomAffine(translate 0.1, scale 0.5 to 1.5, size SIZE, fill 114), "
+        "HorizontalFlip, RandomHSV"},
+       640,
+       MosaicSteps}};
   return recipes;
 }
 

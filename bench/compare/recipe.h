@@ -15,6 +15,8 @@ struct Recipe {
   const char* from;                // who trains so
   std::vector<const char*> views;  // the steps of each, as text; SIZE is the side of the crops
   std::uint32_t size = 224;        // the usual side
+  // Makes the steps of the only view, if they have no form as text that can be parsed.
+  Pipeline (*steps)(std::uint32_t side) = nullptr;
 
   // Sets the transform and the views of `options`.
   void Set(LoaderOptions& options, std::uint32_t side) const;

@@ -55,13 +55,13 @@ for module in torchvision tensorflow nvidia.dali webdataset albumentations strea
 done
 
 environment recent
-for module in torch torchvision torchcodec lancedb datasets; do
+for module in torch torchvision torchcodec lancedb datasets ultralytics; do
   has recent "$module" 2>/dev/null && continue
   say "installing $here/requirements-recent.txt"
   install_all "$folder/recent" "$here/requirements-recent.txt"
   break
 done
-for module in torchvision torchcodec lancedb datasets; do
+for module in torchvision torchcodec lancedb datasets ultralytics; do
   has recent "$module" 2>/dev/null || missing="$missing $module"
 done
 
