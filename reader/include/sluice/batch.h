@@ -252,7 +252,9 @@ class Batch {
   // a step of LoaderOptions::transform is Mosaic, otherwise one. kNoSample where a row of such a
   // loader is no mosaic.
   std::span<const std::uint64_t> parts() const noexcept;
+  // How many numbers parts(), and maps, maps() has for each row: 4 or 1.
   std::size_t parts_of_row() const noexcept;
+  // In parts(): the row is no mosaic, so it has no such part.
   static constexpr std::uint64_t kNoSample = ~std::uint64_t{0};
 
   // The device that has image(), DeviceArray() and DeviceField() in its memory. For batches on the

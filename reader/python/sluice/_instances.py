@@ -59,7 +59,7 @@ def instance_masks(value: bytes, height: int, width: int, form: str = "masks", r
     sizes = [int((ends - begins).sum()) for begins, ends in found]
     for number in sorted(range(len(found)), key=lambda i: -sizes[i]):  # equal ones stay in order
         begins, ends = found[number]
-        edges = numpy.zeros(height * width + 1, "int8")
+        edges = numpy.zeros(height * width + 1, "int32")
         numpy.add.at(edges, begins, 1)
         numpy.add.at(edges, ends, -1)
         mask = (numpy.cumsum(edges[:-1], dtype="int32") > 0).reshape(width, height)[numpy.ix_(columns, lines)].T
