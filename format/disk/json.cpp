@@ -16,6 +16,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
+#include "format/disk/manifest.h"
 #include "format/instances.h"
 #include "format/utf8.h"
 
