@@ -1,7 +1,7 @@
 // An outline stays points until here: its corners are mapped from the picture to the row, and only
 // then is it filled. Runs have no corners, so they are painted as a mask of the picture's size,
 // which goes through the frame as every mask does. The result is runs in both cases, a few
-// kilobytes for an object of any form; who wants pixels paints them when they are needed.
+// kilobytes for an object of any form. A caller that needs pixels paints them from these.
 #include "reader/decoding/instance_painter.h"
 
 namespace sluice {
@@ -44,7 +44,7 @@ Defect InstancePainter::AddOutline(const InstanceShape& shape, const PointMap& m
   for (std::size_t i = 0; i + 2 <= shape.count(); i += 2) {
     const double x = LoadAt<float>(shape.numbers, 4 * i);
     const double y = LoadAt<float>(shape.numbers, 4 * i + 4);
-    // What reaches behind the viewer has no place in the row.
+    // A perspective can take a corner behind the viewer. Such an outline is left out.
     if (!map.map.affine() && !(map.map.W(x, y) > 0)) return nullptr;
     corners_.push_back(map.map.X(x, y));
     corners_.push_back(map.map.Y(x, y));

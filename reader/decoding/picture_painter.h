@@ -103,7 +103,7 @@ class ViewPainter {
   StepScratch scratch_;
 };
 
-// The pixels of the largest canvas of a mosaic among the steps; 0 if there is none.
+// The pixels of the largest canvas of a Mosaic among the steps; 0 without one.
 std::uint64_t CanvasPixels(const Pipeline& transform,
                            const std::vector<ScheduledTransform>& schedule);
 

@@ -129,8 +129,8 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
   if (dataset_.facts->Deleted(ref.index)) TreatDeleted(slot, row);
 }
 
-// The partner of a deleted sample is the substitute that a row of it would have; if there is none,
-// the row shows its own sample there.
+// Instead of a deleted partner, the row shows the substitute that the partner's own row would have;
+// or, if all substitutes that are tried are deleted, too, its own sample.
 void BatchPlanner::PlanPartners(Slot& slot, std::size_t row, std::uint64_t position,
                                 bool fills_up) {
   const std::size_t parts = PlannedParts(slot);

@@ -46,8 +46,8 @@ class Partners {
   std::uint64_t Shifted(std::size_t j, std::uint64_t place, std::uint64_t count) const noexcept {
     return (place + shifts_[j] % count) % count;
   }
-  // The same where there are no windows: in a cycle of `count` places, partners are three different
-  // numbers of places away. If there are fewer than four places, some are shown again.
+  // The same without windows: the places are a cycle, and the three partners of a place are at
+  // different distances from it. In a cycle of fewer than four places, some partners are equal.
   std::uint64_t InCycle(std::size_t j, std::uint64_t place, std::uint64_t count) noexcept {
     if (count < kCount + 1) return (place + j + 1) % count;
     if (cycle_ != count) {

@@ -77,8 +77,8 @@ void TakeCategoryIds(const Schema& of_dataset, Schema& schema) {
   }
 }
 
-// What is unlike in two fields of one name, in the words of sentences: "no_data -1, but the dataset
-// has none". Empty if only their classes differ.
+// Says how two fields of one name differ, as a part of a sentence: "no_data -1, but the dataset has
+// none". Empty if only their classes differ.
 std::string DifferenceOf(const Field& field, const Field& wanted) {
   if (field.kind != wanted.kind || field.dtype != wanted.dtype || field.shape != wanted.shape ||
       field.role != wanted.role || field.follows != wanted.follows ||

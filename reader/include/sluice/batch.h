@@ -249,12 +249,12 @@ class Batch {
   // map without a sample is the identity.
   std::span<const RowMap> maps() const noexcept;
   // For each row, the numbers of the parts_of_row() samples that it shows, its own first: four if
-  // a step of LoaderOptions::transform is Mosaic, otherwise one. kNoSample where a row of such a
-  // loader is no mosaic.
+  // a step of LoaderOptions::transform is Mosaic, otherwise one. A row for which that step was not
+  // drawn has kNoSample in the other three.
   std::span<const std::uint64_t> parts() const noexcept;
   // How many numbers parts(), and maps, maps() has for each row: 4 or 1.
   std::size_t parts_of_row() const noexcept;
-  // In parts(): the row is no mosaic, so it has no such part.
+  // In parts(): the row shows its own sample alone.
   static constexpr std::uint64_t kNoSample = ~std::uint64_t{0};
 
   // The device that has image(), DeviceArray() and DeviceField() in its memory. For batches on the

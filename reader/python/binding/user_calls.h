@@ -142,12 +142,12 @@ SampleFunction SampleFunctionOf(nb::object function, const std::shared_ptr<UserC
 BatchFunction BatchFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,
                               std::shared_ptr<const FieldTypes> types);
 ThreadSetup ThreadSetupOf(nb::object function, const std::shared_ptr<UserCalls>& calls);
-// A function of (seed, epoch) that returns lists of sample numbers.
-// What a function that composes batches may return, to give each batch a size, too.
+// The result of a function that composes batches and gives each of them a size.
 struct SizedBatches {
   nb::object batches;
   std::vector<std::uint32_t> sizes;
 };
+// A function of (seed, epoch) that returns lists of sample numbers, or SizedBatches.
 BatchSampler BatchSamplerOf(nb::object function, const std::shared_ptr<UserCalls>& calls);
 
 // Slots of a type by which the garbage collector follows the references that T::Traverse() visits,
