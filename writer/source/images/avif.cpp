@@ -46,6 +46,14 @@ constexpr const char* kBrokenAvif = "broken AVIF";
 constexpr std::uint64_t kMaxExtraPixels = 1 << 20;
 constexpr std::uint64_t kMaxPixelFactor = 4;
 
+// libavif before 1.0 ends the process where it cannot allocate, so RoomToDecode looks for the
+// memory first. The bytes are a generous bound: planes of the picture and its opacity (4 values per
+// pixel without subsampling), the decoder's own copies of them, and the RGBA that they are
+// converted to take 16; kAvifBytesBesides is for headers and for what a decoder takes whatever the
+// size.
+constexpr std::size_t kAvifBytesEach = 24;
+constexpr std::size_t kAvifBytesBesides = 8 << 20;
+
 // The file's rotation and mirroring as one Orientation: rotate first, then mirror.
 Orientation TurnOf(const avifImage& image) noexcept {
   // The numbers are values of Exif's tag. Rotated anti-clockwise by 0, 1, 2 or 3 quarter turns: 1,
@@ -83,6 +91,7 @@ bool HasOtherColours(const avifImage& image) noexcept {
 AvifSource::AvifSource(Bytes file)
     : file_(WithoutManyZeros(file)), decoder_(nullptr, &avifDecoderDestroy) {
   RequireFewItems(file_, "AVIF");
+  const RoomToDecode room(file_.size() + kAvifBytesBesides);
   Parse(AVIF_DEFAULT_IMAGE_SIZE_LIMIT);
   const avifImage& image = *decoder_->image;
   width_ = image.width;
@@ -150,6 +159,8 @@ Bytes AvifSource::Profile() {
 Picture AvifSource::Decode(const ColorRules& rules) {
   // The limit of a decoder cannot be changed, so the file is parsed by a new one.
   const std::uint64_t pixels = std::uint64_t{decoder_->image->width} * decoder_->image->height;
+  const RoomToDecode room(file_.size() + kAvifBytesBesides +
+                          pixels * (decoder_->image->depth > 8 ? 2 : 1) * kAvifBytesEach);
   Parse(static_cast<std::uint32_t>(std::min<std::uint64_t>(
       pixels * kMaxPixelFactor + kMaxExtraPixels, AVIF_DEFAULT_IMAGE_SIZE_LIMIT)));
   // libavif decodes the picture completely or not at all, so a file that ends early is always
