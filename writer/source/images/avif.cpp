@@ -46,11 +46,11 @@ constexpr const char* kBrokenAvif = "broken AVIF";
 constexpr std::uint64_t kMaxExtraPixels = 1 << 20;
 constexpr std::uint64_t kMaxPixelFactor = 4;
 
-// libavif before 1.0 ends the process where it cannot allocate, so RoomToDecode looks for the
-// memory first. The bytes are a generous bound: planes of the picture and its opacity (4 values per
-// pixel without subsampling), the decoder's own copies of them, and the RGBA that they are
-// converted to take 16; kAvifBytesBesides is for headers and for what a decoder takes whatever the
-// size.
+// libavif before 1.0 ends the process if an allocation fails, so RoomToDecode looks for the memory
+// first. The bytes are a generous bound, not a measurement. Planes of the picture and its opacity
+// (4 values per pixel without subsampling), the decoder's own copies of them, and the RGBA that
+// they are converted to take 12 to 16 bytes per pixel, and kAvifBytesBesides is for what does not
+// depend on the size. Pictures of more than 8 bits take double.
 constexpr std::size_t kAvifBytesEach = 24;
 constexpr std::size_t kAvifBytesBesides = 8 << 20;
 

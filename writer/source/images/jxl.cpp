@@ -77,9 +77,10 @@ std::optional<RoomToDecode> RoomFor(std::size_t bytes) {
   return std::optional<RoomToDecode>(std::in_place, bytes + kBytesBesides);
 }
 
-JxlSource::JxlSource(Bytes file) : decoder_(JxlDecoderCreate(nullptr), &JxlDecoderDestroy) {
+JxlSource::JxlSource(Bytes file) : decoder_(nullptr, &JxlDecoderDestroy) {
+  const auto room = RoomFor(0);  // also for the decoder itself
+  decoder_.reset(JxlDecoderCreate(nullptr));
   if (!decoder_) throw std::bad_alloc();
-  const auto room = RoomFor(0);
   JxlDecoder* const decoder = decoder_.get();
   file = WithoutManyZeros(file);
   JxlDecoderSubscribeEvents(decoder,
