@@ -5,11 +5,13 @@
 // number is drawn for the probability even if the step always runs.
 #include "reader/transform/pixel_steps.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <optional>
 
+#include "format/pixels/kernels/kernels.h"
 #include "format/pixels/steps/steps.h"
 #include "format/random.h"
 #include "reader/transform/all_steps.h"
@@ -95,11 +97,27 @@ void Erase(const PixelOp& op, const Pixels& pixels) {
 }
 
 void EraseWithNoise(const PixelOp* op, const Pixels& pixels) {
-  RandomStream draws(RandomStream::Place{
-      Word64Of(op, 0), {WordOf(op, 2), WordOf(op, 3), WordOf(op, 4), WordOf(op, 5)}, op->number});
+  // The stream's words from number op->number of its first block on.
+  Words4 counter = {WordOf(op, 2), WordOf(op, 3), WordOf(op, 4), WordOf(op, 5)};
+  constexpr std::uint32_t kBlocks = 256;
+  std::uint8_t noise[4 * kBlocks];
+  std::size_t used = 0;
+  const auto refill = [&] {
+    kernels::Chosen().make_noise(Word64Of(op, 0), counter.data(), kBlocks, noise);
+    counter[0] += kBlocks;
+    used = 0;
+  };
+  refill();
+  used = op->number;
   ChangeRectangle(*op, pixels, [&](std::uint8_t* at) {
-    for (std::size_t i = 0; i < std::size_t{op->width} * pixels.channels; ++i)
-      *at++ = static_cast<std::uint8_t>(draws.Word() >> 24);
+    for (std::size_t left = std::size_t{op->width} * pixels.channels; left > 0;) {
+      if (used == sizeof(noise)) refill();
+      const std::size_t now = std::min(left, sizeof(noise) - used);
+      std::memcpy(at, noise + used, now);
+      at += now;
+      used += now;
+      left -= now;
+    }
   });
 }
 

@@ -336,6 +336,7 @@ TEST_CASE("Places of a projected line are those of double precision, alike in ev
 }
 
 TEST_CASE("Four pixels around a place are mixed by their shares, alike in every set") {
+  const std::size_t channels = GENERATE(1, 3);
   constexpr std::size_t kStride = 301;
   const std::vector<std::uint8_t> in = RandomValues(kStride * 40, 3);
   RandomStream random(8, static_cast<Purpose>(999), 1);
@@ -346,32 +347,71 @@ TEST_CASE("Four pixels around a place are mixed by their shares, alike in every 
                             random.Below(std::uint64_t{1} << 31),
                             random.Below(std::uint64_t{1} << 30),
                             kStride,
-                            3};
+                            static_cast<std::uint32_t>(channels)};
     if (count % 3 == 0) line.x_step = 0x7FFE0000, line.y_step = count % 2 * 0x1FFFF;
     std::vector<std::uint8_t> first;
     for (const Kernels* set : AllSets()) {
-      CAPTURE(count, set->name);
+      CAPTURE(channels, count, set->name);
       std::vector<std::uint32_t> offsets(count + 8, 7), shares(count + 8, 7);
       set->find_places(line, count, offsets.data(), shares.data());
       CHECK((offsets[count + 7] == 7 && shares[count + 7] == 7));
-      std::vector<std::uint8_t> out(3 * count + kGuard, 99);
-      set->mix_rgb(in.data(), kStride, offsets.data(), shares.data(), count, out.data());
+      std::vector<std::uint8_t> out(channels * count + kGuard, 99);
+      (channels == 3 ? set->mix_rgb : set->mix_grey)(in.data(), kStride, offsets.data(),
+                                                     shares.data(), count, out.data());
       for (std::size_t i = 0; i < count; ++i) {
         const double x = std::ldexp(double(line.x + i * line.x_step), -32);
         const double y = std::ldexp(double(line.y + i * line.y_step), -32);
         const auto left = static_cast<std::size_t>(x), top = static_cast<std::size_t>(y);
         const double a = x - double(left), b = y - double(top);
-        for (std::size_t c = 0; c < 3; ++c) {
-          const std::uint8_t* const at = &in[top * kStride + 3 * left + c];
-          const double exact = (1 - b) * ((1 - a) * at[0] + a * at[3]) +
-                               b * ((1 - a) * at[kStride] + a * at[kStride + 3]);
-          REQUIRE(std::abs(out[3 * i + c] - exact) < 0.52);
+        for (std::size_t c = 0; c < channels; ++c) {
+          const std::uint8_t* const at = &in[top * kStride + channels * left + c];
+          const double exact = (1 - b) * ((1 - a) * at[0] + a * at[channels]) +
+                               b * ((1 - a) * at[kStride] + a * at[kStride + channels]);
+          REQUIRE(std::abs(out[channels * i + c] - exact) < 0.52);
         }
       }
-      REQUIRE(std::count(out.begin() + std::ptrdiff_t(3 * count), out.end(), 99) ==
+      REQUIRE(std::count(out.begin() + std::ptrdiff_t(channels * count), out.end(), 99) ==
               std::ptrdiff_t{kGuard});
       if (first.empty()) first = out;
       REQUIRE(out == first);
+    }
+  }
+}
+
+TEST_CASE("Values are stretched in whole numbers, alike in every set") {
+  for (std::size_t count = 0; count <= 140; ++count) {
+    const auto low = static_cast<std::uint8_t>(count * 7);
+    const auto fraction = static_cast<std::uint16_t>(65535 - 467 * count);
+    const std::vector<std::uint8_t> before = RandomValues(count + kGuard, count);
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(count, set->name);
+      std::vector<std::uint8_t> after = before;
+      set->stretch(after.data(), count, low, fraction);
+      for (std::size_t i = 0; i < count; ++i) {
+        const double above = std::max(before[i] - low, 0);
+        REQUIRE(after[i] == std::min(std::floor(above * (1 + fraction / 65536.0)), 255.0));
+      }
+      REQUIRE(std::equal(after.begin() + std::ptrdiff_t(count), after.end(),
+                         before.begin() + std::ptrdiff_t(count)));
+    }
+  }
+}
+
+TEST_CASE("Noise is the words of a random stream, alike in every set") {
+  const std::uint64_t key = 0x123456789ABCDEF0;
+  for (std::size_t blocks = 0; blocks <= 70; ++blocks) {
+    const Words4 counter = {0xFFFFFFF0, 7, 8, 9};  // wraps around
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(blocks, set->name);
+      std::vector<std::uint8_t> out(4 * blocks + kGuard, 99);
+      set->make_noise(key, counter.data(), blocks, out.data());
+      for (std::size_t i = 0; i < 4 * blocks; ++i) {
+        Words4 at = counter;
+        at[0] += static_cast<std::uint32_t>(i / 4);
+        REQUIRE(out[i] == Philox(key, at)[i % 4] >> 24);
+      }
+      REQUIRE(std::count(out.end() - std::ptrdiff_t{kGuard}, out.end(), 99) ==
+              std::ptrdiff_t{kGuard});
     }
   }
 }

@@ -349,6 +349,8 @@ struct StepKernels {
   void (*make_grey)(const Planes& planes, std::size_t count);
   // Replaces values by those that `table` has for them, out of 256.
   void (*look_up)(std::uint8_t* data, std::size_t count, const std::uint8_t* table);
+  // Each value becomes how far it lies above `low`, times 1 + fraction / 65536: at most 255.
+  void (*stretch)(std::uint8_t* data, std::size_t count, std::uint8_t low, std::uint16_t fraction);
   // Values from `least` on become 255 minus themselves.
   void (*invert_from)(std::uint8_t* data, std::size_t count, std::uint8_t least);
   // Keeps the bits of each value that are set in `mask`.
@@ -378,6 +380,13 @@ struct StepKernels {
   // format/pixels/steps/shared.inc.h. Reads eight bytes from each offset on, and of the line after.
   void (*mix_rgb)(const std::uint8_t* in, std::size_t stride, const std::uint32_t* offsets,
                   const std::uint32_t* shares, std::size_t count, std::uint8_t* out);
+  // The same for one channel. Reads two bytes from each offset on, and of the line after.
+  void (*mix_grey)(const std::uint8_t* in, std::size_t stride, const std::uint32_t* offsets,
+                   const std::uint32_t* shares, std::size_t count, std::uint8_t* out);
+  // The highest bytes of the four random words of each of `blocks` counters: `counter`, and those
+  // after it, which differ in their first word (format/random.h).
+  void (*make_noise)(std::uint64_t key, const std::uint32_t* counter, std::size_t blocks,
+                     std::uint8_t* out);
   // out[i] = values[i] * scales[i % kFloatRun] + offsets[i % kFloatRun], each rounded.
   void (*to_floats)(const std::uint8_t* values, std::size_t count, const float* scales,
                     const float* offsets, float* out);

@@ -16,6 +16,7 @@ namespace sluice::kernels::avx2 {
 // clang-format off
 #include "format/pixels/kernels/vector_avx2.h"
 #include "format/pixels/kernels/lines_avx2.h"
+#include "format/philox.inc.h"
 #include "format/pixels/kernels/pixel.inc.h"
 #include "format/pixels/kernels/steps_avx2.h"
 #include "format/pixels/kernels/set.inc.h"

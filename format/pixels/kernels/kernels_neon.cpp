@@ -14,6 +14,7 @@ namespace sluice::kernels::neon {
 // clang-format off
 #include "format/pixels/kernels/vector_neon.h"
 #include "format/pixels/kernels/lines_neon.h"
+#include "format/philox.inc.h"
 #include "format/pixels/kernels/pixel.inc.h"
 #include "format/pixels/kernels/steps_plain.h"
 #include "format/pixels/kernels/set.inc.h"

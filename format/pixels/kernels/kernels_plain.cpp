@@ -12,6 +12,7 @@ namespace sluice::kernels::plain {
 // clang-format off
 #include "format/pixels/kernels/vector_plain.h"
 #include "format/pixels/kernels/lines_plain.h"
+#include "format/philox.inc.h"
 #include "format/pixels/kernels/pixel.inc.h"
 #include "format/pixels/kernels/steps_plain.h"
 #include "format/pixels/kernels/set.inc.h"

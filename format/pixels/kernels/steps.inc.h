@@ -14,23 +14,6 @@ void MaskBits(std::uint8_t* data, std::size_t count, std::uint8_t mask) {
     data[i] = data[i] & mask;
 }
 
-void SmoothLine(const std::uint8_t* above, const std::uint8_t* line, const std::uint8_t* below,
-                std::size_t step, std::size_t count, std::uint8_t* __restrict out) {
-  constexpr std::size_t kRun = 256, kMaxStep = 3;
-  std::uint16_t columns[kRun + 2 * kMaxStep];  // sums of three values
-  for (std::size_t begin = 0; begin < count; begin += kRun) {
-    const std::size_t now = count - begin < kRun ? count - begin : kRun;
-    for (std::size_t i = 0; i < now + 2 * step; ++i)
-      columns[i] =
-          static_cast<std::uint16_t>(above[begin + i] + line[begin + i] + below[begin + i]);
-    for (std::size_t i = 0; i < now; ++i) {
-      const auto sum = static_cast<std::uint16_t>(
-          columns[i] + columns[i + step] + columns[i + 2 * step] + 4 * line[begin + i + step] + 6);
-      out[begin + i] = SmoothValue(sum);
-    }
-  }
-}
-
 void Widen(const std::uint8_t* from, std::size_t count, std::int16_t* to) {
   for (std::size_t i = 0; i < count; ++i)
     to[i] = from[i];
@@ -84,6 +67,29 @@ void FindProjected(const ProjectedLine& job, std::uint32_t first, std::size_t co
         Fixed15(line.y + column * line.y_step, w, line.origin, line.y_most));
     offsets[i] = (y >> 15) * line.stride + (x >> 15) * line.pixel;
     shares[i] = (x & 32767) | (y & 32767) << 16;
+  }
+}
+
+// Several blocks at a time, whose words are in vectors.
+void MakeNoise(std::uint64_t key, const std::uint32_t* counter, std::size_t blocks,
+               std::uint8_t* out) {
+  constexpr std::size_t kBlocks = 16;
+  const std::uint32_t from[4] = {counter[0], counter[1], counter[2], counter[3]};
+  for (std::size_t begin = 0; begin < blocks; begin += kBlocks) {
+    std::uint32_t words[4][kBlocks];
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      std::uint32_t block[4] = {from[0] + static_cast<std::uint32_t>(begin + i), from[1], from[2],
+                                from[3]};
+      TakePhilox(key, block);
+      for (std::size_t w = 0; w < 4; ++w)
+        words[w][i] = block[w];
+    }
+    std::uint8_t bytes[4 * kBlocks];
+    for (std::size_t i = 0; i < kBlocks; ++i)
+      for (std::size_t w = 0; w < 4; ++w)
+        bytes[4 * i + w] = static_cast<std::uint8_t>(words[w][i] >> 24);
+    const std::size_t now = blocks - begin < kBlocks ? blocks - begin : kBlocks;
+    std::memcpy(out + 4 * begin, bytes, 4 * now);
   }
 }
 

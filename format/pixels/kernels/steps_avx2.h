@@ -92,20 +92,69 @@ inline void BlendLines(const std::uint8_t* from, std::uint8_t* data, std::size_t
                        const BlendFactor& factor) {
   const WholeBlend whole(factor);
   const __m256 f = _mm256_set1_ps(factor.factor);
-  const auto blend = [&](const std::uint8_t* a, std::uint8_t* b) {
-    if (factor.blends) return Store32(b, whole.Blended(Load32(a), Load32(b)));
-    const auto at = [&](int i) { return Blended(LoadFloats(a + i), LoadFloats(b + i), f); };
-    Store32(b, Clamped(Truncated(at(0), at(8)), Truncated(at(16), at(24))));
+  const auto each = [=](const auto& of) {
+    std::size_t i = 0;
+    for (; i + 32 <= count; i += 32)
+      Store32(data + i, of(from + i, data + i));
+    if (i == count) return;
+    std::uint8_t last_from[32] = {}, last[32] = {};
+    std::memcpy(last_from, from + i, count - i);
+    std::memcpy(last, data + i, count - i);
+    Store32(last, of(last_from, last));
+    std::memcpy(data + i, last, count - i);
   };
+  if (factor.blends) {
+    return each([=](const std::uint8_t* a, const std::uint8_t* b) {
+      return whole.Blended(Load32(a), Load32(b));
+    });
+  }
+  each([=](const std::uint8_t* a, const std::uint8_t* b) {
+    const auto at = [=](int i) { return Blended(LoadFloats(a + i), LoadFloats(b + i), f); };
+    return Clamped(Truncated(at(0), at(8)), Truncated(at(16), at(24)));
+  });
+}
+
+// Means of 64 values. Reads 16 bytes more of each line.
+SLUICE_INLINE void Smooth64(const std::uint8_t* above, const std::uint8_t* line,
+                            const std::uint8_t* below, std::size_t step, std::uint8_t* out) {
+  const auto wide = [](const std::uint8_t* values) {
+    return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(values)));
+  };
+  std::uint16_t columns[80];  // sums of three values
+  for (std::size_t i = 0; i < 80; i += 16) {
+    const __m256i sum =
+        _mm256_add_epi16(_mm256_add_epi16(wide(above + i), wide(line + i)), wide(below + i));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(columns + i), sum);
+  }
+  const auto means = [&](std::size_t i) {
+    const auto column = [&](std::size_t at) {
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns + at));
+    };
+    const __m256i around =
+        _mm256_add_epi16(_mm256_add_epi16(column(i), column(i + step)), column(i + 2 * step));
+    const __m256i own =
+        _mm256_add_epi16(_mm256_slli_epi16(wide(line + i + step), 2), _mm256_set1_epi16(6));
+    return _mm256_mulhi_epu16(_mm256_add_epi16(around, own), _mm256_set1_epi16(5042));
+  };
+  for (std::size_t i = 0; i < 64; i += 32)
+    Store32(out + i, _mm256_permute4x64_epi64(_mm256_packus_epi16(means(i), means(i + 16)), 0xD8));
+}
+
+inline void SmoothLine(const std::uint8_t* above, const std::uint8_t* line,
+                       const std::uint8_t* below, std::size_t step, std::size_t count,
+                       std::uint8_t* out) {
   std::size_t i = 0;
-  for (; i + 32 <= count; i += 32)
-    blend(from + i, data + i);
-  if (i == count) return;
-  std::uint8_t last_from[32] = {}, last[32] = {};
-  std::memcpy(last_from, from + i, count - i);
-  std::memcpy(last, data + i, count - i);
-  blend(last_from, last);
-  std::memcpy(data + i, last, count - i);
+  for (; i + 80 <= count + 2 * step; i += 64)
+    Smooth64(above + i, line + i, below + i, step, out + i);
+  for (; i < count; i += 64) {
+    const std::size_t now = count - i < 64 ? count - i : 64;
+    std::uint8_t last[3][80] = {}, means[64];
+    std::memcpy(last[0], above + i, now + 2 * step);
+    std::memcpy(last[1], line + i, now + 2 * step);
+    std::memcpy(last[2], below + i, now + 2 * step);
+    Smooth64(last[0], last[1], last[2], step, means);
+    std::memcpy(out + i, means, now);
+  }
 }
 
 // GreyValue() of eight pixels as floats. All sums are whole numbers below 2^24 in 1/65536: exact.
@@ -381,6 +430,18 @@ inline void LookUp(std::uint8_t* data, std::size_t count, const std::uint8_t* ta
   });
 }
 
+inline void Stretch(std::uint8_t* data, std::size_t count, std::uint8_t low,
+                    std::uint16_t fraction) {
+  BlendFactor factor;
+  factor.whole = 1;
+  factor.fraction = fraction;
+  const WholeBlend whole(factor);
+  const __m256i lows = _mm256_set1_epi8(static_cast<char>(low));
+  EachExactly32(data, data, count, [=](const std::uint8_t* from, std::uint8_t* to) {
+    Store32(to, whole.Scaled(_mm256_subs_epu8(Load32(from), lows)));
+  });
+}
+
 SLUICE_INLINE __m256i LoadShorts(const std::int16_t* values) noexcept {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values));
 }
@@ -535,4 +596,44 @@ inline void MixRgb(const std::uint8_t* in, std::size_t stride, const std::uint32
     store(mix(some_offsets, some_shares), last);
     std::memcpy(out, last, 3 * now);
   }
+}
+
+inline void MixGrey(const std::uint8_t* in, std::size_t stride, const std::uint32_t* offsets,
+                    const std::uint32_t* shares, std::size_t count, std::uint8_t* out) {
+  // The two values at each of eight places.
+  const auto pairs = [](const std::uint8_t* line, const std::uint32_t* at) {
+    std::uint16_t both[8];
+    for (int i = 0; i < 8; ++i)
+      std::memcpy(both + i, line + at[i], 2);
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(both));
+  };
+  const auto mean = [](__m128i a, __m128i b, __m128i share) {
+    return _mm_add_epi16(a, _mm_mulhrs_epi16(_mm_sub_epi16(b, a), share));
+  };
+  const auto row = [&](__m128i both, __m128i share) {
+    const __m128i first = _mm_and_si128(both, _mm_set1_epi16(255));
+    return mean(_mm_slli_epi16(first, 7), _mm_slli_epi16(_mm_srli_epi16(both, 8), 7), share);
+  };
+  const auto mix = [&](const std::uint32_t* at, const std::uint32_t* shares_at, std::uint8_t* to) {
+    const auto* const all = reinterpret_cast<const __m128i*>(shares_at);
+    const __m128i low = _mm_loadu_si128(all), high = _mm_loadu_si128(all + 1);
+    const __m128i half = _mm_set1_epi32(0xFFFF);
+    const __m128i x = _mm_packus_epi32(_mm_and_si128(low, half), _mm_and_si128(high, half));
+    const __m128i y = _mm_packus_epi32(_mm_srli_epi32(low, 16), _mm_srli_epi32(high, 16));
+    const __m128i mixed = mean(row(pairs(in, at), x), row(pairs(in + stride, at), x), y);
+    const __m128i whole = _mm_srli_epi16(_mm_add_epi16(mixed, _mm_set1_epi16(64)), 7);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(whole, whole));
+  };
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    mix(offsets + i, shares + i, out + i);
+  if (i == count) return;
+  std::uint32_t some_offsets[8], some_shares[8] = {};
+  for (std::uint32_t& offset : some_offsets)
+    offset = offsets[i];
+  std::memcpy(some_offsets, offsets + i, (count - i) * 4);
+  std::memcpy(some_shares, shares + i, (count - i) * 4);
+  std::uint8_t last[8];
+  mix(some_offsets, some_shares, last);
+  std::memcpy(out + i, last, count - i);
 }

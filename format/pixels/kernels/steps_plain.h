@@ -82,6 +82,33 @@ inline void LookUp(std::uint8_t* data, std::size_t count, const std::uint8_t* ta
     data[i] = table[data[i]];
 }
 
+inline void Stretch(std::uint8_t* data, std::size_t count, std::uint8_t low,
+                    std::uint16_t fraction) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t above = data[i] > low ? data[i] - low : 0;
+    const std::uint32_t value = above + (above * fraction >> 16);
+    data[i] = static_cast<std::uint8_t>(value < 255 ? value : 255);
+  }
+}
+
+inline void SmoothLine(const std::uint8_t* above, const std::uint8_t* line,
+                       const std::uint8_t* below, std::size_t step, std::size_t count,
+                       std::uint8_t* __restrict out) {
+  constexpr std::size_t kRun = 256, kMaxStep = 3;
+  std::uint16_t columns[kRun + 2 * kMaxStep];  // sums of three values
+  for (std::size_t begin = 0; begin < count; begin += kRun) {
+    const std::size_t now = count - begin < kRun ? count - begin : kRun;
+    for (std::size_t i = 0; i < now + 2 * step; ++i)
+      columns[i] =
+          static_cast<std::uint16_t>(above[begin + i] + line[begin + i] + below[begin + i]);
+    for (std::size_t i = 0; i < now; ++i) {
+      const auto sum = static_cast<std::uint16_t>(
+          columns[i] + columns[i + step] + columns[i + 2 * step] + 4 * line[begin + i + step] + 6);
+      out[begin + i] = SmoothValue(sum);
+    }
+  }
+}
+
 // Writes kVectors * 16 weighted sums, from number `at` on.
 template <std::uint32_t kShift, int kVectors, class Out>
 SLUICE_INLINE void BlurBlock(const BlurSum& sum, std::size_t at, Out* out) {
@@ -119,5 +146,14 @@ inline void MixRgb(const std::uint8_t* in, std::size_t stride, const std::uint32
     const int x = static_cast<int>(shares[i] & 32767), y = static_cast<int>(shares[i] >> 16);
     for (std::size_t c = 0; c < 3; ++c)
       *out++ = MixedValue(above, below, c, 3 + c, x, y);
+  }
+}
+
+inline void MixGrey(const std::uint8_t* in, std::size_t stride, const std::uint32_t* offsets,
+                    const std::uint32_t* shares, std::size_t count, std::uint8_t* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t* const above = in + offsets[i];
+    out[i] = MixedValue(above, above + stride, 0, 1, static_cast<int>(shares[i] & 32767),
+                        static_cast<int>(shares[i] >> 16));
   }
 }

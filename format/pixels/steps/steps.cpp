@@ -110,6 +110,27 @@ Table StretchingTable(int low, int high) noexcept {
   return table;
 }
 
+// Stretches values in whole numbers: how far each lies above `low`, times 1 + fraction / 65536.
+struct WholeStretch {
+  bool exact = false;  // whether this gives what the table has
+  std::uint8_t low = 0;
+  std::uint16_t fraction = 0;
+};
+WholeStretch WholeStretchOf(int low, int high, const Table& table) noexcept {
+  if (high - low < 128) return {};  // a factor of 2 or more
+  const auto below = static_cast<std::uint32_t>(65536 * (StretchScale(low, high) - 1));
+  for (std::uint32_t fraction = below; fraction <= below + 1 && fraction < 65536; ++fraction) {
+    std::uint32_t difference = 0;
+    for (std::uint32_t v = 0; v < 256; ++v) {
+      const std::uint32_t above = v > static_cast<std::uint32_t>(low) ? v - low : 0;
+      difference |= std::min(above + (above * fraction >> 16), 255U) ^ table[v];
+    }
+    if (difference == 0)
+      return {true, static_cast<std::uint8_t>(low), static_cast<std::uint16_t>(fraction)};
+  }
+  return {};
+}
+
 // The most pixels that a pass works on at a time: they fit into the first cache.
 constexpr std::size_t kTilePixels = 2048;
 
@@ -160,12 +181,14 @@ class Finding {
       tables[c] = kind_ == Kind::kEqualize ? EqualizingTable(counts_[c].Sum())
                                            : StretchingTable(low_[c], high_[c]);
       changes[c] = tables[c] != OwnValues();
+      if (kind_ == Kind::kStretch) stretches[c] = WholeStretchOf(low_[c], high_[c], tables[c]);
     }
   }
 
   std::uint8_t mean = 0;
   Table tables[3];
   bool changes[3] = {};  // by table: whether it changes any value
+  WholeStretch stretches[3];
 
  private:
   static std::uint64_t SumOfLightness(const Tile& tile) noexcept {
@@ -245,7 +268,11 @@ void RunStep(const ColourStep& step, const kernels::BlendFactor& factor, const F
     case Kind::kEqualize:
       if (tile.interleaved()) return LookUpInterleaved(tile, found.tables);
       return each([&](std::uint8_t* values, std::size_t plane) {
-        if (found.changes[plane]) set.look_up(values, tile.count, found.tables[plane].data());
+        if (!found.changes[plane]) return;
+        const WholeStretch& stretch = found.stretches[plane];
+        if (step.kind == Kind::kStretch && stretch.exact)
+          return set.stretch(values, tile.count, stretch.low, stretch.fraction);
+        set.look_up(values, tile.count, found.tables[plane].data());
       });
   }
 }
@@ -326,6 +353,16 @@ Columns ColumnsWithin(std::int64_t first, std::int64_t step, std::int64_t low, s
   return {column(low), column(high)};
 }
 
+// `columns` without those at either end for which `holds` is false.
+template <class Holds>
+Columns Trimmed(Columns columns, const Holds& holds) noexcept {
+  while (columns.begin < columns.end && !holds(columns.begin))
+    ++columns.begin;
+  while (columns.begin < columns.end && !holds(columns.end - 1))
+    --columns.end;
+  return columns;
+}
+
 // The places that a target row's pixels show, in 2^-32 pixels.
 struct RowPlaces {
   std::int64_t x, y, x_step, y_step;
@@ -336,6 +373,14 @@ struct RowPlaces {
                  std::int64_t y_high) const noexcept {
     return Both(ColumnsWithin(x, x_step, x_low, x_high, count),
                 ColumnsWithin(y, y_step, y_low, y_high, count));
+  }
+  // The same among `columns`, of which few fall out: without divisions.
+  Columns Within(const Columns& columns, std::int64_t x_low, std::int64_t x_high,
+                 std::int64_t y_low, std::int64_t y_high) const noexcept {
+    return Trimmed(columns, [&](std::int64_t column) {
+      const std::int64_t at_x = x + column * x_step, at_y = y + column * y_step;
+      return at_x >= x_low && at_x < x_high && at_y >= y_low && at_y < y_high;
+    });
   }
   kernels::PlaceLine LineFrom(std::int64_t column, std::int64_t left, const Pixels& in) const {
     return {static_cast<std::uint64_t>(x + column * x_step - left),
@@ -395,11 +440,15 @@ void BilinearPixel(const Pixels& in, std::int64_t at_x, std::int64_t at_y,
                        x.first * channels + c, x.second * channels + c, x.share, y.share);
 }
 
-// The kernel reads eight bytes for two pixels, so a third pixel must follow them.
-Columns BilinearInner(const Pixels& in, const RowPlaces& row) noexcept {
-  if (in.channels != 3 || !HasOffsets(in)) return {};
-  return row.Within(kOne / 2, (in.width - INT64_C(2)) * kOne + kOne / 2, kOne / 2,
-                    (in.height - INT64_C(1)) * kOne + kOne / 2);
+// The kernel that mixes four pixels, or null.
+auto* MixOf(const Pixels& in) noexcept {
+  const kernels::Kernels& set = kernels::Chosen();
+  auto* const mix = in.channels == 3 ? set.mix_rgb : set.mix_grey;
+  return (in.channels == 3 || in.channels == 1) && HasOffsets(in) ? mix : nullptr;
+}
+// How many pixels must follow the first of two. For three channels, the kernel reads eight bytes.
+std::int64_t After(const Pixels& in) noexcept {
+  return in.channels == 3 ? 2 : 1;
 }
 
 // Copies `count` pixels from their offsets. Pixels have kBytes bytes, or `pixel` bytes if kBytes is
@@ -467,11 +516,7 @@ struct ProjectedRow {
     narrow(y_high * line.w - line.y, y_high * line.w_step - line.y_step);
     if (!(begin < end)) return {};
     Columns columns{static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)};
-    while (columns.begin < columns.end && !holds(columns.begin))
-      ++columns.begin;
-    while (columns.begin < columns.end && !holds(columns.end - 1))
-      --columns.end;
-    return columns;
+    return Trimmed(columns, holds);
   }
   // The line for a kernel, which clamps places to a picture's first `width` x `height` pixels, or
   // to the places between their centres if `mixed`.
@@ -491,26 +536,27 @@ struct ProjectedRow {
 
 void ProjectBilinear(const Pixels& in, const Projection& to_source, const std::uint8_t* fill,
                      const Pixels& out) noexcept {
-  const kernels::Kernels& set = kernels::Chosen();
   const std::size_t stride = std::size_t{in.width} * in.channels;
-  // As in BilinearInner().
-  const bool fast = in.channels == 3 && HasOffsets(in) && in.width > 2 && in.height > 1;
+  auto* const mix = in.width > After(in) && in.height > 1 ? MixOf(in) : nullptr;
   for (std::uint32_t y = 0; y < out.height; ++y) {
     const ProjectedRow row(to_source, y, out.width);
     const kernels::ProjectedLine line =
-        row.LineFor(in, std::int64_t{in.width} - 1, in.height, true);
+        row.LineFor(in, std::int64_t{in.width} + 1 - After(in), in.height, true);
     WarpRow(
         row.Within(0, in.width, 0, in.height),
-        fast ? row.Within(0.5, in.width - 1.5, 0.5, in.height - 0.5) : Columns(), out.width,
-        {fill, in.channels}, out.data + std::size_t{y} * out.width * out.channels,
+        mix != nullptr
+            ? row.Within(0.5, in.width + 0.5 - static_cast<double>(After(in)), 0.5, in.height - 0.5)
+            : Columns(),
+        out.width, {fill, in.channels}, out.data + std::size_t{y} * out.width * out.channels,
         [&](std::int64_t column, std::uint8_t* to) {
           BilinearPixel(in, FinePlace(row.X(column)), FinePlace(row.Y(column)), to);
         },
         [&](std::int64_t begin, std::int64_t end, std::uint8_t* to) {
           std::uint32_t offsets[kTogether + 7], shares[kTogether + 7];
           const auto count = static_cast<std::size_t>(end - begin);
-          set.find_projected(line, static_cast<std::uint32_t>(begin), count, offsets, shares);
-          set.mix_rgb(in.data, stride, offsets, shares, count, to);
+          kernels::Chosen().find_projected(line, static_cast<std::uint32_t>(begin), count, offsets,
+                                           shares);
+          mix(in.data, stride, offsets, shares, count, to);
         });
   }
 }
@@ -549,23 +595,27 @@ void ProjectNearest(const Pixels& in, const Projection& to_source, const std::ui
 void WarpBilinear(const Pixels& in, const Projection& to_source, const std::uint8_t* fill,
                   const Pixels& out) noexcept {
   if (!to_source.affine()) return ProjectBilinear(in, to_source, fill, out);
-  const kernels::Kernels& set = kernels::Chosen();
   const std::size_t stride = std::size_t{in.width} * in.channels;
+  auto* const mix = MixOf(in);
   for (std::uint32_t line = 0; line < out.height; ++line) {
     const RowPlaces row = {FinePlace(RowX(to_source, line + 0.5)),
                            FinePlace(RowY(to_source, line + 0.5)), FinePlace(to_source.xx),
                            FinePlace(to_source.yx), out.width};
+    const Columns inside = row.Within(0, in.width * kOne, 0, in.height * kOne);
     WarpRow(
-        row.Within(0, in.width * kOne, 0, in.height * kOne), BilinearInner(in, row), out.width,
-        {fill, in.channels}, out.data + std::size_t{line} * out.width * out.channels,
+        inside,
+        mix != nullptr ? row.Within(inside, kOne / 2, (in.width - After(in)) * kOne + kOne / 2,
+                                    kOne / 2, (in.height - INT64_C(1)) * kOne + kOne / 2)
+                       : Columns(),
+        out.width, {fill, in.channels}, out.data + std::size_t{line} * out.width * out.channels,
         [&](std::int64_t column, std::uint8_t* to) {
           BilinearPixel(in, row.x + column * row.x_step, row.y + column * row.y_step, to);
         },
         [&](std::int64_t begin, std::int64_t end, std::uint8_t* to) {
           std::uint32_t offsets[kTogether + 7], shares[kTogether + 7];
           const auto count = static_cast<std::size_t>(end - begin);
-          set.find_places(row.LineFrom(begin, kOne / 2, in), count, offsets, shares);
-          set.mix_rgb(in.data, stride, offsets, shares, count, to);
+          kernels::Chosen().find_places(row.LineFrom(begin, kOne / 2, in), count, offsets, shares);
+          mix(in.data, stride, offsets, shares, count, to);
         });
   }
 }
@@ -593,8 +643,9 @@ void WarpNearest(const Pixels& in, const Projection& to_source, const std::uint8
     // The last pixel of a source row has no byte after it.
     const std::int64_t width = std::int64_t{in.width} - (pixel == 3 && !copies ? 1 : 0);
     const Columns inside = row.Within(0, in.width * kOne, 0, in.height * kOne);
-    const Columns inner =
-        copies || HasOffsets(in) ? row.Within(0, width * kOne, 0, in.height * kOne) : Columns();
+    const Columns inner = copies || HasOffsets(in)
+                              ? row.Within(inside, 0, width * kOne, 0, in.height * kOne)
+                              : Columns();
     WarpRow(
         inside, inner, out.width, {fill, pixel}, out.data + std::size_t{line} * out.width * pixel,
         [&](std::int64_t column, std::uint8_t* to) { std::memcpy(to, source(column), pixel); },
