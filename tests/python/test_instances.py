@@ -140,3 +140,25 @@ def test_targets_have_masks(dataset):
         assert torch.equal(batch.targets("transformers")[0]["mask_labels"], batch.targets("torchvision")[0]["masks"])
         index = batch.targets("ultralytics")["masks"]
         assert index.shape == (4, 8, 8) and set(index.unique().tolist()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("degrees", [0, 25])
+def test_runs_follow_a_mosaic_that_is_turned(dataset, degrees):
+    steps = [sluice.Mosaic(60), sluice.RandomAffine(degrees, scale=(0.6, 1.4), size=96, fill=[114] * 3)]
+    order = sluice.OrderOptions(lanes=8, shuffle="random")
+    shown = 0
+    for batch in sluice.Loader(dataset, batch_size=4, transform=steps, order=order,
+                               output=sluice.OutputOptions(boxes=sluice.BoxRule(0, 0))):
+        for row in range(len(batch)):
+            masks = decoded(bytes(batch["instances"][row]), 96, 96)
+            # The crowd, which is stored in runs, is the picture's first column.
+            found = masks[np.asarray(batch["crowd"][row]) == 1].any(0)
+            y, x = np.mgrid[0.5:96, 0.5:96]
+            near = np.zeros((96, 96), bool)
+            for one in batch.maps()[row]:
+                u, v, _ = np.einsum("ij,jhw->ihw", np.linalg.inv(one), np.array([x, y, np.ones_like(x)]))
+                pixel = 1.5 / np.sqrt(abs(np.linalg.det(one)))  # of the row, in pixels of the picture
+                near |= (u > -pixel) & (u < 1 + pixel) & (v > -pixel) & (v < HEIGHT + pixel)
+            assert not found[~near].any()
+            shown += found.sum()
+    assert shown > 200
