@@ -69,6 +69,12 @@ def decoded(value, width, height):
     return np.array(masks).reshape(count, height, width)
 
 
+def of_runs(runs, height, width):
+    """COCO's uncompressed RLE: pixels outside and inside in turns, down the columns."""
+    masks = [np.repeat(np.arange(len(one["counts"])) % 2 == 1, one["counts"]).reshape(width, height).T for one in runs]
+    return np.array(masks, bool).reshape(len(runs), height, width)
+
+
 def rows(dataset, transform, **options):
     loader = sluice.Loader(dataset, batch_size=4, transform=transform, **options)
     for batch in loader:
@@ -128,8 +134,22 @@ def test_instances_are_given_as_masks(dataset, steps):
             assert np.array_equal(sluice.instance_masks(value, height, width, ratio=4), masks[:, 2::4, 2::4])
             with pytest.raises(ValueError, match="no runs of an image"):
                 sluice.instance_masks(value, height + 1, width)
-    with pytest.raises(ValueError, match="not 'runs'"):
-        sluice.instance_masks(value, height, width, "runs")
+            runs = sluice.instance_masks(value, height, width, "runs")
+            assert [one["size"] for one in runs] == [[height, width]] * len(masks)
+            assert np.array_equal(of_runs(runs, height, width), masks)
+            small = sluice.instance_masks(value, height, width, "runs", ratio=4)
+            assert np.array_equal(of_runs(small, height // 4, width // 4), masks[:, 2::4, 2::4])
+    with pytest.raises(ValueError, match="not 'polygons'"):
+        sluice.instance_masks(value, height, width, "polygons")
+
+
+def test_masks_that_do_not_fit_into_memory_are_refused_with_ways_out(dataset, monkeypatch):
+    monkeypatch.setattr("sluice._instances._available_memory", lambda: 3 * 48 * 64 - 1)
+    value = bytes(next(iter(sluice.Loader(dataset, 1)))["instances"][0])
+    with pytest.raises(MemoryError, match=r"^3 masks of 48 x 64 pixels .* take 0 MB.*'bits'.*'runs', for a ratio.*most="):
+        sluice.instance_masks(value, 48, 64)
+    for form, ratio in ("bits", 1), ("index", 1), ("runs", 1), ("masks", 2):
+        sluice.instance_masks(value, 48, 64, form, ratio)
 
 
 def test_targets_have_masks(dataset):
