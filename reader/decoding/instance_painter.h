@@ -29,7 +29,7 @@ class InstancePainter {
   Defect Paint(const Instances& instances, const Frame& frame, const PointMap& map,
                std::span<const std::uint8_t> kept, std::uint64_t max_bytes,
                std::vector<std::byte>& value);
-  // By object, what the row shows of those that Paint() has painted last.
+  // By object, the part that the row shows of those that Paint() has painted last.
   std::span<const ShownMask> shown() const noexcept { return shown_masks_; }
 
   // Bytes of memory that it takes at most, for a picture and a row of so many pixels: an object's

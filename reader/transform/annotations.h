@@ -60,7 +60,7 @@ void SetOriented(const OrientedBox& box, const Coordinates& coordinates, double 
 // The part of a box of the picture that the target shows.
 Box Seen(const Box& box, const PointMap& map) noexcept;
 
-// What a row shows of an object's mask.
+// The part of an object's mask that a row shows.
 struct ShownMask {
   bool drawn = false;        // the object has an outline or runs
   std::uint64_t pixels = 0;  // of the row
@@ -72,7 +72,7 @@ inline bool LooksAtMasks(const BoxRule& rule) noexcept {
   return rule.min_mask > 0 || rule.from_masks;
 }
 
-// What decides which boxes are kept.
+// The limits that decide which boxes are kept.
 struct BoxLimits {
   const BoxRule& rule;                         // all of it but `most`
   std::span<const std::uint8_t> dropped = {};  // by box: a step has dropped it; may be empty
