@@ -85,6 +85,7 @@ BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options,
   for (const ViewProgram& view : views)
     RequireBoxes(view.geometry.boxes_step());
   if (layout.parts > 1) CheckMosaic();
+  CheckBoxRule();
   if (!options.ring.prefetch) options.ring.prefetch = MaxPrefetch(*this);
 }
 
@@ -128,6 +129,30 @@ void BatchRecipe::CheckMosaic() const {
         "it a variable-length field that follows the image");
 }
 
+void BatchRecipe::CheckBoxRule() const {
+  const BoxRule& rule = options.output.boxes;
+  const auto refuse = [this](const std::string& option, const std::string& why) {
+    throw Error(ErrorCode::kInvalidArgument, dataset.facts->folder.string(),
+                "LoaderOptions::output.boxes." + option + " " + why);
+  };
+  const auto has_instances = [](const Followers::Boxes& boxes) { return !boxes.instances.empty(); };
+  const auto judged = std::ranges::find_if(followers.boxes, has_instances);
+  const std::string by_masks = rule.from_masks ? "from_masks" : "min_mask";
+  if (LooksAtMasks(rule) && judged == followers.boxes.end())
+    refuse(by_masks,
+           "looks at the masks of boxes, and batches have no field of instances that belongs to "
+           "boxes; convert with `--take boxes,instances`, name both fields in "
+           "LoaderOptions::output.fields, or do not set it");
+  if (rule.from_masks && judged->coordinates.form == Coordinates::Form::kFourCorners)
+    refuse(by_masks, "makes upright boxes of masks, and field \"" +
+                         layout.variables[judged->index].name +
+                         "\" holds oriented boxes, whose angle would be lost; do not set it");
+  if (rule.most && followers.boxes.empty())
+    refuse("most",
+           "is the most boxes of a row, and batches have no field of boxes that follows an image; "
+           "name one in LoaderOptions::output.fields, or do not set it");
+}
+
 bool BatchRecipe::RowsLeaveCaches() const noexcept {
   constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
   return !options.sample_function && layout.image_sizes != ImageSizes::kPadded &&
@@ -150,19 +175,22 @@ std::uint64_t BatchRecipe::MaxVariableBytes() const {
     std::uint64_t max = dataset.facts->limits.bytes(field.field);
     if (!found.empty())
       max = std::min(max, found[ValuesIndexOf(manifest.schema.fields, field.field)].max_bytes);
-    if (field.instances) max = std::max(max, MaxInstanceBytes(field, max));
+    max *= program.MostJoined() * layout.parts;
+    if (field.instances)
+      max = std::max(max, MaxInstanceBytes(field, dataset.facts->limits.bytes(field.field)));
     // Twice: stored for the row, then joined to other rows.
-    row += 2 * max * program.MostJoined() * layout.parts + kRowBytes;
+    row += 2 * max + kRowBytes;
   }
   return options.batch_size * row;
 }
 
-std::uint64_t BatchRecipe::MaxInstanceBytes(const SlotLayout::VariableField& field,
-                                            std::uint64_t stored) const {
+std::uint64_t BatchRecipe::InstanceBytes(const SlotLayout::VariableField& field,
+                                         std::uint64_t stored, std::uint64_t parts,
+                                         std::uint64_t most_objects) const {
   // Runs of pixels outside and inside, of 4 bytes each, of an object that is as wide as the row and
   // that each column of the row crosses twice. Real objects are narrower.
   constexpr std::uint64_t kColumnBytes = 16, kObjectBytes = 32;
-  if (layout.images.empty()) return stored;
+  if (layout.images.empty()) return stored * parts;
   std::uint64_t columns = 0;
   for (const Geometry::Extent& extent : layout.picture().extents)
     columns = std::max<std::uint64_t>(columns, extent.width);
@@ -174,7 +202,8 @@ std::uint64_t BatchRecipe::MaxInstanceBytes(const SlotLayout::VariableField& fie
       continue;
     objects = std::max(objects, dataset.facts->limits.bytes(boxes.field) / boxes.entry_bytes);
   }
-  return 2 * stored + objects * (columns * kColumnBytes + kObjectBytes);
+  return 2 * stored * parts +
+         std::min(objects * parts, most_objects) * (columns * kColumnBytes + kObjectBytes);
 }
 
 std::uint64_t BatchRecipe::UsualVariableBytes() const {
@@ -357,13 +386,14 @@ Followers Followers::Of(const DatasetFacts& dataset, const LoaderOptions& option
         "LoaderOptions::output.fields, or use RandomAffine and steps that change colours");
   }
   const auto instances = [](const SlotLayout::VariableField& field) { return field.instances; };
-  const bool moves = !view.geometry.empty() || unmoved;
+  const BoxRule& rule = options.output.boxes;
+  const bool moves = !view.geometry.empty() || unmoved || LooksAtMasks(rule) || rule.most;
   // Nothing moves, so nothing has to follow, except that instances become runs.
   if (!moves && (layout.images.empty() || std::ranges::none_of(layout.variables, instances)))
     return {};
   Followers found = finder.Find();
+  if (view.geometry.empty() && !unmoved) found.points.clear();
   if (!moves) {
-    found.points.clear();
     std::erase_if(found.boxes,
                   [](const Followers::Boxes& boxes) { return boxes.instances.empty(); });
     for (Followers::Boxes& boxes : found.boxes)

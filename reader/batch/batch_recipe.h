@@ -32,10 +32,19 @@ struct BatchRecipe {
   // The most bytes that a batch's bytes fields and variable-length fields take. If the manifest
   // lacks the values' sizes, this reads the table of every block.
   std::uint64_t MaxVariableBytes() const;
-  // The most bytes of a value of instances once its objects are runs of the row: `stored`, the most
-  // that a stored value has, and what the objects' columns take. A row that takes more is a fault.
+  // The most bytes of a sample's value of instances once its objects are runs of the row: twice
+  // `stored`, the most that a stored value has, and what the objects' columns take. A sample that
+  // takes more is a fault.
+  std::uint64_t MaxPaintedBytes(const SlotLayout::VariableField& field,
+                                std::uint64_t stored) const {
+    return InstanceBytes(field, stored, 1, UINT64_MAX);
+  }
+  // The same of a row: of all its parts, and with BoxRule::most.
   std::uint64_t MaxInstanceBytes(const SlotLayout::VariableField& field,
-                                 std::uint64_t stored) const;
+                                 std::uint64_t stored) const {
+    return InstanceBytes(field, stored, layout.parts,
+                         options.output.boxes.most.value_or(UINT64_MAX));
+  }
   // The bytes that those fields take if each value has the average size in the manifest; 0 if the
   // manifest lacks the values' sizes.
   std::uint64_t UsualVariableBytes() const;
@@ -56,6 +65,10 @@ struct BatchRecipe {
   void RequireBoxes(const std::string& step) const;
   // Refuses what a Mosaic cannot show.
   void CheckMosaic() const;
+  // Refuses parts of BoxRule that have nothing to look at.
+  void CheckBoxRule() const;
+  std::uint64_t InstanceBytes(const SlotLayout::VariableField& field, std::uint64_t stored,
+                              std::uint64_t parts, std::uint64_t most_objects) const;
 };
 
 }  // namespace sluice

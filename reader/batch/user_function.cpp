@@ -246,6 +246,15 @@ std::uint64_t MutableBatch::index() const noexcept {
 std::span<const std::uint64_t> MutableBatch::samples() const noexcept {
   return {slot_.samples.data(), count_};
 }
+std::span<const std::uint64_t> MutableBatch::parts() const noexcept {
+  return parts_of_row() == 1 ? samples() : slot_.part_samples;
+}
+std::size_t MutableBatch::parts_of_row() const noexcept {
+  return slot_.layout->parts;
+}
+std::span<const RowMap> MutableBatch::maps() const noexcept {
+  return {slot_.maps.data(), count_ * parts_of_row()};
+}
 
 VariableValues<std::byte> MutableBatch::VariableBytes(std::string_view name, int type) const {
   const std::size_t v = FindVariable(*slot_.layout, name, type);

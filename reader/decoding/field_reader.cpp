@@ -1,7 +1,8 @@
 // Reads all fields of a sample except its picture. Variable fields are checked and decompressed
 // into the row; other images go through the frame of the image that they belong to. Then key points
 // and boxes are moved by the frame of their image. Points come first, because a box that BoxRule
-// drops takes its points and its entries of other fields with it.
+// drops takes its points and its entries of other fields with it. If the rule looks at masks, all
+// instances are painted before boxes are judged; otherwise only those of boxes that are kept.
 #include "reader/decoding/field_reader.h"
 
 #include <algorithm>
@@ -46,6 +47,16 @@ void JoinInstances(const std::vector<std::byte>& value, std::vector<std::byte>& 
   joined.Finish(before);
 }
 
+// Takes out the objects that are not kept.
+void CompactInstances(std::vector<std::byte>& value, const std::vector<std::uint8_t>& kept) {
+  Instances instances;
+  if (instances.Open(value, 0, 0) != nullptr) return;
+  InstancesBuilder left;
+  for (std::size_t i = 0; i < instances.size(); ++i)
+    if (kept[i] != 0) left.AddObject(instances.BytesOf(i));
+  left.Finish(value);
+}
+
 // Calls f with the bytes as the numbers that they hold.
 template <class F>
 void WithNumbers(bool doubles, std::span<std::byte> bytes, const F& f) {
@@ -73,8 +84,9 @@ FieldReader::FieldReader(const BatchRecipe& recipe)
                       recipe.choice.leaders[field.field] == recipe.choice.image);
   for (const SlotLayout::VariableField& field : layout_.variables) {
     const bool instances = field.instances && field.field != Schema::kNone;
-    max_instances_.push_back(
-        instances ? recipe.MaxInstanceBytes(field, dataset_.facts->limits.bytes(field.field)) : 0);
+    const std::uint64_t stored = instances ? dataset_.facts->limits.bytes(field.field) : 0;
+    max_painted_.push_back(instances ? recipe.MaxPaintedBytes(field, stored) : 0);
+    max_instances_.push_back(instances ? recipe.MaxInstanceBytes(field, stored) : 0);
   }
 }
 
@@ -113,6 +125,10 @@ ValueFault FieldReader::JoinPart(Slot& slot, std::size_t row) {
                    "the sample or one before it in its mosaic has boxes without their entries in "
                    "this field, and others have them");
     }
+    if (!box_rule_.most) continue;
+    kept_.assign(entries(boxes.index), 1);
+    KeepLargestOf(boxes, slot.variables[boxes.index].rows[row]);
+    if (const ValueFault fault = Drop(slot, row, boxes, true)) return fault;
   }
   return {};
 }
@@ -147,6 +163,15 @@ std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
     const ImageBatch& row = layout.picture().image;
     kept += InstancePainter::MemoryBytes(dataset.limits.pixels(layout.picture_field()),
                                          std::uint64_t{row.width} * row.height);
+  }
+  for (const SlotLayout::VariableField& field : layout.variables) {
+    if (!field.instances || field.field == Schema::kNone) continue;
+    // The painter's value, the row's and the one that is being made of these, each while its memory
+    // grows. A mosaic's parts are joined in the same way.
+    const std::uint64_t stored = dataset.limits.bytes(field.field);
+    const std::uint64_t painted = recipe.MaxPaintedBytes(field, stored);
+    kept += 4 * painted;
+    if (layout.parts > 1) kept += 3 * (painted + recipe.MaxInstanceBytes(field, stored));
   }
   return max + kept;
 }
@@ -417,11 +442,34 @@ ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::
   std::span<const std::uint8_t> dropped;
   if (needs_boxes_ && &*std::ranges::find_if(followers_.boxes, same_leader) == &boxes)
     dropped = picture.boxes.dropped;
+  const bool by_masks = LooksAtMasks(box_rule_) && !boxes.instances.empty();
+  masks_.clear();
+  if (by_masks) {
+    kept_.assign(bytes.size() / layout_.variables[boxes.index].entry_bytes, 1);
+    masks_.resize(kept_.size());
+    if (const ValueFault fault = PaintInstances(slot, row, boxes)) return fault;
+  }
   WithNumbers(boxes.doubles, bytes, [&](auto numbers) {
-    MapBoxes(numbers, boxes.coordinates, map, box_rule_, kept_, dropped);
+    MapBoxes(numbers, boxes.coordinates, map, {box_rule_, dropped, masks_}, kept_);
   });
+  KeepLargestOf(boxes, bytes);
   // Boxes in an array of fixed shape all stay; only lists can become shorter.
   if (!boxes.variable) return {};
+  if (!by_masks) {
+    if (const ValueFault fault = PaintInstances(slot, row, boxes)) return fault;
+  }
+  return Drop(slot, row, boxes, by_masks);
+}
+
+void FieldReader::KeepLargestOf(const Followers::Boxes& boxes, std::span<std::byte> bytes) {
+  if (!box_rule_.most) return;
+  WithNumbers(boxes.doubles, bytes, [&](auto numbers) {
+    left_out_objects_ += KeepLargest(numbers, boxes.coordinates, *box_rule_.most, kept_);
+  });
+}
+
+ValueFault FieldReader::Drop(Slot& slot, std::size_t row, const Followers::Boxes& boxes,
+                             bool of_instances) {
   for (const std::size_t v : boxes.companions) {
     const SlotLayout::VariableField& field = layout_.variables[v];
     std::vector<std::byte>& value = slot.variables[v].rows[row];
@@ -436,7 +484,12 @@ ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::
     }
     Compact(value, field.entry_bytes, kept_);
   }
-  if (const ValueFault fault = PaintInstances(slot, row, boxes)) return fault;
+  for (const std::size_t v : boxes.instances) {
+    std::vector<std::byte>& value = slot.variables[v].rows[row];
+    if (slot.variables[v].present[row] == 0) continue;
+    if (of_instances) CompactInstances(value, kept_);
+    if (value.size() > max_instances_[v]) return Fault(layout_.variables[v].field, kLongOutlines);
+  }
   // Last, because the companions were compared with the number of boxes before dropping.
   Compact(slot.variables[boxes.index].rows[row], layout_.variables[boxes.index].entry_bytes, kept_);
   return {};
@@ -459,10 +512,12 @@ ValueFault FieldReader::PaintInstances(Slot& slot, std::size_t row, const Follow
     const PointMap map(picture.frame, picture.width, picture.height);
     std::vector<std::byte> painted;
     if (const Defect defect = instance_painter_.Paint(instances, picture.frame, map, kept_,
-                                                      max_instances_[v], painted)) {
+                                                      max_painted_[v], painted)) {
       return Fault(field.field, defect);
     }
     value.swap(painted);
+    if (v == boxes.instances.front() && !masks_.empty())
+      std::ranges::copy(instance_painter_.shown(), masks_.begin());
   }
   return {};
 }

@@ -57,6 +57,8 @@ class FieldReader {
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
   // The field that was found faulty since BeginPart(); Schema::kNone if none was.
   std::size_t faulty() const noexcept { return faulty_; }
+  // How many objects BoxRule::most has left out so far.
+  std::uint64_t left_out_objects() const noexcept { return left_out_objects_; }
   // Whether a step looks at boxes, so that fields must be read before the picture.
   bool precede_picture() const noexcept { return needs_boxes_; }
   // Whether there is nothing to read or to move.
@@ -85,7 +87,13 @@ class FieldReader {
                     PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder,
                     ViewPainter& painter, const ViewPainter::Part& part);
   ValueFault MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes);
+  // Paints the objects of the boxes that kept_ keeps.
   ValueFault PaintInstances(Slot& slot, std::size_t row, const Followers::Boxes& boxes);
+  // Applies BoxRule::most to the boxes that kept_ keeps.
+  void KeepLargestOf(const Followers::Boxes& boxes, std::span<std::byte> bytes);
+  // Takes the boxes that kept_ does not keep out of the row, and their entries in other fields;
+  // also out of the instances, if these have an object for each box.
+  ValueFault Drop(Slot& slot, std::size_t row, const Followers::Boxes& boxes, bool of_instances);
   ValueFault MovePoints(Slot& slot, std::size_t row, const Followers::Points& points);
   std::span<std::byte> NumbersOf(Slot& slot, std::size_t row, const Followers::Numbers& numbers);
   ValueFault Fault(std::size_t field, const std::string& what,
@@ -103,10 +111,13 @@ class FieldReader {
   const ValueLimits* limits_ = nullptr;  // of the current row
   bool verify_ = true, whole_payloads_ = true;
   std::vector<std::uint8_t> kept_;   // by box of the current field: 0 if BoxRule drops the box
+  std::vector<ShownMask> masks_;     // by box, if BoxRule looks at masks
   std::vector<std::uint8_t> whole_;  // a mask, decoded whole
   NearestSampler nearest_;
   InstancePainter instance_painter_;
-  std::vector<std::uint64_t> max_instances_;  // by layout variable: bytes of instances in a row
+  // By layout variable: bytes of instances, as painted of a sample, and in a row.
+  std::vector<std::uint64_t> max_painted_, max_instances_;
+  std::uint64_t left_out_objects_ = 0;
   ViewPainter view_painter_;
   std::vector<ViewPainter> part_painters_;  // by image; empty unless rows have several parts
   WidePainter wide_painter_;

@@ -4,7 +4,30 @@
 // kilobytes for an object of any form. A caller that needs pixels paints them from these.
 #include "reader/decoding/instance_painter.h"
 
+#include <algorithm>
+
 namespace sluice {
+
+namespace {
+
+// Measures joined runs of a picture of that height.
+ShownMask Measure(std::span<const PixelRun> runs, std::uint64_t height) {
+  ShownMask mask;
+  if (runs.empty()) return mask;
+  std::uint64_t top = height, bottom = 0;
+  for (const PixelRun& run : runs) {
+    mask.pixels += run.end - run.begin;
+    const std::uint64_t first = run.begin % height, end = first + run.end - run.begin;
+    // A run may begin in one column and end in a later one.
+    top = std::min(top, end > height ? 0 : first);
+    bottom = std::max(bottom, std::min(end, height));
+  }
+  mask.box = {double(runs.front().begin / height), double(top),
+              double((runs.back().end - 1) / height + 1), double(bottom)};
+  return mask;
+}
+
+}  // namespace
 
 Defect InstancePainter::Paint(const Instances& instances, const Frame& frame, const PointMap& map,
                               std::span<const std::uint8_t> kept, std::uint64_t max_bytes,
@@ -16,11 +39,14 @@ Defect InstancePainter::Paint(const Instances& instances, const Frame& frame, co
     VisiblePart(frame).WriteBorder(border_.data());
   }
   builder_ = {};
+  shown_masks_.assign(instances.size(), {});
   for (std::size_t i = 0; i < instances.size(); ++i) {
     if (kept[i] == 0) continue;
     runs_.clear();
     Defect defect = nullptr;
+    bool drawn = false;
     instances.ForEachShape(i, [&](const InstanceShape& shape) {
+      drawn = drawn || shape.count() > 0;
       if (shape.runs)
         AddRuns(shape, frame, map);
       else if (const Defect found = AddOutline(shape, map))
@@ -29,11 +55,11 @@ Defect InstancePainter::Paint(const Instances& instances, const Frame& frame, co
     if (defect != nullptr) return defect;
     JoinRuns(runs_);
     if (!border_.empty()) CutOffBorder(width, height);
+    shown_masks_[i] = Measure(runs_, height);
+    shown_masks_[i].drawn = drawn;
     builder_.BeginObject();
     builder_.AddRuns(RunLengths(runs_, std::uint64_t{width} * height));
-    if (builder_.bytes() > max_bytes)
-      return "its objects' outlines are longer than any real ones, so their runs take more memory "
-             "than the loader's bound";
+    if (builder_.bytes() > max_bytes) return kLongOutlines;
   }
   builder_.Finish(value);
   return nullptr;

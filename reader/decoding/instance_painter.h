@@ -14,6 +14,11 @@
 
 namespace sluice {
 
+// Why a row cannot be made of objects whose runs take more than they may.
+inline constexpr Defect kLongOutlines =
+    "its objects' outlines are longer than any real ones, so their runs take more memory than the "
+    "loader's bound";
+
 // Keeps its buffers from row to row. One thread at a time.
 class InstancePainter {
  public:
@@ -24,6 +29,8 @@ class InstancePainter {
   Defect Paint(const Instances& instances, const Frame& frame, const PointMap& map,
                std::span<const std::uint8_t> kept, std::uint64_t max_bytes,
                std::vector<std::byte>& value);
+  // By object, the part that the row shows of those that Paint() has painted last.
+  std::span<const ShownMask> shown() const noexcept { return shown_masks_; }
 
   // Bytes of memory that it takes at most, for a picture and a row of so many pixels: an object's
   // runs painted whole, and in the row; the row's border; before a warp, both once more.
@@ -40,6 +47,7 @@ class InstancePainter {
   std::vector<double> corners_;
   std::vector<std::uint8_t> whole_, in_row_, border_;
   std::vector<PixelRun> runs_, shown_;
+  std::vector<ShownMask> shown_masks_;
   NearestSampler nearest_;
   ViewPainter painter_;
   InstancesBuilder builder_;

@@ -208,7 +208,8 @@ Pixels ViewPainter::Unwarped(const Frame& frame, std::uint32_t channels) {
 
 Frame ViewPainter::WithWholeRegion(const Frame& frame) {
   Frame whole = frame;
-  if (!frame.region_for_warp) return whole;
+  // A part of a mosaic has its place in a canvas, which stays as it is.
+  if (!frame.region_for_warp || frame.region.bordered()) return whole;
   AffineMap back;
   const auto enlarge = [](Span& span, double& back_scale) {
     const auto stored = static_cast<std::uint32_t>(std::ceil(span.length));

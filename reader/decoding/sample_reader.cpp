@@ -219,6 +219,7 @@ ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& s
   if (!fault && sample.part > 0) fault = fields_.JoinPart(slot, row);
   for (const Bytes payload : fields_.payloads())
     decoded_.bytes += payload.size();
+  decoded_.left_out_objects = fields_.left_out_objects();
   return fault;
 }
 

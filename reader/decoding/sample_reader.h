@@ -77,8 +77,9 @@ class SampleReader {
   // The payloads decoded so far, and what they became.
   struct Decoded {
     std::uint64_t bytes = 0;
-    std::uint64_t picture_pixels = 0;  // as LoaderStats::picture_pixels
-    std::uint64_t shown_pixels = 0;    // as LoaderStats::shown_pixels
+    std::uint64_t picture_pixels = 0;    // as LoaderStats::picture_pixels
+    std::uint64_t shown_pixels = 0;      // as LoaderStats::shown_pixels
+    std::uint64_t left_out_objects = 0;  // as LoaderStats::left_out_objects
   };
   const Decoded& decoded() const noexcept { return decoded_; }
 

@@ -106,13 +106,18 @@ std::string FollowersText(const LoaderOptions& options, const Schema& schema,
             ": follows no image, so keeps all entries when boxes are dropped. If the "
             "entries belong to boxes, store the field with follows = the boxes' image\n";
   }
+  const BoxRule& rule = options.output.boxes;
   for (const Followers::Boxes& boxes : follow.boxes) {
-    text += FollowerName(boxes, layout) +
-            ": boxes, moved and cut off with their image; dropped if a side is less than " +
-            NumberText(options.output.boxes.min_side) + " px";
-    if (options.output.boxes.min_visible > 0)
-      text += " or less than " + NumberText(options.output.boxes.min_visible) +
-              " of the box is visible";
+    const bool anew = rule.from_masks && !boxes.instances.empty();
+    text += FollowerName(boxes, layout) + ": boxes, moved and cut off with their image" +
+            (anew ? ", and made anew from their masks" : "") + "; dropped if a side is less than " +
+            NumberText(rule.min_side) + " px";
+    if (rule.max_aspect) text += " or more than " + NumberText(*rule.max_aspect) + " x the other";
+    if (rule.min_visible > 0)
+      text += " or less than " + NumberText(rule.min_visible) + " of the box is visible";
+    if (rule.min_mask > 0 && !boxes.instances.empty())
+      text += " or less than " + NumberText(double(rule.min_mask)) + " px of its mask";
+    if (rule.most) text += " or a row has " + NumberText(double(*rule.most)) + " larger ones";
     for (std::size_t c = 0; c < boxes.companions.size(); ++c) {
       text += (c == 0 ? ", and with them their entries in " : ", ") +
               layout.variables[boxes.companions[c]].name;

@@ -36,6 +36,7 @@ void LoaderMeasures::CountRows(std::size_t rows, const RowWork& work,
   counters.payload_bytes += work.payload_bytes;
   counters.picture_pixels += work.picture_pixels;
   counters.shown_pixels += work.shown_pixels;
+  counters.left_out_objects += work.left_out_objects;
   for (const double seconds : timed)
     counters.sample_decodes.Add(seconds);
   if (timed.empty()) counters.sample_decodes.Add(work.seconds / static_cast<double>(rows), rows);

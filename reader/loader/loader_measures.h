@@ -40,6 +40,7 @@ struct RowWork {
   std::uint64_t payload_bytes = 0;
   std::uint64_t picture_pixels = 0;
   std::uint64_t shown_pixels = 0;
+  std::uint64_t left_out_objects = 0;
 };
 
 class LoaderMeasures {

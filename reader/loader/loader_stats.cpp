@@ -57,8 +57,8 @@ std::string Sentence(const char* format, Arguments... arguments) {
 template <class Stats>
 auto SumsOf(Stats& stats) noexcept {
   auto& [seconds, samples, batches, faults, payload_bytes, picture_pixels, shown_pixels,
-         read_ahead_bytes, kept_pictures, kept_bytes, taken_rows, refused_shards, fetched_bytes,
-         cached_bytes, past_cache_bytes, requests, repeated_requests, read_seconds,
+         left_out_objects, read_ahead_bytes, kept_pictures, kept_bytes, taken_rows, refused_shards,
+         fetched_bytes, cached_bytes, past_cache_bytes, requests, repeated_requests, read_seconds,
          read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
          file_read_seconds, file_make_seconds, compiled_samples, decode_major_faults, upload_bytes,
          device_pictures, device_decode_seconds, stored_pictures, stored_bytes, upload_seconds,
@@ -72,7 +72,7 @@ auto SumsOf(Stats& stats) noexcept {
                   upload_seconds, upload_wait_seconds, consumer_wait_seconds, first_wait_seconds,
                   consumer_seconds, batch_waits, sample_decodes, block_reads, changes,
                   fetched_bytes, cached_bytes, past_cache_bytes, requests, repeated_requests,
-                  taken_rows, compiled_samples);
+                  taken_rows, compiled_samples, left_out_objects);
 }
 
 template <class... Own, class... Other, class Do>

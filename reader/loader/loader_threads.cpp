@@ -55,6 +55,7 @@ SlotFiller::Outcome DecoderThread::Work(const BatchRing::Rows& rows, RowWork& wo
   work.payload_bytes = after.bytes - before.bytes;
   work.picture_pixels = after.picture_pixels - before.picture_pixels;
   work.shown_pixels = after.shown_pixels - before.shown_pixels;
+  work.left_out_objects = after.left_out_objects - before.left_out_objects;
   // Further rows are timed one by one only if these took longer than kTimedRow each. Reading the
   // clock takes some 25 ns, a thousandth of that.
   constexpr double kTimedRow = 30e-6;  // seconds

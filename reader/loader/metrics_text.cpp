@@ -64,6 +64,8 @@ constexpr std::array kFamilies = {
     Counter("payload_bytes", &S::payload_bytes, "Size of the decoded payloads"),
     Counter("picture_pixels", &S::picture_pixels, "Stored pixels of the decoded pictures"),
     Counter("shown_pixels", &S::shown_pixels, "Pixels of the images made of these pictures"),
+    Counter("left_out_objects", &S::left_out_objects,
+            "Objects left out of rows, because rows may have no more"),
     Counter("read_seconds", &S::read_seconds, "Ordering and reading ahead, in the planning thread"),
     Counter("read_wait_seconds", &S::read_wait_seconds,
             "Time in which the planning thread waited for a free batch"),

@@ -6,12 +6,9 @@
 #include <memory>
 #include <utility>
 
-namespace sluice {
+#include <sluice/loader_memory.h>
 
-// Bytes that this process may still allocate: the memory that the machine has left without
-// swapping, or that its memory control group (version 1 or 2) leaves to it, whichever is less. The
-// page cache counts as free, because the kernel gives it up.
-std::uint64_t AvailableMemory();
+namespace sluice {
 
 // Page-aligned memory for batches, blocks and decoded pictures.
 class HostBuffer {

@@ -141,13 +141,15 @@ SeenBox Seen(const OrientedBox& box, const PointMap& map) noexcept {
 
 template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
-              const BoxRule& rule, std::vector<std::uint8_t>& kept,
-              std::span<const std::uint8_t> dropped) {
+              const BoxLimits& limits, std::vector<std::uint8_t>& kept) {
+  const BoxRule& rule = limits.rule;
   const std::size_t values = coordinates.of_box();
   // Written so that a box with a NaN is dropped.
   const auto keep = [&rule](double width, double height, double seen, double whole) {
     return width >= rule.min_side && height >= rule.min_side && seen > 0 &&
-           seen >= rule.min_visible * whole;
+           seen >= rule.min_visible * whole &&
+           (!rule.max_aspect ||
+            std::max(width, height) <= *rule.max_aspect * std::min(width, height));
   };
   kept.assign(boxes.size() / values, 0);
   for (std::size_t b = 0; b < kept.size(); ++b) {
@@ -161,15 +163,41 @@ void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap
       if (keeps) SetOriented(seen.box, coordinates, map.target_width, map.target_height, at);
     } else {
       const Box corners = CornersAt(at, coordinates, map.width, map.height);
-      const Box box = Seen(corners, map);
+      const bool anew = rule.from_masks && b < limits.masks.size() && limits.masks[b].drawn;
+      const Box box = anew ? limits.masks[b].box : Seen(corners, map);
       keeps = keep(box.right - box.left, box.bottom - box.top, box.area(),
                    Moved(corners, map.map).area());
       if (keeps) SetCorners(box, coordinates, map.target_width, map.target_height, at);
     }
-    if (b < dropped.size() && dropped[b] != 0) keeps = false;
+    if (b < limits.dropped.size() && limits.dropped[b] != 0) keeps = false;
+    if (b < limits.masks.size() && limits.masks[b].pixels < rule.min_mask) keeps = false;
     kept[b] = keeps ? 1 : 0;
     if (!keeps) std::fill_n(at, values, T{0});
   }
+}
+
+template <class T>
+std::size_t KeepLargest(std::span<T> boxes, const Coordinates& coordinates, std::uint64_t most,
+                        std::vector<std::uint8_t>& kept) {
+  const std::size_t values = coordinates.of_box();
+  // The size of the target multiplies all areas of relative boxes alike, so it is not needed.
+  std::vector<std::pair<double, std::size_t>> smaller_later;
+  for (std::size_t b = 0; b < kept.size(); ++b) {
+    if (kept[b] == 0) continue;
+    const T* const at = &boxes[b * values];
+    const double area = coordinates.form == Coordinates::Form::kFourCorners
+                            ? OrientedAt(at, coordinates, 1, 1).area()
+                            : CornersAt(at, coordinates, 1, 1).area();
+    smaller_later.emplace_back(-area, b);
+  }
+  if (smaller_later.size() <= most) return 0;
+  const auto left_out = smaller_later.begin() + static_cast<std::ptrdiff_t>(most);
+  std::ranges::nth_element(smaller_later, left_out);
+  for (auto at = left_out; at != smaller_later.end(); ++at) {
+    kept[at->second] = 0;
+    std::fill_n(&boxes[at->second * values], values, T{0});
+  }
+  return smaller_later.size() - most;
 }
 
 template <class T>
@@ -227,10 +255,14 @@ template OrientedBox OrientedAt(const float*, const Coordinates&, double, double
 template OrientedBox OrientedAt(const double*, const Coordinates&, double, double) noexcept;
 template void SetOriented(const OrientedBox&, const Coordinates&, double, double, float*) noexcept;
 template void SetOriented(const OrientedBox&, const Coordinates&, double, double, double*) noexcept;
-template void MapBoxes(std::span<float>, const Coordinates&, const PointMap&, const BoxRule&,
-                       std::vector<std::uint8_t>&, std::span<const std::uint8_t>);
-template void MapBoxes(std::span<double>, const Coordinates&, const PointMap&, const BoxRule&,
-                       std::vector<std::uint8_t>&, std::span<const std::uint8_t>);
+template void MapBoxes(std::span<float>, const Coordinates&, const PointMap&, const BoxLimits&,
+                       std::vector<std::uint8_t>&);
+template void MapBoxes(std::span<double>, const Coordinates&, const PointMap&, const BoxLimits&,
+                       std::vector<std::uint8_t>&);
+template std::size_t KeepLargest(std::span<float>, const Coordinates&, std::uint64_t,
+                                 std::vector<std::uint8_t>&);
+template std::size_t KeepLargest(std::span<double>, const Coordinates&, std::uint64_t,
+                                 std::vector<std::uint8_t>&);
 template void ReadBoxes(std::span<const float>, const Coordinates&, const PictureExtent&,
                         PictureBoxes&);
 template void ReadBoxes(std::span<const double>, const Coordinates&, const PictureExtent&,

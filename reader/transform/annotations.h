@@ -4,6 +4,7 @@
 // border. Boxes are cut off at the edges of that part, and dropped if BoxRule says so; points are
 // moved. If the frame has a warp, a box is cut off in the same way before the warp, then replaced
 // by the bounding box of its warped corners, which is cut off at the edges of what the row shows.
+// With BoxRule::from_masks, the box around what shows of the object's mask takes its place.
 #pragma once
 
 #include <algorithm>
@@ -59,13 +60,38 @@ void SetOriented(const OrientedBox& box, const Coordinates& coordinates, double 
 // The part of a box of the picture that the target shows.
 Box Seen(const Box& box, const PointMap& map) noexcept;
 
-// Moves boxes of Coordinates::of_box() values each, in place, and says for each whether the rule
-// keeps it. Dropped boxes are set to zero. A mirrored oriented box still goes around in the same
-// direction. `dropped`: by box, whether a step has dropped it; may be empty.
+// The part of an object's mask that a row shows.
+struct ShownMask {
+  bool drawn = false;        // the object has an outline or runs
+  std::uint64_t pixels = 0;  // of the row
+  Box box;                   // around them, on whole pixels
+};
+
+// Whether the rule looks at the objects' masks.
+inline bool LooksAtMasks(const BoxRule& rule) noexcept {
+  return rule.min_mask > 0 || rule.from_masks;
+}
+
+// The limits that decide which boxes are kept.
+struct BoxLimits {
+  const BoxRule& rule;                         // all of it but `most`
+  std::span<const std::uint8_t> dropped = {};  // by box: a step has dropped it; may be empty
+  // By box, for the parts of the rule that look at masks; empty if it has none.
+  std::span<const ShownMask> masks = {};
+};
+
+// Moves boxes of Coordinates::of_box() values each, in place, and says for each whether the limits
+// keep it. Dropped boxes are set to zero. A mirrored oriented box still goes around in the same
+// direction.
 template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
-              const BoxRule& rule, std::vector<std::uint8_t>& kept,
-              std::span<const std::uint8_t> dropped = {});
+              const BoxLimits& limits, std::vector<std::uint8_t>& kept);
+
+// Of the boxes that are kept, keeps the `most` with the largest areas, and of equal ones the
+// earlier. The others are set to zero. Returns how many these are.
+template <class T>
+std::size_t KeepLargest(std::span<T> boxes, const Coordinates& coordinates, std::uint64_t most,
+                        std::vector<std::uint8_t>& kept);
 
 // The boxes of a picture of that size, in its pixels; of oriented ones, the upright boxes around
 // them.

@@ -2,7 +2,10 @@
 way of filling fills alike, so that numpy gives the expected pixels."""
 
 import json
+import os
+import pathlib
 import struct
+import subprocess
 
 import numpy as np
 import pytest
@@ -69,6 +72,12 @@ def decoded(value, width, height):
     return np.array(masks).reshape(count, height, width)
 
 
+def of_runs(runs, height, width):
+    """COCO's uncompressed RLE: pixels outside and inside in turns, down the columns."""
+    masks = [np.repeat(np.arange(len(one["counts"])) % 2 == 1, one["counts"]).reshape(width, height).T for one in runs]
+    return np.array(masks, bool).reshape(len(runs), height, width)
+
+
 def rows(dataset, transform, **options):
     loader = sluice.Loader(dataset, batch_size=4, transform=transform, **options)
     for batch in loader:
@@ -128,8 +137,22 @@ def test_instances_are_given_as_masks(dataset, steps):
             assert np.array_equal(sluice.instance_masks(value, height, width, ratio=4), masks[:, 2::4, 2::4])
             with pytest.raises(ValueError, match="no runs of an image"):
                 sluice.instance_masks(value, height + 1, width)
-    with pytest.raises(ValueError, match="not 'runs'"):
-        sluice.instance_masks(value, height, width, "runs")
+            runs = sluice.instance_masks(value, height, width, "runs")
+            assert [one["size"] for one in runs] == [[height, width]] * len(masks)
+            assert np.array_equal(of_runs(runs, height, width), masks)
+            small = sluice.instance_masks(value, height, width, "runs", ratio=4)
+            assert np.array_equal(of_runs(small, height // 4, width // 4), masks[:, 2::4, 2::4])
+    with pytest.raises(ValueError, match="not 'polygons'"):
+        sluice.instance_masks(value, height, width, "polygons")
+
+
+def test_masks_that_do_not_fit_into_memory_are_refused_with_ways_out(dataset, monkeypatch):
+    monkeypatch.setattr("sluice._instances._available_memory", lambda: 3 * 48 * 64 - 1)
+    value = bytes(next(iter(sluice.Loader(dataset, 1)))["instances"][0])
+    with pytest.raises(MemoryError, match=r"^3 masks of 48 x 64 pixels .* take 0 MB.*'bits'.*'runs', for a ratio.*most="):
+        sluice.instance_masks(value, 48, 64)
+    for form, ratio in ("bits", 1), ("index", 1), ("runs", 1), ("masks", 2):
+        sluice.instance_masks(value, 48, 64, form, ratio)
 
 
 def test_targets_have_masks(dataset):
@@ -140,3 +163,210 @@ def test_targets_have_masks(dataset):
         assert torch.equal(batch.targets("transformers")[0]["mask_labels"], batch.targets("torchvision")[0]["masks"])
         index = batch.targets("ultralytics")["masks"]
         assert index.shape == (4, 8, 8) and set(index.unique().tolist()) == {0, 1, 2}
+
+
+# The rules of BoxRule, on objects of which each has a class of its own. What a row should show of them follows from
+# batch.maps(), because crops and flips move whole pixels.
+
+RULED = [(3, 4, 24, 20), (20, 2, 61, 5), (30, 10, 38, 44), (0, 30, 9, 48), (41, 20, 43, 40), (50, 12, 63, 33)]  # corners
+MARGIN = 2  # the boxes of the label file are larger than the masks by this
+
+
+@pytest.fixture(scope="module")
+def ruled(tmp_path_factory):
+    root = tmp_path_factory.mktemp("ruled")
+    (root / "images").mkdir()
+    images, annotations = [], []
+    for i in range(24):
+        Image.fromarray(np.zeros((HEIGHT, WIDTH, 3), np.uint8)).save(root / "images" / f"{i}.png")
+        images.append({"id": i, "file_name": f"{i}.png", "width": WIDTH, "height": HEIGHT})
+        for k, (x0, y0, x1, y1) in enumerate(RULED):
+            one = {"bbox": [x0 - MARGIN, y0 - MARGIN, x1 - x0 + 2 * MARGIN, y1 - y0 + 2 * MARGIN]}
+            if k != 5:  # an object without an outline
+                one["segmentation"] = [[x0, y0, x1, y0, x1, y1, x0, y1]]
+            annotations.append({"id": 10 * i + k, "image_id": i, "category_id": k + 1, **one})
+    coco = {"images": images, "categories": [{"id": k + 1, "name": f"thing {k}"} for k in range(6)],
+            "annotations": annotations}
+    (root / "coco.json").write_text(json.dumps(coco))
+    source = sluice.ConvertSource.annotated("coco", root / "coco.json", root / "images")
+    source.label_files.parts = sluice.AnnotationParts(instances=True)
+    sluice.convert(source, root / "data")
+    return root / "data"
+
+
+def shown_of(one, size):
+    """What a row of that size shows of each object: (its mask, its moved box before and after cutting)."""
+    height, width = size
+    inverse = np.linalg.inv(one)
+    x, y, _ = np.einsum("ij,jhw->ihw", inverse, np.array([*np.mgrid[0.5:height, 0.5:width][::-1], np.ones(size)]))
+    corners = np.array(RULED, float) + [-MARGIN, -MARGIN, MARGIN, MARGIN]
+    corners[:, 0::2], corners[:, 1::2] = corners[:, 0::2].clip(0, WIDTH), corners[:, 1::2].clip(0, HEIGHT)  # as COCO's are
+    for k, (x0, y0, x1, y1) in enumerate(RULED):
+        mask = (x > x0) & (x < x1) & (y > y0) & (y < y1) & (k != 5)
+        ends = one @ np.array([corners[k][0::2], corners[k][1::2], [1, 1]])
+        whole = np.array([ends[0].min(), ends[1].min(), ends[0].max(), ends[1].max()])
+        yield mask, whole, whole.clip(0, [width, height, width, height])
+
+
+def expected(one, size, rule):
+    """The classes, boxes and masks of a row, by the rule as TRANSFORMS.md states it."""
+    kept = []
+    for k, (mask, whole, box) in enumerate(shown_of(one, size)):
+        if rule.from_masks and k != 5:
+            lines, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+            box = np.array([columns[0], lines[0], columns[-1] + 1, lines[-1] + 1]) if len(lines) else np.zeros(4)
+        width, height = box[2] - box[0], box[3] - box[1]
+        area = (whole[2] - whole[0]) * (whole[3] - whole[1])
+        fits = min(width, height) >= rule.min_side and width * height > 0 and width * height >= rule.min_visible * area
+        if rule.max_aspect is not None:
+            fits = fits and max(width, height) <= rule.max_aspect * min(width, height)
+        if fits and mask.sum() >= rule.min_mask:
+            kept.append((k, box, mask))
+    if rule.most is not None:
+        largest = sorted(range(len(kept)), key=lambda i: -np.prod(kept[i][1][2:] - kept[i][1][:2]))[:rule.most]
+        kept = [kept[i] for i in sorted(largest)]
+    return kept
+
+
+RULES = {
+    "boxes from masks": sluice.BoxRule(from_masks=True),
+    "boxes from masks, with limits": sluice.BoxRule(3, 0.3, max_aspect=4, from_masks=True),
+    "a smallest mask": sluice.BoxRule(min_mask=60),
+    "an aspect": sluice.BoxRule(max_aspect=2.5),
+    "the largest": sluice.BoxRule(most=2),
+    "all of it": sluice.BoxRule(2, 0.1, 12, 5, True, 2),
+}
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@pytest.mark.parametrize("steps", [
+    [sluice.HorizontalFlip()],
+    [sluice.RandomCrop(24), sluice.HorizontalFlip(), sluice.VerticalFlip()],
+    [sluice.RandomZoomOut(side_range=(1, 1.5)), sluice.RandomCrop(40, 8)]], ids=["whole", "crops", "borders"])
+def test_a_rule_keeps_boxes_classes_and_instances_in_step(ruled, rule, steps):
+    # Without threads, no row is made ahead, and counted.
+    loader = sluice.Loader(ruled, 8, threads=0, transform=steps, output=sluice.OutputOptions(boxes=rule))
+    left_out = 0
+    for batch in (batch for epoch in range(5) for batch in loader.epoch(epoch)):
+        for row in range(len(batch)):
+            size = batch["image"].shape[1:3]
+            want = expected(batch.maps()[row, 0], size, rule)
+            assert np.asarray(batch["classes"][row]).tolist() == [k for k, _, _ in want]
+            assert np.allclose(np.asarray(batch["boxes"][row]), np.array([box for _, box, _ in want]).reshape(-1, 4), atol=1e-4)
+            masks = decoded(bytes(batch["instances"][row]), size[1], size[0])
+            assert len(masks) == len(want) and all((a == b).all() for a, (_, _, b) in zip(masks, want, strict=True))
+            all_kept = sluice.BoxRule(rule.min_side, rule.min_visible, rule.max_aspect, rule.min_mask, rule.from_masks)
+            left_out += len(expected(batch.maps()[row, 0], size, all_kept)) - len(want)
+    assert loader.stats().left_out_objects == left_out and (left_out > 0) == (rule.most is not None)
+
+
+def test_rules_of_masks_hold_without_steps_too(ruled):
+    rule = sluice.BoxRule(from_masks=True, most=3)
+    for batch in sluice.Loader(ruled, 8, output=sluice.OutputOptions(boxes=rule)):
+        for row in range(8):
+            assert np.asarray(batch["boxes"][row]).tolist() == [list(RULED[0]), list(RULED[2]), [48, 10, 64, 35]]
+            assert np.asarray(batch["classes"][row]).tolist() == [0, 2, 5]
+            assert len(decoded(bytes(batch["instances"][row]), WIDTH, HEIGHT)) == 3
+
+
+@pytest.mark.parametrize("rule", [sluice.BoxRule(0, 0, from_masks=True, most=5), sluice.BoxRule(0, 0, most=7)])
+def test_a_mosaic_has_the_largest_objects_of_its_four_samples(ruled, rule):
+    every = sluice.BoxRule(0, 0, from_masks=rule.from_masks)
+    loaders = [sluice.Loader(ruled, 8, threads=0, transform=[sluice.Mosaic(48), sluice.RandomCrop(72)],
+                             order=sluice.OrderOptions(lanes=8, shuffle="random"),
+                             output=sluice.OutputOptions(boxes=boxes)) for boxes in (every, rule)]
+    count = 0
+    for whole, some in zip(*loaders, strict=True):
+        for row in range(8):
+            boxes, classes = np.asarray(whole["boxes"][row]), np.asarray(whole["classes"][row])
+            sides = boxes[:, 2:].astype(float) - boxes[:, :2]
+            area = sides[:, 0] * sides[:, 1]
+            kept = sorted(sorted(range(len(area)), key=lambda i: -area[i])[:rule.most])
+            assert np.array_equal(np.asarray(some["boxes"][row]), boxes[kept])
+            assert np.array_equal(np.asarray(some["classes"][row]), classes[kept])
+            masks = [decoded(bytes(batch["instances"][row]), 72, 72) for batch in (whole, some)]
+            assert np.array_equal(masks[0][kept], masks[1])
+            count += len(area) - len(kept)
+    assert loaders[1].stats().left_out_objects == count > 0 == loaders[0].stats().left_out_objects
+    assert loaders[1].memory()["variable"] < loaders[0].memory()["variable"]
+
+
+@pytest.mark.parametrize("degrees", [0, 25])
+def test_runs_follow_a_mosaic_that_is_turned(dataset, degrees):
+    steps = [sluice.Mosaic(60), sluice.RandomAffine(degrees, scale=(0.6, 1.4), size=96, fill=[114] * 3)]
+    order = sluice.OrderOptions(lanes=8, shuffle="random")
+    shown = 0
+    for batch in sluice.Loader(dataset, batch_size=4, transform=steps, order=order,
+                               output=sluice.OutputOptions(boxes=sluice.BoxRule(0, 0))):
+        for row in range(len(batch)):
+            masks = decoded(bytes(batch["instances"][row]), 96, 96)
+            # The crowd, which is stored in runs, is the picture's first column.
+            found = masks[np.asarray(batch["crowd"][row]) == 1].any(0)
+            y, x = np.mgrid[0.5:96, 0.5:96]
+            near = np.zeros((96, 96), bool)
+            for one in batch.maps()[row]:
+                u, v, _ = np.einsum("ij,jhw->ihw", np.linalg.inv(one), np.array([x, y, np.ones_like(x)]))
+                pixel = 1.5 / np.sqrt(abs(np.linalg.det(one)))  # of the row, in pixels of the picture
+                near |= (u > -pixel) & (u < 1 + pixel) & (v > -pixel) & (v < HEIGHT + pixel)
+            assert not found[~near].any()
+            shown += found.sum()
+    assert shown > 200
+
+
+def test_rules_without_what_they_look_at_are_refused(ruled, raw, jpeg):
+    def refused(dataset, words, fields=(), **rule):
+        output = sluice.OutputOptions(fields=list(fields), boxes=sluice.BoxRule(**rule))
+        with pytest.raises(sluice.Error, match=words):
+            sluice.Loader(dataset, 4, transform=[sluice.CenterCrop(16)], output=output)
+
+    refused(raw, r"BoxRule\(min_mask=...\)\) looks at the masks.*no field of instances.*--take boxes,instances", min_mask=1)
+    refused(ruled, r"BoxRule\(from_masks=...\)\) looks at the masks.*no field of instances", ["image", "boxes"], from_masks=True)
+    refused(jpeg, r"BoxRule\(most=...\)\) is the most boxes of a row.*no field of boxes", most=9)
+    refused(ruled, r"BoxRule\(max_aspect=...\)\) must be at least 1", max_aspect=0.5)
+    refused(ruled, r"BoxRule\(max_aspect=...\)\) must be at least 1", max_aspect=float("nan"))
+    refused(ruled, r"BoxRule\(most=...\)\) must be at least 1", most=0)
+    with pytest.raises((TypeError, OverflowError, ValueError)):
+        sluice.BoxRule(min_mask=-1)
+
+
+# YOLO's label files of outlines, converted by the command.
+
+STAR = [(0.11, 0.2), (0.52, 0.31), (0.9, 0.08), (0.7, 0.55), (0.83, 0.95), (0.4, 0.6)]  # shares of width and height
+TRIANGLE = [(0.62, 0.61), (0.97, 0.7), (0.66, 0.99)]
+
+
+def covered(outline, width, height, scale=16):
+    """The share of each pixel that lies inside, by the even-odd rule over scale x scale points of it."""
+    y, x = np.mgrid[0:height * scale, 0:width * scale] / scale + 0.5 / scale
+    inside = np.zeros(x.shape, bool)
+    corners = [(a * width, b * height) for a, b in outline]
+    for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
+        if y0 != y1:
+            inside ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
+    return inside.reshape(height, scale, width, scale).mean((1, 3))
+
+
+@pytest.mark.parametrize("steps, part", [([], (0, 0, 40, 30)), ([sluice.CenterCrop(20)], (10, 5, 30, 25))])
+def test_yolos_outlines_become_the_runs_of_their_pixels(tmp_path, steps, part):
+    lines = [f"{k} " + " ".join(f"{number}" for corner in outline for number in corner)
+             for k, outline in enumerate([STAR, TRIANGLE])]
+    for number in range(4):
+        (tmp_path / "set" / "images").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "set" / "labels").mkdir(exist_ok=True)
+        (tmp_path / "set" / "images" / f"{number}.ppm").write_bytes(b"P6 40 30 255\n" + bytes(40 * 30 * 3))
+        (tmp_path / "set" / "labels" / f"{number}.txt").write_text("\n".join(lines[:1 + number % 2]) + "\n")
+    done = subprocess.run([os.environ["SLUICE_COMMAND"], "convert", "--yolo", "set", "set", "data", "--take",
+                           "boxes,instances", "--no-resize"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    x0, y0, x1, y1 = part
+    names = [sample.key for sample in sluice.Dataset(tmp_path / "data")]
+    for batch in sluice.Loader(tmp_path / "data", 4, transform=steps, output=sluice.OutputOptions(boxes=sluice.BoxRule(0))):
+        for row, sample in enumerate(batch.samples):
+            count = 1 + int(pathlib.Path(names[sample]).stem) % 2
+            masks = decoded(bytes(batch["instances"][row]), x1 - x0, y1 - y0)
+            assert len(masks) == len(batch["boxes"][row]) == count
+            for mask, outline in zip(masks, [STAR, TRIANGLE][:count], strict=True):
+                share = covered(outline, 40, 30)[y0:y1, x0:x1]
+                # pycocotools fills to the outline's edge, which it rounds to a fifth of a pixel.
+                assert mask[share > 0.9].all() and not mask[share == 0].any()
+                assert ((share > 0.5) != mask).sum() <= 0.1 * mask.sum()

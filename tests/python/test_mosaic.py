@@ -306,6 +306,20 @@ def test_a_row_may_choose_a_mosaic(pictures):
     assert play(both, threads=5) == play(both, storage=sluice.Direct()) == rows
 
 
+def test_a_batch_function_sees_parts_and_maps(pictures):
+    seen = {}
+
+    def look(batch):
+        seen[batch.index] = batch.parts(), batch.maps()
+
+    for batch in sluice.Loader(pictures, 8, transform=[sluice.Mosaic(16)], order=sluice.OrderOptions(lanes=8),
+                               batch_function=look):
+        parts, maps = seen[batch.index]
+        assert parts.shape == (len(batch), 4) and (parts == batch.parts()).all()
+        assert maps.shape == (len(batch), 4, 3, 3) and (maps == batch.maps()).all()
+        parts[:] = 0  # a copy
+
+
 def test_refusals_name_what_to_do(pictures):
     def refused(steps, **options):
         with pytest.raises(sluice.Error) as error:

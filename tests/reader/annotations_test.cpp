@@ -33,8 +33,8 @@ struct MappedBoxes {
 MappedBoxes Boxes(std::vector<float> boxes, const PointMap& map, const BoxRule& rule = {},
                   const char* coordinates = "xyxy-pixels") {
   MappedBoxes mapped{std::move(boxes), {}};
-  MapBoxes(std::span<float>(mapped.boxes), MeaningOf(Role::kBoxes, coordinates).value(), map, rule,
-           mapped.kept);
+  MapBoxes(std::span<float>(mapped.boxes), MeaningOf(Role::kBoxes, coordinates).value(), map,
+           {rule}, mapped.kept);
   return mapped;
 }
 
@@ -231,4 +231,32 @@ TEST_CASE("Masks of two bytes and channels are cropped, mirrored, padded and put
   sampler.Sample(mask, region, PixelOrder::kPlanar, reinterpret_cast<std::uint8_t*>(out));
   CHECK(std::vector<std::uint16_t>(out, out + 8) ==
         std::vector<std::uint16_t>{0, 0x0506, 0x0102, 0, 0, 0x0708, 0x0304, 0});
+}
+
+TEST_CASE("A box is dropped if its longer side is more than max_aspect times its shorter one") {
+  const PointMap map = MapOf({CenterCrop(40)}, 40, 40);
+  BoxRule rule;
+  rule.max_aspect = 4;
+  const std::vector<float> boxes = {0, 0, 8, 2, 0, 0,    8.1F, 2, 0, 0,
+                                    2, 8, 0, 0, 2, 8.1F, 0,    0, 0, 8};
+  CHECK(Boxes(boxes, map, rule).kept == std::vector<std::uint8_t>{1, 0, 1, 0, 0});
+  rule.max_aspect.reset();
+  CHECK(Boxes(boxes, map, rule).kept == std::vector<std::uint8_t>{1, 1, 1, 1, 0});
+}
+
+TEST_CASE("The largest boxes are kept, and of equal ones the earlier") {
+  std::vector<float> boxes = {0, 0, 2, 2, 0, 0, 9, 9, 0, 0, 3, 1, 0, 0, 2, 2, 0, 0, 1, 4};
+  std::vector<std::uint8_t> kept = {1, 0, 1, 1, 1};
+  CHECK(KeepLargest(std::span(boxes), {}, 4, kept) == 0);
+  CHECK(KeepLargest(std::span(boxes), {}, 2, kept) == 2);
+  CHECK(kept == std::vector<std::uint8_t>{1, 0, 0, 1, 0});
+  CHECK(boxes == std::vector<float>{0, 0, 2, 2, 0, 0, 9, 9, 0, 0, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0});
+  std::vector<double> centred = {.5, .5, .1, .1, .5, .5, .2, .1, .5, .5, .1, .3};
+  kept = {1, 1, 1};
+  CHECK(KeepLargest(std::span(centred), {Coordinates::Form::kCentreSize, true}, 1, kept) == 2);
+  CHECK(kept == std::vector<std::uint8_t>{0, 0, 1});
+  std::vector<float> oriented = {0, 0, 3, 3, 2, 4, -1, 1, 0, 0, 9, 9, 8, 10, -1, 1};
+  kept = {1, 1};
+  CHECK(KeepLargest(std::span(oriented), {Coordinates::Form::kFourCorners}, 1, kept) == 1);
+  CHECK(kept == std::vector<std::uint8_t>{0, 1});
 }

@@ -402,6 +402,53 @@ TEST_CASE("An impossible rule for boxes is refused") {
     CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
                ContainsSubstring("LoaderOptions::output.boxes.min_"));
   }
+  for (const double aspect : {std::nan(""), 0.99, -1.0}) {
+    options.output.boxes = {};
+    options.output.boxes.max_aspect = aspect;
+    CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring("LoaderOptions::output.boxes.max_aspect must be at least 1"));
+  }
+  options.output.boxes = {.min_mask = 1};
+  CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("LoaderOptions::output.boxes.min_mask looks at the masks of boxes"));
+}
+
+TEST_CASE("The largest boxes of a row are kept with their classes, also where no step moves them") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteStreet(folder, 12));
+  LoaderOptions options = OptionsFor(4, 0);
+  options.output.fields = {"image", "boxes", "classes"};
+  const auto boxes_of = [&](std::uint64_t& left_out) {
+    std::map<std::uint64_t, std::pair<std::vector<float>, std::vector<std::int32_t>>> found;
+    Loader loader(dataset, options);
+    for (const Batch& batch : loader.Epoch(0)) {
+      const auto boxes = batch.Variable<float>("boxes");
+      const auto classes = batch.Variable<std::int32_t>("classes");
+      for (std::size_t row = 0; row < batch.size(); ++row) {
+        found[batch.samples()[row]] = {{boxes[row].begin(), boxes[row].end()},
+                                       {classes[row].begin(), classes[row].end()}};
+      }
+    }
+    left_out = loader.Stats().left_out_objects;
+    return found;
+  };
+  std::uint64_t left_out = 0, expected = 0;
+  const auto all = boxes_of(left_out);
+  CHECK(left_out == 0);
+  options.output.boxes = {.min_side = 0, .most = 1};
+  for (const auto& [sample, kept] : boxes_of(left_out)) {
+    const auto& [boxes, classes] = all.at(sample);
+    std::size_t largest = 0;
+    const auto area = [&](std::size_t b) {
+      return (boxes[4 * b + 2] - boxes[4 * b]) * (boxes[4 * b + 3] - boxes[4 * b + 1]);
+    };
+    for (std::size_t b = 1; b < classes.size(); ++b)
+      if (area(b) > area(largest)) largest = b;
+    if (!classes.empty()) expected += classes.size() - 1;
+    REQUIRE(kept.second.size() == std::min<std::size_t>(classes.size(), 1));
+    if (!classes.empty()) CHECK(kept.second[0] == classes[largest]);
+  }
+  CHECK((left_out == expected && expected > 0));
 }
 
 TEST_CASE("Invalid choices of fields are refused with advice") {

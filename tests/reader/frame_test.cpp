@@ -343,7 +343,7 @@ TEST_CASE("Masks, boxes and points stay with their picture through every geometr
       }
       MapPoints<double>(points, {1, 3, {}}, {}, map);
       std::vector<std::uint8_t> kept;
-      MapBoxes<double>(boxes, {}, map, {0, 0}, kept);
+      MapBoxes<double>(boxes, {}, map, {BoxRule{0, 0}}, kept);
       for (std::size_t i = 0; i < picture.values.size(); ++i) {
         const double* const point = &points[i * 3];
         const double* const box = &boxes[i * 4];

@@ -168,6 +168,7 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   earlier.payload_bytes = 100;
   earlier.picture_pixels = 100;
   earlier.shown_pixels = 100;
+  earlier.left_out_objects = 100;
   earlier.read_ahead_bytes = 100;
   earlier.changes = 100;
   earlier.read_seconds = 100;
@@ -190,6 +191,7 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   more.payload_bytes = 6;
   more.picture_pixels = 30;
   more.shown_pixels = 31;
+  more.left_out_objects = 32;
   more.read_ahead_bytes = 7;
   more.changes = 8;
   more.read_seconds = 9;
@@ -224,6 +226,8 @@ TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   CHECK(total.Since(earlier).picture_pixels == 30);
   CHECK(total.shown_pixels == 131);
   CHECK(total.Since(earlier).shown_pixels == 31);
+  CHECK(total.left_out_objects == 132);
+  CHECK(total.Since(earlier).left_out_objects == 32);
   CHECK(total.read_ahead_bytes == 107);
   CHECK(total.Since(earlier).read_ahead_bytes == 7);
   CHECK(total.changes == 108);

@@ -12,6 +12,7 @@
 
 #include "format/disk/file.h"
 #include "format/disk/manifest.h"
+#include "format/instances.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/process_memory.h"
@@ -250,4 +251,78 @@ TEST_CASE("A dataset four times as large as a memory group allows is played for 
     answer >> samples;
     CHECK(samples == 3 * kSamples);
   }
+}
+
+namespace {
+
+constexpr int kCrowdObjects = 300, kCrowdSide = 256;
+
+// Pictures of 256 x 256 with 300 objects each. An object's outline is a comb as wide as the
+// picture, so that its runs are long.
+std::filesystem::path WriteCrowded(const TemporaryFolder& folder, int count) {
+  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+  boxes.role = Role::kBoxes;
+  boxes.follows = "image";
+  boxes.coordinates = "xyxy-pixels";
+  Field instances = Field::Bytes("instances", Role::kInstances);
+  instances.follows = "image";
+  DatasetWriter writer(folder / "crowded", {{Field::Image(), boxes, instances}},
+                       {"crowded", 40'000'000, 4});
+  const std::vector<std::uint8_t> pixels(std::size_t{kCrowdSide} * kCrowdSide * 3);
+  for (int i = 0; i < count; ++i) {
+    SampleBuilder sample = writer.NewSample(std::to_string(i));
+    sample.SetPixels("image", kCrowdSide, kCrowdSide, 3, PixelType::kUint8,
+                     std::as_bytes(std::span(pixels)));
+    std::vector<float> corners;
+    InstancesBuilder builder;
+    for (int object = 0; object < kCrowdObjects; ++object) {
+      const float top = float(object % 100), bottom = top + 60 + float(object / 100);
+      corners.insert(corners.end(), {0, top, float(kCrowdSide), bottom});
+      std::vector<float> outline = {0, top};
+      for (float x = 0; x < float(kCrowdSide); x += 4) {
+        for (const float number : {x, bottom, x + 2, bottom, x + 2, top + 20, x + 4, top + 20})
+          outline.push_back(number);
+      }
+      outline.insert(outline.end(), {float(kCrowdSide), top});
+      builder.BeginObject();
+      builder.AddOutline(outline);
+    }
+    sample.SetArray<float>("boxes", corners);
+    std::vector<std::byte> value;
+    builder.Finish(value);
+    sample.SetBytes("instances", value);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  return folder / "crowded";
+}
+
+}  // namespace
+
+TEST_CASE("Memory for 300 objects a picture stays under the bound, which is lower for fewer",
+          "[no-asan][no-tsan]") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteCrowded(folder, 32));
+  LoaderOptions options = OptionsFor(8, 2);
+  options.ring.prefetch = 1;
+  options.order.lanes = 8;
+  options.order.shuffle = Shuffle::kRandom;
+  options.transform = {Mosaic(kCrowdSide), RandomCrop(kCrowdSide)};
+  const std::uint64_t all = Loader(dataset, options).Memory().variable;
+  options.output.boxes.min_mask = GENERATE(0, 1);
+  if (GENERATE(false, true)) options.output.boxes.most = 30;
+  const std::uint64_t before = AnonymousBytes();
+  Loader loader(dataset, options);
+  std::uint64_t most = 0, bytes = 0;
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    for (const Batch& batch : loader.Epoch(epoch)) {
+      bytes = std::max(bytes, std::uint64_t{batch.VariableArray("instances").bytes});
+      most = std::max(most, AnonymousBytes());
+    }
+  }
+  if (!kSanitized) CHECK(most <= before + loader.Memory().own());
+  // The test would show nothing if the instances were small.
+  CHECK(bytes >
+        (options.output.boxes.most ? 8 * 30 : 8 * kCrowdObjects) * 4 * std::uint64_t{kCrowdSide});
+  if (options.output.boxes.most) CHECK(loader.Memory().variable < all * 3 / 4);
 }

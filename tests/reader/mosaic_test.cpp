@@ -111,3 +111,30 @@ TEST_CASE("A mosaic has pixels and objects of its four samples, for any number o
     }
   }
 }
+
+TEST_CASE("A batch function sees the parts and maps that the batch has") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteFlat(folder));
+  LoaderOptions options;
+  options.batch_size = 7;
+  options.threads = 0;
+  options.order.lanes = 16;
+  options.output.boxes = {0, 0};
+  for (const bool mosaic : {true, false}) {
+    options.transform = {Mosaic(16)};
+    if (!mosaic) options.transform = {Resize(32)};
+    std::map<std::uint64_t, std::pair<std::vector<std::uint64_t>, std::vector<RowMap>>> seen;
+    options.batch_function = [&](MutableBatch& batch) {
+      CHECK(batch.parts_of_row() == (mosaic ? 4 : 1));
+      seen[batch.index()] = {{batch.parts().begin(), batch.parts().end()},
+                             {batch.maps().begin(), batch.maps().end()}};
+    };
+    Loader loader(dataset, options);
+    for (const Batch& batch : loader.Epoch(0)) {
+      const auto& [parts, maps] = seen.at(batch.index());
+      CHECK(std::ranges::equal(batch.parts(), parts));
+      CHECK(std::ranges::equal(batch.maps(), maps));
+      CHECK(parts.size() == batch.size() * batch.parts_of_row());
+    }
+  }
+}

@@ -1,4 +1,4 @@
-// The most memory that a Loader uses.
+// The most memory that a Loader uses, and the memory that is left.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,15 @@ struct LoaderMemory {
   //
   // A value counts twice because it is stored for its row and then joined with the others. The
   // sizes come from the manifest. If an older manifest lacks them, they are read from the shards'
-  // tables. Fields that the user's functions make are not counted.
+  // tables. With Mosaic, a row has the values of four samples. Fields that the user's functions
+  // make are not counted.
+  //
+  // A row's instances are runs, which take at most
+  //
+  //   2 x size of the largest value + most objects x (16 x width of the row + 32) bytes
+  //
+  // where the objects are those of the sample with the most boxes (with Mosaic, of four such
+  // samples), or BoxRule::most, if that is less.
   std::uint64_t variable = 0;
   // Memory in which threads decode. For each thread:
   //
@@ -45,6 +53,8 @@ struct LoaderMemory {
   //
   // This counts once for the picture in its largest view, and once for the other field that takes
   // the most.
+  // Fields of instances add four times what they take of a sample (see `variable`; BoxRule::most
+  // lowers nothing here), and with Mosaic three times what a sample's and a row's take.
   // OnDevice::decode adds a thread. Several views add 8 bytes a pixel. Masks, mixing, and steps
   // that need further buffers add those buffers. LoaderOptions::keep doubles the sum. The sum
   // suffices to decode the largest image from any kind of file; most loaders use a tenth of it.
@@ -107,5 +117,10 @@ struct LoaderMemory {
   // The bytes of the whole dataset if its shards are mapped, otherwise 0.
   std::uint64_t mapped = 0;
 };
+
+// Bytes that this process may still allocate: the memory that the machine has left without
+// swapping, or that its memory control group (version 1 or 2) leaves to it, whichever is less. The
+// page cache counts as free, because the kernel gives it up.
+std::uint64_t AvailableMemory();
 
 }  // namespace sluice

@@ -171,7 +171,20 @@ inline constexpr auto OptionsOf<BoxRule> = Options<BoxRule>(
     Option("min_side", &BoxRule::min_side, "pixels of width and height that must be left",
            {.least = 0, .most = 65535, .changes = Changes::kContent}),
     Option("min_visible", &BoxRule::min_visible, "the share of the box that must be left",
-           {.least = 0, .most = 1, .changes = Changes::kContent}));
+           {.least = 0, .most = 1, .changes = Changes::kContent}),
+    Option("max_aspect", &BoxRule::max_aspect,
+           "the longer side divided by the shorter one; not set: no limit",
+           {.least = 1, .changes = Changes::kContent}),
+    Option("min_mask", &BoxRule::min_mask,
+           "pixels of the object's mask that the row must show; needs instances",
+           Changes::kContent),
+    Option("from_masks", &BoxRule::from_masks,
+           "boxes are made anew from what the row shows of the objects' masks; needs instances",
+           Changes::kContent),
+    Option("most", &BoxRule::most,
+           "boxes in a row: the largest are kept, LoaderStats.left_out_objects counts the others; "
+           "not set: no limit",
+           {.least = 1, .changes = Changes::kContent}));
 
 template <>
 inline constexpr auto OptionsOf<OutputOptions> = Options<OutputOptions>(

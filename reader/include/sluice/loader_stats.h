@@ -32,6 +32,9 @@ struct LoaderStats {
   // picture_pixels: pixels of the decoded pictures, as stored. shown_pixels: pixels of the rows and
   // views that were made of these pictures.
   std::uint64_t picture_pixels = 0, shown_pixels = 0;
+  // Objects that BoxRule::most left out of the rows that this loader has made. (Rows that it took
+  // from a cache or from another loader are not counted again.)
+  std::uint64_t left_out_objects = 0;
   // Bytes of blocks that were brought into memory ahead of decoding. 0 for Shuffle::kRandom, which
   // does not read ahead.
   std::uint64_t read_ahead_bytes = 0;

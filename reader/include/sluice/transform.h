@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -32,12 +33,30 @@
 namespace sluice {
 
 // Which boxes are dropped when an image is transformed. Boxes move with their image and are cut off
-// at its edges. A box is dropped if what is left of it is below one of these limits. Its entries in
-// all other variable-length fields that follow the same image (its class, say) are dropped with it.
-// In a fixed-shape field, a dropped box becomes zeros.
+// at its edges. A box is dropped if what is left of it is beyond one of these limits; a box that
+// just reaches a limit is kept. Its entries in all other variable-length fields that follow the
+// same image (its class, its instance) are dropped with it. In a fixed-shape field, a dropped box
+// becomes zeros.
+//
+// min_mask and from_masks look at the objects' masks, and need a field of instances that belongs to
+// the boxes (Role::kInstances); of several such fields, the first. Without geometric steps, the
+// rule applies only if min_mask, from_masks or `most` is set.
 struct BoxRule {
   double min_side = 1;     // of width and of height, in pixels after the transform
   double min_visible = 0;  // share of the whole box's area, 0 to 1
+  // The longer side divided by the shorter one, at least 1. Empty: no limit. Ultralytics: 100.
+  std::optional<double> max_aspect = {};
+  // The pixels of the object's mask that the row shows. An object without an outline or runs has 0.
+  std::uint64_t min_mask = 0;
+  // Boxes are made anew from what the row shows of the object's mask: a box begins with the mask's
+  // first column and line, and ends where the last ones end, on whole pixels. The limits above then
+  // look at the new box. A box of which no pixel shows is dropped; an object without an outline or
+  // runs keeps the box that it has. Not for oriented boxes.
+  bool from_masks = false;
+  // Keeps at most this many boxes in a row, those with the largest area in the row (of equal ones,
+  // the earlier). They stay in their order. LoaderStats::left_out_objects counts the others. Empty:
+  // no limit. A mosaic is one row; MixUp and CutMix later join the boxes of two rows.
+  std::optional<std::uint64_t> most = {};
 };
 
 struct RandomChoice;

@@ -209,6 +209,9 @@ class MutableBatch : public MutableRows {
   std::size_t size() const noexcept { return count_; }      // samples
   std::uint64_t index() const noexcept;                     // the batch's number in its epoch
   std::span<const std::uint64_t> samples() const noexcept;  // as Batch::samples()
+  std::span<const std::uint64_t> parts() const noexcept;    // as Batch::parts()
+  std::size_t parts_of_row() const noexcept;                // as Batch::parts_of_row()
+  std::span<const RowMap> maps() const noexcept;            // as Batch::maps()
   // Variable-length and bytes fields (T is std::byte).
   template <class T>
   VariableValues<T> Variable(std::string_view name) const {

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <sluice/loader_memory.h>
 #include <sluice/version.h>
 
 #include "reader/python/binding/binding.h"
@@ -30,6 +31,7 @@ NB_MODULE(_sluice_of_nanobind, module) {
   // only the tests ask for the list.
   nb::set_leak_warnings(std::getenv("SLUICE_LEAK_WARNINGS") != nullptr);
   module.attr("__version__") = sluice::kLibraryVersion;
+  module.def("_available_memory", &sluice::AvailableMemory);  // for _instances.py
   BindErrors(module);
   BindSchema(module);
   BindSteps(module);

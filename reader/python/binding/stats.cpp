@@ -92,6 +92,8 @@ void BindFigures(nb::module_& module) {
       .def_ro("payload_bytes", &LoaderStats::payload_bytes)
       .def_ro("picture_pixels", &LoaderStats::picture_pixels)
       .def_ro("shown_pixels", &LoaderStats::shown_pixels)
+      .def_ro("left_out_objects", &LoaderStats::left_out_objects,
+              "Objects that BoxRule(most=) left out of rows")
       .def_ro("read_ahead_bytes", &LoaderStats::read_ahead_bytes)
       .def_ro("kept_pictures", &LoaderStats::kept_pictures)
       .def_ro("kept_bytes", &LoaderStats::kept_bytes)

@@ -150,6 +150,11 @@ nb::object VariableOf(const SeenSample& seen, const std::string& name) {
                    [&](auto zero) { return seen->Variable<decltype(zero)>(name); });
 }
 
+// A numpy array of its own, with these values.
+nb::object CopyOf(const void* values, DType type, const std::vector<std::size_t>& shape) {
+  return ArrayOver(values, type, shape, nb::none(), false).attr("copy")();
+}
+
 nb::object VariableOfRow(const SeenBatch& seen, const std::string& name, std::size_t row) {
   if (row >= seen->size())
     throw nb::index_error(("the batch has " + std::to_string(seen->size()) + " rows").c_str());
@@ -385,14 +390,25 @@ void BindUserFunctions(nb::module_& module) {
       .def_prop_ro(
           "samples",
           [](const SeenBatch& seen) {
-            const std::span<const std::uint64_t> numbers = seen->samples();
-            nb::object copy =
-                ArrayOver(numbers.data(), DType::kInt64, {numbers.size()}, nb::none(), false)
-                    .attr("copy")();
+            nb::object copy = CopyOf(seen->samples().data(), DType::kInt64, {seen->size()});
             copy.attr("flags").attr("writeable") = false;
             return copy;
           },
           nb::lock_self(), "By row, the sample's number in the dataset (int64, read-only)")
+      .def(
+          "parts",
+          [](const SeenBatch& seen) {
+            const std::size_t parts = seen->parts_of_row();
+            return CopyOf(seen->parts().data(), DType::kInt64, {seen->size(), parts});
+          },
+          nb::lock_self(), "As Batch.parts(), a copy")
+      .def(
+          "maps",
+          [](const SeenBatch& seen) {
+            const std::size_t parts = seen->parts_of_row();
+            return CopyOf(seen->maps().data(), DType::kFloat64, {seen->size(), parts, 3, 3});
+          },
+          nb::lock_self(), "As Batch.maps(), a copy")
       .def(
           "has",
           [](const SeenBatch& seen, const std::string& field, std::size_t row) {

@@ -1,72 +1,107 @@
-"""The instances of a row as masks: instance_masks()."""
+"""The instances of a row as masks or runs: instance_masks()."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy
+
+from sluice._sluice import _available_memory  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FORMS = ("masks", "bits", "index")
+FORMS = ("masks", "bits", "index", "runs")
 
 
-def _objects(value: bytes, height: int, width: int) -> list[tuple[NDArray, NDArray]]:
-    """For each object, where its pixels begin and end, counted down the columns."""
+def _mask(counts: NDArray) -> NDArray:
+    """Pixels outside and inside in turns, as one line of bool."""
+    return numpy.repeat(numpy.arange(len(counts)) % 2 == 1, counts)
+
+
+def _counts(mask: NDArray) -> NDArray:
+    """The other way round: how many pixels lie outside, then inside, and so on."""
+    edges = numpy.flatnonzero(mask[1:] != mask[:-1]) + 1
+    return numpy.diff(numpy.concatenate([[0][:int(mask[0])], [0], edges, [len(mask)]]).astype("int64"))
+
+
+def _objects(value: bytes, height: int, width: int) -> list[NDArray]:
+    """For each object, the lengths of its runs down the columns: pixels outside and inside in turns."""
     words = numpy.frombuffer(value, "<u4")
     if len(words) == 0:
         return []
     count = int(words[0])
     found, at = [], 1 + count
     for end in words[1:1 + count]:
-        begins: list[NDArray] = []
-        ends: list[NDArray] = []
+        shapes = []
         stop = 1 + count + int(end) // 4
         while at < stop:
             runs = words[at + 1:at + 1 + (int(words[at]) >> 1)].astype("int64")
             if not words[at] & 1 or runs.sum() != height * width:
                 raise ValueError(f"the value has no runs of an image of {height} x {width} pixels (height x width)")
-            edges = numpy.cumsum(runs)
-            begins.append(edges[0::2][:len(edges) // 2])
-            ends.append(edges[1::2])
+            shapes.append(runs)
             at += 1 + len(runs)
-        found.append((numpy.concatenate(begins or [numpy.zeros(0, "int64")]),
-                      numpy.concatenate(ends or [numpy.zeros(0, "int64")])))
+        if len(shapes) > 1:  # a stored value; a row's has one shape for each object
+            shapes = [_counts(numpy.logical_or.reduce([_mask(runs) for runs in shapes]))]
+        found.append(shapes[0] if shapes else numpy.array([height * width]))
     return found
 
 
-def instance_masks(value: bytes, height: int, width: int, form: str = "masks", ratio: int = 1) -> NDArray:
-    """The objects of a row as masks, from its value in the batch's field of instances.
+def _require_memory(count: int, shape: tuple[int, int], line_bytes: int) -> None:
+    needed, left = count * shape[0] * line_bytes, _available_memory()
+    if needed > left:
+        raise MemoryError(
+            f"{count} masks of {shape[0]} x {shape[1]} pixels (height x width) take {needed / 1e6:.0f} MB, and "
+            f"{left / 1e6:.0f} MB of memory are left; ask for the form 'bits' (an eighth), 'index' (one mask for all) or "
+            f"'runs', for a ratio, or for fewer objects in a row: output=sluice.OutputOptions(boxes=sluice.BoxRule(most=...))")
+
+
+@overload
+def instance_masks(
+    value: bytes, height: int, width: int, form: Literal["masks", "bits", "index"] = "masks", ratio: int = 1
+) -> NDArray: ...
+@overload
+def instance_masks(
+    value: bytes, height: int, width: int, form: Literal["runs"], ratio: int = 1
+) -> list[dict[str, list[int]]]: ...
+def instance_masks(value: bytes, height: int, width: int, form: str = "masks", ratio: int = 1) -> Any:
+    """The objects of a row as masks or runs, from its value in the batch's field of instances.
 
     value: bytes(batch["instances"][row]); height, width: of the row's image, in pixels. ratio: the masks have 1/ratio of
     that size, rounded down, and each of their pixels is the image's pixel that holds its centre. The result by form:
     "masks", n x H x W of bool; "bits", n x H x W/8 of uint8 (rounded up), eight pixels in a byte, the first in its highest
     bit; "index", H x W of int32, where 0 is no object and i + 1 object i: of objects that overlap, the one with fewer
-    pixels is seen, and of equal ones the later. Objects are in the order of the boxes. ValueError: another form, a ratio
-    that leaves no pixel, and a value that is not of this size.
+    pixels is seen, and of equal ones the later; "runs", a list of COCO's uncompressed RLE, {"size": [H, W], "counts":
+    [...]}, which pycocotools.mask.frPyObjects(runs, H, W) takes. Objects are in the order of the boxes. ValueError:
+    another form, a ratio that leaves no pixel, and a value that is not of this size. MemoryError: the masks do not fit.
     """
     if form not in FORMS:
         raise ValueError(f"masks are of the form {', '.join(FORMS)}, not {form!r}")
     if not 1 <= ratio <= min(height, width):
         raise ValueError(f"ratio is {ratio}, and the image has {height} x {width} pixels (height x width)")
+    found = _objects(value, height, width)
     lines = numpy.minimum((numpy.arange(height // ratio) + 0.5) * ratio, height - 1).astype("int64")
     columns = numpy.minimum((numpy.arange(width // ratio) + 0.5) * ratio, width - 1).astype("int64")
-    found = _objects(value, height, width)
     shape = (len(lines), len(columns))
-    masks = numpy.zeros((len(found), *shape), bool) if form != "index" else numpy.zeros(0, bool)
-    index = numpy.zeros(shape, "int32")
-    sizes = [int((ends - begins).sum()) for begins, ends in found]
-    for number in sorted(range(len(found)), key=lambda i: -sizes[i]):  # equal ones stay in order
-        begins, ends = found[number]
-        edges = numpy.zeros(height * width + 1, "int32")
-        numpy.add.at(edges, begins, 1)
-        numpy.add.at(edges, ends, -1)
-        mask = (numpy.cumsum(edges[:-1], dtype="int32") > 0).reshape(width, height)[numpy.ix_(columns, lines)].T
-        if form == "index":
-            index[mask] = number + 1
-        else:
-            masks[number] = mask
+
+    def mask_of(runs: NDArray) -> NDArray:
+        mask = _mask(runs).reshape(width, height)
+        return (mask if ratio == 1 else mask[numpy.ix_(columns, lines)]).T
+
+    if form == "runs":
+        if ratio > 1:
+            found = [_counts(mask_of(runs).ravel("F")) for runs in found]
+        return [{"size": list(shape), "counts": runs.tolist()} for runs in found]
     if form == "index":
+        index = numpy.zeros(shape, "int32")
+        sizes = [int(runs[1::2].sum()) for runs in found]
+        for number in sorted(range(len(found)), key=lambda i: -sizes[i]):  # equal ones stay in order
+            index[mask_of(found[number])] = number + 1
         return index
-    return numpy.packbits(masks, axis=-1) if form == "bits" else masks
+    bits = form == "bits"
+    line_bytes = (shape[1] + 7) // 8 if bits else shape[1]
+    _require_memory(len(found), shape, line_bytes)
+    masks = numpy.zeros((len(found), shape[0], line_bytes), "uint8" if bits else bool)
+    for number, runs in enumerate(found):
+        masks[number] = numpy.packbits(mask_of(runs), axis=-1) if bits else mask_of(runs)
+    return masks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy
 import torch
@@ -126,7 +126,7 @@ class _Row:
                 points = numpy.concatenate([points, numpy.full((*points.shape[:-1], 1), 2, "float32")], -1)
             self.points = points.reshape(count, shape[0], 3)
 
-    def masks(self, form: str, ratio: int = 1) -> numpy.ndarray:
+    def masks(self, form: Literal["masks", "index"], ratio: int = 1) -> numpy.ndarray:
         """The instances' masks, at 1/ratio of the tensor's size."""
         assert self.instances is not None
         of_image = instance_masks(self.instances, *self.own, form, ratio)
@@ -179,7 +179,7 @@ def make(
         if row.points is not None:
             target["keypoints"] = tensor(row.points)
         if row.instances is not None:
-            target["masks" if form == "torchvision" else "mask_labels"] = tensor(row.masks("masks").astype("uint8"))
+            target["masks" if form == "torchvision" else "mask_labels"] = tensor(row.masks("masks").view("uint8"))
         if form == "torchvision":
             target["boxes"] = tensor(row.corners)
             target["labels"] = tensor(row.classes + first)

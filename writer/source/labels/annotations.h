@@ -27,6 +27,7 @@
 //   tests/tools/convert_source_test.cpp   its flag
 //   tests/tools/convert_split_test.cpp
 //   tests/python/test_values.py           the words of a refusal
+//   tests/python/test_instances.py        its outlines, if it has some
 //   tests/fuzz/labels_target.cpp
 #pragma once
 
