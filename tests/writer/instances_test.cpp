@@ -1,5 +1,5 @@
 // Outlines and runs stored by object. Expected runs are those of pycocotools 2.0.
-#include "format/instances.h"
+#include <sluice/instances.h>
 
 #include <sluice/convert.h>
 #include <sluice/error.h>
