@@ -81,7 +81,7 @@ Json SegmentationOf(const Instances& instances, std::size_t object,
     if (shape.runs || shape.count() < kTriangle) return;
     Json& outline = outlines.emplace_back(Json::array());
     for (std::size_t i = 0; i < shape.count(); ++i)
-      outline.push_back(Shortest(shape.corner(i)));
+      outline.push_back(Shortest(static_cast<float>(shape.corner(i))));
   });
   if (!has_runs) return outlines;
   return {{"size", {image.height, image.width}}, {"counts", covered}};

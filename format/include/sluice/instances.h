@@ -22,8 +22,9 @@ struct InstanceShape {
   std::span<const std::byte> numbers;
   // How many numbers there are.
   std::size_t count() const noexcept { return numbers.size() / 4; }
-  // Number i (below count()) of an outline.
-  float corner(std::size_t i) const noexcept { return At<float>(i); }
+  // Number i (below count()) of an outline, as its label file had it: of the numbers with this
+  // float32, the one with at most three decimals, if there is one.
+  double corner(std::size_t i) const noexcept;
   // Number i (below count()) of runs.
   std::uint32_t run(std::size_t i) const noexcept { return At<std::uint32_t>(i); }
 
