@@ -9,7 +9,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include <nlohmann/json.hpp>

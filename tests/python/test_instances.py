@@ -164,6 +164,16 @@ def test_a_writer_stores_instances(tmp_path, form):
             assert np.array_equal(masks, MASKS[:2, 8:40, 16:48])
 
 
+def test_an_outline_of_decimals_covers_what_pycocotools_gives(tmp_path):
+    # frPyObjects() of these decimals; of their float32, three pixels would be others.
+    outline = [7.2, 19.8, 7.2, 16.3, 18.2, 8.3, 9.7, 7.8]
+    runs = [184, 2, 20, 1, 18, 6, 17, 6, 18, 5, 19, 4, 20, 4, 20, 3, 21, 2, 22, 2, 22, 1, 159]
+    with sluice.Writer(tmp_path / "data", FIELDS, image="raw") as writer:
+        writer.add("k", image=np.zeros((24, 24, 3), np.uint8), boxes=[[7, 8, 18, 20]], instances=[[outline]])
+    (batch,) = sluice.Loader(tmp_path / "data", 1)
+    assert bytes(batch["instances"][0]) == sluice.pack_instances([{"size": [24, 24], "counts": runs}])
+
+
 def test_packed_instances_are_those_of_the_format():
     square = [[1, 2, 5, 2, 5, 7.5, 1, 7.5]]
     expected = struct.pack("<5I8f", 3, 36, 36, 56, 8 << 1, *square[0]) + struct.pack("<5I", 4 << 1 | 1, 2, 1, 2, 1)
