@@ -189,10 +189,10 @@ std::map<std::string, Kind> Kinds() {
   kinds["DOTA"] = {
       [](const fs::path& f) {
         for (int i = 0; i < kPictures; ++i)
-          Put(f / "dota" / (NameOfPicture(i) + ".txt"), "1 1 9 1 9 9 1 9 ant 0\n");
+          Put(f / "dota" / (NameOfPicture(i) + ".txt"), "1 1 5 1 5 5 1 5 ant 0\n");
         return Labelled(f, AnnotationFormat::kDota, f / "dota");
       },
-      {{"box", [](const fs::path& f) { Put(f / "dota/ant/14.txt", "1 1 9 1 9 8 1 8 ant 0\n"); }}}};
+      {{"box", [](const fs::path& f) { Put(f / "dota/ant/14.txt", "1 1 5 1 5 4 1 4 ant 0\n"); }}}};
   kinds["classes_of"] = {[](const fs::path& f) {
                            Convert(f / "photos", f / "train");
                            ConvertSource source(f / "photos");
