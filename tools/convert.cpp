@@ -42,7 +42,7 @@ constexpr const char* kConvertDescription =
     "KEY.txt, KEY.json and KEY.mask.png or KEY.seg.png. If SOURCE is -, the tar file comes\n"
     "from a pipe, and is stored next to DATASET during the conversion. Or SOURCE is one or\n"
     "more Parquet (as Hugging Face's), TFRecord, RecordIO or .beton (FFCV's) files. Or --table\n"
-    "or --paths lists the images, or --coco, --voc or --yolo describes them.\n\n"
+    "or --paths lists the images, or --coco, --voc, --yolo or --dota describes them.\n\n"
     "JPEG, PNG, BMP, PPM and TGA are recognised by content, and so are WebP, GIF, TIFF, AVIF,\n"
     "HEIF, JPEG XL and JPEG 2000 if the build found their libraries. --pixels keep takes PNG, "
     "PPM,\n"
@@ -174,11 +174,12 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
               arguments.split = text;
             })
       ->group(group);
-  app.add_flag("--split-folders", arguments.source.split_folders,
-               "make a dataset of each split, with the same classes, in DATASET/train, DATASET/val "
-               "and so on. If SOURCE is a folder, each folder in it is a split (with --yolo or "
-               "--voc: images/train and labels/train). If SOURCE is several files, a split is all "
-               "files whose names (train-*.parquet) or folders contain its name")
+  app.add_flag(
+         "--split-folders", arguments.source.split_folders,
+         "make a dataset of each split, with the same classes, in DATASET/train, DATASET/val "
+         "and so on. If SOURCE is a folder, each folder in it is a split (with --yolo, --dota "
+         "or --voc: images/train and labels/train). If SOURCE is several files, a split is all "
+         "files whose names (train-*.parquet) or folders contain its name")
       ->excludes("--split")
       ->group(group);
   cli::AddDeclared(

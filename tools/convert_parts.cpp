@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <sluice/convert.h>
+#include <sluice/convert_option_list.h>
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
@@ -52,7 +53,7 @@ bool IsOneFolder(const SourceArguments& arguments) {
          !IsOneLabelFile(arguments) && KindOf(arguments.places[0]) == PlaceKind::kFolder;
 }
 
-// The folder of label files that --voc or --yolo names; null without such an option.
+// The folder of label files that --voc, --yolo or --dota names; null without such an option.
 template <class Arguments>
 auto* LabelFolder(Arguments& arguments) {
   const bool given = IsAnnotated(arguments) && !IsOneLabelFile(arguments);
@@ -63,9 +64,9 @@ bool IsFolderThere(const std::filesystem::path& path) {
   return KindOf(path.native()) == PlaceKind::kFolder;
 }
 
-// If --voc or --yolo names the root of a tree such as images/train and labels/train, returns the
-// arguments with images/ and labels/ in place of the root: the folders inside these two are the
-// splits. Otherwise returns the arguments unchanged.
+// If --voc, --yolo or --dota names the root of a tree such as images/train and labels/train,
+// returns the arguments with images/ and labels/ in place of the root: the folders inside these two
+// are the splits. Otherwise returns the arguments unchanged.
 SourceArguments AboveSplits(SourceArguments arguments) {
   std::filesystem::path* const given = LabelFolder(arguments);
   if (given == nullptr) return arguments;
@@ -103,13 +104,18 @@ SourceArguments FoldersInside(const SourceArguments& arguments, std::vector<std:
       above, {.of_any_name = true, .follow_links = arguments.given.follow_links}, stop);
   for (const std::string& name : found.names) {
     const std::filesystem::path folder = above / name;
-    if (!IsAnnotated(arguments) && IsFolderThere(folder / "images") &&
-        IsFolderThere(folder / "labels")) {
-      throw UsageError("\"" + folder.string() +
-                       "\" holds images/ and labels/, as YOLO's datasets do; they are read with "
-                       "--yolo, as in: sluice convert --yolo " +
-                       root.string() + " " + root.string() + " " + arguments.places.back() +
-                       " --split-folders");
+    for (const AnnotationFormat format : {AnnotationFormat::kYolo, AnnotationFormat::kDota}) {
+      const LabelTree tree = TreeOf(format);
+      if (IsAnnotated(arguments) || !IsFolderThere(folder / tree.images) ||
+          !IsFolderThere(folder / tree.labels)) {
+        continue;
+      }
+      const std::string option = std::string("--") + option_list::WordOf(format);
+      throw UsageError("\"" + folder.string() + "\" holds images/ and " + tree.labels + "/, as " +
+                       (format == AnnotationFormat::kDota ? "DOTA" : "YOLO") +
+                       "'s datasets do; they are read with " + option + ", as in: sluice convert " +
+                       option + " " + root.string() + " " + root.string() + " " +
+                       arguments.places.back() + " --split-folders");
     }
     inside.places.push_back(folder.string());
   }

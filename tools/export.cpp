@@ -51,8 +51,9 @@ constexpr const char* kExportDescription =
     "their numbers, and FOLDER/classes.txt has those of the label. `sluice convert --table "
     "labels.csv --classes classes.txt` converts the samples again. If they have fields besides "
     "label and text, name every field: `--field label=class --field "
-    "tags=classes,classes=classes/tags.txt`. With --coco, FOLDER/instances.json has boxes, classes "
-    "and key points in COCO's form. Damaged samples are left out and named.\n";
+    "tags=classes,classes=classes/tags.txt`. With --coco, FOLDER/instances.json has boxes, "
+    "classes, "
+    "outlines and key points in COCO's form. Damaged samples are left out and named.\n";
 
 constexpr const char* kExportExamples =
     "\nExamples:\n"
@@ -540,9 +541,10 @@ cli::Command AddExportCommand(CLI::App& program) {
                 "put a ' before each cell of labels.csv that a spreadsheet would run as a formula: "
                 "one that is not a number and begins with = + - @, a tab or a line break. `sluice "
                 "convert` then reads the ' as a part of the cell");
-  app->add_flag("--coco", arguments->coco,
-                "also write instances.json: boxes, classes, crowd flags and key points in COCO's "
-                "form, in pixels of the exported images");
+  app->add_flag(
+      "--coco", arguments->coco,
+      "also write instances.json: boxes, classes, crowd flags, key points and, from a field "
+      "instances, outlines and runs in COCO's form, in pixels of the exported images");
   cli::AddChoice(*app, "--wide", "HOW",
                  "the files of images that are not of 8 bits, or have more than four channels: npy "
                  "(default; those that a PNG holds are PNGs), or tiff, with the number for no data "

@@ -1,6 +1,7 @@
 // Annotations are written while samples come, and the images, which are fewer, at the end. Numbers
-// are rounded to thousandths of a pixel: boxes are stored as corners in float32, so a width has
-// lost its last digits.
+// of boxes are rounded to thousandths of a pixel: boxes are stored as corners in float32, so a
+// width has lost its last digits. Outlines and runs are written as they are stored, so that a
+// conversion of the export stores the same again.
 //
 // Images and categories get the ids that they had in COCO's file where the dataset knows them
 // (image_id and category_ids), otherwise those that count from 1.
@@ -13,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
+#include <sluice/instances.h>
 
 #include "tools/samples.h"
 
@@ -58,6 +60,32 @@ std::vector<std::int64_t> CategoryIds(const Field& classes) {
   return ids;
 }
 
+// How many pixels lie inside of runs.
+std::uint64_t PixelsIn(const std::vector<std::uint32_t>& runs) {
+  std::uint64_t pixels = 0;
+  for (std::size_t i = 1; i < runs.size(); i += 2)
+    pixels += runs[i];
+  return pixels;
+}
+
+// COCO's "segmentation" of an object: its outlines as a list or, if it has runs, all that it covers
+// as RLE. `covered`: its Instances::Runs().
+Json SegmentationOf(const Instances& instances, std::size_t object,
+                    const std::vector<std::uint32_t>& covered, const ImagePayload& image) {
+  constexpr std::size_t kTriangle = 6;  // fewer corners cover nothing, and COCO's tools refuse them
+  bool has_runs = false;
+  Json outlines = Json::array();
+  instances.ForEachShape(object, [&](const InstanceShape& shape) {
+    has_runs = has_runs || shape.runs;
+    if (shape.runs || shape.count() < kTriangle) return;
+    Json& outline = outlines.emplace_back(Json::array());
+    for (std::size_t i = 0; i < shape.count(); ++i)
+      outline.push_back(Shortest(static_cast<float>(shape.corner(i))));
+  });
+  if (!has_runs) return outlines;
+  return {{"size", {image.height, image.width}}, {"counts", covered}};
+}
+
 }  // namespace
 
 std::uint64_t CocoEntries::bytes() const noexcept {
@@ -67,10 +95,9 @@ std::uint64_t CocoEntries::bytes() const noexcept {
   return bytes;
 }
 
-const Field* CocoFile::FollowerOf(Role role) const {
+const Field* CocoFile::FollowerOf(Role role, FieldKind kind) const {
   for (const Field& field : dataset_.schema().fields) {
-    if (field.kind == FieldKind::kVariable && field.role == role && field.follows == image_)
-      return &field;
+    if (field.kind == kind && field.role == role && field.follows == image_) return &field;
   }
   return nullptr;
 }
@@ -97,7 +124,12 @@ CocoFile::CocoFile(const Dataset& dataset, const std::filesystem::path& file)
                              (points_->shape.back() != 2 && points_->shape.back() != 3))) {
     points_ = nullptr;
   }
+  instances_ = FollowerOf(Role::kInstances, FieldKind::kBytes);
   for (const Field& field : dataset.schema().fields) {
+    if (field.name == "area" && field.follows == image_ && field.kind == FieldKind::kVariable &&
+        HoldsFloats(field) && field.shape.empty()) {
+      area_ = &field;
+    }
     if (field.name == "crowd" && field.follows == image_ && IsInteger(field.dtype)) crowd_ = &field;
     if (field.name == "image_id" && field.dtype == DType::kInt64 && field.shape.empty() &&
         field.kind == FieldKind::kArray) {
@@ -116,6 +148,14 @@ CocoFile::CocoFile(const Dataset& dataset, const std::filesystem::path& file)
     categories.push_back({{"id", 1}, {"name", "object"}});
   }
   file_.Write("{\"categories\":" + categories.dump() + ",\n\"annotations\":[");
+}
+
+// Whether the image has the size of the picture that it was made of.
+bool CocoFile::IsOfSourceSize(const Sample& sample, const ImagePayload& image) const {
+  const std::size_t f = dataset_.schema().Find("source_size");
+  if (f == Schema::kNone || !sample.Has("source_size")) return false;
+  return IntegersOf(sample, dataset_.schema().fields[f]) ==
+         std::vector<std::int64_t>{image.height, image.width};
 }
 
 CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
@@ -137,10 +177,21 @@ CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
   };
   const Json boxes = numbers(boxes_), classes = numbers(classes_), crowd = numbers(crowd_);
   const Json points = numbers(points_);
+  // An area counts pixels of the source, so it holds only for a picture of that size.
+  const Json area = IsOfSourceSize(sample, shape) ? numbers(area_) : Json::array();
   const std::size_t count = boxes.size() / 4;
+  Instances instances;
+  std::optional<std::span<const std::byte>> value;
+  if (instances_ != nullptr && sample.Has(instances_->name)) {
+    value = sample.Bytes(instances_->name);
+    const char* const defect = instances.Open(*value, shape.width, shape.height);
+    if (defect != nullptr)
+      throw Error(ErrorCode::kCorrupt, "its field \"" + instances_->name + "\": " + defect);
+  }
   const std::size_t of_points = points_ == nullptr ? 0 : points_->elements();
   if ((classes_ != nullptr && classes.size() != count) ||
-      (!crowd.empty() && crowd.size() != count) ||
+      (!crowd.empty() && crowd.size() != count) || (!area.empty() && area.size() != count) ||
+      (value && instances.size() != count) ||
       (!points.empty() && points.size() != count * of_points)) {
     throw Error(ErrorCode::kCorrupt,
                 "its fields have not an entry for each of its " + std::to_string(count) + " boxes");
@@ -170,6 +221,12 @@ CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
                 {"bbox", {Rounded(v[0]), Rounded(v[1]), Rounded(v[2]), Rounded(v[3])}},
                 {"area", Rounded(v[2] * v[3])},
                 {"iscrowd", crowd.empty() ? 0 : crowd[b].get<int>()}};
+    if (value && !instances.BytesOf(b).empty()) {  // else the object has only its box
+      const std::vector<std::uint32_t> runs = instances.Runs(b, shape.width, shape.height);
+      one["segmentation"] = SegmentationOf(instances, b, runs, shape);
+      one["area"] = PixelsIn(runs);
+    }
+    if (!area.empty()) one["area"] = area[b];
     if (!points.empty()) {
       const std::size_t values = points_->shape.back();
       const bool shares = IsRelative(*points_);

@@ -1,5 +1,5 @@
-// Boxes, classes and key points of an export in COCO's form, with which evaluations compare
-// results.
+// Boxes, classes, instances and key points of an export in COCO's form, with which evaluations
+// compare results.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ class CocoFile {
   void Close();
 
  private:
-  const Field* FollowerOf(Role role) const;
+  bool IsOfSourceSize(const Sample& sample, const ImagePayload& image) const;
+  const Field* FollowerOf(Role role, FieldKind kind = FieldKind::kVariable) const;
 
   const Dataset& dataset_;
   std::string image_;  // the field
@@ -47,6 +48,8 @@ class CocoFile {
   const Field* classes_ = nullptr;
   const Field* points_ = nullptr;
   const Field* crowd_ = nullptr;
+  const Field* area_ = nullptr;
+  const Field* instances_ = nullptr;
   std::vector<std::int64_t> category_ids_;  // by class
   bool has_ids_ = false;                    // of images
   NewFile file_;

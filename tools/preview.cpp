@@ -369,7 +369,8 @@ constexpr const char* kPreviewDescription =
     "OUT.html is a page in one file: the number of samples in each class, the images' sizes and "
     "shapes, and pictures with their labels. OUT.png is a sheet of the pictures alone, row by row. "
     "Pictures are spread evenly over the dataset, and come one of each class in turn, with their "
-    "masks, boxes and key points. At most 4096 samples are looked at, however large the dataset "
+    "masks, instances, boxes and key points. At most 4096 samples are looked at, however large the "
+    "dataset "
     "is.\n";
 
 constexpr const char* kPreviewExamples =

@@ -16,6 +16,7 @@
 #include <turbojpeg.h>
 
 #include <sluice/error.h>
+#include <sluice/instances.h>
 
 #include "tools/samples.h"
 #include "tools/wide_pictures.h"
@@ -165,6 +166,13 @@ void Dot(Image& picture, std::int64_t x, std::int64_t y, const Colour& colour) {
   std::copy(colour.begin(), colour.end(), picture.pixels.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
+// Mixes the colour, in equal parts, with that of a pixel of the picture.
+void Tint(Image& picture, std::size_t x, std::size_t y, const Colour& colour) {
+  auto* const pixel = &picture.pixels[(y * picture.width + x) * 3];
+  for (std::size_t c = 0; c < 3; ++c)
+    pixel[c] = static_cast<std::uint8_t>((unsigned{pixel[c]} + colour[c]) / 2);
+}
+
 // Scales a coordinate to the thumbnail. One outside the thumbnail becomes -1 or `side`.
 std::int64_t Placed(double place, double scale, std::uint32_t side) {
   const double at = std::floor(place * scale);
@@ -198,11 +206,12 @@ class Drawing {
 
   void Run() {
     // Masks first, since they cover areas; then lines and points on top.
-    for (const Role role : {Role::kMask, Role::kBoxes, Role::kKeypoints}) {
+    for (const Role role : {Role::kMask, Role::kInstances, Role::kBoxes, Role::kKeypoints}) {
       for (const Field& field : schema_.fields) {
         if (field.role != role || &field == &image_ || !Follows(field)) continue;
         if (!sample_.Has(field.name)) continue;
         if (role == Role::kMask) DrawMask(field);
+        if (role == Role::kInstances) DrawInstances(field);
         if (role == Role::kBoxes) DrawBoxes(field);
         if (role == Role::kKeypoints) DrawPoints(field);
       }
@@ -221,6 +230,11 @@ class Drawing {
            !field.shape.empty();
   }
 
+  // The place among `stored` pixels of a side at which the centre of one of `shown` pixels lies.
+  static std::uint64_t AtCentre(std::uint64_t pixel, std::uint64_t shown, std::uint64_t stored) {
+    return (2 * pixel + 1) * stored / (2 * shown);
+  }
+
   void DrawMask(const Field& field) {
     if (field.kind != FieldKind::kImage) return;
     const Image mask = sample_.Decode(field.name);
@@ -228,17 +242,39 @@ class Drawing {
     for (std::uint32_t y = 0; y < thumbnail_.height; ++y) {
       // The class at the centre of each pixel of the thumbnail: a mean of class numbers would be
       // another class.
-      const std::size_t v = (std::uint64_t{y} * 2 + 1) * mask.height / (thumbnail_.height * 2ULL);
+      const std::size_t v = AtCentre(y, thumbnail_.height, mask.height);
       for (std::uint32_t x = 0; x < thumbnail_.width; ++x) {
-        const std::size_t u = (std::uint64_t{x} * 2 + 1) * mask.width / (thumbnail_.width * 2ULL);
+        const std::size_t u = AtCentre(x, thumbnail_.width, mask.width);
         const auto* const pixel = &mask.pixels[(v * mask.width + u) * mask.channels * bytes];
         const double number = NumberAt(mask.pixel_type, pixel);
         // Class 0 is the background; NaN is skipped, too.
         if (!(number >= 1)) continue;
         const Colour colour = ColourOf(static_cast<unsigned>(std::min(number, 65535.0)) - 1);
-        auto* const out = &thumbnail_.pixels[(std::size_t{y} * thumbnail_.width + x) * 3];
-        for (std::size_t c = 0; c < 3; ++c)
-          out[c] = static_cast<std::uint8_t>((unsigned{out[c]} + colour[c]) / 2);
+        Tint(thumbnail_, x, y, colour);
+      }
+    }
+  }
+
+  // Tints each object in the colour of its box.
+  void DrawInstances(const Field& field) {
+    Instances instances;
+    const char* const defect = instances.Open(sample_.Bytes(field.name), width_, height_);
+    if (defect != nullptr)
+      throw Error(ErrorCode::kCorrupt, "field \"" + field.name + "\": " + defect);
+    const std::vector<std::uint64_t> classes = ClassesOfBoxes(instances.size());
+    for (std::size_t i = 0; i < std::min(instances.size(), kMaxDrawn); ++i) {
+      const std::vector<std::uint32_t> runs = instances.Runs(i, width_, height_);
+      // Pixels of the thumbnail, in the order of runs: down the columns. `end`: of the current run.
+      std::size_t run = 0;
+      std::uint64_t end = runs[0];
+      for (std::uint32_t x = 0; x < thumbnail_.width; ++x) {
+        for (std::uint32_t y = 0; y < thumbnail_.height; ++y) {
+          const std::uint64_t at = AtCentre(x, thumbnail_.width, width_) * height_ +
+                                   AtCentre(y, thumbnail_.height, height_);
+          while (at >= end)
+            end += runs[++run];
+          if (run % 2 == 1) Tint(thumbnail_, x, y, ColourOf(classes[i]));
+        }
       }
     }
   }

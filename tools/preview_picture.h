@@ -24,11 +24,11 @@ std::string JpegInBase64(const Image& picture);
 // another one.
 const Field& ShownImage(const Schema& schema);
 
-// Draws the sample's masks, boxes and key points that follow `image` (or name no image), under the
-// same rules as a loader: float32 or float64 numbers in the coordinates that FORMAT.md registers.
-// All others are left out. Class 0 of a mask stays clear, other classes are tinted. If a label
-// field follows the same image and has as many entries as there are boxes, it gives each box its
-// colour. At most 1000 boxes or points of each field are drawn.
+// Draws the sample's masks, instances, boxes and key points that follow `image` (or name no image),
+// under the same rules as a loader: float32 or float64 numbers in the coordinates that FORMAT.md
+// registers. All others are left out. Class 0 of a mask stays clear, other classes are tinted. If a
+// label field follows the same image and has as many entries as there are boxes, it gives each box
+// and its instance their colour. At most 1000 boxes, instances or points of each field are drawn.
 //
 // `width`, `height`: of the stored image in pixels; `thumbnail`: RGB. Throws Error if a value is
 // damaged.

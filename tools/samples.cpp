@@ -18,6 +18,8 @@
 
 namespace sluice {
 
+using Json = nlohmann::ordered_json;
+
 ReadableSamples::ReadableSamples(const Dataset& dataset, const std::stop_token& stop) {
   ShardFaults faults = dataset.LookAtShards(stop);
   if (stop.stop_requested()) {  // the stop may have caused faults
@@ -86,13 +88,6 @@ std::uint64_t FindKey(const Dataset& dataset, const std::string& key) {
                   "\"; a sample's key is its file's path, relative to the folder converted");
 }
 
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-// Returns the double that prints with the fewest digits that identify the float. The exact value of
-// a float prints with more digits than it takes to tell it from other floats: 0.8244330286979675
-// instead of 0.824433. (The JSON library prints numbers as doubles.)
 double Shortest(float value) {
   char text[32];
   const auto [end, error] = std::to_chars(std::begin(text), std::end(text), value);
@@ -100,8 +95,6 @@ double Shortest(float value) {
   if (error == std::errc()) std::from_chars(text, end, number);
   return number;
 }
-
-}  // namespace
 
 nlohmann::ordered_json ValuesJson(const Sample& sample, const Field& field) {
   auto json = Json::array();

@@ -97,6 +97,10 @@ nlohmann::ordered_json SampleJson(const Dataset& dataset, std::uint64_t index);
 // number that reads back as the same float32.
 nlohmann::ordered_json ValuesJson(const Sample& sample, const Field& field);
 
+// Returns the double that prints with the fewest digits that identify the float: the JSON library
+// prints numbers as doubles, 0.8244330286979675 instead of 0.824433.
+double Shortest(float value);
+
 // Reads the numbers of samples in a file, one a line; at least one.
 std::vector<std::uint64_t> ReadSampleNumbers(const std::string& file);
 

@@ -9,6 +9,7 @@
 
 #include <sluice/dataset_writer.h>
 #include <sluice/error.h>
+#include <sluice/instances.h>
 #include <sluice/nearest_name.h>
 #include <sluice/pixel_attributes.h>
 
@@ -19,7 +20,6 @@
 #include "format/disk/limits.h"
 #include "format/disk/shard_build.h"
 #include "format/disk/zstd.h"
-#include "format/instances.h"
 #include "format/pixels/decode.h"
 #include "format/pixels/tiled/tiled.h"
 #include "writer/convert/dataset_folder.h"

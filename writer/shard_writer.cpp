@@ -148,6 +148,16 @@ void CheckDrawnFields(const Schema& schema) {
           "that it was drawn on (\"" +
           schema.fields[image].name + "\"), also of the fields of its classes";
     }
+    const auto are_its_boxes = [&field](const Field& other) {
+      return other.role == Role::kBoxes && other.kind == FieldKind::kVariable &&
+             other.follows == field.follows;
+    };
+    if (why.empty() && field.role == Role::kInstances &&
+        std::ranges::none_of(schema.fields, are_its_boxes)) {
+      why =
+          "no variable field of boxes follows its image, and each of its objects belongs to a box; "
+          "add a field of boxes";
+    }
     if (why.empty()) continue;
     throw Error(ErrorCode::kInvalidArgument, "field \"" + field.name + "\"" + " has the role " +
                                                  std::string(NameOf(field.role)) + ", but " + why);

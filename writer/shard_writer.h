@@ -58,8 +58,8 @@ Id128 ShardId(Bytes identity, std::uint32_t number, std::uint32_t part = 0);
 void CheckLimits(const EncodedSample& sample, const Schema& schema, const RecordLayout& layout,
                  std::uint64_t header_bytes, std::uint64_t reserve_bytes = 0);
 
-// Throws Error(kInvalidArgument) for a field of boxes or key points that a loader could not move
-// with its image.
+// Throws Error(kInvalidArgument) for a field of boxes, key points or instances that a loader could
+// not move with its image.
 void CheckDrawnFields(const Schema& schema);
 
 // The warning for a user if a DirectBuffer was refused.

@@ -14,10 +14,10 @@
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
+#include <sluice/instances.h>
 
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
-#include "format/instances.h"
 #include "format/utf8.h"
 
 namespace sluice {

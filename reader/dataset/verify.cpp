@@ -17,6 +17,7 @@
 
 #include <sluice/cpu.h>
 #include <sluice/error.h>
+#include <sluice/instances.h>
 #include <sluice/verify.h>
 
 #include "format/disk/json.h"
@@ -25,7 +26,6 @@
 #include "format/disk/record_layout.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
-#include "format/instances.h"
 #include "format/parallel.h"
 #include "format/pixels/decode.h"
 #include "reader/dataset/dataset_state.h"

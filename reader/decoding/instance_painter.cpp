@@ -68,8 +68,8 @@ Defect InstancePainter::Paint(const Instances& instances, const Frame& frame, co
 Defect InstancePainter::AddOutline(const InstanceShape& shape, const PointMap& map) {
   corners_.clear();
   for (std::size_t i = 0; i + 2 <= shape.count(); i += 2) {
-    const double x = LoadAt<float>(shape.numbers, 4 * i);
-    const double y = LoadAt<float>(shape.numbers, 4 * i + 4);
+    const double x = shape.corner(i);
+    const double y = shape.corner(i + 1);
     // A perspective can take a corner behind the viewer. Such an outline is left out.
     if (!map.map.affine() && !(map.map.W(x, y) > 0)) return nullptr;
     corners_.push_back(map.map.X(x, y));
@@ -85,7 +85,7 @@ void InstancePainter::AddRuns(const InstanceShape& shape, const Frame& frame, co
   whole_.assign(std::size_t{map.width} * map.height, 0);
   std::uint64_t at = 0;
   for (std::size_t i = 0; i < shape.count(); ++i) {
-    const std::uint64_t end = at + LoadAt<std::uint32_t>(shape.numbers, 4 * i);
+    const std::uint64_t end = at + shape.run(i);
     for (; at < end && i % 2 == 1; ++at)
       whole_[at % map.height * map.width + at / map.height] = 1;
     at = end;

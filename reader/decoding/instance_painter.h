@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "format/instances.h"
+#include <sluice/instances.h>
+
 #include "format/pixels/nearest.h"
 #include "format/pixels/outline.h"
 #include "reader/decoding/picture_painter.h"

@@ -3,13 +3,19 @@
 // Promises:
 //   - Of a value that is taken, every shape lies in the value, and a builder that gets the shapes
 //     makes the same bytes.
-//   - The runs of each shape cover the image, if its size is known.
-#include "format/instances.h"
+//   - The runs of each shape cover the image, if its size is known, and so do those of an object.
+#include <numeric>
+
+#include <sluice/error.h>
+#include <sluice/instances.h>
+
 #include "tests/fuzz/targets.h"
 
 namespace sluice::fuzz {
 
 namespace {
+
+constexpr std::uint64_t kMaxPainted = 4096;  // pixels of an image whose objects are painted
 
 template <class Number>
 std::vector<Number> NumbersOf(const InstanceShape& shape) {
@@ -52,6 +58,13 @@ void RunInstances(Bytes input) {
       Promise(pixels == 0 || covered == pixels, "runs cover the image");
       builder.AddRuns(runs);
     });
+    if (pixels == 0 || pixels > kMaxPainted) continue;
+    try {
+      const std::vector<std::uint32_t> covered = instances.Runs(object, width, height);
+      Promise(std::accumulate(covered.begin(), covered.end(), std::uint64_t{0}) == pixels,
+              "an object's runs cover the image");
+    } catch (const Error&) {  // an outline is too long
+    }
   }
   Input again;
   builder.Finish(again);

@@ -1,5 +1,5 @@
 // Label files of objects: COCO's JSON, Pascal VOC's XML, YOLO's texts and the class names next to
-// them.
+// them, DOTA's texts.
 #include <fstream>
 
 #include <sluice/error.h>
@@ -73,7 +73,7 @@ void ReadAs(AnnotationFormat format, const std::filesystem::path& labels) {
 // The first byte chooses the kind of file.
 void RunLabels(Bytes input) {
   if (input.empty()) return;
-  const auto choice = std::to_integer<unsigned>(input[0]) % 4;
+  const auto choice = std::to_integer<unsigned>(input[0]) % 5;
   const Bytes text = input.subspan(1);
   const std::filesystem::path& folder = LabelledFolder();
   if (choice == 0) {
@@ -82,6 +82,9 @@ void RunLabels(Bytes input) {
   } else if (choice == 1) {
     WriteLabels(folder / "voc/a.xml", text);
     ReadAs(AnnotationFormat::kVoc, folder / "voc");
+  } else if (choice == 4) {
+    WriteLabels(folder / "dota/a.txt", text);
+    ReadAs(AnnotationFormat::kDota, folder / "dota");
   } else {
     WriteLabels(folder / "yolo" / (choice == 2 ? "a.txt" : "data.yaml"), text);
     ReadAs(AnnotationFormat::kYolo, folder / "yolo");
@@ -118,6 +121,7 @@ std::vector<Input> LabelsSeeds() {
       seed('\2', "0 0.5 0.5 0.5 0.25\n1 0 0 1 0 1 1\n"),
       seed('\3', "path: x\nkpt_shape: [17, 3]\nnames:\n  0: a\n  1: 'b'\n"),
       seed('\3', "names: [a, \"b\",\n  c]\n"),
+      seed('\4', "imagesource:x\ngsd:0.15\n0 0 9 0 9 5 0 5 ship 0\n3 3 7 1 9 4 5 6 plane 1\n"),
   };
 }
 

@@ -370,3 +370,149 @@ def test_yolos_outlines_become_the_runs_of_their_pixels(tmp_path, steps, part):
                 # pycocotools fills to the outline's edge, which it rounds to a fifth of a pixel.
                 assert mask[share > 0.9].all() and not mask[share == 0].any()
                 assert ((share > 0.5) != mask).sum() <= 0.1 * mask.sum()
+
+
+FIELDS = [sluice.Field.image(), sluice.Field.variable("boxes", "float32", (4,), "boxes", "image"),
+          sluice.Field.bytes("instances", "instances", "image")]
+BOXES = [[4, 6, 24, 18], [40, 20, 56, 40], [0, 0, 1, 48]]
+
+
+@pytest.mark.parametrize("form", ["coco", "masks", "value"])
+def test_a_writer_stores_instances(tmp_path, form):
+    objects = MASKS if form == "masks" else [one["segmentation"] for one in OBJECTS]
+    with sluice.Writer(tmp_path / "data", FIELDS, image="raw") as writer:
+        for number in range(4):
+            value = sluice.pack_instances(objects) if form == "value" else list(objects)
+            writer.add(str(number), image=np.zeros((HEIGHT, WIDTH, 3), np.uint8), boxes=BOXES, instances=value)
+    field = sluice.Dataset(tmp_path / "data").fields[2]
+    assert (field.role, field.follows) == ("instances", "image")
+    for batch in sluice.Loader(tmp_path / "data", 4, transform=[sluice.CenterCrop(32)]):
+        for row in range(4):
+            masks = sluice.instance_masks(bytes(batch["instances"][row]), 32, 32)
+            assert np.array_equal(masks, MASKS[:2, 8:40, 16:48])
+
+
+def test_an_outline_of_decimals_covers_what_pycocotools_gives(tmp_path):
+    # frPyObjects() of these decimals; of their float32, three pixels would be others.
+    outline = [7.2, 19.8, 7.2, 16.3, 18.2, 8.3, 9.7, 7.8]
+    runs = [184, 2, 20, 1, 18, 6, 17, 6, 18, 5, 19, 4, 20, 4, 20, 3, 21, 2, 22, 2, 22, 1, 159]
+    with sluice.Writer(tmp_path / "data", FIELDS, image="raw") as writer:
+        writer.add("k", image=np.zeros((24, 24, 3), np.uint8), boxes=[[7, 8, 18, 20]], instances=[[outline]])
+    (batch,) = sluice.Loader(tmp_path / "data", 1)
+    assert bytes(batch["instances"][0]) == sluice.pack_instances([{"size": [24, 24], "counts": runs}])
+
+
+def test_packed_instances_are_those_of_the_format():
+    square = [[1, 2, 5, 2, 5, 7.5, 1, 7.5]]
+    expected = struct.pack("<5I8f", 3, 36, 36, 56, 8 << 1, *square[0]) + struct.pack("<5I", 4 << 1 | 1, 2, 1, 2, 1)
+    mask = np.array([[0, 0], [0, 0], [1, 1]], bool)  # 3 x 2, down the columns: 0 0 1 0 0 1
+    for runs in mask, {"size": [3, 2], "counts": [2, 1, 2, 1]}, {"size": [3, 2], "counts": b"2120"}:
+        assert sluice.pack_instances([square, None, runs]) == expected
+        assert sluice.pack_instances([[np.reshape(square, (4, 2))], [], runs]) == expected
+    # By pycocotools.mask.encode().
+    coded = {"size": [60, 60], "counts": "W=_1[2bNSb0c5n`1"}
+    runs = {"size": [60, 60], "counts": [423, 47, 75, 1, 654, 180, 2220]}
+    assert sluice.pack_instances([coded]) == sluice.pack_instances([runs])
+
+
+@pytest.mark.parametrize(("given", "reason"), [
+    ({"size": [2, 2], "counts": [1, 2]}, "add up to 3"),
+    ({"size": [2, 2], "counts": [1.5, 2.5]}, "not whole numbers"),
+    ({"size": [2, 2], "counts": [5, -1]}, "not whole numbers"),
+    ({"counts": [4]}, "RLE has no 'size'"),
+    ([[1, 2, 3, 4]], "at least three corners"),
+    ([[1, 2, 3, 4, 5, 6, 7]], "at least three corners"),
+    ([1, 2, 3, 4, 5, 6], "at least three corners"),
+    ([[1, 2, 3, 4, 5, float("nan")]], "not finite"),
+    (7, "not iterable"),
+])
+def test_shapes_that_are_none_are_refused_with_the_objects_number(given, reason):
+    with pytest.raises(ValueError, match=f"object 1: .*{reason}"):
+        sluice.pack_instances([None, given])
+
+
+def test_a_writer_compares_instances_with_the_picture_and_the_boxes(tmp_path):
+    with sluice.Writer(tmp_path / "data", FIELDS, image="raw") as writer:
+        def add(objects, height=HEIGHT):
+            writer.add("k", image=np.zeros((height, WIDTH, 3), np.uint8), boxes=BOXES, instances=objects)
+
+        with pytest.raises(sluice.Error, match="2 objects for the 3 boxes"):
+            add([None, None])
+        with pytest.raises(sluice.Error, match="runs of an object do not cover"):
+            add([None, None, MASKS[0]], HEIGHT + 1)
+        turned = Image.new("RGB", (HEIGHT, WIDTH))
+        turned.getexif()[0x0112] = 6
+        with pytest.raises(ValueError, match="Exif turns its picture .*field 'instances' belongs"):
+            writer.add("k", image=turned, instances=[one["segmentation"] for one in OBJECTS])
+        with pytest.raises(ValueError, match="field 'instances': object 2: an outline"):
+            add([None, None, [[1, 2, 3, 4]]])
+        add([None, None, MASKS[0]])
+    with pytest.raises(sluice.Error, match="no variable field of boxes follows its image"):
+        sluice.Writer(tmp_path / "other", [FIELDS[0], FIELDS[2]])
+
+
+def exported(dataset, folder):
+    done = subprocess.run([os.environ["SLUICE_COMMAND"], "export", str(dataset), str(folder), "--coco"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "instances.json").read_text())
+
+
+def converted(root, file, images, dataset, **options):
+    source = sluice.ConvertSource.annotated("coco", file, images)
+    source.label_files.parts = sluice.AnnotationParts(masks=False, instances=True)
+    sluice.convert(source, root / dataset, max_side=None, **options)
+    return root / dataset
+
+
+def test_an_export_gives_cocos_segmentations_back(tmp_path):
+    (tmp_path / "images").mkdir()
+    random = np.random.default_rng(4)
+    images, annotations = [], []
+    for i in range(5):
+        Image.fromarray(np.zeros((HEIGHT, WIDTH, 3), np.uint8)).save(tmp_path / f"images/{i}.png")
+        images.append({"id": 30 - i, "file_name": f"{i}.png", "width": WIDTH, "height": HEIGHT})
+        for k in range(4):
+            mask = random.random((HEIGHT, WIDTH)) < 0.3
+            flat = mask.T.ravel().astype(int)
+            edges = np.flatnonzero(np.diff(np.concatenate([[0], flat]))).tolist()
+            runs = np.diff([0, *edges, flat.size]).tolist()
+            outlines = [[round(float(at), 2) for at in random.uniform(0, 48, 2 * n)] for n in random.integers(3, 9, 1 + k)]
+            annotations.append({
+                "id": 4 * i + k + 1, "image_id": 30 - i, "category_id": 5, "bbox": [1, 2, 30, 40], "iscrowd": int(k == 3),
+                "area": round(float(random.uniform(1, 900)), 3),
+                "segmentation": {"size": [HEIGHT, WIDTH], "counts": runs} if k == 3 else outlines})
+        annotations.append({"id": 100 + i, "image_id": 30 - i, "category_id": 5, "bbox": [1, 2, 4, 4], "iscrowd": 0,
+                            "area": 16})
+    (tmp_path / "coco.json").write_text(json.dumps(
+        {"images": images, "annotations": annotations, "categories": [{"id": 5, "name": "thing"}]}))
+    first = converted(tmp_path, tmp_path / "coco.json", tmp_path / "images", "first", image="raw")
+    found = exported(first, tmp_path / "out")
+
+    def known(one):
+        return one["image_id"], one["bbox"], one["iscrowd"], one.get("segmentation"), one["area"]
+
+    # Equal numbers: two decimals of up to 48 are told apart by a float32.
+    assert sorted(map(known, found["annotations"]), key=str) == sorted(map(known, annotations), key=str)
+    second = converted(tmp_path, tmp_path / "out/instances.json", tmp_path / "out/images", "second", image="raw")
+    values = [{sample["image_id"]: sample["instances"] for sample in sluice.Dataset(folder)} for folder in (first, second)]
+    assert len(values[0]) == 5 and values[0] == values[1]
+
+
+def test_an_export_of_shrunken_pictures_has_outlines_and_areas_of_that_size(tmp_path):
+    (tmp_path / "images").mkdir()
+    Image.fromarray(np.zeros((HEIGHT, WIDTH, 3), np.uint8)).save(tmp_path / "images/0.png")
+    annotations = [{"id": k, "image_id": 1, "category_id": 1, "area": 999, **one} for k, one in enumerate(OBJECTS)]
+    (tmp_path / "coco.json").write_text(json.dumps({
+        "images": [{"id": 1, "file_name": "0.png", "width": WIDTH, "height": HEIGHT}], "annotations": annotations,
+        "categories": [{"id": 1, "name": "thing"}]}))
+    source = sluice.ConvertSource.annotated("coco", tmp_path / "coco.json", tmp_path / "images")
+    source.label_files.parts = sluice.AnnotationParts(instances=True)
+    sluice.convert(source, tmp_path / "data", max_side=32, image="raw")
+    found = exported(tmp_path / "data", tmp_path / "out")["annotations"]
+    assert [one["segmentation"] for one in found[:2]] == [
+        (np.array(one["segmentation"]) / 2).tolist() for one in OBJECTS[:2]]
+    assert [one["area"] for one in found[:2]] == [10 * 6, 4 * 10 + 2 * 10]
+    crowd = found[2]["segmentation"]
+    assert crowd["size"] == [24, 32] and sum(crowd["counts"]) == 24 * 32
+    assert found[2]["area"] == sum(crowd["counts"][1::2])

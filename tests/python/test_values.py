@@ -152,7 +152,7 @@ def test_strings_stand_for_enumerators(raw, tmp_path):
     (lambda: setattr(sluice.RankOptions(), "last_batch", "short"), r"RankOptions.last_batch takes 'keep' \| 'drop' \| 'pad', not 'short'$"),
     (lambda: setattr(sluice.RankOptions(), "last_batch", 1), r"RankOptions.last_batch takes 'keep' \| 'drop' \| 'pad', not 1$"),
     (lambda: setattr(sluice.ConvertSource("a").label, "folders", "up"), r"LabelOptions.folders takes 'auto' \| 'top' \| 'parent', not 'up'$"),
-    (lambda: sluice.ConvertSource.annotated("cocoa", "a", "b"), r"annotated\(\): format takes 'coco' \| 'voc' \| 'yolo', not 'cocoa'$"),
+    (lambda: sluice.ConvertSource.annotated("cocoa", "a", "b"), r"annotated\(\): format takes 'coco' \| 'voc' \| 'yolo' \| 'dota', not 'cocoa'$"),
 ])
 def test_the_error_for_a_wrong_string_lists_the_right_ones(call, words):
     with pytest.raises(TypeError, match=words):

@@ -10,9 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sluice/instances.h>
+
 #include "format/disk/file.h"
 #include "format/disk/manifest.h"
-#include "format/instances.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/process_memory.h"

@@ -440,11 +440,14 @@ TEST_CASE("An index finds that a label file or a file of class names was changed
   const TemporaryFolder folder;
   const fs::path photos = WritePhotos(folder, 9);
   const fs::path labels = folder / "labels";
-  const bool yolo = GENERATE(true, false);
-  const std::string ending = yolo ? ".txt" : ".xml";
+  const AnnotationFormat format =
+      GENERATE(AnnotationFormat::kYolo, AnnotationFormat::kDota, AnnotationFormat::kVoc);
+  const bool yolo = format == AnnotationFormat::kYolo;
+  const std::string ending = format == AnnotationFormat::kVoc ? ".xml" : ".txt";
   const auto label = [&](int x) -> std::string {
     const std::string number = std::to_string(x);
     if (yolo) return "0 0.5 0.5 0.2 0." + number + "\n";
+    if (format == AnnotationFormat::kDota) return "0 0 " + number + " 0 9 9 0 9 ant 0\n";
     return "<annotation><object><name>ant</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>" +
            number + "</xmax><ymax>9</ymax></bndbox></object></annotation>";
   };
@@ -452,8 +455,7 @@ TEST_CASE("An index finds that a label file or a file of class names was changed
   WriteAt(labels / ("ant/0" + ending), AsBytes(label(2)));
   WriteAt(labels / ("bee/1" + ending), AsBytes(label(2)));
   if (yolo) WriteAt(folder / "data.yaml", AsBytes("names: [ant, bee]\n"));
-  const ConvertSource source = ConvertSource::Annotated(
-      yolo ? AnnotationFormat::kYolo : AnnotationFormat::kVoc, labels, photos);
+  const ConvertSource source = ConvertSource::Annotated(format, labels, photos);
   PlayOptions options = Playing();
   options.index = folder / "labels.index";
   const auto refused = [&] {

@@ -186,6 +186,13 @@ std::map<std::string, Kind> Kinds() {
        {"renamed over",
         [](const fs::path& f) { ReplaceByRename(f / "txt/ant/14.txt", "1 0.5 0.5 0.2 0.3\n"); }},
        {"names", [](const fs::path& f) { Put(f / "data.yaml", "names: [bee, ant]\n"); }}}};
+  kinds["DOTA"] = {
+      [](const fs::path& f) {
+        for (int i = 0; i < kPictures; ++i)
+          Put(f / "dota" / (NameOfPicture(i) + ".txt"), "1 1 5 1 5 5 1 5 ant 0\n");
+        return Labelled(f, AnnotationFormat::kDota, f / "dota");
+      },
+      {{"box", [](const fs::path& f) { Put(f / "dota/ant/14.txt", "1 1 5 1 5 4 1 4 ant 0\n"); }}}};
   kinds["classes_of"] = {[](const fs::path& f) {
                            Convert(f / "photos", f / "train");
                            ConvertSource source(f / "photos");

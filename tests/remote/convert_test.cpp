@@ -461,8 +461,10 @@ TEST_CASE("Conversions that are impossible with a bucket are refused with advice
   unsetenv("TMPDIR");
   CHECK_THAT(refusal(fs::path("s3://bkt/nothing")), ContainsSubstring("s3://bkt/nothing"));
   CHECK_THAT(refusal(fs::path(bucket->plain_url())), ContainsSubstring("use s3:// or gs://"));
-  CHECK_THAT(refusal(ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path(), "s3://bkt")),
-             ContainsSubstring("local disk"));
+  for (const AnnotationFormat format : {AnnotationFormat::kYolo, AnnotationFormat::kDota}) {
+    CHECK_THAT(refusal(ConvertSource::Annotated(format, folder.path(), "s3://bkt")),
+               ContainsSubstring("local disk"));
+  }
   CHECK_THAT(refusal(ConvertSource::Archives({"s3://bkt/a.tar"})),
              ContainsSubstring("s3://bkt/a.tar"));
   CHECK_THAT(refusal(ConvertSource::Paths({"s3://other/a.jpg"}, "s3://bkt/pictures")),

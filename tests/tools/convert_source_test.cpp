@@ -188,7 +188,8 @@ TEST_CASE("option --paths reads a list from standard input or a file, by lines o
   CHECK_THAT(no_list.err, ContainsSubstring(folders.source + ": is a folder"));
 }
 
-TEST_CASE("options --coco, --voc and --yolo read label files, and --take selects parts of them") {
+TEST_CASE(
+    "options --coco, --voc, --yolo and --dota read label files, and --take selects parts of them") {
   const ClassFolders folders;
   WriteBytes(folders.folder / "coco.json",
              R"({"images":[{"id":1,"file_name":"cat/0.jpg"}],"categories":[{"id":1,"name":"x"}],
@@ -198,6 +199,7 @@ TEST_CASE("options --coco, --voc and --yolo read label files, and --take selects
              "<annotation><object><name>y</name><bndbox><xmin>2</xmin><ymin>3</ymin><xmax>4</xmax>"
              "<ymax>6</ymax></bndbox></object></annotation>");
   WriteBytes(folders.folder / "yolo/owl/2.txt", "0 0.5 0.5 0.5 0.5\n");
+  WriteBytes(folders.folder / "dota/owl/2.txt", "0 0 9 0 9 9 0 9 owl 1\n");
   const auto run = [&](const char* option, const char* labels, const char* data,
                        std::size_t fields) {
     const Outcome outcome =
@@ -212,6 +214,7 @@ TEST_CASE("options --coco, --voc and --yolo read label files, and --take selects
   CHECK(run("--coco", "coco.json", "1", 4) == 1);
   CHECK(run("--voc", "voc", "2", 3) == 1);
   CHECK(run("--yolo", "yolo", "3", 3) == 9);
+  CHECK(run("--dota", "dota", "4", 4) == 9);
   CHECK(Sluice({"convert", "--coco", "x", "--yolo", "y", folders.source, folders.data}).exit_code ==
         2);
   const Outcome wrong =

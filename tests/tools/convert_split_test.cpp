@@ -401,6 +401,34 @@ TEST_CASE("archives of several splits have the same class numbers") {
   CHECK(classes("val") == classes("train"));
 }
 
+TEST_CASE(
+    "convert suggests --dota for trees of DOTA's, and splits their images and labels together") {
+  const TemporaryFolder folder;
+  for (const std::string part : {"train", "val"}) {
+    WriteJpeg(folder / "set" / part / "images/P1.jpg", MakePicture(20, 20));
+    WriteBytes(folder / "set" / part / "labelTxt/P1.txt", "1 1 9 1 9 9 1 9 ship 0\n");
+  }
+  const std::string set = (folder / "set").string();
+  for (const Words& options : {Words{}, Words{"--split-folders"}}) {
+    Words words = {"convert", set, (folder / "data").string()};
+    words.insert(words.end(), options.begin(), options.end());
+    const Outcome plain = Sluice(words);
+    CHECK(plain.exit_code == 2);
+    CHECK_THAT(plain.err, Catch::Matchers::ContainsSubstring("labelTxt/") &&
+                              Catch::Matchers::ContainsSubstring("--dota " + set + " " + set));
+  }
+  const Outcome outcome =
+      Sluice({"convert", "--dota", set, set, (folder / "data").string(), "--split-folders"});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  for (const std::string part : {"train", "val"}) {
+    const Dataset dataset = Dataset::Open(folder / "data" / part);
+    REQUIRE(dataset.size() == 1);
+    CHECK(dataset[0].Array<float>("boxes").size() == 8);
+    CHECK(dataset.schema().fields[2].classes == Words{"ship"});
+  }
+}
+
 TEST_CASE("YOLO's images and labels are split together, and convert suggests --yolo for them") {
   const TemporaryFolder folder;
   const bool roboflow = GENERATE(true, false);

@@ -8,6 +8,7 @@
 
 #include <sluice/dataset.h>
 #include <sluice/dataset_writer.h>
+#include <sluice/instances.h>
 
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
@@ -61,6 +62,25 @@ std::vector<std::byte> FromBase64(const std::string& text) {
     bytes.push_back(static_cast<std::byte>(bits >> count));
   }
   return bytes;
+}
+
+// Previews FOLDER/data, of one picture, at 20 pixels a side, and returns a function that gives the
+// pixels of the sheet's picture.
+auto SeenIn(const TemporaryFolder& folder) {
+  std::filesystem::create_directory(folder / "sheets");
+  REQUIRE(Sluice({"preview", (folder / "data").string(), (folder / "sheets/sheet.png").string(),
+                  "--side", "20"})
+              .exit_code == 0);
+  REQUIRE(Sluice({"convert", (folder / "sheets").string(), (folder / "seen").string(), "--image",
+                  "raw", "--no-resize"})
+              .exit_code == 0);
+  const Image image = Dataset::Open(folder / "seen")[0].Decode();
+  REQUIRE(image.width == 24);
+  // The picture lies 2 pixels from the sheet's edges.
+  return [image](std::uint32_t x, std::uint32_t y) {
+    const auto* pixel = &image.pixels[(std::size_t{y + 2} * image.width + x + 2) * 3];
+    return Rgb{pixel[0], pixel[1], pixel[2]};
+  };
 }
 
 }  // namespace
@@ -130,20 +150,7 @@ TEST_CASE("preview draws masks, boxes and key points on the right picture") {
   sample.SetArray<float>("elsewhere", std::vector<float>{0, 0, 40, 40});
   writer.Add(sample);
   writer.Finish();
-  std::filesystem::create_directory(folder / "sheets");
-  REQUIRE(Sluice({"preview", (folder / "data").string(), (folder / "sheets/sheet.png").string(),
-                  "--side", "20"})
-              .exit_code == 0);
-  REQUIRE(Sluice({"convert", (folder / "sheets").string(), (folder / "seen").string(), "--image",
-                  "raw", "--no-resize"})
-              .exit_code == 0);
-  const Image image = Dataset::Open(folder / "seen")[0].Decode();
-  REQUIRE(image.width == 24);
-  // A pixel of the picture, which is shown at half its size, 2 pixels from the sheet's edges.
-  const auto at = [&image](std::uint32_t x, std::uint32_t y) {
-    const auto* pixel = &image.pixels[(std::size_t{y + 2} * image.width + x + 2) * 3];
-    return Rgb{pixel[0], pixel[1], pixel[2]};
-  };
+  const auto at = SeenIn(folder);
   const Rgb kNone = {0, 0, 0};
   CHECK(at(0, 0) != kNone);
   CHECK(at(19, 1) == at(0, 0));
@@ -168,6 +175,46 @@ TEST_CASE("preview draws masks, boxes and key points on the right picture") {
   CHECK(at(6, 15) == at(5, 14));
   CHECK(at(7, 14) == kNone);
   CHECK(at(15, 14) == kNone);
+}
+
+TEST_CASE("preview tints each instance in the colour of its box") {
+  const TemporaryFolder folder;
+  Schema schema{{Field::Image(), Field::Variable("boxes", DType::kFloat32, {4}),
+                 Field::Variable("kinds", DType::kInt32, {}),
+                 Field::Bytes("instances", Role::kInstances)}};
+  schema.fields[1].role = Role::kBoxes;
+  schema.fields[2].role = Role::kLabel;
+  for (std::size_t f = 1; f < 4; ++f)
+    schema.fields[f].follows = "image";
+  DatasetWriter writer(folder / "data", schema);
+  SampleBuilder sample = writer.NewSample("k");
+  sample.SetPixels("image", 40, 40, 3, PixelType::kUint8, std::vector<std::byte>(40 * 40 * 3));
+  sample.SetArray<float>("boxes", std::vector<float>{2, 2, 24, 24, 0, 30, 40, 40});
+  sample.SetArray<std::int32_t>("kinds", std::vector<std::int32_t>{1, 4});
+  InstancesBuilder builder;
+  builder.BeginObject();
+  builder.AddOutline(std::array<float, 8>{8, 8, 16, 8, 16, 20, 8, 20});
+  builder.BeginObject();
+  // The lower 4 pixels of the columns 10 and 11.
+  builder.AddRuns(std::array<std::uint32_t, 5>{10 * 40 + 36, 4, 36, 4, 1600 - 12 * 40});
+  std::vector<std::byte> value;
+  builder.Finish(value);
+  sample.SetBytes("instances", value, true);
+  writer.Add(sample);
+  writer.Finish();
+  const auto at = SeenIn(folder);
+  const auto half = [](const Rgb& line) {
+    Rgb tinted = line;
+    for (auto& channel : tinted)
+      channel /= 2;
+    return tinted;
+  };
+  for (const auto& [x, y] : {std::pair{4U, 4U}, {7U, 4U}, {4U, 9U}, {7U, 9U}})
+    CHECK(at(x, y) == half(at(1, 1)));
+  for (const auto& [x, y] :
+       {std::pair{3U, 4U}, {8U, 4U}, {4U, 3U}, {4U, 10U}, {5U, 17U}, {6U, 18U}})
+    CHECK(at(x, y) == Rgb{0, 0, 0});
+  CHECK(at(5, 18) == half(at(0, 15)));
 }
 
 TEST_CASE("a preview keeps the end of a long path, and has no bar for a class without samples") {

@@ -1,4 +1,4 @@
-// Conversions of images with label files: COCO, Pascal VOC, YOLO.
+// Conversions of images with label files: COCO, Pascal VOC, YOLO, DOTA.
 #include "writer/source/labels/annotations.h"
 
 #include <sluice/convert.h>
@@ -698,6 +698,70 @@ TEST_CASE("A line that is no oriented box names its numbers") {
   const ConvertSummary summary = folder.Convert(source);
   REQUIRE(summary.skipped.size() == 1);
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("4 numbers after the class"));
+}
+
+TEST_CASE(
+    "DOTA's label files give oriented boxes in pixels, classes by name and which are difficult") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "set/labelTxt/a.txt",
+              std::string("imagesource:GoogleEarth\r\ngsd:0.146343590398\r\n"
+                          "30 10 40 20.5 30 30 20 20 small-vehicle 1\r\n"
+                          "1.0\t2.0 11.0 2.0 11.0 8.0 1.0 8.0  plane\r\n"));
+  WriteSource(folder.path() / "set/labelTxt/deep/c.txt",
+              std::string("50 30 70 30 70 38 50 38 plane 0\n-9 0 -1 0 -1 5 -9 5 ship 2\n"));
+  const ConvertSource source = ConvertSource::Annotated(
+      AnnotationFormat::kDota, folder.path() / "set/labelTxt", folder.images);
+  const ConvertSummary summary = folder.Convert(source);
+  const Schema& schema = folder.Data().manifest.schema;
+  CHECK(schema.fields.at(schema.Find("boxes")).coordinates == "corners-pixels");
+  CHECK(ClassesOf(folder.Data(), "classes") == Strings{"plane", "ship", "small-vehicle"});
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes") ==
+        Floats{30, 10, 40, 20.5F, 30, 30, 20, 20, 1, 2, 11, 2, 11, 8, 1, 8});
+  CHECK(ValuesIn<std::int32_t>(folder.Data(), "a.jpg", "classes") == Ints{2, 0});
+  CHECK(ValuesIn<std::int32_t>(folder.Data(), "a.jpg", "difficult") == Ints{1, 0});
+  CHECK(ValuesIn<float>(folder.Data(), "b.jpg", "boxes").empty());  // has no label file
+  // The picture's right edge, at 60, cuts one, and the other lies outside.
+  CHECK(ValuesIn<float>(folder.Data(), "deep/c.jpg", "boxes") ==
+        Floats{50, 30, 60, 30, 60, 38, 50, 38});
+  CHECK(summary.boxes_dropped == 1);
+}
+
+TEST_CASE("DOTA's lines that are not an object leave their image out, with the line's number") {
+  const LabelledImages folder;
+  const auto [line, reason] = GENERATE(table<const char*, const char*>({
+      {"0 .5 .5 .2 .2", "it has 5 words"},
+      {"1 1 9 1 9 9 1 9 large vehicle 0", "it has 11 words"},
+      {"1 1 9 1 9 9 1 nan ship 0", "\"nan\" is not a number"},
+      {"1 1 9 1 9 9 1 9x ship 0", "\"9x\" is not a number"},
+      {"1 1 9 1 9 9 1 9 ship no", "ends in \"no\""},
+      {"ship 1 1 9 1 9 9 1 9", "\"ship\" is not a number"},
+  }));
+  WriteSource(folder.path() / "labels/a.txt", "gsd:1\n\n" + std::string(line) + "\n");
+  WriteSource(folder.path() / "labels/b.txt", std::string("1 1 9 1 9 9 1 9 ship 0\ngsd:1\n"));
+  WriteSource(folder.path() / "labels/deep/c.txt", std::string("1 1 9 1 9 9 1 9 ship 0\n"));
+  const ConvertSummary summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kDota, folder.path() / "labels", folder.images));
+  CHECK(folder.Data().Keys() == Strings{"deep/c.jpg"});
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK_THAT(summary.skipped[0].reason,
+             ContainsSubstring("a.txt: line 3: ") && ContainsSubstring(reason));
+  CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("b.txt: line 2: \"gsd:1\" is not"));
+}
+
+TEST_CASE("DOTA's classes that are not among the given ones leave their image out") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "labels/a.txt", std::string("1 1 9 1 9 9 1 9 ship 0\n"));
+  WriteSource(folder.path() / "labels/b.txt", std::string("1 1 9 1 9 9 1 9 harbor 0\n"));
+  WriteSource(folder.path() / "labels/gone.txt", std::string("1 1 9 1 9 9 1 9 bridge 0\n"));
+  ConvertSource source =
+      ConvertSource::Annotated(AnnotationFormat::kDota, folder.path() / "labels", folder.images);
+  source.label.classes = {"plane", "ship"};
+  const ConvertSummary summary = folder.Convert(source);
+  CHECK(ValuesIn<std::int32_t>(folder.Data(), "a.jpg", "classes") == Ints{1});
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("\"harbor\" is not one of the given"));
+  REQUIRE_FALSE(summary.passed_over.empty());
+  CHECK(summary.passed_over[0].path == "gone.txt");
 }
 
 TEST_CASE("images of COCO and labels of YOLO are found if their names differ in case or ending") {

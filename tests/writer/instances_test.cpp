@@ -1,8 +1,7 @@
 // Outlines and runs stored by object. Expected runs are those of pycocotools 2.0.
-#include "format/instances.h"
-
 #include <sluice/convert.h>
 #include <sluice/error.h>
+#include <sluice/instances.h>
 
 #include "format/disk/zstd.h"
 #include "format/pixels/outline.h"
@@ -94,6 +93,16 @@ TEST_CASE("COCO's outlines, runs and crowds are stored by object, if they are as
     folder.Convert(source);
     CHECK(folder.Data().manifest.schema.Find("instances") == Schema::kNone);
   }
+  SECTION("not from files that have none") {
+    source = folder.Coco(
+        R"({"annotations":[{"image_id":7,"category_id":1,"bbox":[1,2,9,9]}],
+            "images":[{"id":7,"file_name":"a.jpg"}],"categories":[{"id":1,"name":"owl"}]})");
+    source.label_files.parts.instances = true;
+    const auto error = ErrorOf([&] { folder.Convert(source); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kNotFound);
+    CHECK_THAT(error->what(), ContainsSubstring("no outlines or runs"));
+  }
   SECTION("not without boxes") {
     source.label_files.parts.instances = true;
     source.label_files.parts.boxes = false;
@@ -126,6 +135,27 @@ TEST_CASE("values of instances that lie are refused") {
     CHECK(found.empty() == std::string(fault).empty());
     CHECK_THAT(found, ContainsSubstring(fault));
   }
+}
+
+TEST_CASE("an object's runs are those of all its shapes") {
+  InstancesBuilder builder;
+  builder.BeginObject();
+  builder.AddOutline(std::array<float, 8>{2.3F, 1.2F, 14.9F, 3.4F, 12.0F, 10.7F, 4.4F, 9.1F});
+  builder.AddOutline(std::array<float, 8>{0, 6, 5, 6, 5, 11.5F, 0, 11.5F});
+  builder.BeginObject();
+  builder.AddRuns(std::array<std::uint32_t, 3>{3, 9, 180});
+  builder.AddRuns(std::array<std::uint32_t, 3>{8, 6, 178});
+  builder.BeginObject();
+  std::vector<std::byte> value;
+  builder.Finish(value);
+  Instances instances;
+  REQUIRE(instances.Open(value, 16, 12) == nullptr);
+  // As above, by pycocotools, which has the decimals and not their float32.
+  CHECK(instances.Runs(0, 16, 12) == std::vector<std::uint32_t>{6,  6, 6, 6, 6, 6, 1, 4, 1, 6, 2,
+                                                                10, 2, 7, 5, 8, 4, 8, 4, 8, 4, 8,
+                                                                5,  7, 5, 8, 4, 6, 6, 4, 8, 2, 19});
+  CHECK(instances.Runs(1, 16, 12) == std::vector<std::uint32_t>{3, 11, 178});
+  CHECK(instances.Runs(2, 16, 12) == std::vector<std::uint32_t>{192});
 }
 
 TEST_CASE("values cut off at any byte are refused") {

@@ -84,7 +84,7 @@ TEST_CASE("VOC's images may be links out of their folder only on request") {
       {"b.jpg", "deep/c.jpg", "deep"}, "images");
 }
 
-TEST_CASE("VOC's and YOLO's label files may be links out of their folder only on request") {
+TEST_CASE("VOC's, YOLO's and DOTA's label files may be links out of their folder only on request") {
   const LabelledImages folder;
   const std::string xml = "<annotation></annotation>";
   WriteSource(folder.path() / "elsewhere.xml", xml);
@@ -108,6 +108,16 @@ TEST_CASE("VOC's and YOLO's label files may be links out of their folder only on
   CHECK_THAT(WarningWith(yolo, "--follow-links"), ContainsSubstring("1 file lies behind links"));
   REQUIRE_FALSE(yolo.passed_over.empty());
   CHECK(yolo.passed_over[0].path == "b.jpg");
+  fs::remove_all(folder.path() / "data");
+
+  WriteSource(folder.path() / "elsewhere.txt", std::string("0 0 9 0 9 9 0 9 owl 0\n"));
+  WriteSource(folder.path() / "dota/a.txt", std::string("0 0 9 0 9 9 0 9 owl 0\n"));
+  fs::create_symlink("../elsewhere.txt", folder.path() / "dota/b.txt");
+  const ConvertSummary dota = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kDota, folder.path() / "dota", folder.images));
+  CHECK(folder.Data().Keys() == Strings{"a.jpg", "deep/c.jpg"});
+  REQUIRE_FALSE(dota.passed_over.empty());
+  CHECK(dota.passed_over[0].path == "b.jpg");
 }
 
 TEST_CASE("YOLO's images that are links out of the source are counted") {

@@ -1,4 +1,5 @@
-// Label files in forms that the authors of COCO, VOC and YOLO do not write, but other tools do.
+// Label files in forms that the authors of COCO, VOC, YOLO and DOTA do not write, but other tools
+// do.
 #include <sluice/error.h>
 
 #include "tests/format/error_of.h"
@@ -173,6 +174,14 @@ TEST_CASE(
   REQUIRE(summary.skipped.size() == 1);
   CHECK_THAT(summary.skipped[0].reason,
              ContainsSubstring("has the number 30.0, but YOLO's are fractions"));
+}
+
+TEST_CASE("DOTA's texts may begin with a byte order mark, and be images' neighbours") {
+  const LabelledImages folder;
+  WriteSource(folder.images / "a.txt", std::string("\xef\xbb\xbf"
+                                                   "'gsd':null\r\n1 1 9 1 9 9 1 9 ship 0"));
+  folder.Convert(ConvertSource::Annotated(AnnotationFormat::kDota, folder.images, folder.images));
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes") == Floats{1, 1, 9, 1, 9, 9, 1, 9});
 }
 
 TEST_CASE(

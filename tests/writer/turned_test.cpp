@@ -46,6 +46,10 @@ class DrawnImages : public TemporaryFolder {
                                            fraction(kObjectHeight, height_) + "\n");
     return ConvertSource::Annotated(AnnotationFormat::kYolo, path() / "yolo", images);
   }
+  ConvertSource Dota() const {
+    WriteSource(path() / "dota/a.txt", std::string("50 0 50 20 0 20 0 0 red 0\n"));
+    return ConvertSource::Annotated(AnnotationFormat::kDota, path() / "dota", images);
+  }
   ConvertSource Table() const {
     WriteSource(path() / "t.csv", std::string("path,boxes\na.jpg,0 0 50 20\n"));
     ConvertSource source = ConvertSource::Table(path() / "t.csv");
@@ -141,6 +145,8 @@ TEST_CASE("annotations drawn on the upright image cover their object, in every f
     CHECK(drawn.Convert(source).samples == 1);
     CHECK(drawn.Boxes() == kObject);
   }
+  drawn.Convert(drawn.Dota());
+  CHECK(drawn.Boxes() == Floats{50, 0, 50, 20, 0, 20, 0, 0});
   CHECK(drawn.Convert(drawn.Masks()).samples == 1);
   CHECK(drawn.Mask() == kObject);
   drawn.Convert(drawn.Coco());

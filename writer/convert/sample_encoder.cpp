@@ -9,12 +9,12 @@
 #include <algorithm>
 
 #include <sluice/error.h>
+#include <sluice/instances.h>
 
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
-#include "format/instances.h"
 #include "writer/convert/kept_values.h"
 #include "writer/encode/jpeg.h"
 #include "writer/fit/fit.h"

@@ -1,7 +1,7 @@
 // Users arrange folders in many ways, so a layout that could be meant in two ways is refused with
 // advice (RequireClear): images in the root and in folders, folders that are the parts of a split,
-// YOLO's trees of images/ and labels/. Whether a file is an image, its content says; so all files
-// are looked into before the layout is judged.
+// trees of images/ and labels/ as YOLO's, or labelTxt/ as DOTA's. Whether a file is an image, its
+// content says; so all files are looked into before the layout is judged.
 #include "writer/source/folder_layout.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include <sluice/convert_option_list.h>
 #include <sluice/error.h>
 #include <sluice/nearest_name.h>
 #include <sluice/shown_path.h>
@@ -36,12 +37,18 @@ std::string_view ClassOf(std::string_view key, FolderLabels labels) {
                                          : folder.substr(0, folder.find('/'));
 }
 
+// A folder, with '/' at its end, that holds images/ and a folder of label files of that format.
+struct LabelledFolder {
+  std::string folder;
+  AnnotationFormat format = AnnotationFormat::kYolo;
+};
+
 // Where the images lie, and which classes that gives.
 struct Layout {
   // The folder (with '/' at its end) that holds everything, as an unpacked zip may leave it, and is
   // therefore not a class; empty if no folder does.
   std::string outer;
-  std::optional<std::string> yolo;       // a folder with images/ and labels/, with '/' at its end
+  std::optional<LabelledFolder> labelled;
   std::optional<std::string> direct;     // the first image in the root
   std::optional<std::string> in_folder;  // the first image in a folder
   // The numbers of the classes by their names, which are names of folders below `outer`.
@@ -58,17 +65,23 @@ std::optional<std::string> Above(const std::string& key, std::string_view part) 
   return std::nullopt;
 }
 
-// The first folder that has images in its images/ and texts in its labels/.
-std::optional<std::string> YoloFolder(const FolderTree& tree, const std::vector<Look>& looks) {
-  std::set<std::string> with_labels;
+// The first folder that has images in its images/, and texts in its labels/ or labelTxt/.
+std::optional<LabelledFolder> FindLabelledFolder(const FolderTree& tree,
+                                                 const std::vector<Look>& looks) {
+  std::map<std::string, AnnotationFormat> with_labels;
   for (const WalkedFile& file : tree.files) {
     if (!file.key.ends_with(".txt")) continue;
-    if (std::optional<std::string> above = Above(file.key, "labels/")) with_labels.insert(*above);
+    for (const AnnotationFormat format : {AnnotationFormat::kYolo, AnnotationFormat::kDota}) {
+      const std::string labels = std::string(TreeOf(format).labels) + "/";
+      if (std::optional<std::string> above = Above(file.key, labels))
+        with_labels.emplace(*above, format);
+    }
   }
   for (std::size_t i = 0; i < tree.files.size() && !with_labels.empty(); ++i) {
     if (looks[i].sniffed.kind == ImageKind::kNone) continue;
     std::optional<std::string> above = Above(tree.files[i].key, "images/");
-    if (above && with_labels.contains(*above)) return above;
+    const auto found = above ? with_labels.find(*above) : with_labels.end();
+    if (found != with_labels.end()) return LabelledFolder{found->first, found->second};
   }
   return std::nullopt;
 }
@@ -138,7 +151,7 @@ class FolderReader {
     const FolderLabels labels = source_.label.folders;
     Layout layout;
     layout.outer = std::move(outer);
-    layout.yolo = YoloFolder(tree_, looks_);
+    layout.labelled = FindLabelledFolder(tree_, looks_);
     for (std::size_t i = 0; i < tree_.files.size(); ++i) {
       if (!looks_[i].trouble.empty() || looks_[i].sniffed.kind == ImageKind::kNone) continue;
       const std::string key(PathInside(tree_.files[i].key, layout.outer));
@@ -187,11 +200,13 @@ class FolderReader {
   // Refuses a layout that could be meant in several ways.
   void RequireClear() const {
     if (!source_.label.store || source_.label.folders != FolderLabels::kAuto) return;
-    if (layout_.yolo) {
-      const std::string root = list_.root.string();
+    if (layout_.labelled) {
+      const std::string root = list_.root.string(), folder = ToUtf8(layout_.labelled->folder);
+      const AnnotationFormat format = layout_.labelled->format;
       throw Error(ErrorCode::kInvalidArgument, root,
-                  "holds " + ToUtf8(*layout_.yolo) + "images/ and " + ToUtf8(*layout_.yolo) +
-                      "labels/ with texts, as YOLO's datasets do; --yolo " + root + " " + root +
+                  "holds " + folder + "images/ and " + folder + TreeOf(format).labels +
+                      "/ with texts, as " + (format == AnnotationFormat::kDota ? "DOTA" : "YOLO") +
+                      "'s datasets do; --" + option_list::WordOf(format) + " " + root + " " + root +
                       " reads the labels (with --split-folders if there are several such folders); "
                       "or say what the classes are with " +
                       kChoices);

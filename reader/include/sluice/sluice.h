@@ -17,6 +17,7 @@
 #include <sluice/error.h>
 #include <sluice/geometric_transform.h>
 #include <sluice/image.h>
+#include <sluice/instances.h>
 #include <sluice/loader.h>
 #include <sluice/loader_memory.h>
 #include <sluice/loader_options.h>

@@ -150,7 +150,8 @@ void BindSchema(nb::module_& module) {
           "shape", [](const Field& field) { return ShapeTuple(nb::tuple(nb::cast(field.shape))); },
           "The shape of an array, or of one entry of a variable field")
       .def_prop_ro("role", [](const Field& field) { return NameOf(field.role); })
-      .def_ro("follows", &Field::follows, "The image that a mask, boxes or key points belong to")
+      .def_ro("follows", &Field::follows,
+              "The image that a mask, boxes, instances or key points belong to")
       .def_ro("coordinates", &Field::coordinates,
               "Convention of boxes or key points, such as 'xyxy-pixels'")
       .def_ro("classes", &Field::classes, "Class names, by number")
@@ -190,10 +191,12 @@ void BindSchema(nb::module_& module) {
           "'boxes', 'image', 'xyxy-pixels')")
       .def_static(
           "bytes",
-          [](std::string name, const std::string& role) {
-            return Field::Bytes(std::move(name), ValueNamed<Role>(role));
+          [](std::string name, const std::string& role, std::string follows) {
+            return WithRole(Field::Bytes(std::move(name)), role, std::move(follows), {});
           },
-          "name"_a, "role"_a = "none", "Bytes of any length; of role 'text' or 'json': UTF-8")
+          "name"_a, "role"_a = "none", "follows"_a = "",
+          "Bytes of any length; of role 'text' or 'json': UTF-8. bytes('instances', 'instances', "
+          "'image'): the outlines or runs of each box's object, by pack_instances()")
       .def(
           "__eq__",
           [](const Field& field, nb::handle other) {

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from sluice._sluice import *  # noqa: F401,F403
 from sluice._sluice import __version__ as __version__  # type: ignore[attr-defined]
 from sluice._instances import instance_masks as instance_masks
+from sluice._instances import pack_instances as pack_instances
 from sluice._writing import Writer as Writer
 from sluice import _arguments
 

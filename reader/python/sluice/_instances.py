@@ -1,7 +1,8 @@
-"""The instances of a row as masks or runs: instance_masks()."""
+"""Instances: a row's value as masks or runs, instance_masks(), and a value of outlines, runs and masks, pack_instances()."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy
@@ -105,3 +106,81 @@ def instance_masks(value: bytes, height: int, width: int, form: str = "masks", r
     for number, runs in enumerate(found):
         masks[number] = numpy.packbits(mask_of(runs), axis=-1) if bits else mask_of(runs)
     return masks
+
+
+def _run_lengths(counts: str | bytes) -> list[int]:
+    """The run lengths of COCO's compressed RLE."""
+    runs: list[int] = []
+    number = shift = 0
+    for byte in counts.encode() if isinstance(counts, str) else counts:
+        number |= (byte - 48 & 31) << shift
+        shift += 5
+        if byte - 48 & 32:
+            continue
+        if byte - 48 & 16:  # the highest bit of the last digit is the sign
+            number -= 1 << shift
+        # From the fourth run on, a number is the difference to the run two places before.
+        runs.append(number + runs[-2] if len(runs) > 2 else number)
+        number = shift = 0
+    return runs
+
+
+def _runs(segmentation: dict[str, Any]) -> NDArray:
+    counts = segmentation["counts"]
+    runs = numpy.asarray(_run_lengths(counts) if isinstance(counts, (str, bytes)) else counts)
+    if runs.ndim != 1 or runs.dtype.kind not in "iu" or len(runs) == 0 or runs.min() < 0 or runs.max() > 0xFFFFFFFF:
+        raise ValueError("its counts are not whole numbers from 0 on")
+    height, width = segmentation["size"]
+    if int(runs.sum()) != height * width:
+        raise ValueError(f"its counts add up to {int(runs.sum())}, and its size has {height} x {width} pixels (height x "
+                         "width)")
+    return runs
+
+
+def _shapes(given: Any) -> list[tuple[int, NDArray]]:
+    """An object's shapes, each as the lowest bit of its head and its numbers."""
+    if given is None:
+        return []
+    if isinstance(given, dict):
+        return [(1, _runs(given).astype("<u4"))]
+    if getattr(given, "ndim", 0) == 2 and "bool" in str(given.dtype):  # also a tensor of torch
+        pixels = numpy.asarray(given).T.ravel()
+        edges = numpy.flatnonzero(pixels[1:] != pixels[:-1]) + 1
+        runs = numpy.diff(numpy.concatenate([[0], edges, [len(pixels)]]))
+        return [(1, numpy.concatenate([[0] * bool(pixels[:1].any()), runs]).astype("<u4"))]
+    shapes = []
+    for outline in given:
+        corners = numpy.asarray(outline, "float64")
+        if corners.ndim == 2 and corners.shape[1] == 2:  # (x, y) of each corner
+            corners = corners.ravel()
+        if corners.ndim != 1 or len(corners) < 6 or len(corners) % 2:
+            raise ValueError("an outline has x and y of at least three corners")
+        corners = corners.astype("<f4")
+        if not numpy.isfinite(corners).all():
+            raise ValueError("an outline has a number that is not finite")
+        shapes.append((0, corners))
+    return shapes
+
+
+def pack_instances(objects: Iterable[Any]) -> bytes:
+    """The value of a field of role instances, such as a Writer stores, from the shapes of each box's object.
+
+    objects: for each box, in the boxes' order, one of these: a mask of bool (height x width) of the picture's size;
+    COCO's segmentation, which is a list of outlines [[x, y, x, y, ...], ...] in pixels of the picture or RLE, {"size":
+    [height, width], "counts": ...} with a list, or a text or bytes of pycocotools; or None, an object without a shape.
+    ValueError, with the object's number: a shape of another form, numbers that are not finite or not of the size. (Sizes
+    are compared with the picture, and objects with boxes, when the sample is stored.)
+    """
+    ends: list[int] = []
+    parts: list[bytes] = []
+    end = 0
+    for number, given in enumerate(objects):
+        try:
+            for runs, numbers in _shapes(given):
+                parts += numpy.array([len(numbers) << 1 | runs], "<u4").tobytes(), numbers.tobytes()
+                end += 4 + 4 * len(numbers)
+        except (KeyError, TypeError, ValueError) as error:
+            reason = f"its RLE has no {error}" if isinstance(error, KeyError) else str(error)
+            raise ValueError(f"object {number}: {reason}") from None
+        ends.append(end)
+    return numpy.array([len(ends), *ends], "<u4").tobytes() + b"".join(parts)

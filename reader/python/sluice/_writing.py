@@ -84,8 +84,9 @@ class Writer:
     Exif turns is refused if it has boxes, masks or key points. `image` says how pixels are stored: "jpeg"
     (with `quality`), "packed" or "raw". Masks, pixels of other types than uint8, and more than four
     channels are stored without loss. All images of a field have one type; signed bytes become int16, and
-    other types float32 (whole numbers in a mask: uint16), if every value fits exactly. Other fields are
-    given as numbers, arrays, str or bytes; None is an absent value. `meta` is what the dataset says about
+    other types float32 (whole numbers in a mask: uint16), if every value fits exactly. A field of role
+    instances is given as a list with the shapes of each box's object, or packed by pack_instances(). Other
+    fields are given as numbers, arrays, str or bytes; None is an absent value. `meta` is what the dataset says about
     itself, such as {"license": "CC-BY-4.0"}: see Dataset.meta.
 
     The end of the `with` block finishes the dataset. If an exception ends the block, the folder is left
@@ -210,7 +211,8 @@ class Writer:
         import numpy
 
         for other in self._fields.values():
-            if other.follows == field.name and values.get(other.name) is not None and numpy.size(values[other.name]):
+            value = values.get(other.name) if other.follows == field.name else None
+            if value is not None and (other.kind == "bytes" or numpy.size(value)):
                 raise ValueError(
                     f"sample {key!r}: Exif turns its picture in field {field.name!r} upright; field {other.name!r} "
                     "belongs to this picture. If it was drawn on the upright picture, set sluice.Writer(upright=True). "
@@ -221,6 +223,13 @@ class Writer:
         if isinstance(value, str):
             # The builder refuses half of a surrogate pair in a text, by field and sample.
             return value.encode(errors="surrogatepass" if field.role in ("text", "json") else "strict")
+        if field.role == "instances" and isinstance(value, (list, tuple)):
+            from sluice._instances import pack_instances
+
+            try:
+                return pack_instances(value)
+            except ValueError as error:
+                raise ValueError(f"field {field.name!r}: {error}") from None
         try:
             return bytes(memoryview(value))  # bytes(5) would be five zeros
         except TypeError:

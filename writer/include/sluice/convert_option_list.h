@@ -122,7 +122,9 @@ inline constexpr auto WordsOf<AnnotationFormat> = Words(
          "a folder of YOLO's .txt files, with boxes and classes, masks from outlines, key points. "
          "If no names of classes are given, they come from a classes.txt, obj.names or .yaml file "
          "in the folder or up to two levels above. If a folder SET holds images/ and labels/, name "
-         "SET here and as the source"));
+         "SET here and as the source"),
+    Word("dota", AnnotationFormat::kDota,
+         "a folder of DOTA's .txt files, with oriented boxes, classes and which are difficult"));
 
 template <>
 inline constexpr auto WordsOf<FolderLabels> =
@@ -277,7 +279,7 @@ inline constexpr auto OptionsOf<AnnotationParts> = Options<AnnotationParts>(
 template <>
 inline constexpr auto OptionsOf<LabelFiles> =
     Options<LabelFiles>("LabelFiles", "Files of boxes, outlines, key points and captions",
-                        Option("format", &LabelFiles::format, "COCO's, VOC's or YOLO's"),
+                        Option("format", &LabelFiles::format, "COCO's, VOC's, YOLO's or DOTA's"),
                         Option("path", &LabelFiles::path, "the file or folder"),
                         Option("parts", &LabelFiles::parts, OptionsOf<AnnotationParts>.help),
                         Option("outlines", &LabelFiles::outlines,

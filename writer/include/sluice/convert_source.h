@@ -85,6 +85,7 @@ enum class AnnotationFormat {
   kCoco,  // COCO's JSON, a file
   kVoc,   // Pascal VOC's XML: a folder with a file for each image
   kYolo,  // YOLO's texts: a folder with a file for each image, at the image's path
+  kDota,  // DOTA's texts: likewise, with oriented boxes
 };
 
 // The names of two folders, next to each other, in which a label format's tools keep a dataset.
@@ -98,15 +99,16 @@ LabelTree TreeOf(AnnotationFormat format) noexcept;
 // The parts of label files to take, if the files have them.
 struct AnnotationParts {
   // The fields "boxes" and "classes"; also "crowd" or "difficult" if any box is marked so. For
-  // COCO, also "image_id" if all ids are numbers, and "source_size" (height and width) if each
-  // image has them; the field "classes" has its categories' ids as the attribute category_ids. A
-  // COCO file without a box, outline or key point has a field "label" instead: the class of the
-  // whole image.
+  // COCO, also "area" if each object has one (in pixels of the source picture), "image_id" if all
+  // ids are numbers, and "source_size" (height and width) if each image has them; the field
+  // "classes" has its categories' ids as the attribute category_ids. A COCO file without a box,
+  // outline or key point has a field "label" instead: the class of the whole image.
   bool boxes = true;
   bool masks = true;      // a field "mask": for each pixel, 0 or its class's number + 1
   bool keypoints = true;  // a field "keypoints": for each box, its points' x, y and visibility
   bool captions = true;   // a field "captions": a JSON list of texts
-  // A field "instances": each box's outlines or runs. It needs `boxes`.
+  // A field "instances": each box's outlines or runs. It needs `boxes`. It is an error if no object
+  // has an outline or runs.
   bool instances = false;
 };
 

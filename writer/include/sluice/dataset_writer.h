@@ -117,8 +117,8 @@ class SampleBuilder {
 class DatasetWriter {
  public:
   // Creates the folder `dataset`. Throws Error(kExists) if the folder holds anything, and
-  // Error(kInvalidArgument) for a field of boxes or key points that a loader could not move with
-  // its image.
+  // Error(kInvalidArgument) for a field of boxes, key points or instances that a loader could not
+  // move with its image.
   DatasetWriter(const std::filesystem::path& dataset, const Schema& schema,
                 const DatasetWriterOptions& options = {});
   ~DatasetWriter();
@@ -132,7 +132,9 @@ class DatasetWriter {
   //   SetJpeg() turned its picture upright, it has boxes, masks or key points, and
   //     DatasetWriterOptions::upright is not set;
   //   a box ends before it begins;
-  //   a field that has an entry for each box has another number of entries than the boxes.
+  //   a field that has an entry for each box has another number of entries than the boxes;
+  //   a value of instances (<sluice/instances.h>) does not keep to its form, or has another number
+  //     of objects than there are boxes.
   //
   // After kInvalidArgument or kLimit, the sample was not stored, and the writer can be used again.
   // After kIo, or kLimit because there are too many shards, the writer cannot be used again.

@@ -1,11 +1,11 @@
-// Makes samples from the objects that label files describe: the part that coco.cpp, voc.cpp and
-// yolo.cpp have in common.
+// Makes samples from the objects that label files describe: the part that coco.cpp, voc.cpp,
+// yolo.cpp and dota.cpp have in common.
 //
 // The readers give images, each with its objects, without looking at a picture. Here the pictures
 // are found and looked into, fields are made of what the label files have, and classes are
 // numbered. Pictures that no label file describes may have been forgotten, so they are listed as
-// passed over. This is not done in an object store, nor for YOLO, where they are samples without
-// objects.
+// passed over. This is not done in an object store, nor for YOLO and DOTA, where they are samples
+// without objects.
 #include "writer/source/labels/annotations.h"
 
 #include <algorithm>
@@ -24,11 +24,17 @@
 #include "writer/source/list/list_checks.h"
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
+#include "writer/source/records/table_values.h"
 #include "writer/text.h"
 
 namespace sluice {
 
 namespace {
+
+// Whether the labels are texts at the images' paths (label_texts.h).
+bool AreTexts(AnnotationFormat format) {
+  return format == AnnotationFormat::kYolo || format == AnnotationFormat::kDota;
+}
 
 // How many classes, besides the background, a mask of 8 and of 16 bits can have.
 constexpr std::size_t kMaxNarrowClasses = 255, kMaxMaskClasses = 65'535;
@@ -81,9 +87,9 @@ class AnnotatedList {
   }
 
  private:
-  // Lists the images of the folder that have no label file. For YOLO, such images are samples.
+  // Lists the images of the folder that have no label file. For YOLO and DOTA, they are samples.
   void AddUndescribed(unsigned threads, const ConvertHooks& hooks) {
-    if (list_.store != nullptr || source_.label_files.format == AnnotationFormat::kYolo) return;
+    if (list_.store != nullptr || AreTexts(source_.label_files.format)) return;
     const bool voc = source_.label_files.format == AnnotationFormat::kVoc;
     for (const std::vector<LeftOut>* const list : {&list_.broken, &list_.passed_over}) {
       for (const LeftOut& one : *list)
@@ -169,8 +175,12 @@ class AnnotatedList {
       AddField(std::move(labels), Feed::kBoxClasses);
       const bool flags = Any([](const AnnotatedObject& object) { return object.flagged; });
       if (flags) AddField(Field::Variable(read_.flag, DType::kInt32, {}), Feed::kBoxClasses);
+      // This and the next two are for an evaluation by the label file itself.
+      if (Any([](const AnnotatedObject& object) { return object.has_area; }) &&
+          !Any([](const AnnotatedObject& object) { return !object.has_area; })) {
+        AddField(Field::Variable("area", DType::kFloat32, {}), Feed::kBoxClasses);
+      }
     }
-    // For an evaluation by the label file itself.
     if (parts.boxes && read_.objects) {
       const auto all = [this](auto has) { return std::ranges::all_of(read_.images, has); };
       if (all([](const AnnotatedImage& image) { return image.id.has_value(); }))
@@ -186,8 +196,12 @@ class AnnotatedList {
       list_.classes = classes;
     }
     const bool shapes = Any([](const AnnotatedObject& object) { return !object.shapes.empty(); });
-    if (parts.instances && shapes)
-      AddField(Field::Bytes("instances", Role::kInstances), Feed::kInstances);
+    if (parts.instances && !shapes) {
+      throw Error(ErrorCode::kNotFound, source_.label_files.path.string(),
+                  "has no outlines or runs for these images, so there are no instances to take; "
+                  "leave them out (--take boxes)");
+    }
+    if (parts.instances) AddField(Field::Bytes("instances", Role::kInstances), Feed::kInstances);
     if (parts.masks && shapes) {
       if (classes.size() > kMaxMaskClasses) {
         throw Error(ErrorCode::kLimit, source_.label_files.path.string(),
@@ -278,7 +292,11 @@ class AnnotatedList {
         for (const AnnotatedObject& object : image.objects) {
           const bool label = field.field.role == Role::kLabel;
           const std::int32_t number = label ? object.label : object.flagged ? 1 : 0;
-          add(std::span(&number, 1));
+          const float area = NarrowNumber(object.area);
+          if (field.field.dtype == DType::kFloat32)
+            add(std::span(&area, 1));
+          else
+            add(std::span(&number, 1));
         }
         break;
       case Feed::kElements:
@@ -340,6 +358,7 @@ LabelTree TreeOf(AnnotationFormat format) noexcept {
     case AnnotationFormat::kCoco: break;
     case AnnotationFormat::kVoc: return {"JPEGImages", "Annotations"};
     case AnnotationFormat::kYolo: return {"images", "labels"};
+    case AnnotationFormat::kDota: return {"images", "labelTxt"};
   }
   return {};
 }
@@ -394,16 +413,16 @@ void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
 // may get one later.
 std::string DigestOfLabelFiles(const ConvertSource& source, const std::stop_token& stop) {
   const std::filesystem::path& folder = source.label_files.path;
-  const bool yolo = source.label_files.format == AnnotationFormat::kYolo;
+  const AnnotationFormat format = source.label_files.format;
   Id128 digest;
   const auto add = [&digest](const std::filesystem::path& file) {
     const std::string line = ToHex(digest) + file.native() + '\n' + StateOf(file).Words();
     digest = Hash128(AsBytes(line));
   };
   for (const WalkedFile& file : WalkFolder(folder, {source.follow_links}, stop).files) {
-    if (file.key.ends_with(yolo ? ".txt" : ".xml")) add(folder / file.key);
+    if (file.key.ends_with(AreTexts(format) ? ".txt" : ".xml")) add(folder / file.key);
   }
-  if (yolo) {
+  if (format == AnnotationFormat::kYolo) {
     for (const std::filesystem::path& file : YoloNameFiles(folder))
       add(file);
   }
@@ -413,9 +432,9 @@ std::string DigestOfLabelFiles(const ConvertSource& source, const std::stop_toke
 SourceList ReadAnnotations(const ConvertSource& source, SourceList list, unsigned threads,
                            const ConvertHooks& hooks) {
   const bool in_store = list.store != nullptr;
-  if (in_store && source.label_files.format == AnnotationFormat::kYolo) {
+  if (in_store && AreTexts(source.label_files.format)) {
     throw Error(ErrorCode::kInvalidArgument,
-                "YOLO's labels are for images in a folder; bring them to a local disk");
+                "YOLO's and DOTA's labels are for images in a folder; bring them to a local disk");
   }
   if (!in_store) RequireOneSplit(source, hooks.stop);
   Annotations read;
@@ -424,6 +443,7 @@ SourceList ReadAnnotations(const ConvertSource& source, SourceList list, unsigne
     case AnnotationFormat::kCoco: read = ReadCoco(source, stop); break;
     case AnnotationFormat::kVoc: read = ReadVoc(source, in_store, stop); break;
     case AnnotationFormat::kYolo: read = ReadYolo(source, stop); break;
+    case AnnotationFormat::kDota: read = ReadDota(source, stop); break;
   }
   return AnnotatedList(source, std::move(list), std::move(read)).Run(threads, hooks);
 }

@@ -29,6 +29,7 @@
 //   tests/python/test_values.py           the words of a refusal
 //   tests/python/test_instances.py        its outlines, if it has some
 //   tests/fuzz/labels_target.cpp
+//   not writer/source/labels/label_texts* the part that YOLO's and DOTA's readers have in common
 #pragma once
 
 #include <array>
@@ -57,6 +58,7 @@ struct AnnotatedObject {
   std::array<double, 4> box{};      // left, top, right, bottom
   std::array<double, 8> corners{};  // of an oriented box: Annotations::oriented
   double area = 0;                  // larger ones are painted first
+  bool has_area = false;            // the area is the one that COCO's file states
   bool flagged = false;             // see Annotations::flag
   std::vector<Shape> shapes;
   std::vector<float> points;  // x, y and visibility of each of Annotations::points points
@@ -96,6 +98,7 @@ void RequireFolder(const ConvertSource& source, const char* of_what);
 Annotations ReadCoco(const ConvertSource& source, const std::stop_token& stop);
 Annotations ReadVoc(const ConvertSource& source, bool in_store, const std::stop_token& stop);
 Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop);
+Annotations ReadDota(const ConvertSource& source, const std::stop_token& stop);
 
 // The settings next to YOLO's labels: the classes' names, and how many key points an object has.
 struct YoloNames {
@@ -114,9 +117,10 @@ YoloNames ParseYoloYaml(std::string_view text);
 // The files next to YOLO's labels, or above them, that the settings are read from. Throws Error.
 std::vector<std::filesystem::path> YoloNameFiles(const std::filesystem::path& labels);
 
-// A digest of the paths, sizes, times and inodes of all files that ReadVoc() or ReadYolo() may read
-// for this source. It differs as soon as one of them is written to, replaced, added or removed, in
-// any folder below ConvertSource::label_files.path, which must be a folder. Throws Error.
+// A digest of the paths, sizes, times and inodes of all files that ReadVoc(), ReadYolo() or
+// ReadDota() may read for this source. It differs as soon as one of them is written to, replaced,
+// added or removed, in any folder below ConvertSource::label_files.path, which must be a folder.
+// Throws Error.
 std::string DigestOfLabelFiles(const ConvertSource& source, const std::stop_token& stop);
 
 // Reads the label files and looks at the images, on `threads` threads. The images lie below the

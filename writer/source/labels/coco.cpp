@@ -398,7 +398,8 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
     if (points != nullptr && parts.keypoints) RequireNumbers(*points, "keypoints");
     AddBox(annotation, object);
     const auto area = annotation.find("area");
-    if (area != annotation.end() && area->is_number()) object.area = area->get<double>();
+    object.has_area = area != annotation.end() && area->is_number();
+    if (object.has_area) object.area = area->get<double>();
     const json* const crowd = Given(annotation, "iscrowd");
     object.flagged = crowd != nullptr && *crowd != 0 && *crowd != false;
     if ((parts.masks || parts.instances) && segmentation != nullptr)

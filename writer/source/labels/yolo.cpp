@@ -9,14 +9,10 @@
 // Nothing in a line says what it is, so its numbers after the class decide: four are a box, with as
 // many more as kpt_shape says a box with key points, and any other even number from six on is an
 // outline. Oriented boxes look like outlines of four corners (RequireKindOfCorners()).
-//
-// An image without a label file is an image without objects. But if no image has a label file, the
-// folder is probably the wrong one, which is an error.
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
 
 #include <sluice/error.h>
 
@@ -24,9 +20,7 @@
 #include "format/disk/bytes.h"
 #include "format/disk/file.h"
 #include "writer/source/labels/annotations.h"
-#include "writer/source/list/alike.h"
-#include "writer/source/list/folder_walk.h"
-#include "writer/source/list/look.h"
+#include "writer/source/labels/label_texts.h"
 #include "writer/source/list/paths.h"
 #include "writer/source/records/table_values.h"
 #include "writer/text.h"
@@ -45,14 +39,6 @@ std::string Scalar(std::string_view text) {
     return std::string(text.substr(1, end == std::string_view::npos ? end : end - 1));
   }
   return std::string(Trimmed(text.substr(0, text.find(" #"))));
-}
-
-std::vector<std::string_view> LinesOf(std::string_view text) {
-  if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
-  std::vector<std::string_view> lines;
-  while (!text.empty())
-    lines.push_back(TakeLine(text));
-  return lines;
 }
 
 // The pieces of "[a, 'b, c']" or "{0: a}" between its commas.
@@ -313,7 +299,7 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings, bool 
   for (const double number : numbers) {
     if (!std::isfinite(number)) Misread("a number is not finite");
   }
-  if (numbers.size() < 5) Misread("a line has no class and four numbers");
+  if (numbers.size() < 5) Misread("it has no class and four numbers");
   if (numbers[0] < 0 || numbers[0] >= static_cast<double>(kMaxYoloClasses) ||
       std::floor(numbers[0]) != numbers[0]) {
     Misread("a class is not a whole number from 0 to 65535");
@@ -323,7 +309,7 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings, bool 
   numbers.erase(numbers.begin());
   if (oriented) {
     if (numbers.size() != object.corners.size()) {
-      Misread("a line has " + std::to_string(numbers.size()) +
+      Misread("it has " + std::to_string(numbers.size()) +
               " numbers after the class, and an oriented box has the eight of its four corners");
     }
     std::for_each(numbers.begin(), numbers.end(), RequireFraction);
@@ -352,79 +338,12 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings, bool 
     object.box = ExtentOf(numbers);
     object.shapes.push_back(std::move(shape));
   } else {
-    Misread("a line has " + std::to_string(numbers.size() + 1) +
+    Misread("it has " + std::to_string(numbers.size() + 1) +
             " numbers, which make neither a box nor an outline; key points need kpt_shape in the "
             ".yaml with the names");
   }
   object.area = (object.box[2] - object.box[0]) * (object.box[3] - object.box[1]);
   return object;
-}
-
-void ReadObjects(std::string_view text, const YoloNames& settings, bool oriented,
-                 AnnotatedImage& image) {
-  for (const std::string_view line : LinesOf(text)) {
-    if (!Trimmed(line).empty()) image.objects.push_back(ObjectOf(line, settings, oriented));
-  }
-}
-
-// Where an image's labels may lie below the folder of labels. As for YOLO's own tools, images/ in
-// the path becomes labels/; if there is no such file, the labels have the path of the image.
-std::vector<std::string> LabelPlacesOf(const std::string& key) {
-  const std::string place = std::filesystem::path(key).replace_extension(".txt").native();
-  constexpr std::string_view kImages = "images/";
-  std::size_t at = place.rfind(kImages);
-  while (at != std::string::npos && at > 0 && place[at - 1] != '/')
-    at = place.rfind(kImages, at - 1);
-  if (at == std::string::npos) return {place};
-  std::string beside = place;
-  beside.replace(at, kImages.size(), "labels/");
-  return {beside, place};
-}
-
-// Finds label files.
-struct LabelFinder {
-  const std::filesystem::path& folder;
-  AlikeFiles files;
-  std::set<std::string> places;  // of all images
-  TakenForOthers taken = {};
-
-  // The path of an image's label file. If no such file exists, it is the path of the only file with
-  // a similar name (AlikeFiles), unless that is a place for another image's labels; otherwise it is
-  // the last place of LabelPlacesOf().
-  std::string LabelsOf(const std::string& key) {
-    const std::vector<std::string> own = LabelPlacesOf(key);
-    for (const std::string& place : own) {
-      std::error_code ignored;
-      if (std::filesystem::exists(folder / place, ignored)) return place;
-    }
-    for (const std::string& place : own) {
-      const std::vector<std::string> alike = files.Like(place);
-      if (alike.size() != 1 || places.contains(alike[0])) continue;
-      taken.Add(place, alike[0]);
-      return alike[0];
-    }
-    return own.back();
-  }
-};
-
-// Lists label files without an image. Other texts in the folder (names, lists, licences) are not
-// listed; they cannot be read as labels.
-void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
-               const YoloNames& settings, const std::stop_token& stop, Annotations& read) {
-  const std::filesystem::path& folder = source.label_files.path;
-  std::vector<std::byte> content;
-  for (const WalkedFile& file : WalkFolder(folder, {source.follow_links}, stop).files) {
-    if (!file.key.ends_with(".txt") || used.contains(file.key)) continue;
-    if (stop.stop_requested()) ThrowStopped();
-    try {
-      AnnotatedImage image;
-      ReadFile(folder / file.key, kMaxLabelFileBytes, content);
-      ReadObjects(AsText(content), settings, source.label_files.oriented, image);
-      read.passed_over.push_back({file.key, "a label file without an image"});
-    } catch (const Error&) {
-      continue;
-    }
-  }
 }
 
 // Refuses a set whose objects are all outlines of four corners, unless the caller says that these
@@ -445,24 +364,6 @@ void RequireKindOfCorners(const ConvertSource& source, const Annotations& read) 
           " objects have four corners, which may be oriented boxes (YOLO-OBB) or outlines; say "
           "which by label_files.oriented = true (--oriented) or label_files.outlines = true "
           "(--outlines), which also takes the upright boxes around them");
-}
-
-// Replaces the labels' own numbers of classes by those of the same names in read.names.
-void TakeNumbersByName(const std::vector<std::string>& own, Annotations& read) {
-  const auto take = [&](AnnotatedImage& image) {
-    for (AnnotatedObject& object : image.objects) {
-      const std::string& name = own[static_cast<std::size_t>(object.label)];
-      const std::optional<std::int32_t> number = read.names.Add(name);
-      if (!number) {
-        read.broken.push_back({image.path, image.place + ": its class \"" + name +
-                                               "\" is not one of the given classes"});
-        return true;
-      }
-      object.label = *number;
-    }
-    return false;
-  };
-  std::erase_if(read.images, take);
 }
 
 }  // namespace
@@ -500,64 +401,18 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   }
   read.points = settings.points;
   read.flip_pairs = settings.flip_pairs;
-  const FolderTree tree = WalkFolder(source.root, {source.follow_links}, stop);
-  read.broken = tree.broken;
-  read.passed_over = tree.passed_over;
-  read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
-  LinksOut links(source.label_files.path, source.follow_links);
-  LabelFinder finder{source.label_files.path, AlikeFiles(source.label_files.path), {}};
-  for (const WalkedFile& file : tree.files) {
-    if (file.key.ends_with(".txt")) continue;  // label files, next to their images
-    // All places are known before the first label file is looked for: a file with a similar name
-    // must not be taken from the image that it belongs to.
-    for (std::string& place : LabelPlacesOf(file.key))
-      finder.places.insert(std::move(place));
-  }
-  std::vector<std::byte> content;
-  std::set<std::string> used;
-  std::int32_t most = -1;     // the largest class number
-  std::uint64_t without = 0;  // images without a label file
-  for (const WalkedFile& file : tree.files) {
-    if (stop.stop_requested()) ThrowStopped();
-    AnnotatedImage image;
-    image.path = file.key;
-    if (file.key.ends_with(".txt")) continue;  // label files, next to their images
-    image.place = finder.LabelsOf(file.key);
-    used.insert(image.place);
-    if (links.Take(image.place, file.key, read.passed_over)) continue;
-    try {
-      ReadFile(source.label_files.path / image.place, kMaxLabelFileBytes, content);
-      ReadObjects(AsText(content), settings, read.oriented, image);
-    } catch (const Error& error) {
-      // Files that are not images need no labels.
-      if (LookInto(source.root / file.key).sniffed.kind == ImageKind::kNone) {
-        if (IsImageName(file.key)) read.broken.push_back({file.key, "is not an image"});
-        continue;
-      }
-      if (error.code() != ErrorCode::kNotFound) {
-        read.broken.push_back({file.key, image.place + ": " + error.sentence()});
-        continue;
-      }
-      ++without;
-    }
+  ReadLabelTexts(
+      source, stop,
+      [&](std::string_view line, AnnotatedImage& image) {
+        image.objects.push_back(ObjectOf(line, settings, read.oriented));
+      },
+      read);
+  RequireKindOfCorners(source, read);
+  std::int32_t most = -1;  // the largest class number
+  for (const AnnotatedImage& image : read.images) {
     for (const AnnotatedObject& object : image.objects)
       most = std::max(most, object.label);
-    read.images.push_back(std::move(image));
   }
-  links.Warn(read.warnings);
-  if (!finder.taken.Report().empty()) read.warnings.push_back(finder.taken.Report());
-  if (without > 0 && without == read.images.size() && read.broken.empty()) {
-    throw Error(ErrorCode::kNotFound, source.label_files.path.string(),
-                "has no label file for any image, such as " + ToUtf8(read.images[0].place) +
-                    " for " + ToUtf8(read.images[0].path) + " of " + source.root.string());
-  }
-  if (without > 0) {
-    read.warnings.push_back(std::to_string(without) +
-                            (without == 1 ? " image has" : " images have") +
-                            " no label file, and no box");
-  }
-  AddUnused(source, used, settings, stop, read);
-  RequireKindOfCorners(source, read);
   for (std::int32_t number = 0; settings.classes.empty() && number <= most; ++number)
     settings.numbers.push_back(std::to_string(number));
   const std::vector<std::string>& classes =

@@ -54,7 +54,7 @@ enum class Feed : std::uint8_t {
   kText,        // SourceValues holds the content
   kBoxes,       // SourceValues holds four float64 a box: corners in pixels, or fractions; eight
                 // for oriented boxes
-  kBoxClasses,  // SourceValues holds an int32 a box, of the list's only field of boxes
+  kBoxClasses,  // SourceValues holds an int32 or float32 a box, of the list's only field of boxes
   kMask,        // SourceValues holds a MaskFile
   kShapes,      // SourceValues holds a value of masks.h: a mask to be painted
   kPoints,      // SourceValues holds float32 x, y, visibility for each point of each box
