@@ -96,6 +96,7 @@ class FieldReader {
   const Geometry& geometry_;
   const BoxRule& box_rule_;
   const Followers& followers_;
+  const std::vector<std::uint64_t>& max_instances_;
   const bool needs_boxes_;
   std::vector<Picture> pictures_;  // by field of the schema
   std::vector<Bytes> payloads_;
@@ -106,7 +107,6 @@ class FieldReader {
   std::vector<std::uint8_t> whole_;  // a mask, decoded whole
   NearestSampler nearest_;
   InstancePainter instance_painter_;
-  std::vector<std::uint64_t> max_instances_;  // by layout variable: bytes of instances in a row
   ViewPainter view_painter_;
   std::vector<ViewPainter> part_painters_;  // by image; empty unless rows have several parts
   WidePainter wide_painter_;

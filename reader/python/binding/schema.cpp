@@ -190,10 +190,12 @@ void BindSchema(nb::module_& module) {
           "'boxes', 'image', 'xyxy-pixels')")
       .def_static(
           "bytes",
-          [](std::string name, const std::string& role) {
-            return Field::Bytes(std::move(name), ValueNamed<Role>(role));
+          [](std::string name, const std::string& role, std::string follows) {
+            return WithRole(Field::Bytes(std::move(name)), role, std::move(follows), {});
           },
-          "name"_a, "role"_a = "none", "Bytes of any length; of role 'text' or 'json': UTF-8")
+          "name"_a, "role"_a = "none", "follows"_a = "",
+          "Bytes of any length; of role 'text' or 'json': UTF-8; of role 'instances': the outlines "
+          "or runs of the objects of the boxes that follow the same image")
       .def(
           "__eq__",
           [](const Field& field, nb::handle other) {
