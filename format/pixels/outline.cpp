@@ -125,7 +125,8 @@ std::vector<PixelRun> PartsOf(std::span<const PixelRun> runs, std::span<const Pi
   const auto add = [&](std::uint64_t begin, std::uint64_t end) {
     if (begin < end) parts.push_back({begin, end});
   };
-  auto other = others.begin();
+  if (runs.empty()) return parts;
+  auto other = std::ranges::upper_bound(others, runs.front().begin, {}, &PixelRun::end);
   for (const PixelRun& run : runs) {
     while (other != others.end() && other->end <= run.begin)
       ++other;

@@ -349,3 +349,22 @@ def test_a_row_lists_no_paste(crowd):
     loader = sluice.Loader(crowd, BATCH, transform=[sluice.CopyPaste(1)])
     assert len(loader.row(5, 0)["boxes"][0]) == 5
     assert sluice.CopyPaste() == sluice.CopyPaste(p=0.5, flip=False) and "flip=True" in repr(sluice.CopyPaste(1, True))
+
+
+def test_a_row_whose_objects_would_take_too_much_memory_stays_as_it_is(tmp_path):
+    """Whole pictures that a comb of single pixels cuts into pieces: each piece would be stored for each of them."""
+    fields = [sluice.Field.image(), sluice.Field.variable("boxes", "float32", (4,), "boxes", "image", "xyxy-pixels"),
+              sluice.Field.bytes("instances", "instances", "image")]
+    whole = numpy.ones((SIDE, SIDE), bool)
+    comb = (numpy.indices(whole.shape).sum(0) % 2).astype(bool)
+    with sluice.Writer(tmp_path / "data", fields, image="raw") as writer:
+        for number in range(8):
+            masks = [whole] * 60 if number % 2 else [comb]
+            writer.add(str(number), image=numpy.full((SIDE, SIDE, 3), number, numpy.uint8), instances=value_of(masks),
+                       boxes=numpy.array([[0, 0, SIDE, SIDE]] * len(masks), "float32"))
+    order = sluice.OrderOptions(shuffle="sequential")
+    for batch in sluice.Loader(tmp_path / "data", 4, transform=[sluice.CopyPaste(1)], order=order):
+        for row, number in enumerate(batch.samples.tolist()):
+            masks, image = decoded(bytes(batch["instances"][row]), SIDE, SIDE), batch["image"].numpy()[row]
+            assert len(masks) == len(batch["boxes"][row]) and masks.all() and len(masks) > 20
+            assert (image == (number if number % 2 else (number - 1) % 4 + number // 4 * 4)).all()
