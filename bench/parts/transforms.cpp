@@ -79,7 +79,10 @@ class StepRunner {
     if ((position + 1) % shape_.samples != 0) return;
     for (const MixStep& mix : mixes_) {
       RandomStream draws = DrawsOf(mix, DrawSeed(1, 0), position);
-      if (IsMixed(mix, draws))
+      if (!IsMixed(mix, draws)) continue;
+      if (mix.kind == MixKind::kPaste)
+        PasteRows(mix.flip);
+      else
         MixImages(rows_.data(), shape_, DrawMix(mix, shape_.width, shape_.height, draws), saved_);
     }
   }
@@ -103,6 +106,30 @@ class StepRunner {
 
  private:
   static constexpr std::size_t kBatch = 16;  // rows, if a batch is mixed
+
+  // Pastes the middle quarter of each row, in place of objects, into the row after it or into
+  // itself, mirrored.
+  void PasteRows(bool flip) {
+    if (covered_.empty()) {
+      covered_.resize(pixels_out_);
+      for (std::size_t i = 0; i < pixels_out_; ++i) {
+        const std::size_t x = i % shape_.width, y = i / shape_.width;
+        const bool middle = x >= shape_.width / 4 && x < shape_.width - shape_.width / 4 &&
+                            y >= shape_.height / 4 && y < shape_.height - shape_.height / 4;
+        covered_[i] = middle ? 1 : 0;
+      }
+    }
+    for (std::size_t row = shape_.samples; row-- > 1;) {
+      std::uint8_t* const own = rows_.data() + row * shape_.sample_bytes();
+      const std::uint8_t* partner = own - shape_.sample_bytes();
+      if (flip) {
+        saved_.assign(own, own + shape_.sample_bytes());
+        MirrorImage(saved_.data(), shape_);
+        partner = saved_.data();
+      }
+      PasteImage(own, partner, shape_, covered_);
+    }
+  }
 
   // Takes out the steps that mix the images of a batch; they must come last. Refuses the other
   // steps on batches, which change only labels.
@@ -131,7 +158,8 @@ class StepRunner {
   std::size_t pixels_out_ = 0;
   ImageBatch shape_;  // sizes and type of the rows
   std::vector<std::uint8_t> rows_;
-  std::vector<std::uint8_t> saved_;  // memory for MixImages()
+  std::vector<std::uint8_t> saved_;    // memory for MixImages()
+  std::vector<std::uint8_t> covered_;  // the pixels that are pasted
   PayloadDecoder decoder_;
   ViewPainter view_painter_;
 };
@@ -203,6 +231,7 @@ std::vector<std::string> EveryStep(std::uint32_t side) {
                                     "normalize:f16",
                                     "mixup",
                                     "cutmix",
+                                    "copypaste:1",
                                     "normalize:f16,mixup"};
   if (side < 32) {  // the blur kernel or the border would not fit
     std::erase(steps, "blur:23/2");
@@ -218,7 +247,8 @@ constexpr const char* kTransformsDescription =
     "Figures are nanoseconds of CPU time per output pixel, on one thread. Each step reads raw "
     "pixels and writes a row of a batch, so every figure includes one copy of the row (the step "
     "\"none\") and no decoding; no dataset is needed. The steps take turns, and random numbers are "
-    "drawn anew each time, as in an epoch; mixup and cutmix mix 16 rows. A crop or resize that is "
+    "drawn anew each time, as in an epoch; mixup, cutmix and copypaste mix 16 rows (of copypaste, "
+    "without instances). A crop or resize that is "
     "fused with decoding a JPEG costs less than the same step does here on raw pixels.\n";
 
 constexpr const char* kTransformsExamples =

@@ -119,6 +119,30 @@ void JoinRuns(std::vector<PixelRun>& runs) {
   runs.resize(kept);
 }
 
+std::vector<PixelRun> PartsOf(std::span<const PixelRun> runs, std::span<const PixelRun> others,
+                              bool inside) {
+  std::vector<PixelRun> parts;
+  const auto add = [&](std::uint64_t begin, std::uint64_t end) {
+    if (begin < end) parts.push_back({begin, end});
+  };
+  if (runs.empty()) return parts;
+  auto other = std::ranges::upper_bound(others, runs.front().begin, {}, &PixelRun::end);
+  for (const PixelRun& run : runs) {
+    while (other != others.end() && other->end <= run.begin)
+      ++other;
+    std::uint64_t outside = run.begin;
+    for (auto at = other; at != others.end() && at->begin < run.end; ++at) {
+      if (inside)
+        add(std::max(run.begin, at->begin), std::min(run.end, at->end));
+      else
+        add(outside, at->begin);
+      outside = at->end;
+    }
+    if (!inside) add(outside, run.end);
+  }
+  return parts;
+}
+
 std::vector<std::uint32_t> RunLengths(std::span<const PixelRun> runs, std::uint64_t pixels) {
   std::vector<std::uint32_t> lengths;
   std::uint64_t at = 0;

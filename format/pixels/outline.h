@@ -24,6 +24,10 @@ bool AppendRuns(std::span<const double> outline, std::uint32_t width, std::uint3
 // Sorts runs and joins those that overlap or touch, so that each pixel is in one.
 void JoinRuns(std::vector<PixelRun>& runs);
 
+// The parts of joined runs that lie in the other joined runs or, if not `inside`, outside of them.
+std::vector<PixelRun> PartsOf(std::span<const PixelRun> runs, std::span<const PixelRun> others,
+                              bool inside);
+
 // COCO's run lengths of these joined runs: pixels outside and inside in turns, of all `pixels`.
 std::vector<std::uint32_t> RunLengths(std::span<const PixelRun> runs, std::uint64_t pixels);
 

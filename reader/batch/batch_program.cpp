@@ -1,5 +1,6 @@
-// OneHot, MixUp and CutMix need a label or all rows of a batch, so they cannot run with a row's
-// other steps. SetTarget() runs when a row is made, Mix() once all rows of the batch are done.
+// OneHot, MixUp, CutMix and CopyPaste need a label or all rows of a batch, so they cannot run with
+// a row's other steps. SetTarget() runs when a row is made, Mix() once all rows of the batch are
+// done.
 //
 // The layout of batches needs target(), and this program needs the places in that layout. So the
 // program is made first, without places, and Bind() adds them. The constructor checks every stage
@@ -47,7 +48,7 @@ BatchProgram::BatchProgram(const DatasetFacts& dataset, const LoaderOptions& opt
             if constexpr (requires { StepOf<Step>::Mix(op); }) {
               AddMix(StepOf<Step>::Mix(op), mixes);
             } else if constexpr (StepOf<Step>::kKind == StepKind::kBatch) {
-              if (!mixes.empty()) RefuseTransform("put OneHot before MixUp and CutMix");
+              if (!mixes.empty()) RefuseTransform("put OneHot before MixUp, CutMix and CopyPaste");
               Add(op, dataset, choice);
             }
           },
@@ -56,14 +57,15 @@ BatchProgram::BatchProgram(const DatasetFacts& dataset, const LoaderOptions& opt
     mixes_any_ = mixes_any_ || !mixes.empty();
   }
   if (mixes_any_ && choice.image == Schema::kNone)
-    RefuseTransform("MixUp and CutMix need an image, and the batch has none");
+    RefuseTransform("MixUp, CutMix and CopyPaste need an image, and the batch has none");
   if (mixes_any_ && options.output.image_sizes != ImageSizes::kEqual) {
     RefuseTransform(
-        "MixUp and CutMix need images of one size; add a step such as RandomResizedCrop(224), and "
-        "leave LoaderOptions::output.image_sizes at kEqual");
+        "MixUp, CutMix and CopyPaste need images of one size; add a step such as "
+        "RandomResizedCrop(224), and leave LoaderOptions::output.image_sizes at kEqual");
   }
   if (mixes_any_ && dataset.manifest.schema.fields[choice.image].role == Role::kMask)
-    RefuseTransform("MixUp and CutMix mix pictures, and LoaderOptions::output.image is a mask");
+    RefuseTransform(
+        "MixUp, CutMix and CopyPaste mix pictures, and LoaderOptions::output.image is a mask");
 }
 
 void BatchProgram::Add(const OneHot& op, const DatasetFacts& dataset, const FieldChoice& choice) {
@@ -110,7 +112,12 @@ void BatchProgram::Add(const OneHot& op, const DatasetFacts& dataset, const Fiel
 }
 
 void BatchProgram::AddMix(MixStep step, std::vector<MixStep>& mixes) const {
-  if (!target_ && !takes_fields_)
+  const bool pastes = step.kind == MixKind::kPaste;
+  if (pastes && target_)
+    RefuseTransform(
+        "CopyPaste changes which objects a row shows, and OneHot's numbers are those of before; "
+        "leave one of them out");
+  if (!pastes && !target_ && !takes_fields_)
     RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
   // Each step draws from a random stream of its own. The low eight bits of the stream's number are
   // the kDraws of the step's type; the others count the earlier steps of that type in this stage.
@@ -121,12 +128,13 @@ void BatchProgram::AddMix(MixStep step, std::vector<MixStep>& mixes) const {
 }
 
 void BatchProgram::Bind(const DatasetFacts& dataset, const FieldChoice& choice,
-                        const SlotLayout& layout, const Followers& followers) {
+                        const SlotLayout& layout, const Followers& followers,
+                        const std::vector<std::uint64_t>& max_instances) {
   if (mixes_any_) {
-    const auto blends = [](const std::vector<MixStep>& mixes) {
-      return !std::ranges::all_of(mixes, &MixStep::cut);
-    };
-    fields_ = MixedFields(dataset, choice, layout, followers, std::ranges::any_of(mixes_, blends));
+    std::vector<MixStep> all;
+    for (const std::vector<MixStep>& mixes : mixes_)
+      all.insert(all.end(), mixes.begin(), mixes.end());
+    fields_ = MixedFields(dataset, choice, layout, followers, all, max_instances);
   }
   if (!target_) return;
   label_variable_ = FindIn(layout.variables, label_);
@@ -170,9 +178,10 @@ float* BatchProgram::TargetOf(Slot& slot, std::size_t row) const {
 void BatchProgram::Mix(Slot& slot, MixScratch& scratch) const {
   const std::vector<MixStep>& mixes = mixes_[slot.stages[0]];
   if (slot.size == 0 || mixes.empty()) return;
-  for (const MixStep& step : mixes) {
+  for (std::size_t number = 0; number < mixes.size(); ++number) {
+    const MixStep& step = mixes[number];
     if (fields_.has_boxes()) {
-      MixRows(step, slot, scratch.row);
+      MixRows(step, number, slot, scratch);
       continue;
     }
     RandomStream draws = DrawsOf(step, slot.draw_seed, slot.first_position);
@@ -190,7 +199,15 @@ void BatchProgram::Mix(Slot& slot, MixScratch& scratch) const {
   }
 }
 
-void BatchProgram::MixRows(const MixStep& step, Slot& slot, RowBefore& saved) const {
+void BatchProgram::MixRows(const MixStep& step, std::size_t number, Slot& slot,
+                           MixScratch& scratch) const {
+  RowBefore& saved = scratch.row;
+  scratch.objects.step = number;
+  if (step.flip) {
+    for (std::size_t row = 0; row < slot.size; ++row)
+      fields_.PasteMirrored(step, slot, row, saved, scratch.objects);
+    return;
+  }
   if (slot.size < 2) return;
   fields_.Save(slot, slot.size - 1, saved);
   if (target_) {
@@ -198,12 +215,15 @@ void BatchProgram::MixRows(const MixStep& step, Slot& slot, RowBefore& saved) co
     saved.numbers.assign(last, last + classes_);
   }
   for (std::size_t row = slot.size; row-- > 0;) {
-    const std::optional<MixDraw> draw = fields_.Draw(step, slot, row, saved);
-    if (!draw) continue;
-    fields_.Mix(*draw, slot, row, saved);
-    if (!target_) continue;
-    const float* const partner = row == 0 ? saved.numbers.data() : TargetOf(slot, row - 1);
-    MixNumbers(TargetOf(slot, row), partner, classes_, draw->share);
+    const MixedFields::Partner partner(slot, row, saved);
+    if (step.kind == MixKind::kPaste) {
+      fields_.Paste(step, slot, row, partner, scratch.objects);
+      continue;
+    }
+    const std::optional<MixDraw> draw = fields_.Draw(step, slot, row, partner);
+    if (!draw || !fields_.Mix(*draw, slot, row, partner, scratch.objects) || !target_) continue;
+    const float* const numbers = row == 0 ? saved.numbers.data() : TargetOf(slot, row - 1);
+    MixNumbers(TargetOf(slot, row), numbers, classes_, draw->share);
   }
 }
 

@@ -30,10 +30,13 @@ class BatchProgram {
   bool mixes() const noexcept { return mixes_any_; }  // whether some epoch mixes
 
   // Finds the program's fields in the layout of batches. Must be called before SetTarget() and
-  // Mix(). `followers`: needed if mixes(). Throws Error(kInvalidArgument) for fields that cannot be
-  // mixed with their image.
+  // Mix(). `followers`: needed if mixes().
+  // `max_instances`: BatchRecipe::max_instances, which lives as long as the program. Throws
+  // Error(kInvalidArgument) for fields that cannot be mixed with their image.
   void Bind(const DatasetFacts& dataset, const FieldChoice& choice, const SlotLayout& layout,
-            const Followers& followers);
+            const Followers& followers, const std::vector<std::uint64_t>& max_instances);
+  // Whether steps cut or paste instances, which takes more memory (MixedFields::kObjectCopies).
+  bool mixes_objects() const noexcept { return fields_.has_objects(); }
   // How many times as large as stored a row's values may be once boxes of several samples are
   // joined.
   std::uint64_t MostJoined() const noexcept;
@@ -48,6 +51,7 @@ class BatchProgram {
   struct MixScratch {
     std::vector<std::uint8_t> saved;
     RowBefore row;
+    ObjectScratch objects;
   };
   // Mixes a batch whose rows are all done, and none UnfitToMix().
   void Mix(Slot& slot, MixScratch& scratch) const;
@@ -56,8 +60,8 @@ class BatchProgram {
   void Add(const OneHot& op, const DatasetFacts& dataset, const FieldChoice& choice);
   void AddMix(MixStep step, std::vector<MixStep>& mixes) const;
   float* TargetOf(Slot& slot, std::size_t row) const;
-  // Mixes each row by draws of its own.
-  void MixRows(const MixStep& step, Slot& slot, RowBefore& saved) const;
+  // Mixes each row by draws of its own. `number`: of the step, among those that mix.
+  void MixRows(const MixStep& step, std::size_t number, Slot& slot, MixScratch& scratch) const;
   std::span<const std::byte> LabelOf(const Slot& slot, std::size_t row) const;
 
   std::optional<Field> target_;

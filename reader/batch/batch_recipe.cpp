@@ -4,6 +4,7 @@
 #include "reader/batch/batch_recipe.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <sluice/error.h>
@@ -11,6 +12,7 @@
 #include "format/disk/manifest.h"
 #include "format/disk/system_error.h"
 #include "reader/dataset/options_of.h"
+#include "reader/transform/steps.h"
 
 namespace sluice {
 
@@ -79,9 +81,15 @@ BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options,
       closes_batches(!layout.variables.empty() || program.mixes() ||
                      layout.image_sizes != ImageSizes::kEqual || layout.parts > 1 ||
                      options.batch_function != nullptr) {
+  for (const SlotLayout::VariableField& field : layout.variables) {
+    const bool instances = field.instances && field.field != Schema::kNone;
+    max_instances.push_back(
+        instances ? MaxInstanceBytes(field, dataset.facts->limits.bytes(field.field)) : 0);
+  }
   program.Bind(dataset, choice, layout,
                program.mixes() ? Followers::Of(dataset, options, choice, layout, views[0], true)
-                               : Followers());
+                               : Followers(),
+               max_instances);
   for (const ViewProgram& view : views)
     RequireBoxes(view.geometry.boxes_step());
   if (layout.parts > 1) CheckMosaic();
@@ -177,7 +185,8 @@ std::uint64_t BatchRecipe::MaxVariableBytes() const {
       max = std::min(max, found[ValuesIndexOf(manifest.schema.fields, field.field)].max_bytes);
     max *= program.MostJoined() * layout.parts;
     if (field.instances)
-      max = std::max(max, MaxInstanceBytes(field, dataset.facts->limits.bytes(field.field)));
+      max = std::max(max, program.MostJoined() *
+                              MaxInstanceBytes(field, dataset.facts->limits.bytes(field.field)));
     // Twice: stored for the row, then joined to other rows.
     row += 2 * max + kRowBytes;
   }
@@ -231,7 +240,13 @@ class FollowerFinder {
         flip_pairs_(options.output.flip_pairs),
         choice_(choice),
         layout_(layout),
-        view_(view) {}
+        view_(view),
+        pastes_mirrored_(InAnyEpoch(options.transform, options.schedule, [](const Pipeline& steps) {
+          return std::ranges::any_of(steps, [](const Transform& step) {
+            const auto* const paste = std::get_if<CopyPaste>(&step);
+            return paste != nullptr && paste->flip;
+          });
+        })) {}
 
   // `why` says what happens to the image, and what to do instead.
   void RefuseFollowers(const std::string& why) const {
@@ -295,6 +310,7 @@ class FollowerFinder {
 
   // In every stage of the schedule: the pairs are found once for all epochs.
   bool Mirrors() const {
+    if (pastes_mirrored_) return true;
     const auto mirrors = [](const Transform& step) {
       const auto* const across = std::get_if<HorizontalFlip>(&step);
       const auto* const down = std::get_if<VerticalFlip>(&step);
@@ -371,10 +387,24 @@ class FollowerFinder {
   const FieldChoice& choice_;
   const SlotLayout& layout_;
   const ViewProgram& view_;
+  const bool pastes_mirrored_;
   Followers followers_;
 };
 
 }  // namespace
+
+void Compact(std::vector<std::byte>& row, std::size_t entry_bytes,
+             const std::vector<std::uint8_t>& kept) {
+  std::size_t to = 0;
+  for (std::size_t from = 0; from < kept.size(); ++from) {
+    if (kept[from] == 0) continue;
+    if (to != from) {
+      std::memcpy(&row[to * entry_bytes], &row[from * entry_bytes], entry_bytes);
+    }
+    ++to;
+  }
+  row.resize(to * entry_bytes);
+}
 
 Followers Followers::Of(const DatasetFacts& dataset, const LoaderOptions& options,
                         const FieldChoice& choice, const SlotLayout& layout,

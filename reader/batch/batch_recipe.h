@@ -56,6 +56,8 @@ struct BatchRecipe {
   BatchProgram program;
   SlotLayout layout;
   Followers followers;
+  // By layout variable: MaxInstanceBytes(); 0 for other fields.
+  std::vector<std::uint64_t> max_instances;
   // Whether every batch needs more work after its rows are done: Close(), mixing, the user's
   // batch_function.
   bool closes_batches;

@@ -2,6 +2,10 @@
 // is, and fields with an entry for each box.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include "format/boxes_and_points.h"
@@ -12,6 +16,19 @@
 namespace sluice {
 
 struct ViewProgram;
+
+// Calls f with the bytes, which may be constant, as the numbers that they hold.
+template <class Bytes, class F>
+void WithNumbers(bool doubles, Bytes&& bytes, const F& f) {
+  using Byte = std::remove_pointer_t<decltype(bytes.data())>;
+  using Double = std::conditional_t<std::is_const_v<Byte>, const double, double>;
+  using Float = std::conditional_t<std::is_const_v<Byte>, const float, float>;
+  if (doubles) return f(std::span(reinterpret_cast<Double*>(bytes.data()), bytes.size() / 8));
+  f(std::span(reinterpret_cast<Float*>(bytes.data()), bytes.size() / 4));
+}
+// Takes out the entries that are not kept, of a row of a variable-length field.
+void Compact(std::vector<std::byte>& row, std::size_t entry_bytes,
+             const std::vector<std::uint8_t>& kept);
 
 // Worked out once from the schema.
 struct Followers {

@@ -21,20 +21,6 @@ namespace {
 // decompressing it.
 constexpr std::uint64_t kLargeValue = std::uint64_t{64} << 20;
 
-// Takes out the entries that are not kept.
-void Compact(std::vector<std::byte>& row, std::size_t entry_bytes,
-             const std::vector<std::uint8_t>& kept) {
-  std::size_t to = 0;
-  for (std::size_t from = 0; from < kept.size(); ++from) {
-    if (kept[from] == 0) continue;
-    if (to != from) {
-      std::memcpy(&row[to * entry_bytes], &row[from * entry_bytes], entry_bytes);
-    }
-    ++to;
-  }
-  row.resize(to * entry_bytes);
-}
-
 // Appends the objects of a row's instances to those of the parts before.
 void JoinInstances(const std::vector<std::byte>& value, std::vector<std::byte>& before) {
   InstancesBuilder joined;
@@ -57,13 +43,6 @@ void CompactInstances(std::vector<std::byte>& value, const std::vector<std::uint
   left.Finish(value);
 }
 
-// Calls f with the bytes as the numbers that they hold.
-template <class F>
-void WithNumbers(bool doubles, std::span<std::byte> bytes, const F& f) {
-  if (doubles) return f(std::span(reinterpret_cast<double*>(bytes.data()), bytes.size() / 8));
-  f(std::span(reinterpret_cast<float*>(bytes.data()), bytes.size() / 4));
-}
-
 }  // namespace
 
 FieldReader::FieldReader(const BatchRecipe& recipe)
@@ -72,6 +51,7 @@ FieldReader::FieldReader(const BatchRecipe& recipe)
       geometry_(recipe.views[0].geometry),
       box_rule_(recipe.options.output.boxes),
       followers_(recipe.followers),
+      max_instances_(recipe.max_instances),
       needs_boxes_(std::ranges::any_of(
           recipe.views,
           [](const ViewProgram& view) { return !view.geometry.boxes_step().empty(); })),
@@ -84,9 +64,8 @@ FieldReader::FieldReader(const BatchRecipe& recipe)
                       recipe.choice.leaders[field.field] == recipe.choice.image);
   for (const SlotLayout::VariableField& field : layout_.variables) {
     const bool instances = field.instances && field.field != Schema::kNone;
-    const std::uint64_t stored = instances ? dataset_.facts->limits.bytes(field.field) : 0;
-    max_painted_.push_back(instances ? recipe.MaxPaintedBytes(field, stored) : 0);
-    max_instances_.push_back(instances ? recipe.MaxInstanceBytes(field, stored) : 0);
+    max_painted_.push_back(
+        instances ? recipe.MaxPaintedBytes(field, dataset_.facts->limits.bytes(field.field)) : 0);
   }
 }
 

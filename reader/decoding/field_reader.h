@@ -104,6 +104,7 @@ class FieldReader {
   const Geometry& geometry_;
   const BoxRule& box_rule_;
   const Followers& followers_;
+  const std::vector<std::uint64_t>& max_instances_;
   const bool needs_boxes_;
   std::vector<Picture> pictures_;  // by field of the schema
   std::vector<Bytes> payloads_;
@@ -115,8 +116,7 @@ class FieldReader {
   std::vector<std::uint8_t> whole_;  // a mask, decoded whole
   NearestSampler nearest_;
   InstancePainter instance_painter_;
-  // By layout variable: bytes of instances, as painted of a sample, and in a row.
-  std::vector<std::uint64_t> max_painted_, max_instances_;
+  std::vector<std::uint64_t> max_painted_;  // by layout variable: bytes of a sample's instances
   std::uint64_t left_out_objects_ = 0;
   ViewPainter view_painter_;
   std::vector<ViewPainter> part_painters_;  // by image; empty unless rows have several parts

@@ -353,7 +353,12 @@ std::uint64_t SlotFiller::MemoryBytes(const BatchRecipe& recipe) {
     for (const SlotLayout::ImageField& image : recipe.layout.images)
       bytes += image.image.sample_bytes();
     if (recipe.program.MostJoined() > 1)
-      bytes += recipe.MaxVariableBytes() / recipe.options.batch_size;
+      bytes += recipe.MaxVariableBytes() / recipe.options.batch_size *
+               (recipe.program.mixes_objects() ? 1 + MixedFields::kObjectCopies / 2 : 1);
+    if (recipe.program.mixes_objects()) {  // which pixels are pasted
+      const ImageBatch& picture = recipe.layout.picture().image;
+      bytes += picture.width * picture.height;
+    }
   }
   // If a cache is in use, a picture on its way there and one read from it count, too.
   return recipe.options.keep ? 2 * bytes : bytes;

@@ -356,7 +356,8 @@ void CheckDecoding(const LoaderOptions& options) {
   if (options.sample_function || options.batch_function)
     refuse("leaves no pixels on the host for your functions: decode on the host");
   if (MixesPictures(options))
-    refuse("leaves no pixels on the host for MixUp and CutMix to mix: decode on the host");
+    refuse(
+        "leaves no pixels on the host for MixUp, CutMix and CopyPaste to mix: decode on the host");
   if (options.output.image_sizes != ImageSizes::kEqual)
     refuse(
         "makes images of one size: leave LoaderOptions::output.image_sizes at kEqual, or decode "

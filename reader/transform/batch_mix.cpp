@@ -118,19 +118,52 @@ void BlendImage(std::uint8_t* own, const std::uint8_t* partner, const ImageBatch
   }
 }
 
+// A planar image has a plane for each channel, another one has a single plane of whole pixels.
+struct Planes {
+  explicit Planes(const ImageBatch& shape)
+      : count(shape.layout == Layout::kNCHW ? shape.channels : 1),
+        pixel(SizeOf(shape.type) * (shape.layout == Layout::kNCHW ? 1 : shape.channels)),
+        line(shape.width * pixel) {}
+  std::size_t count, pixel, line;  // planes, and bytes of a pixel and of a line
+};
+
 void CutImage(std::uint8_t* own, const std::uint8_t* partner, const ImageBatch& shape,
               const CutRectangle& cut) {
-  const bool planar = shape.layout == Layout::kNCHW;
-  const std::size_t pixel = SizeOf(shape.type) * (planar ? 1 : shape.channels);
-  const std::size_t planes = planar ? shape.channels : 1;
-  for (std::size_t row = 0; row < planes * cut.height; ++row) {
+  const Planes planes(shape);
+  for (std::size_t row = 0; row < planes.count * cut.height; ++row) {
     const std::size_t y = row / cut.height * shape.height + cut.top + row % cut.height;
-    const std::size_t at = (y * shape.width + cut.left) * pixel;
-    std::memcpy(own + at, partner + at, cut.width * pixel);
+    const std::size_t at = y * planes.line + cut.left * planes.pixel;
+    std::memcpy(own + at, partner + at, cut.width * planes.pixel);
   }
 }
 
 }  // namespace
+
+void PasteImage(std::uint8_t* own, const std::uint8_t* partner, const ImageBatch& shape,
+                std::span<const std::uint8_t> covered) {
+  const Planes planes(shape);
+  for (std::size_t plane = 0; plane < planes.count; ++plane) {
+    for (std::size_t at = 0; at < covered.size();) {
+      const std::size_t begin = at;
+      while (at < covered.size() && covered[at] == covered[begin])
+        ++at;
+      if (covered[begin] == 0) continue;
+      const std::size_t from = (plane * covered.size() + begin) * planes.pixel;
+      std::memcpy(own + from, partner + from, (at - begin) * planes.pixel);
+    }
+  }
+}
+
+void MirrorImage(std::uint8_t* image, const ImageBatch& shape) {
+  const Planes planes(shape);
+  for (std::size_t y = 0; y < planes.count * shape.height; ++y, image += planes.line) {
+    for (std::size_t left = 0, right = planes.line; left + planes.pixel < right;
+         left += planes.pixel) {
+      right -= planes.pixel;
+      std::swap_ranges(image + left, image + left + planes.pixel, image + right);
+    }
+  }
+}
 
 void MixImage(std::uint8_t* own, const std::uint8_t* partner, const ImageBatch& shape,
               const MixDraw& draw) {
@@ -177,10 +210,20 @@ RandomStream DrawsOf(const MixStep& step, std::uint64_t draw_seed,
   return {draw_seed, Purpose::kMix, position, step.stream};
 }
 
+std::vector<std::size_t> DrawObjects(std::size_t objects, RandomStream& draws) {
+  std::vector<std::size_t> chosen(objects);
+  for (std::size_t& object : chosen)
+    object = draws.Below(objects);
+  std::ranges::sort(chosen);
+  const auto repeated = std::ranges::unique(chosen);
+  chosen.erase(repeated.begin(), repeated.end());
+  return chosen;
+}
+
 MixDraw DrawMix(const MixStep& step, std::size_t width, std::size_t height,
                 RandomStream& draws) noexcept {
   const double lambda = DrawBeta(step.alpha, draws);
-  if (!step.cut) return {lambda, {}};
+  if (step.kind != MixKind::kCut) return {lambda, {}};
   const CutRectangle cut = DrawCut(lambda, width, height, draws);
   return {1 - double(cut.width * cut.height) / double(width * height), cut};
 }

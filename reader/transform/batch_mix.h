@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <sluice/batch.h>
@@ -33,6 +34,11 @@ struct MixDraw {
 // Mixes an image of that shape with its partner. Integers are rounded.
 void MixImage(std::uint8_t* own, const std::uint8_t* partner, const ImageBatch& shape,
               const MixDraw& draw);
+// Replaces the pixels that `covered` has 1 for, line by line, by the partner's.
+void PasteImage(std::uint8_t* own, const std::uint8_t* partner, const ImageBatch& shape,
+                std::span<const std::uint8_t> covered);
+// Mirrors an image of that shape left-right.
+void MirrorImage(std::uint8_t* image, const ImageBatch& shape);
 // Mixes the shape.samples images at `data`. `saved` is scratch memory.
 void MixImages(std::uint8_t* data, const ImageBatch& shape, const MixDraw& draw,
                std::vector<std::uint8_t>& saved);
@@ -42,11 +48,12 @@ void MixNumbers(float* own, const float* partner, std::size_t count, double shar
 void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double share,
                 std::vector<std::uint8_t>& saved);
 
-// MixUp or, if `cut`, CutMix.
+enum class MixKind : std::uint8_t { kBlend, kCut, kPaste };  // MixUp, CutMix, CopyPaste
 struct MixStep {
-  bool cut = false;
+  MixKind kind = MixKind::kBlend;
   double alpha = 1, probability = 1;
   std::uint16_t stream = 0;  // of its draws; see BatchProgram::AddMix()
+  bool flip = false;         // CopyPaste::flip
 };
 // How the step mixes; empty for a step that does not mix batches.
 std::optional<MixStep> MixStepOf(const Transform& step) noexcept;
@@ -56,7 +63,9 @@ RandomStream DrawsOf(const MixStep& step, std::uint64_t draw_seed, std::uint64_t
 inline bool IsMixed(const MixStep& step, RandomStream& draws) noexcept {
   return draws.Uniform() < step.probability;
 }
-// Draws how images of that size are mixed.
+// CopyPaste: draws which of the partner's objects are pasted. Their numbers ascend.
+std::vector<std::size_t> DrawObjects(std::size_t objects, RandomStream& draws);
+// Draws how images of that size are blended or cut.
 MixDraw DrawMix(const MixStep& step, std::size_t width, std::size_t height,
                 RandomStream& draws) noexcept;
 

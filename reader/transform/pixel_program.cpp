@@ -64,12 +64,12 @@ PixelProgram::Stage PixelProgram::StageOf(const Pipeline& pipeline) {
       continue;
     }
     if (batch_steps) {
-      RefuseTransform("OneHot, MixUp and CutMix must come last; put " + StepName(step) +
+      RefuseTransform("OneHot, MixUp, CutMix and CopyPaste must come last; put " + StepName(step) +
                       " before them");
     }
     if (numbers_ || wide_numbers_) {
-      RefuseTransform("only OneHot, MixUp and CutMix can follow Normalize; put " + StepName(step) +
-                      " before it");
+      RefuseTransform("only OneHot, MixUp, CutMix and CopyPaste can follow Normalize; put " +
+                      StepName(step) + " before it");
     }
     if (ChangesPixels(step)) {
       CheckParameters(step);
@@ -238,11 +238,11 @@ void PixelProgram::Write(const Pixels& pixels, PixelOrder order, std::uint8_t* t
 
 namespace {
 
-// Whether a step mixes batches by blending pictures or, if `cut`, by cutting rectangles.
-bool HasMix(const LoaderOptions& options, bool cut) noexcept {
-  const auto mixes = [cut](const Transform& step) {
+// Whether a step mixes batches or, if `blends`, mixes them by blending pictures.
+bool HasMix(const LoaderOptions& options, bool blends) noexcept {
+  const auto mixes = [blends](const Transform& step) {
     const std::optional<MixStep> mix = MixStepOf(step);
-    return mix && mix->cut == cut;
+    return mix && (!blends || mix->kind == MixKind::kBlend);
   };
   return InAnyEpoch(options.transform, options.schedule,
                     [&](const Pipeline& steps) { return std::ranges::any_of(steps, mixes); });
@@ -256,22 +256,22 @@ ViewProgram ProgramOf(const std::string& name, const std::vector<PipelineStage>&
 }  // namespace
 
 bool Blends(const LoaderOptions& options) noexcept {
-  return HasMix(options, false);
+  return HasMix(options, true);
 }
 
 bool MixesPictures(const LoaderOptions& options) noexcept {
-  return HasMix(options, false) || HasMix(options, true);
+  return HasMix(options, false);
 }
 
 DevicePart DevicePartOf(const LoaderOptions& options) noexcept {
   // Blending and the user's functions need the final numbers on the host, and a device converts
   // only images that all have one size.
   if (options.device.is_host() || options.output.image_sizes != ImageSizes::kEqual ||
-      options.sample_function || options.batch_function || HasMix(options, false)) {
+      options.sample_function || options.batch_function || Blends(options)) {
     return DevicePart::kNone;
   }
-  // Cutting can run before Normalize, but only after the steps that change pixels.
-  if (!options.on_device.steps || HasMix(options, true)) return DevicePart::kNumbers;
+  // Cutting and pasting can run before Normalize, but only after the steps that change pixels.
+  if (!options.on_device.steps || MixesPictures(options)) return DevicePart::kNumbers;
   return DevicePart::kSteps;
 }
 
@@ -285,7 +285,7 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options, bool wide) {
   views.push_back(
       ProgramOf("", StagesOf(options.transform, options.sizes, options.schedule), part, wide));
   if (!options.views.empty() && MixesPictures(options)) {
-    refuse("MixUp and CutMix cannot be used with several views");
+    refuse("MixUp, CutMix and CopyPaste cannot be used with several views");
   }
   if (options.views.size() > kMaxViews) refuse("there can be at most 64 views");
   for (const View& view : options.views) {
@@ -299,8 +299,8 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options, bool wide) {
       for (const PipelineStage& stage : stages) {
         if (std::ranges::any_of(stage.steps, ConcernsBatch))
           RefuseTransform(
-              "OneHot, MixUp and CutMix belong in LoaderOptions::transform, not in a "
-              "view");
+              "OneHot, MixUp, CutMix and CopyPaste belong in LoaderOptions::transform, not in "
+              "a view");
       }
       views.push_back(ProgramOf(view.name, stages, part, wide));
     } catch (const Error& error) {

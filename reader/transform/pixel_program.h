@@ -137,7 +137,7 @@ struct ViewProgram {
 // The part of the steps that LoaderOptions::device does, the same for every view.
 DevicePart DevicePartOf(const LoaderOptions& options) noexcept;
 
-// Whether MixUp or CutMix mixes the pictures of a batch in some epoch.
+// Whether MixUp, CutMix or CopyPaste mixes the pictures of a batch in some epoch.
 bool MixesPictures(const LoaderOptions& options) noexcept;
 // Whether MixUp does.
 bool Blends(const LoaderOptions& options) noexcept;

@@ -124,7 +124,7 @@ class Checking final : public ParameterList {
     for (const Pipeline& list : lists) {
       const auto found = std::ranges::find_if(list, refused);
       if (found != list.end()) {
-        Say("lists without Normalize, OneHot, MixUp and CutMix, which go after it",
+        Say("lists without Normalize, OneHot, MixUp, CutMix and CopyPaste, which go after it",
             StepName(*found));
       }
     }

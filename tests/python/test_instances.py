@@ -110,9 +110,7 @@ def test_a_resize_scales_them(dataset):
         assert np.array_equal(masks, large)
 
 
-def test_mix_up_with_instances_is_refused(dataset):
-    with pytest.raises(sluice.Error, match="instances.*objects are not mixed"):
-        sluice.Loader(dataset, batch_size=4, transform=[sluice.Resize(64), sluice.MixUp(32.0)])
+def test_instances_need_their_boxes(dataset):
     with pytest.raises(sluice.Error, match="name these boxes"):
         sluice.Loader(dataset, batch_size=4, output=sluice.OutputOptions(fields=["image", "instances"]),
                       transform=[sluice.Resize(64)])

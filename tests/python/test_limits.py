@@ -111,13 +111,14 @@ URL = "http://127.0.0.1:9/photos"
 LIMITS = {
     "augmentation.md": {
         "Every random choice": draws_by_the_loaders_seed,
-        "`MixUp` and `CutMix` mix": refused("MixUp|CutMix", with_masks("rrc:16,mixup")),
+        "`MixUp`, `CutMix` and `CopyPaste` mix": refused("MixUp|CutMix", with_masks("rrc:16,mixup")),
         "Composed batches read": ELSEWHERE,
     },
     "clusters.md": {"Run so far": TRIED, "`finish` reads": ELSEWHERE, "Each part holds": ELSEWHERE},
     "cpp-project.md": {"Linux alone": TRIED, "The ABI": OTHERS, "What is stable": OTHERS},
     "detection.md": {
         "`RandAugment` is refused": ELSEWHERE,
+        "[`CopyPaste`]": refused("needs a field of instances", with_masks("rrc:16,copypaste")),
         "Classes are int32": OTHERS,
         "`RandomAffine` turns an upright box's": ELSEWHERE,
         "Boxes are taken": ELSEWHERE,

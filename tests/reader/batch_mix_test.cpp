@@ -144,6 +144,35 @@ TEST_CASE("A cut replaces a rectangle in either layout") {
   }
 }
 
+TEST_CASE("Pasting replaces the covered pixels alone, and a mirrored image mirrors back") {
+  for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
+    for (const ElementType type : {ElementType::kUint8, ElementType::kFloat32}) {
+      ImageBatch shape;
+      shape.samples = 1, shape.height = 3, shape.width = 5, shape.channels = 2;
+      shape.layout = layout, shape.type = type;
+      const std::size_t bytes = SizeOf(type);
+      std::vector<std::uint8_t> own(shape.sample_bytes(), 9), partner(shape.sample_bytes());
+      for (std::size_t i = 0; i < partner.size(); ++i)
+        partner[i] = static_cast<std::uint8_t>(10 + i);
+      const std::vector<std::uint8_t> covered = {0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1};
+      PasteImage(own.data(), partner.data(), shape, covered);
+      std::vector<std::uint8_t> mirrored = partner;
+      MirrorImage(mirrored.data(), shape);
+      for (std::size_t i = 0; i < 15 * 2 * bytes; ++i) {
+        const std::size_t value = i / bytes;
+        const std::size_t pixel = layout == Layout::kNHWC ? value / 2 : value % 15;
+        REQUIRE(own[i] == (covered[pixel] == 1 ? partner[i] : 9));
+        const std::size_t opposite = pixel / 5 * 5 + 4 - pixel % 5;
+        const std::size_t from =
+            layout == Layout::kNHWC ? opposite * 2 + value % 2 : value / 15 * 15 + opposite;
+        REQUIRE(mirrored[i] == partner[from * bytes + i % bytes]);
+      }
+      MirrorImage(mirrored.data(), shape);
+      CHECK(mirrored == partner);
+    }
+  }
+}
+
 TEST_CASE("One-hot labels spread the smoothed amount over the classes") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));

@@ -254,7 +254,7 @@ TEST_CASE("A choice that cannot be as asked is refused by name") {
                  ContainsSubstring("a step after the choice such as Resize(224)"));
   CHECK_THAT(refusal("choice(resize:8|)"), ContainsSubstring("8x8 and of 16x12"));
   CHECK_THAT(refusal("choice(flip|normalize),resize:8"),
-             ContainsSubstring("lists without Normalize, OneHot, MixUp and CutMix"));
+             ContainsSubstring("lists without Normalize, OneHot, MixUp, CutMix and CopyPaste"));
   CHECK_THAT(refusal("choice(1*flip|vflip)"), ContainsSubstring("1 for 2 lists"));
   CHECK_THAT(refusal("choice(-1*flip|2*vflip)"), ContainsSubstring("weights p of 0 or more"));
   CHECK_THAT(refusal("choice(0*flip|0*vflip)"), ContainsSubstring("finite sum above 0"));

@@ -580,6 +580,14 @@ def cut_mix(seed, position, w, h, alpha=1.0, probability=1.0, k=0):
     return 1 - (right - left) * (bottom - top) / (w * h), (left, top, right, bottom)
 
 
+def copy_paste(seed, position, objects, probability=0.5, k=0):
+    """The numbers of the objects that are pasted, or None."""
+    stream = Stream(seed, MIXING, position, 3 + 256 * k)
+    if not stream.uniform() < probability:
+        return None
+    return sorted({stream.below(objects) for _ in range(objects)})
+
+
 # --- Sizes
 
 def progressive_side(epoch, low, high, begin, end, multiple=32):
@@ -742,3 +750,10 @@ if __name__ == "__main__":
                  for word in mixed_words(alpha, probability, draw_seed(9, 2), position)]
         first = ", ".join(f"{word}U" for word in words[:8])
         print(f'{{"{alpha} {probability}", 40, 24, 9U, 2U, 0, 0x{order_by_document.digest(words):016x}, {{{first}}}}},')
+    for probability in (0.5, 1.0):
+        words = []
+        for position in range(POSITIONS):
+            pasted = copy_paste(draw_seed(9, 2), position, position % 10, probability)
+            words += [0] if pasted is None else [1, len(pasted), *pasted]
+        first = ", ".join(f"{word}U" for word in words[:8])
+        print(f'{{"copypaste:{probability}", 40, 24, 9U, 2U, 0, 0x{order_by_document.digest(words):016x}, {{{first}}}}},')

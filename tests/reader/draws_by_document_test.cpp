@@ -130,7 +130,8 @@ void AddMix(bool cut, double alpha, double probability, const DocumentedDraws& o
   shape.width = of.width;
   shape.height = of.height;
   shape.channels = 1;
-  const MixStep step{cut, alpha, probability, static_cast<std::uint16_t>(cut ? 2 : 1)};
+  const MixStep step{cut ? MixKind::kCut : MixKind::kBlend, alpha, probability,
+                     static_cast<std::uint16_t>(cut ? 2 : 1)};
   RandomStream draws = DrawsOf(step, DrawSeed(of.seed, of.epoch), position);
   const bool mixed = IsMixed(step, draws);
   words.push_back(mixed ? 1 : 0);
@@ -149,6 +150,19 @@ void AddMix(bool cut, double alpha, double probability, const DocumentedDraws& o
   }
   if (right == 0) left = top = 0;  // the rectangle has no pixel
   words.insert(words.end(), {left, top, right, bottom});
+}
+
+// The objects that CopyPaste pastes of a partner that has as many as the position's last digit.
+void AddPaste(double probability, const DocumentedDraws& of, std::uint64_t position,
+              Words64& words) {
+  const MixStep step{MixKind::kPaste, 1, probability, 3};
+  RandomStream draws = DrawsOf(step, DrawSeed(of.seed, of.epoch), position);
+  const bool mixed = IsMixed(step, draws);
+  words.push_back(mixed ? 1 : 0);
+  if (!mixed) return;
+  const std::vector<std::size_t> chosen = DrawObjects(position % 10, draws);
+  words.push_back(chosen.size());
+  words.insert(words.end(), chosen.begin(), chosen.end());
 }
 
 void RequireDocumentedDraws(const DocumentedDraws& of, const Words64& words) {
@@ -175,6 +189,13 @@ TEST_CASE("The draws of steps are those of DRAWS.md") {
           AddMix(cut, alpha, probability, documented, position, words);
     } else {
       const Pipeline pipeline = ParsePipeline(documented.text);
+      if (const auto* const paste = std::get_if<CopyPaste>(&pipeline[0])) {
+        for (std::uint64_t position = 0; position < kPositions; ++position)
+          AddPaste(paste->probability, documented, position, words);
+        RequireDocumentedDraws(documented, words);
+        ++compared;
+        continue;
+      }
       const Geometry geometry(pipeline);
       const PixelProgram program(pipeline, DevicePart::kSteps);
       for (std::uint64_t position = 0; position < kPositions; ++position)
@@ -184,5 +205,5 @@ TEST_CASE("The draws of steps are those of DRAWS.md") {
     RequireDocumentedDraws(documented, words);
     ++compared;
   }
-  CHECK(compared == 50);
+  CHECK(compared == 52);
 }

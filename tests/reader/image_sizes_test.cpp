@@ -383,7 +383,7 @@ TEST_CASE("Options that do not work with images of different sizes are refused w
   options.output.image_sizes = ImageSizes::kPadded;
   options.output.fields = {"image", "label"};
   options.transform = {OneHot(40), MixUp(1)};
-  CHECK_THAT(refusal(), ContainsSubstring("MixUp and CutMix need images of one size"));
+  CHECK_THAT(refusal(), ContainsSubstring("MixUp, CutMix and CopyPaste need images of one size"));
   options.transform = {GaussianBlur(9)};
   CHECK_THAT(refusal(), ContainsSubstring("GaussianBlur"));
   options.transform = {};

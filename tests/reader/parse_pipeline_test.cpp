@@ -134,8 +134,8 @@ TEST_CASE("steps of detectors are read with their numbers") {
 TEST_CASE("augmentations and steps for batches are read with their numbers") {
   const Pipeline steps = ParsePipeline(
       "randaug,randaug:3/12,randaug:1/4/10,trivialaug,trivialaug:0.5,onehot,onehot:0.1,mixup,"
-      "mixup:0.4,cutmix:1/0.5");
-  REQUIRE(steps.size() == 10);
+      "mixup:0.4,cutmix:1/0.5,copypaste,copypaste:0.3:flip");
+  REQUIRE(steps.size() == 12);
   CHECK(std::get<RandAugment>(steps[0]).magnitude == 9);
   CHECK(std::get<RandAugment>(steps[1]).operations == 3);
   CHECK(std::get<RandAugment>(steps[1]).magnitude == 12);
@@ -146,6 +146,9 @@ TEST_CASE("augmentations and steps for batches are read with their numbers") {
   CHECK(std::get<MixUp>(steps[7]).alpha == 0.2);
   CHECK(std::get<MixUp>(steps[8]).alpha == 0.4);
   CHECK(std::get<CutMix>(steps[9]).probability == 0.5);
+  CHECK(
+      (std::get<CopyPaste>(steps[10]).probability == 0.5 && !std::get<CopyPaste>(steps[10]).flip));
+  CHECK((std::get<CopyPaste>(steps[11]).probability == 0.3 && std::get<CopyPaste>(steps[11]).flip));
 }
 
 TEST_CASE("a step's probability is read after it, and so are shares and ratios of crops") {

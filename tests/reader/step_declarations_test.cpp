@@ -126,6 +126,7 @@ TEST_CASE("Rows may be kept for these steps, and for no others") {
       {"OneHot", true},
       {"MixUp", true},
       {"CutMix", true},
+      {"CopyPaste", true},
       {"RandomChoice", true},  // without lists, or with pixel steps alone
   };
   LoaderOptions choice;

@@ -24,7 +24,7 @@ WORDS = {
     "reader/ORDER.md": ("reproducible", "determinism"),
     "reader/README.md": ("shuffle", "seed", "prefetch", "memory"),
     "reader/SAMPLES.md": ("shuffle", "seed", "ranks", "last batch", "subset"),
-    "reader/TRANSFORMS.md": ("normalize", "cutout", "random crop", "mixup", "cutmix", "augmentation", "rotation",
+    "reader/TRANSFORMS.md": ("normalize", "cutout", "random crop", "mixup", "cutmix", "copy-paste", "augmentation", "rotation",
                              "mean and std", "resize", "fp16", "half precision", "one hot"),
     "reader/python/README.md": ("jupyter", "notebook", "colab", "pip install", "wheel", "num_workers", "pandas",
                                 "numpy"),

@@ -6,9 +6,9 @@
 // or world_size, the samples are the same, but they are mixed differently. The number of threads
 // and a resume change nothing. Mixing is refused with several views.
 //
-// If boxes follow the image, each row draws for itself, boxes are mixed with it (reader/
-// TRANSFORMS.md, "Mixing boxes and masks"), and OneHot is not needed. A mask is cut by CutMix, and
-// refused with MixUp.
+// If boxes follow the image, each row draws for itself, boxes and instances are mixed with it
+// (reader/TRANSFORMS.md, "Mixing boxes and masks"), and OneHot is not needed. A mask is cut by
+// CutMix, and refused with MixUp. CopyPaste is for instances only.
 #pragma once
 
 #include <cstddef>
@@ -65,6 +65,20 @@ struct CutMix {
   CutMix() = default;
   explicit CutMix(double alpha_, double p = 1) : alpha(alpha_), probability(p) {}
   CutMix& with_probability(double value) { return probability = value, *this; }
+};
+
+// Pastes objects of the sample before it in the batch into each row: pixels, masks, boxes and their
+// other fields (Ghiasi et al. 2021). Needs a field of instances, and is refused with OneHot. The
+// rules are those of torchvision's reference script or, with `flip`, of Ultralytics: see reader/
+// TRANSFORMS.md, "Pasting objects".
+struct CopyPaste {
+  // The chance that a row is pasted into. With `flip`: the share of the fitting objects that are
+  // pasted.
+  double probability = 0.5;
+  bool flip = false;  // pastes the row's own objects, mirrored, where they hide little of others
+  CopyPaste() = default;
+  explicit CopyPaste(double p, bool flip_ = false) : probability(p), flip(flip_) {}
+  CopyPaste& with_probability(double value) { return probability = value, *this; }
 };
 
 }  // namespace sluice

@@ -196,8 +196,8 @@ class Loader {
                                      std::span<const std::uint64_t> epochs);
 
   // Makes one row, to look at augmentations: the row that Epoch(epoch) has for that sample, but
-  // without MixUp, CutMix and batch_function, which need a whole batch. If the sample comes several
-  // times (in a list), this is its first row. The returned batch is on the host.
+  // without MixUp, CutMix, CopyPaste and batch_function, which need a whole batch. If the sample
+  // comes several times (in a list), this is its first row. The returned batch is on the host.
   //
   // The calling thread decodes the row. All calls of Row() work in the same memory (and, if
   // thread_setup is set, with the same object), so a second caller waits until the first call

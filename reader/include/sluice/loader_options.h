@@ -75,8 +75,8 @@ struct OrderOptions {
 };
 
 // LoaderOptions::ranks: the processes that train together. For every world size, the sequence of
-// global batches (batch_size x world_size samples) is the same, except that MixUp, CutMix and a
-// batch_function see only a rank's own part.
+// global batches (batch_size x world_size samples) is the same, except that MixUp, CutMix,
+// CopyPaste and a batch_function see only a rank's own part.
 struct RankOptions {
   // The number of this process among those that train together, from 0.
   unsigned rank = 0;
@@ -142,7 +142,7 @@ using Storage = std::variant<Mapped, Locked, Direct>;
 // With `function_is_deterministic`, the loader keeps rows as LoaderOptions::sample_function left
 // them: the images and all fields. It neither reads a kept sample again nor calls the function for
 // it. This needs images of one size, an empty `schedule`, and no step that draws random numbers
-// before the function is called. (MixUp and CutMix come after it.)
+// before the function is called. (Steps that mix a batch come after it.)
 struct DecodedPictures {
   std::uint64_t bytes = 0;  // at most this much is kept; above 0
   // A folder on a local disk for the pictures; empty: they are kept in memory. The file in the
@@ -358,9 +358,9 @@ struct OnDevice {
   //
   // The device runs at most 256 operations a picture: as many of the last steps as fit. The host
   // runs the steps before those. (A jitter counts 4 operations, a RandAugment 5 for each of its
-  // operations, a blur up to 44.) CutMix, MixUp and the user's functions come after the steps that
-  // change pixels; with any of them, the host runs all steps. A blur, AdjustSharpness and the
-  // augments need device memory for one or two more batches of pixels.
+  // operations, a blur up to 44.) CutMix, CopyPaste, MixUp and the user's functions come after the
+  // steps that change pixels; with any of them, the host runs all steps. A blur, AdjustSharpness
+  // and the augments need device memory for one or two more batches of pixels.
   bool steps = true;
   // Where JPEGs and packed pictures are decoded. kDevice and kAuto cannot be combined with
   // LoaderOptions::keep, MixUp, CutMix, the user's functions, or image_sizes other than kEqual:
@@ -411,8 +411,8 @@ struct LoaderOptions {
   // Steps that change with the epoch. From ScheduledTransform::epoch on, the steps of that entry
   // replace those of `transform` and of earlier entries. The first entry's epoch is at least 1, and
   // the epochs of the entries increase. All entries are checked when the loader is made. Normalize
-  // and OneHot must be the same in `transform` and in all entries; MixUp and CutMix may come and
-  // go. A step that stays draws the same numbers. See Ramp().
+  // and OneHot must be the same in `transform` and in all entries; MixUp, CutMix and CopyPaste may
+  // come and go. A step that stays draws the same numbers. See Ramp().
   std::vector<ScheduledTransform> schedule = {};
   std::uint64_t seed = 0;  // for the order and every random step
   // Continues from a point that Loader::State() of any rank has returned. The dataset, the seed and
@@ -428,7 +428,7 @@ struct LoaderOptions {
   // The user's own step for each sample, after the steps of the transform, but before MixUp and
   // CutMix: see user_function.h.
   SampleFunction sample_function = {};
-  BatchFunction batch_function = {};  // for each batch, after MixUp and CutMix
+  BatchFunction batch_function = {};  // for each batch, after steps that mix it
   // Each decoding thread calls this once. The two functions above get the object that it returns,
   // as state().
   ThreadSetup thread_setup = {};

@@ -69,15 +69,15 @@ using Transform =
                  RandomIoUCrop, Mosaic, RandomPerspective, ColorJitter, RandomHSV,
                  RandomPhotometricDistort, RandomGrayscale, GaussianBlur, Solarize, Posterize,
                  Equalize, AutoContrast, Invert, AdjustSharpness, RandomErasing, RandAugment,
-                 TrivialAugmentWide, Normalize, OneHot, MixUp, CutMix, RandomChoice>;
+                 TrivialAugmentWide, Normalize, OneHot, MixUp, CutMix, CopyPaste, RandomChoice>;
 // Steps, applied in order.
 using Pipeline = std::vector<Transform>;
 
 // Applies one of several lists of steps, drawn for each row: torchvision's RandomChoice, and
 // RandomApply with an empty list. A row is the one that a pipeline with the drawn list in this
-// place would make. The lists may have any steps but Normalize, OneHot, MixUp and CutMix, also
-// further choices. They must make images of one size, unless OutputOptions::image_sizes allows
-// different ones.
+// place would make. The lists may have any steps but Normalize and those of
+// batch_transform.h, also further choices. They must make images of one size, unless
+// OutputOptions::image_sizes allows different ones.
 struct RandomChoice {
   std::vector<Pipeline> transforms;  // the lists, at least one; a list may be empty
   std::vector<double> p = {};        // the lists' weights, whatever their sum; empty: all equal
@@ -104,7 +104,7 @@ std::vector<ScheduledTransform> Ramp(std::uint64_t begin, std::uint64_t end,
 // of its own.
 struct View {
   std::string name;               // for Batch::image()
-  Pipeline transform;             // as LoaderOptions::transform, without OneHot, MixUp and CutMix
+  Pipeline transform;             // as LoaderOptions::transform, without those of batch_transform.h
   std::vector<OutputSize> sizes;  // as LoaderOptions::sizes
   std::vector<ScheduledTransform> schedule = {};  // as LoaderOptions::schedule
 };

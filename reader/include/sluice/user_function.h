@@ -8,8 +8,8 @@
 //   options.output.made_fields = {sluice::Field::Array("weight", sluice::DType::kFloat32, {})};
 //
 // The functions run on the decoding threads, several at once, so anything that they share must be
-// thread-safe. A SampleFunction runs after all steps of the transform except MixUp and CutMix. A
-// BatchFunction runs after MixUp and CutMix.
+// thread-safe. A SampleFunction runs after all steps of the transform except those that mix a batch
+// (MixUp, CutMix, CopyPaste). A BatchFunction runs after these.
 //
 // The spans that a function gets are valid until the function returns. The span of a
 // variable-length field is valid only until the function sets that field. See also Keep().
@@ -101,7 +101,7 @@ class MutableRows {
   // The map shows the result of all geometric steps together. It follows the rule for masks
   // (nearest pixel), so it is 1 wherever LoaderOptions::output.mask_fill fills a mask. It is also 1
   // for pixels that Border::kReflect mirrors, and everywhere if the sample lacks the image. In a
-  // BatchFunction, the map shows images as they were before MixUp and CutMix.
+  // BatchFunction, the map shows images as they were before the batch was mixed.
   //
   // Throws Error(kInvalidArgument) if
   //   the map has the wrong size;

@@ -345,6 +345,13 @@ void BindLast(nb::module_& module) {
       "Replaces a rectangle of each sample by that of the one before it in the batch, in masks and "
       "boxes, too; needs OneHot before it, or boxes or a mask.",
       Member("alpha", &CutMix::alpha), Chance<CutMix>());
+  BindStep<CopyPaste>(
+      module, "CopyPaste",
+      "Pastes objects of the sample before it in the batch into each row, with their masks, boxes "
+      "and classes, as torchvision's reference script does; needs a field of instances. p: that a "
+      "row is pasted into. flip: Ultralytics' rule: pastes the row's own objects, mirrored, where "
+      "they hide little of others, and p is the share of these objects.",
+      Chance<CopyPaste>(), Member("flip", &CopyPaste::flip));
   BindStep<RandomChoice>(
       module, "RandomChoice",
       "Applies one of several lists of steps, drawn for each row: torchvision's RandomChoice. Each "

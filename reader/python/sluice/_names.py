@@ -37,6 +37,7 @@ _ELSEWHERE = {
                      "SanitizeKeyPoints", "SetClampingMode", "UniformTemporalSubsample"], _NO_STEP),
     # timm and PyTorch
     "Mixup": "sluice.MixUp, after sluice.OneHot",
+    "SimpleCopyPaste": "sluice.CopyPaste",
     "ImageFolder": "sluice.Source(folder) to play it as it is, or sluice.convert(folder, dataset)",
     "DataLoader": "sluice.Loader",
     "IterableDataset": "sluice.torch.IterableDataset, after `import sluice.torch`",

@@ -58,7 +58,9 @@ struct StepOf<MixUp> : BatchStep {
     list.Chance(op.probability);
   }
 
-  static MixStep Mix(const MixUp& op) { return {false, op.alpha, op.probability, kDraws}; }
+  static MixStep Mix(const MixUp& op) {
+    return {MixKind::kBlend, op.alpha, op.probability, kDraws};
+  }
 };
 
 template <>
@@ -71,7 +73,22 @@ struct StepOf<CutMix> : BatchStep {
     list.Chance(op.probability);
   }
 
-  static MixStep Mix(const CutMix& op) { return {true, op.alpha, op.probability, kDraws}; }
+  static MixStep Mix(const CutMix& op) { return {MixKind::kCut, op.alpha, op.probability, kDraws}; }
+};
+
+template <>
+struct StepOf<CopyPaste> : BatchStep {
+  static constexpr const char* kName = "CopyPaste";
+  static constexpr const char* kText = "copypaste[:probability]";
+  static constexpr std::uint8_t kDraws = 3;
+  static void List(CopyPaste& op, ParameterList& list) {
+    list.Chance(op.probability);
+    list.Flag("flip", op.flip);
+  }
+
+  static MixStep Mix(const CopyPaste& op) {
+    return {MixKind::kPaste, 1, op.probability, kDraws, op.flip};
+  }
 };
 
 }  // namespace sluice
