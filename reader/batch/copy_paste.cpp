@@ -14,6 +14,7 @@
 
 #include "reader/batch/mixed_fields.h"
 #include "reader/batch/slot.h"
+#include "reader/transform/annotations.h"
 #include "reader/transform/portable_math.h"
 
 namespace sluice {
@@ -94,7 +95,7 @@ std::vector<std::uint8_t> MixedFields::MirrorValues(const Slot& slot, RowBefore&
   const PointMap mirror = MirrorOf(slot.images[0].image);
   std::vector<std::uint8_t> seen;
   WithNumbers(boxes_[0].doubles, saved.variables[boxes_[0].index], [&](auto numbers) {
-    MapBoxes(numbers, boxes_[0].coordinates, mirror, BoxRule{0, 0}, seen);
+    MapBoxes(numbers, boxes_[0].coordinates, mirror, {BoxRule{0, 0}}, seen);
   });
   for (const Followers::Points& points : points_) {
     WithNumbers(points.doubles, saved.variables[points.index], [&](auto numbers) {
@@ -135,7 +136,7 @@ void MixedFields::PasteObjects(std::span<const std::size_t> chosen, bool mirrore
     const std::vector<PixelRun> left = PartsOf(before, scratch.pasted, false);
     kept[i] = left.empty() && !before.empty() ? 0 : 1;
     if (kept[i] == 0) continue;
-    if (left != before) new_boxes.emplace_back(i, own.Around(left));
+    if (left != before) new_boxes.emplace_back(i, MaskOf(left, shape.height).box);
     own.Add(left, scratch.builder);
     if (!WithinBound(0, scratch)) return;
   }

@@ -48,18 +48,6 @@ std::vector<PixelRun> RowObjects::Mirrored(std::span<const PixelRun> runs) const
   return mirrored;
 }
 
-Box RowObjects::Around(std::span<const PixelRun> runs) const noexcept {
-  std::uint64_t top = height_, bottom = 0;
-  for (const PixelRun& run : runs) {
-    ForEachColumn(run, [&](std::uint64_t, std::uint64_t from, std::uint64_t to) {
-      top = std::min(top, from);
-      bottom = std::max(bottom, to);
-    });
-  }
-  return {double(runs.front().begin / height_), double(top),
-          double((runs.back().end - 1) / height_ + 1), double(bottom)};
-}
-
 void RowObjects::Paint(std::span<const PixelRun> runs, std::vector<std::uint8_t>& covered) const {
   for (const PixelRun& run : runs) {
     ForEachColumn(run, [&](std::uint64_t x, std::uint64_t top, std::uint64_t bottom) {

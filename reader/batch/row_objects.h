@@ -6,9 +6,9 @@
 
 #include <sluice/instances.h>
 
+#include "format/disk/bytes.h"
 #include "format/pixels/outline.h"
 #include "reader/transform/batch_mix.h"
-#include "reader/transform/frame.h"
 
 namespace sluice {
 
@@ -29,8 +29,6 @@ class RowObjects {
   std::vector<PixelRun> RunsOf(const CutRectangle& cut) const;
   // The runs of a mirrored row.
   std::vector<PixelRun> Mirrored(std::span<const PixelRun> runs) const;
-  // The smallest box around runs, of which there must be one.
-  Box Around(std::span<const PixelRun> runs) const noexcept;
   // Sets the runs' pixels to 1. `covered` has all pixels of the row, line by line.
   void Paint(std::span<const PixelRun> runs, std::vector<std::uint8_t>& covered) const;
   void Add(std::span<const PixelRun> runs, InstancesBuilder& builder) const;

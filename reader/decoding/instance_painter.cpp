@@ -4,30 +4,7 @@
 // kilobytes for an object of any form. A caller that needs pixels paints them from these.
 #include "reader/decoding/instance_painter.h"
 
-#include <algorithm>
-
 namespace sluice {
-
-namespace {
-
-// Measures joined runs of a picture of that height.
-ShownMask Measure(std::span<const PixelRun> runs, std::uint64_t height) {
-  ShownMask mask;
-  if (runs.empty()) return mask;
-  std::uint64_t top = height, bottom = 0;
-  for (const PixelRun& run : runs) {
-    mask.pixels += run.end - run.begin;
-    const std::uint64_t first = run.begin % height, end = first + run.end - run.begin;
-    // A run may begin in one column and end in a later one.
-    top = std::min(top, end > height ? 0 : first);
-    bottom = std::max(bottom, std::min(end, height));
-  }
-  mask.box = {double(runs.front().begin / height), double(top),
-              double((runs.back().end - 1) / height + 1), double(bottom)};
-  return mask;
-}
-
-}  // namespace
 
 Defect InstancePainter::Paint(const Instances& instances, const Frame& frame, const PointMap& map,
                               std::span<const std::uint8_t> kept, std::uint64_t max_bytes,
@@ -55,7 +32,7 @@ Defect InstancePainter::Paint(const Instances& instances, const Frame& frame, co
     if (defect != nullptr) return defect;
     JoinRuns(runs_);
     if (!border_.empty()) CutOffBorder(width, height);
-    shown_masks_[i] = Measure(runs_, height);
+    shown_masks_[i] = MaskOf(runs_, height);
     shown_masks_[i].drawn = drawn;
     builder_.BeginObject();
     builder_.AddRuns(RunLengths(runs_, std::uint64_t{width} * height));

@@ -270,6 +270,22 @@ template void ReadBoxes(std::span<const double>, const Coordinates&, const Pictu
 template void MapPoints(std::span<float>, const PointShape&, const Coordinates&, const PointMap&);
 template void MapPoints(std::span<double>, const PointShape&, const Coordinates&, const PointMap&);
 
+ShownMask MaskOf(std::span<const PixelRun> runs, std::uint64_t height) noexcept {
+  ShownMask mask;
+  if (runs.empty()) return mask;
+  std::uint64_t top = height, bottom = 0;
+  for (const PixelRun& run : runs) {
+    mask.pixels += run.end - run.begin;
+    const std::uint64_t first = run.begin % height, end = first + run.end - run.begin;
+    // A run may begin in one column and end in a later one.
+    top = std::min(top, end > height ? 0 : first);
+    bottom = std::max(bottom, std::min(end, height));
+  }
+  mask.box = {double(runs.front().begin / height), double(top),
+              double((runs.back().end - 1) / height + 1), double(bottom)};
+  return mask;
+}
+
 Region Scaled(const Region& region, std::uint32_t width, std::uint32_t height,
               std::uint32_t to_width, std::uint32_t to_height) {
   const auto scale = [](Span& span, std::uint32_t from, std::uint32_t to) {

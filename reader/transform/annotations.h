@@ -15,6 +15,7 @@
 #include <sluice/transform.h>
 
 #include "format/boxes_and_points.h"
+#include "format/pixels/outline.h"
 #include "reader/transform/frame.h"
 
 namespace sluice {
@@ -66,6 +67,8 @@ struct ShownMask {
   std::uint64_t pixels = 0;  // of the row
   Box box;                   // around them, on whole pixels
 };
+// What joined runs of a row of that height show, without `drawn`.
+ShownMask MaskOf(std::span<const PixelRun> runs, std::uint64_t height) noexcept;
 
 // Whether the rule looks at the objects' masks.
 inline bool LooksAtMasks(const BoxRule& rule) noexcept {

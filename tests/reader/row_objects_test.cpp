@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/random.h"
+#include "reader/transform/annotations.h"
 #include "tests/catch.h"
 
 using namespace sluice;
@@ -58,7 +59,7 @@ TEST_CASE("Runs are cut, mirrored, painted and boxed as their pixels are") {
     REQUIRE(PartsOf(runs, RunsOfBitmap(others), true) == RunsOfBitmap(inside));
     REQUIRE(PartsOf(runs, RunsOfBitmap(others), false) == RunsOfBitmap(outside));
     REQUIRE(row.Mirrored(runs) == RunsOfBitmap(mirrored));
-    if (!runs.empty()) REQUIRE(row.Around(runs) == box);
+    if (!runs.empty()) REQUIRE(MaskOf(runs, kRowHeight).box == box);
   }
 }
 
