@@ -19,7 +19,7 @@ namespace sluice {
 // A shape of an object: a closed outline, or runs of pixels down the columns of the picture.
 struct InstanceShape {
   bool runs = false;  // the numbers are uint32 run lengths; else float32, corners x, y, x, y, ...
-  std::span<const std::byte> numbers;
+  std::span<const std::byte> numbers;  // as they are stored, little-endian
   // How many numbers there are.
   std::size_t count() const noexcept { return numbers.size() / 4; }
   // Number i (below count()) of an outline, as its label file had it: of the numbers with this
