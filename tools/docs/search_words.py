@@ -48,6 +48,7 @@ WORDS = {
     "samples/guides/object-stores.md": ("aws", "credentials", "gcs", "bucket", "minio"),
     "samples/guides/own-functions.md": ("albumentations", "opencv", "custom"),
     "samples/guides/resuming.md": ("mid epoch", "preemption"),
+    "samples/guides/segmentation.md": ("masks",),
     "samples/guides/settings.md": ("settings", "tuning", "recommended options", "several gpus", "little memory"),
     "samples/guides/trouble.md": ("docker", "container", "kubernetes", "out of memory", "OOM", "MemoryError", "killed",
                                   "gpu utilization", "gpu waits", "slow", "keep original pictures",
