@@ -21,6 +21,14 @@ namespace {
 // decompressing it.
 constexpr std::uint64_t kLargeValue = std::uint64_t{64} << 20;
 
+// Makes a value of so many objects without a shape, for a sample that has boxes and no value.
+void SetShapeless(std::size_t objects, std::vector<std::byte>& value) {
+  InstancesBuilder builder;
+  for (std::size_t i = 0; i < objects; ++i)
+    builder.BeginObject();
+  builder.Finish(value);
+}
+
 // Appends the objects of a row's instances to those of the parts before.
 void JoinInstances(const std::vector<std::byte>& value, std::vector<std::byte>& before) {
   InstancesBuilder joined;
@@ -80,6 +88,22 @@ void FieldReader::BeginPart(Slot& slot, std::size_t row, std::size_t part) {
 }
 
 ValueFault FieldReader::JoinPart(Slot& slot, std::size_t row) {
+  // Object i belongs to box i, so parts with boxes and without instances get objects.
+  for (const Followers::Boxes& boxes : followers_.boxes) {
+    if (!boxes.variable || joined_[boxes.index] == 0) continue;
+    const std::size_t bytes = layout_.variables[boxes.index].entry_bytes;
+    const std::size_t here = slot.variables[boxes.index].rows[row].size() / bytes;
+    for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
+      if (!layout_.variables[v].instances) continue;
+      std::vector<std::byte>& value = slot.variables[v].rows[row];
+      if (slot.variables[v].present[row] == had_[v]) continue;
+      if (had_[v] == 0)
+        SetShapeless(before_[boxes.index].size() / bytes, before_[v]);
+      else
+        SetShapeless(here, value);
+    }
+    break;
+  }
   for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
     VariableRows& variable = slot.variables[v];
     std::vector<std::byte>& value = variable.rows[row];
@@ -479,7 +503,12 @@ ValueFault FieldReader::PaintInstances(Slot& slot, std::size_t row, const Follow
   for (const std::size_t v : boxes.instances) {
     const SlotLayout::VariableField& field = layout_.variables[v];
     std::vector<std::byte>& value = slot.variables[v].rows[row];
-    if (slot.variables[v].present[row] == 0) continue;
+    if (slot.variables[v].present[row] == 0) {
+      const auto kept = static_cast<std::size_t>(std::ranges::count(kept_, std::uint8_t{1}));
+      if (kept > 0) SetShapeless(kept, value);
+      slot.variables[v].present[row] = kept > 0 ? 1 : 0;
+      continue;
+    }
     Instances instances;
     if (const Defect defect = instances.Open(value, picture.width, picture.height))
       return Fault(field.field, defect);

@@ -514,3 +514,46 @@ def test_an_export_of_shrunken_pictures_has_outlines_and_areas_of_that_size(tmp_
     crowd = found[2]["segmentation"]
     assert crowd["size"] == [24, 32] and sum(crowd["counts"]) == 24 * 32
     assert found[2]["area"] == sum(crowd["counts"][1::2])
+
+
+@pytest.mark.parametrize("steps", [[], [sluice.HorizontalFlip(1)], [sluice.Mosaic(40)]], ids=["none", "flip", "mosaic"])
+def test_boxes_without_instances_keep_objects_in_step(tmp_path, steps):
+    fields = [sluice.Field.image(), sluice.Field.variable("boxes", "float32", (4,), "boxes", "image", "xyxy-pixels"),
+              sluice.Field.bytes("instances", "instances", "image")]
+    with sluice.Writer(str(tmp_path / "data"), fields, image="raw") as writer:
+        for number in range(16):
+            mask = np.zeros((40, 40), bool)
+            mask[5:25, 5:20] = True
+            some = {"instances": [None, mask]} if number % 2 else {}
+            writer.add(f"{number}", image=np.full((40, 40, 3), number, "uint8"),
+                       boxes=np.array([[30, 30, 39, 39], [5, 5, 20, 25]], "float32"), **some)
+    pytest.importorskip("torch")
+    shown = 0
+    order = sluice.OrderOptions(lanes=8, shuffle="random")
+    for batch in sluice.Loader(str(tmp_path / "data"), 8, transform=steps, order=order,
+                               output=sluice.OutputOptions(boxes=sluice.BoxRule(0, 0))):
+        for target in batch.targets("torchvision"):
+            boxes, masks = target["boxes"].numpy(), target["masks"].numpy()
+            assert len(boxes) == len(masks)
+            for box, mask in zip(boxes, masks, strict=True):
+                if mask.any():  # an object fills its box
+                    left, top, right, bottom = box.round().astype(int)
+                    assert mask[top:bottom, left:right].all() and mask.sum() == (bottom - top) * (right - left)
+                    shown += 1
+    assert shown >= 8
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    (np.ones((4, 6), "uint8"), "must be of bool"), (np.ones((4, 6)), "must be of bool"),
+    ([[True] * 6] * 4, "must be of bool"), ([1, 1, 5, 1, 5, 5], "list of outlines"), ([[10**400] * 6], "object 0")])
+def test_shapes_of_another_form_are_refused(given, words):
+    with pytest.raises(ValueError, match=words):
+        sluice.pack_instances([given])
+
+
+def test_a_damaged_value_is_refused():
+    for words in [[1, 400, 3, 3072], [9, 4], [1, 8, 5, 1]]:
+        with pytest.raises(ValueError, match="not one of instances|has no runs"):
+            sluice.instance_masks(np.array(words, "<u4").tobytes(), 48, 64)
+    with pytest.raises(TypeError):
+        sluice.instance_masks(b"", 48, 64, ratio=1.5)

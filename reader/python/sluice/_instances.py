@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -78,9 +79,13 @@ def instance_masks(value: bytes, height: int, width: int, form: str = "masks", r
     """
     if form not in FORMS:
         raise ValueError(f"masks are of the form {', '.join(FORMS)}, not {form!r}")
+    ratio = operator.index(ratio)
     if not 1 <= ratio <= min(height, width):
         raise ValueError(f"ratio is {ratio}, and the image has {height} x {width} pixels (height x width)")
-    found = _objects(value, height, width)
+    try:
+        found = _objects(value, height, width)
+    except IndexError:
+        raise ValueError("the value is not one of instances: it ends before its last object does") from None
     lines = numpy.minimum((numpy.arange(height // ratio) + 0.5) * ratio, height - 1).astype("int64")
     columns = numpy.minimum((numpy.arange(width // ratio) + 0.5) * ratio, width - 1).astype("int64")
     shape = (len(lines), len(columns))
@@ -143,18 +148,25 @@ def _shapes(given: Any) -> list[tuple[int, NDArray]]:
         return []
     if isinstance(given, dict):
         return [(1, _runs(given).astype("<u4"))]
-    if getattr(given, "ndim", 0) == 2 and "bool" in str(given.dtype):  # also a tensor of torch
+    wrong_mask = "a mask must be of bool: give mask > 0 (outlines are a list of arrays or lists)"
+    if getattr(given, "ndim", 0) == 2:  # also a tensor of torch
+        if "bool" not in str(given.dtype):
+            raise ValueError(wrong_mask)
         pixels = numpy.asarray(given).T.ravel()
         edges = numpy.flatnonzero(pixels[1:] != pixels[:-1]) + 1
         runs = numpy.diff(numpy.concatenate([[0], edges, [len(pixels)]]))
         return [(1, numpy.concatenate([[0] * bool(pixels[:1].any()), runs]).astype("<u4"))]
     shapes = []
     for outline in given:
-        corners = numpy.asarray(outline, "float64")
+        corners = numpy.asarray(outline)
+        if corners.dtype == bool:
+            raise ValueError(wrong_mask)
+        corners = corners.astype("float64")
         if corners.ndim == 2 and corners.shape[1] == 2:  # (x, y) of each corner
             corners = corners.ravel()
         if corners.ndim != 1 or len(corners) < 6 or len(corners) % 2:
-            raise ValueError("an outline has x and y of at least three corners")
+            raise ValueError("an outline has x and y of at least three corners, and an object is a list of outlines: "
+                             "[[x, y, x, y, x, y, ...], ...]")
         corners = corners.astype("<f4")
         if not numpy.isfinite(corners).all():
             raise ValueError("an outline has a number that is not finite")
@@ -168,8 +180,9 @@ def pack_instances(objects: Iterable[Any]) -> bytes:
     objects: for each box, in the boxes' order, one of these: a mask of bool (height x width) of the picture's size;
     COCO's segmentation, which is a list of outlines [[x, y, x, y, ...], ...] in pixels of the picture or RLE, {"size":
     [height, width], "counts": ...} with a list, or a text or bytes of pycocotools; or None, an object without a shape.
-    ValueError, with the object's number: a shape of another form, numbers that are not finite or not of the size. (Sizes
-    are compared with the picture, and objects with boxes, when the sample is stored.)
+    ValueError, with the object's number: a shape of another form, numbers that are not finite or not of the size. (A
+    value holds no sizes: when the sample is stored, the number of pixels is compared with the picture's, and objects
+    with boxes.)
     """
     ends: list[int] = []
     parts: list[bytes] = []
@@ -179,7 +192,7 @@ def pack_instances(objects: Iterable[Any]) -> bytes:
             for runs, numbers in _shapes(given):
                 parts += numpy.array([len(numbers) << 1 | runs], "<u4").tobytes(), numbers.tobytes()
                 end += 4 + 4 * len(numbers)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
             reason = f"its RLE has no {error}" if isinstance(error, KeyError) else str(error)
             raise ValueError(f"object {number}: {reason}") from None
         ends.append(end)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy
 import torch
 
-from sluice._instances import instance_masks
+from sluice._instances import instance_masks, pack_instances
 
 if TYPE_CHECKING:
     from sluice._sluice import Batch, Field
@@ -96,7 +96,6 @@ class _Row:
     ) -> None:
         self.size = padded  # of the tensor, in which the row's image is at the upper left
         self.own = size
-        self.instances = None if fields.instances is None else bytes(batch[fields.instances][row])
         form, _, unit = fields.boxes.coordinates.partition("-")
         self.oriented = form == "corners"
         if self.oriented:
@@ -105,6 +104,10 @@ class _Row:
         else:
             self.corners = _corners(batch[fields.boxes.name][row], fields.boxes.coordinates, size)
         count = len(self.corners)
+        self.instances = None
+        if fields.instances is not None:
+            value = batch[fields.instances][row]
+            self.instances = pack_instances([None] * count) if value is None else bytes(value)
 
         def entries(name: str | None, what: str) -> numpy.ndarray:
             found = numpy.zeros(count, "int64") if name is None else batch[name][row].astype("int64")
@@ -168,6 +171,9 @@ def make(
             joined["keypoints"] = numpy.concatenate(
                 [row.points / scale for row, scale in zip(rows, scales, strict=True)])
         if names.instances is not None:
+            if len({row.size for row in rows}) > 1:
+                raise ValueError("index masks are one array for all rows, whose images differ in size here; set "
+                                 "image_sizes='padded', or leave instances out of OutputOptions(fields=...)")
             joined["masks"] = numpy.stack([row.masks("index", 4) for row in rows])
         return {name: tensor(array) for name, array in joined.items()}
 
