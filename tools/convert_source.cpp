@@ -127,6 +127,7 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
                      "separated by commas (default: whatever is there, except instances)",
                      [&arguments](const std::string& text) {
                        ParseParts(text, arguments.given.label_files.parts);
+                       arguments.takes_parts = true;
                      });
   for (CLI::Option* const one : ways) {
     for (const char* const other : {"--table", "--paths", "--no-labels", "--numbers"})
@@ -301,6 +302,10 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   const std::vector<std::string> places(arguments.places.begin(), arguments.places.end() - 1);
   const bool listed = !arguments.table.empty() || !arguments.paths.empty();
   if (places.empty() && !listed) throw UsageError("SOURCE and DATASET are required");
+  if (arguments.takes_parts && arguments.given.label_files.path.empty())
+    throw UsageError(
+        "--take chooses from label files: name them with --coco, --voc, --yolo or "
+        "--dota, or leave it out");
   if (places.size() > 1 && listed)
     throw UsageError("\"" + places.back() + "\": paths can be relative to one folder only");
   ConvertSource source = arguments.given;

@@ -23,6 +23,7 @@ struct SourceArguments {
   // Holds the members that command-line flags set directly; MakeSource() begins with them.
   // label_files.path is empty if no label files are given.
   ConvertSource given{std::filesystem::path()};
+  bool takes_parts = false;    // --take is given
   bool split_folders = false;  // only for commands that make several datasets
   FormOptions form = {};       // of the conversion: decides which files are images
 };

@@ -136,18 +136,17 @@ CocoFile::CocoFile(const Dataset& dataset, const std::filesystem::path& file)
       has_ids_ = true;
     }
   }
-  Json categories = Json::array();
   if (classes_ != nullptr) {
     category_ids_ = CategoryIds(*classes_);
     for (std::size_t c = 0; c < classes_->classes.size(); ++c) {
       if (category_ids_.size() < classes_->classes.size() && category_ids_.size() == c)
         category_ids_.push_back(static_cast<std::int64_t>(c + 1));
-      categories.push_back({{"id", category_ids_[c]}, {"name", classes_->classes[c]}});
+      categories_.push_back({{"id", category_ids_[c]}, {"name", classes_->classes[c]}});
     }
   } else {
-    categories.push_back({{"id", 1}, {"name", "object"}});
+    categories_.push_back({{"id", 1}, {"name", "object"}});
   }
-  file_.Write("{\"categories\":" + categories.dump() + ",\n\"annotations\":[");
+  file_.Write("{\"annotations\":[");
 }
 
 // Whether the image has the size of the picture that it was made of.
@@ -215,6 +214,7 @@ CocoEntries CocoFile::Of(const Sample& sample, std::uint64_t number,
           number_of_class >= 0 && static_cast<std::size_t>(number_of_class) < category_ids_.size();
       category =
           known ? category_ids_[static_cast<std::size_t>(number_of_class)] : number_of_class + 1;
+      if (!known) entries.unnamed.insert(category);
     }
     Json one = {{"image_id", id},
                 {"category_id", category},
@@ -258,6 +258,7 @@ void CocoFile::Add(const CocoEntries& entries) {
                     ", as merged datasets have; drop that field (`sluice column drop DATASET "
                     "image_id`), and images are numbered from 1");
   }
+  unnamed_.insert(entries.unnamed.begin(), entries.unnamed.end());
   images_ += (images_.empty() ? "" : ",\n") + entries.image;
   for (const std::string& annotation : entries.annotations) {
     annotations_ += (added_++ == 0 ? "\n" : ",\n");
@@ -269,7 +270,10 @@ void CocoFile::Add(const CocoEntries& entries) {
 }
 
 void CocoFile::Close() {
-  file_.Write(annotations_ + "],\n\"images\":[\n" + images_ + "]}\n");
+  for (const std::int64_t id : unnamed_)  // by the number of the class
+    categories_.push_back({{"id", id}, {"name", std::to_string(id - 1)}});
+  file_.Write(annotations_ + "],\n\"images\":[\n" + images_ +
+              "],\n\"categories\":" + categories_.dump() + "}\n");
   file_.Close();
 }
 

@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include <sluice/dataset.h>
 
@@ -19,6 +22,7 @@ struct CocoEntries {
   std::string image;
   std::int64_t id = 0;
   std::vector<std::string> annotations;
+  std::set<std::int64_t> unnamed;  // categories of classes without a name
   std::uint64_t bytes() const noexcept;
 };
 
@@ -51,7 +55,9 @@ class CocoFile {
   const Field* area_ = nullptr;
   const Field* instances_ = nullptr;
   std::vector<std::int64_t> category_ids_;  // by class
-  bool has_ids_ = false;                    // of images
+  nlohmann::ordered_json categories_ = nlohmann::ordered_json::array();
+  std::set<std::int64_t> unnamed_;
+  bool has_ids_ = false;  // of images
   NewFile file_;
   std::string images_, annotations_;
   std::uint64_t added_ = 0;               // annotations

@@ -444,3 +444,21 @@ def test_a_resize_after_a_border_and_a_crop_plays_every_picture(tmp_path):
     for steps in "zoomout,resize:320,rrc:224", "crop:504+4,resize:224,rrc:160", "translate:10,short:100,rrc:64":
         loader = sluice.Loader(tmp_path / "dataset", 16, transform=steps)
         assert sum(len(batch) for epoch in range(3) for batch in loader.epoch(epoch)) == 3 * 64
+
+
+def test_an_export_names_the_categories_of_numbered_classes(tmp_path):
+    fields = [sluice.Field.image(), sluice.Field.variable("boxes", "float32", (4,), "boxes", "image", "xyxy-pixels"),
+              sluice.Field.variable("classes", "int32", (), "label", "image")]
+    with sluice.Writer(str(tmp_path / "data"), fields, image="raw") as writer:
+        for number in range(3):
+            writer.add(f"{number}.png", image=numpy.zeros((8, 8, 3), "uint8"),
+                       boxes=numpy.array([[1, 1, 4, 4]], "float32"), classes=numpy.array([2 * number], "int32"))
+    made = subprocess.run([os.environ["SLUICE_COMMAND"], "export", str(tmp_path / "data"), str(tmp_path / "out"), "--coco"],
+                          capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    found = json.loads((tmp_path / "out" / "instances.json").read_text())
+    assert found["categories"] == [{"id": 1, "name": "0"}, {"id": 3, "name": "2"}, {"id": 5, "name": "4"}]
+    assert [one["category_id"] for one in found["annotations"]] == [1, 3, 5]
+    taken = subprocess.run([os.environ["SLUICE_COMMAND"], "convert", str(tmp_path / "out"), str(tmp_path / "again"), "--take",
+                            "boxes"], capture_output=True, text=True, check=False)
+    assert taken.returncode == 2 and "--take chooses from label files" in taken.stderr
