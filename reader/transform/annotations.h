@@ -67,7 +67,7 @@ struct ShownMask {
   std::uint64_t pixels = 0;  // of the row
   Box box;                   // around them, on whole pixels
 };
-// What joined runs of a row of that height show, without `drawn`.
+// Measures joined runs of a row of that height. Leaves `drawn` false.
 ShownMask MaskOf(std::span<const PixelRun> runs, std::uint64_t height) noexcept;
 
 // Whether the rule looks at the objects' masks.
