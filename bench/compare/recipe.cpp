@@ -23,7 +23,7 @@ std::string StepsFor(std::string text, std::uint32_t side) {
   return text;
 }
 
-// A text has no colours, and no Mosaic.
+// A text has no colours.
 Pipeline MosaicSteps(std::uint32_t side) {
   return {Mosaic(side),
           RandomAffine()

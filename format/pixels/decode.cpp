@@ -293,9 +293,6 @@ void PayloadDecoder::State::ConvertChannels(const Region& region, std::uint32_t 
 void PayloadDecoder::State::Finish(const Part& part, const Region& region,
                                    const PixelTarget& target) {
   const PixelView& view = part.view;
-  if (region.bordered() && !target.keeps_border) {
-    std::memset(target.data, 0, std::size_t{region.x.target} * region.y.target * target.channels);
-  }
   if (part.reduction == 1 && CopiesPixels(region.x) && CopiesPixels(region.y)) {
     interleaved.Copy(view, static_cast<std::uint32_t>(region.x.start) - part.left,
                      static_cast<std::uint32_t>(region.y.start) - part.top, region, target);

@@ -71,6 +71,15 @@ struct Region {
   friend bool operator==(const Region&, const Region&) = default;
 };
 
+// A rectangle of whole pixels.
+struct PixelRect {
+  std::uint32_t left = 0, top = 0, right = 0, bottom = 0;
+  friend bool operator==(const PixelRect&, const PixelRect&) = default;
+};
+
+// The part of the region's target that shows the picture.
+PixelRect ShownOf(const Region& region) noexcept;
+
 // Whether the region's spans lie inside a picture of that size and inside its own target.
 bool LiesInside(const Region& region, std::uint32_t width, std::uint32_t height) noexcept;
 

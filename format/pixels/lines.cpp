@@ -59,39 +59,83 @@ void Reflect(const Runs& runs, const Shown& x, const Shown& y) noexcept {
   }
 }
 
-void Paint(const Runs& runs, const Shown& x, const Shown& y, const std::uint8_t* pixel) noexcept {
-  for (std::uint32_t line = 0; line < y.target; ++line) {
-    for (std::uint32_t column = 0; column < x.target; ++column) {
-      if (y.Has(line) && x.Has(column)) {
-        column = x.begin + x.count - 1;
-      } else {
-        std::memcpy(runs.At(x, column, line), pixel, runs.pixel);
+}  // namespace
+
+PixelRect ShownOf(const Region& region) noexcept {
+  PixelRect part;
+  const auto axis = [](const Span& span, bool mirrored, std::uint32_t& begin, std::uint32_t& end) {
+    begin = mirrored ? span.target - span.at - span.out : span.at;
+    end = begin + span.out;
+  };
+  axis(region.x, region.flip, part.left, part.right);
+  axis(region.y, region.flip_y, part.top, part.bottom);
+  if (region.transpose) {
+    std::swap(part.left, part.top);
+    std::swap(part.right, part.bottom);
+  }
+  return part;
+}
+
+void FillOutside(std::span<const PixelRect> shown, const Pixels& pixels,
+                 const std::uint8_t* value) noexcept {
+  const std::size_t pixel = pixels.channels;
+  const bool one_byte =
+      std::all_of(value, value + pixel, [&](auto byte) { return byte == *value; });
+  const auto fill = [&](std::uint8_t* to, std::size_t bytes) {
+    if (one_byte) {
+      std::memset(to, *value, bytes);
+      return;
+    }
+    for (std::uint8_t* const end = to + bytes; to != end; to += pixel)
+      std::memcpy(to, value, pixel);
+  };
+  const std::size_t line = pixels.width * pixel;
+  // Bands of lines that are alike: up to where the next rectangle begins or ends.
+  for (std::uint32_t top = 0, bottom; top < pixels.height; top = bottom) {
+    bottom = pixels.height;
+    for (const PixelRect& one : shown) {
+      for (const std::uint32_t edge : {one.top, one.bottom})
+        if (edge > top) bottom = std::min(bottom, edge);
+    }
+    std::uint8_t* const band = pixels.data + top * line;
+    // From left to right: up to the next rectangle in the band, and then behind it.
+    for (std::uint32_t x = 0, end; x < pixels.width; x = end) {
+      const PixelRect* next = nullptr;
+      for (const PixelRect& one : shown) {
+        const bool meets = one.top <= top && top < one.bottom && std::max(x, one.left) < one.right;
+        if (meets && (next == nullptr || one.left < next->left)) next = &one;
       }
+      if (next == nullptr && x == 0) {
+        fill(band, (bottom - top) * line);
+        break;
+      }
+      const std::uint32_t gap_end = next != nullptr ? next->left : pixels.width;
+      for (std::uint32_t y = 0; x < gap_end && y < bottom - top; ++y)
+        fill(band + y * line + x * pixel, (gap_end - x) * pixel);
+      end = next != nullptr ? next->right : pixels.width;
     }
   }
 }
 
-}  // namespace
-
 void FillBorder(const Region& region, const PixelTarget& target, std::size_t value_bytes) noexcept {
   if (!region.bordered()) return;
   const bool shows = region.x.out > 0 && region.y.out > 0;
-  const bool black = region.fill == std::array<std::uint8_t, 3>{};
-  if (region.reflect ? !shows : (black || value_bytes != 1)) return;
+  if (region.reflect ? !shows : value_bytes != 1) return;
   const Shown x(region.x, region.flip);
   const Shown y(region.y, region.flip_y);
+  const PixelRect shown = ShownOf(region);
+  std::uint8_t colour[256] = {};  // of a fourth channel, 0
+  std::ranges::copy(region.fill, colour);
   const bool planar = target.order == PixelOrder::kPlanar;
-  const std::size_t plane = std::size_t{x.target} * y.target * value_bytes;
-  std::uint8_t colour[256];
-  for (std::size_t c = 0; c < target.channels; ++c)
-    colour[c] = c < 3 ? region.fill[c] : 0;
-  for (std::size_t part = 0; part < (planar ? target.channels : 1); ++part) {
-    const Runs runs{target.data + part * plane, value_bytes * (planar ? 1 : target.channels)};
+  const auto pixel = static_cast<std::uint32_t>(value_bytes * (planar ? 1 : target.channels));
+  Pixels part{target.data, x.target, y.target, pixel};
+  for (std::size_t i = 0; i < (planar ? target.channels : 1); ++i) {
     if (region.reflect) {
-      Reflect(runs, x, y);
+      Reflect({part.data, pixel}, x, y);
     } else {
-      Paint(runs, x, y, colour + part);
+      FillOutside({&shown, 1}, part, colour + i);
     }
+    part.data += part.bytes();
   }
 }
 

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "format/pixels/decode.h"
+#include "format/pixels/steps/steps.h"
 
 namespace sluice {
 
@@ -15,9 +17,13 @@ inline std::uint32_t LineOf(const Region& region, std::uint32_t row) noexcept {
   return region.flip_y ? region.y.target - 1 - (region.y.at + row) : region.y.at + row;
 }
 
-// Fills the border of a target that is not transposed yet and whose border is zero. The border
-// reflects the picture (repeatedly, if the border is wider than the picture), or gets the region's
-// colour if values have 8 bits. Otherwise, and if no picture can be reflected, it stays zero.
+// Gives the pixels outside all of the rectangles the value.
+void FillOutside(std::span<const PixelRect> shown, const Pixels& pixels,
+                 const std::uint8_t* value) noexcept;
+
+// Fills the border of a target that is not transposed yet. The border reflects the picture
+// (repeatedly, if the border is wider than the picture), or gets the region's colour if values have
+// 8 bits. Otherwise, and if no picture can be reflected, it stays as it is.
 void FillBorder(const Region& region, const PixelTarget& target, std::size_t value_bytes) noexcept;
 
 // Writes the transpose of a picture of width x height pixels. The picture has the target's layout;

@@ -160,9 +160,6 @@ void PlanarResampler::Run(const ColumnPlane* planes, std::uint32_t count, const 
   for (std::uint32_t c = 0; c < components; ++c)
     ResampleColumns(planes, c, region.flip);
   MakeRoom(3 * row_[0].size(), planes_);
-  if (region.bordered() && !target.keeps_border) {
-    std::memset(target.data, 0, std::size_t{region.x.target} * region.y.target * target.channels);
-  }
   for (std::uint32_t row = 0; row < region.y.out; ++row) {
     WriteLine(row, components, region, target);
   }

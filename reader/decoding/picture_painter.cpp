@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
+#include "format/pixels/lines.h"
 #include "format/pixels/nearest.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/steps.h"
@@ -171,22 +171,14 @@ Defect PicturePainter::PaintViews(const ImagePayload& payload, PayloadDecoder& d
   return nullptr;
 }
 
-void ViewPainter::FillRow(const Region& region, const PixelTarget& target) noexcept {
-  const std::size_t pixels = std::size_t{region.width()} * region.height();
+void ViewPainter::FillBetween(const Region& region, const PixelTarget& target) const noexcept {
   std::array<std::uint8_t, 256> colour{};  // of a fourth channel, 0
   std::ranges::copy(region.fill, colour.begin());
-  if (target.order == PixelOrder::kPlanar) {
-    for (std::size_t c = 0; c < target.channels; ++c)
-      std::memset(target.data + c * pixels, colour[c], pixels);
-    return;
-  }
-  // Each copy doubles what is filled.
-  const std::size_t bytes = pixels * target.channels;
-  std::size_t filled = std::min<std::size_t>(bytes, target.channels);
-  std::memcpy(target.data, colour.data(), filled);
-  for (std::size_t count = 0; filled < bytes; filled += count) {
-    count = std::min(filled, bytes - filled);
-    std::memcpy(target.data + filled, target.data, count);
+  const bool planar = target.order == PixelOrder::kPlanar;
+  Pixels pixels{target.data, region.width(), region.height(), planar ? 1 : target.channels};
+  for (std::size_t part = 0; part < (planar ? target.channels : 1); ++part) {
+    FillOutside(painted_, pixels, &colour[part]);
+    pixels.data += pixels.bytes();
   }
 }
 
@@ -228,7 +220,7 @@ void ViewPainter::Finish(const Pixels& before_warp, const Pixels& after_warp, co
   if (frame.warped) {
     const PartClock clock(scratch_.times, "warp");
     WarpBilinear(before_warp, frame.warp.Inverse(), frame.warp_fill.data(), after_warp);
-    FillOutside(frame.shown, after_warp, frame.warp_fill.data());
+    FillOutside({&frame.shown, 1}, after_warp, frame.warp_fill.data());
   }
   program.Run(after_warp, place.draw_seed, place.position, scratch_, place.stage);
   if (after_warp.data == row.data) return;
@@ -248,7 +240,7 @@ void ViewPainter::WarpMask(const Frame& frame, std::uint32_t value_bytes, std::u
     in.data += part * in.bytes();
     out.data += part * out.bytes();
     WarpNearest(in, frame.warp.Inverse(), outside, out);
-    FillOutside(frame.shown, out, outside);
+    FillOutside({&frame.shown, 1}, out, outside);
   }
 }
 

@@ -20,8 +20,8 @@
 
 namespace sluice {
 
-// Which of a row's parts is painted. A row of several is filled with the border's colour first, and
-// the steps come after its last part; all are painted by one painter.
+// Which of a row's parts is painted. In a row of several, what none of them shows gets the border's
+// colour after the last one, and then come the steps; all are painted by one painter.
 struct PaintedPart {
   bool first = true, last = true;
   bool alone() const noexcept { return first && last; }
@@ -77,14 +77,17 @@ class ViewPainter {
 
  private:
   template <class Decode>
-  static Defect PaintPart(const Decode& decode, const Frame& frame, PixelTarget target,
-                          const Part& part) {
-    target.keeps_border = !part.alone();
-    if (part.first && !part.last) FillRow(frame.region, target);
-    return decode(frame.region, target);
+  Defect PaintPart(const Decode& decode, const Frame& frame, PixelTarget target, const Part& part) {
+    if (part.alone()) return decode(frame.region, target);
+    target.keeps_border = true;
+    if (part.first) painted_.clear();
+    painted_.push_back(ShownOf(frame.region));
+    const Defect defect = decode(frame.region, target);
+    if (defect == nullptr && part.last) FillBetween(frame.region, target);
+    return defect;
   }
-  // Fills all of the region's target with the region's colour.
-  static void FillRow(const Region& region, const PixelTarget& target) noexcept;
+  // Gives the pixels that none of the row's parts shows the region's colour.
+  void FillBetween(const Region& region, const PixelTarget& target) const noexcept;
   // The memory that steps work in: the row itself, if it has the layout and the type that they
   // need.
   Pixels PixelsFor(const Frame& frame, const PixelProgram& program, const PixelTarget& row);
@@ -100,6 +103,7 @@ class ViewPainter {
                 const PixelTarget& row);
 
   std::vector<std::uint8_t> pixels_, unwarped_;
+  std::vector<PixelRect> painted_;  // by part of the row, where that has several
   StepScratch scratch_;
 };
 

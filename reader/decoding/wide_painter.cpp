@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "format/half.h"
+#include "format/pixels/lines.h"
 
 namespace sluice {
 
@@ -57,7 +58,7 @@ Defect WidePainter::Paint(const ImagePayload& payload, WideDecoder& decoder, con
           // Both buffers live on, so a batch of rows of one size allocates nothing.
           std::swap(plane, warped_);
           const float outside = has_no_data ? kNoData : 0;
-          FillOutside(frame.shown,
+          FillOutside({&frame.shown, 1},
                       {reinterpret_cast<std::uint8_t*>(plane.data()), width, height, sizeof(float)},
                       reinterpret_cast<const std::uint8_t*>(&outside));
         }

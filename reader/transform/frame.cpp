@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/pixels/lines.h"
 #include "reader/transform/all_steps.h"
 #include "reader/transform/annotations.h"
 #include "reader/transform/portable_math.h"
@@ -545,38 +546,6 @@ void Framing::Apply(const Transform& step) {
       step);
 }
 
-void FillOutside(const PixelRect& shown, const Pixels& pixels, const std::uint8_t* value) noexcept {
-  const std::size_t pixel = pixels.channels;
-  const auto fill = [&](std::size_t y, std::size_t begin, std::size_t end) {
-    for (std::size_t x = begin; x < end; ++x)
-      std::copy_n(value, pixel, pixels.data + (y * pixels.width + x) * pixel);
-  };
-  for (std::size_t y = 0; y < pixels.height; ++y) {
-    const bool inside = y >= shown.top && y < shown.bottom;
-    fill(y, 0, inside ? shown.left : pixels.width);
-    if (inside) fill(y, shown.right, pixels.width);
-  }
-}
-
-namespace {
-
-PixelRect ShownOf(const Region& region) noexcept {
-  PixelRect part;
-  const auto axis = [](const Span& span, bool mirrored, std::uint32_t& begin, std::uint32_t& end) {
-    begin = mirrored ? span.target - span.at - span.out : span.at;
-    end = begin + span.out;
-  };
-  axis(region.x, region.flip, part.left, part.right);
-  axis(region.y, region.flip_y, part.top, part.bottom);
-  if (region.transpose) {
-    std::swap(part.left, part.top);
-    std::swap(part.right, part.bottom);
-  }
-  return part;
-}
-
-}  // namespace
-
 VisiblePart::VisiblePart(const Frame& frame)
     : width_(frame.width()),
       height_(frame.height()),
@@ -610,7 +579,7 @@ void VisiblePart::WriteBorder(std::uint8_t* map) const {
   // The map is warped as the picture was. What the warp leaves empty is border, too.
   const Pixels out{map, width_, height_, 1};
   WarpNearest({target, target_width_, target_height_, 1}, to_source_, &kBorder, out);
-  FillOutside(shown_, out, &kBorder);
+  FillOutside({&shown_, 1}, out, &kBorder);
 }
 
 }  // namespace sluice

@@ -48,12 +48,6 @@ struct ExactSpan {
   friend bool operator==(const ExactSpan&, const ExactSpan&) = default;
 };
 
-// A rectangle of whole pixels.
-struct PixelRect {
-  std::uint32_t left = 0, top = 0, right = 0, bottom = 0;
-  friend bool operator==(const PixelRect&, const PixelRect&) = default;
-};
-
 // The result of a pipeline's geometric steps: which part of a picture a row shows, and how. It is
 // one map from the picture to the row, and one rectangle of the row in which the picture shows; the
 // rest of the row is border.
@@ -233,9 +227,6 @@ struct AffineParameters {
 };
 AffineMap AffineAbout(std::uint32_t width, std::uint32_t height,
                       const AffineParameters& drawn) noexcept;
-
-// Gives the pixels outside a rectangle a value of `pixel` bytes.
-void FillOutside(const PixelRect& shown, const Pixels& pixels, const std::uint8_t* value) noexcept;
 
 // Which pixels of a frame's row show its picture, and which are border.
 class VisiblePart {
