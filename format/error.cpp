@@ -14,6 +14,14 @@ std::string Compose(const std::string& file, const std::string& place,
   return text + (text.empty() ? "" : ": ") + sentence;
 }
 
+// what() would end at a NUL, which damaged files and texts of other encodings bring into a message.
+std::string ShownNul(std::string text) {
+  constexpr std::string_view kShown = "\\x00";
+  for (std::size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at))
+    text.replace(at, 1, kShown);
+  return text;
+}
+
 const Error kOutOfMemory(ErrorCode::kMemory,
                          "there is not enough memory; free some, or raise `ulimit -v`");
 
@@ -52,7 +60,7 @@ const char* ErrorCodeName(ErrorCode code) noexcept {
 Error::Error(ErrorCode code, std::string file, std::string place, const std::string& sentence)
     : std::runtime_error(""), code_(code) {
   file = IsStoreUrl(file) ? ShownUrl(file) : ShownText(file);
-  std::string shown = ShownText(sentence);
+  std::string shown = ShownNul(ShownText(sentence));
   std::string whole = ShownText(Compose(file, place, shown));
   text_ = std::make_shared<const Text>(
       Text{std::move(whole), std::move(file), std::move(place), std::move(shown)});

@@ -92,12 +92,12 @@ InstanceShape Instances::TakeShape(Bytes& rest) noexcept {
   return {(head & kRunsBit) != 0, numbers};
 }
 
-std::vector<std::uint32_t> Instances::Runs(std::size_t object, std::uint32_t width,
-                                           std::uint32_t height) const {
+std::vector<PixelRun> RunsOf(const Instances& instances, std::size_t object, std::uint32_t width,
+                             std::uint32_t height) {
   std::vector<PixelRun> runs;
   std::vector<double> corners;
   std::size_t joined = 0;
-  ForEachShape(object, [&](const InstanceShape& shape) {
+  instances.ForEachShape(object, [&](const InstanceShape& shape) {
     std::uint64_t at = 0;
     corners.clear();
     for (std::size_t i = 0; i < shape.count(); ++i) {
@@ -117,7 +117,12 @@ std::vector<std::uint32_t> Instances::Runs(std::size_t object, std::uint32_t wid
     joined = runs.size();
   });
   JoinRuns(runs);
-  return RunLengths(runs, std::uint64_t{width} * height);
+  return runs;
+}
+
+std::vector<std::uint32_t> Instances::Runs(std::size_t object, std::uint32_t width,
+                                           std::uint32_t height) const {
+  return RunLengths(RunsOf(*this, object, width, height), std::uint64_t{width} * height);
 }
 
 void InstancesBuilder::Add(std::uint32_t head, Bytes numbers) {

@@ -3,13 +3,20 @@
 // However large the dataset is, at most 4096 samples are examined, without decoding their pixels.
 // The pictures are chosen from them, one of each class in turn, and only these are decoded.
 // Damaged samples are shown as such, so that a preview also works on a dataset that has some.
+//
+// With --transform, a loader makes each picture as its row of a training (Loader::Row()), with all
+// annotations that follow the image. Its batches have one row, so that it takes little memory. The
+// options that decide the order are a training's, since random steps draw by a sample's position in
+// the epoch, and Mosaic finds the other samples of a row by it.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +25,9 @@
 
 #include <sluice/dataset.h>
 #include <sluice/error.h>
+#include <sluice/loader.h>
 #include <sluice/loader_option_list.h>
+#include <sluice/parse_pipeline.h>
 #include <sluice/shown_path.h>
 
 #include "tools/cli/declared.h"
@@ -26,6 +35,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
+#include "tools/cli/steps.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
 #include "tools/export_files.h"
@@ -47,6 +57,9 @@ struct PreviewPicture {
   std::string label_text;             // its class's name, or the numbers
   std::string caption;                // of the first text field, cut off
   std::uint32_t width = 0, height = 0;
+  // With --transform: the size of the row, and the samples that it shows, its own first.
+  std::uint32_t row_width = 0, row_height = 0;
+  std::vector<std::uint64_t> shown;
   Image thumbnail;      // with its annotations; empty if the picture is damaged or absent
   std::string trouble;  // why `thumbnail` is empty, or why annotations are missing
 };
@@ -58,9 +71,14 @@ struct Preview {
 };
 
 struct PreviewOptions {
-  std::uint64_t count = 100;       // of the pictures, at most
-  std::uint32_t side = 128;        // of a thumbnail, in pixels
-  std::vector<std::string> bands;  // names of the channels that are shown; empty: the first ones
+  std::uint64_t count = 100;        // of the pictures, at most
+  std::uint32_t side = 128;         // of a thumbnail, in pixels
+  std::vector<std::string> bands;   // names of the channels that are shown; empty: the first ones
+  std::vector<std::string> fields;  // of the annotations; empty: all
+  // How rows are made; unless steps are given, the samples are shown as they are stored.
+  std::optional<std::string> steps;  // as they were typed
+  LoaderOptions loader;
+  std::uint64_t epoch = 0;
 };
 
 // Limits that keep a preview small.
@@ -150,11 +168,57 @@ std::vector<PreviewPicture> Chosen(std::vector<PreviewPicture> examined, std::ui
   return chosen;
 }
 
+// The loader that makes the pictures of a preview as rows.
+Loader RowLoader(const Dataset& dataset, LoaderOptions options, const std::vector<Field>& fields) {
+  options.batch_size = 1;
+  options.threads = 0;
+  options.ring = {.prefetch = 1, .hold = 0};
+  options.ranks.world_size = 1;  // rows are the same for all world sizes
+  OutputOptions& output = options.output;
+  output.image = fields[0].name;
+  output.image_sizes = ImageSizes::kOwn;
+  const std::vector<ImageSummary>& images = dataset.images();
+  const auto pictures = std::ranges::find(images, output.image, &ImageSummary::field);
+  if (pictures->min_channels != pictures->max_channels) output.channels = 3;
+  for (const Field& field : fields) {
+    output.fields.push_back(field.name);
+    if (field.role == Role::kMask) output.mask_fill[field.name] = 0;
+  }
+  return Loader(dataset, std::move(options));
+}
+
+// The sample's picture with its annotations, as they are stored or as the loader makes them.
+void Show(const Dataset& dataset, const PreviewOptions& options, const std::vector<Field>& fields,
+          const std::optional<Loader>& loader, PreviewPicture& picture) {
+  const auto draw = [&](const auto& source, Image image) {
+    const std::uint32_t width = image.width, height = image.height;
+    if (IsWide(image.pixel_type, image.channels) || !options.bands.empty())
+      image = Stretched(image, fields[0], options.bands);
+    picture.thumbnail = Thumbnail(image, options.side);
+    DrawAnnotations(AnnotationsOf(source, std::span(fields).subspan(1)), width, height,
+                    picture.thumbnail);
+  };
+  if (!loader) {
+    const Sample sample = dataset[picture.index];
+    return draw(sample, sample.Decode(fields[0].name));
+  }
+  const Batch row = loader->Row(picture.index, options.epoch);
+  const ImageBatch image = row.image(fields[0].name, 0);
+  picture.row_width = static_cast<std::uint32_t>(image.width);
+  picture.row_height = static_cast<std::uint32_t>(image.height);
+  std::ranges::copy_if(row.parts(), std::back_inserter(picture.shown),
+                       [](std::uint64_t sample) { return sample != Batch::kNoSample; });
+  draw(row, ImageOf(row, fields[0].name));
+}
+
 // Examines 4096 samples, spread evenly over the dataset (all samples of a smaller one), chooses
 // equally many of each class, and decodes these. Calls on_progress(pictures decoded, all pictures).
 Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
                     const std::function<void(std::uint64_t, std::uint64_t)>& on_progress) {
   Preview preview;
+  const std::vector<Field> fields = ShownFields(dataset.schema(), options.fields);
+  std::optional<Loader> loader;
+  if (options.steps) loader.emplace(RowLoader(dataset, options.loader, fields));
   const std::uint64_t most = std::min(dataset.size(), kMaxProbed);
   std::vector<PreviewPicture> examined;
   for (std::uint64_t i = 0; i < most; ++i) {
@@ -172,14 +236,7 @@ Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
     on_progress(i, preview.pictures.size());
     if (!picture.trouble.empty()) continue;
     try {
-      const Field& field = ShownImage(dataset.schema());
-      const Sample sample = dataset[picture.index];
-      Image image = sample.Decode(field.name);
-      if (IsWide(image.pixel_type, image.channels) || !options.bands.empty())
-        image = Stretched(image, field, options.bands);
-      picture.thumbnail = Thumbnail(image, options.side);
-      DrawAnnotations(sample, dataset.schema(), field, picture.width, picture.height,
-                      picture.thumbnail);
+      Show(dataset, options, fields, loader, picture);
     } catch (const Error& error) {
       if (!IsDamage(error)) throw;
       picture.trouble = error.what();
@@ -253,6 +310,13 @@ std::string Bars(const std::vector<BarRow>& rows) {
   return html + "</table>\n</div>\n";
 }
 
+std::string NumbersText(const std::vector<std::uint64_t>& numbers) {
+  std::string text;
+  for (const std::uint64_t number : numbers)
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
 std::string PictureHtml(const PreviewPicture& picture) {
   std::string title = "sample " + std::to_string(picture.index) + ": " + picture.key;
   if (!picture.caption.empty()) title += " - " + picture.caption;
@@ -268,6 +332,8 @@ std::string PictureHtml(const PreviewPicture& picture) {
   if (!picture.label_text.empty()) html += "<b>" + Escaped(picture.label_text) + "</b><br>";
   html += PathEnd(picture.key);
   if (picture.width > 0) html += Format("<br>%ux%u", picture.width, picture.height);
+  if (picture.row_width > 0) html += Format(" as %ux%u", picture.row_width, picture.row_height);
+  if (picture.shown.size() > 1) html += "<br>samples " + NumbersText(picture.shown);
   return html + "</figcaption></figure>\n";
 }
 
@@ -339,7 +405,8 @@ std::string ShapesHtml(const Preview& preview) {
   return "<div><h2>Shape, width to height</h2>\n" + Bars(rows) + "</div>\n";
 }
 
-std::string PreviewPage(const Dataset& dataset, const Preview& preview) {
+std::string PreviewPage(const Dataset& dataset, const Preview& preview,
+                        const PreviewOptions& options) {
   std::uint64_t bytes = 0;
   for (const ShardSummary& shard : dataset.shards())
     bytes += shard.bytes;
@@ -358,6 +425,11 @@ std::string PreviewPage(const Dataset& dataset, const Preview& preview) {
             ", spread evenly over the dataset.</p>\n";
   }
   html += "<h2>" + CountText(preview.pictures.size(), "picture", "pictures") + "</h2>\n";
+  if (options.steps) {
+    html += "<p>Rows of epoch " + std::to_string(options.epoch) + ", seed " +
+            std::to_string(options.loader.seed) + ", by the steps " + Escaped(*options.steps) +
+            "</p>\n";
+  }
   html += "<div class=pictures>\n";
   for (const PreviewPicture& picture : preview.pictures)
     html += PictureHtml(picture);
@@ -370,13 +442,16 @@ constexpr const char* kPreviewDescription =
     "shapes, and pictures with their labels. OUT.png is a sheet of the pictures alone, row by row. "
     "Pictures are spread evenly over the dataset, and come one of each class in turn, with their "
     "masks, instances, boxes and key points. At most 4096 samples are looked at, however large the "
-    "dataset "
-    "is.\n";
+    "dataset is.\n\n"
+    "Samples are shown as they are stored. With --transform, each is shown as the row that a "
+    "training's epoch has for it, and a mosaic's caption names the four samples. Give the options "
+    "of the training's loader that decide the order, to see its very rows.\n";
 
 constexpr const char* kPreviewExamples =
     "\nExamples:\n"
     "  sluice preview data/photos photos.html\n"
-    "  sluice preview data/photos sheet.png --count 400 --side 64\n\n";
+    "  sluice preview data/photos sheet.png --count 400 --side 64\n"
+    "  sluice preview data/boxes rows.html --transform mosaic:640,crop:640,flip,hsv --side 320\n\n";
 
 // The limit keeps a sheet and its PNG below a few hundred megabytes, and a page below some tens.
 constexpr std::uint64_t kMaxPixels = 64'000'000;
@@ -396,6 +471,27 @@ constexpr auto kPictureOptions = option_list::Options<PreviewOptions>(
                         {.least = 1, .most = 10'000}),
     option_list::Option("side", &PreviewOptions::side, "pixels of a picture's longer side",
                         {.least = 16, .most = 1024}));
+
+// The steps of a training, as --transform gives them, that are shown. Normalize and OneHot change
+// the numbers of a picture and of its label, and neither's look. A row alone cannot show a step
+// that mixes the rows of a batch.
+Pipeline ShownSteps(const std::string& text) {
+  Pipeline steps = ParsePipeline(text);
+  std::erase_if(steps, [](const Transform& step) {
+    return std::holds_alternative<Normalize>(step) || std::holds_alternative<OneHot>(step);
+  });
+  for (const Transform& step : steps) {
+    const char* const mixes = std::holds_alternative<MixUp>(step)       ? "mixup"
+                              : std::holds_alternative<CutMix>(step)    ? "cutmix"
+                              : std::holds_alternative<CopyPaste>(step) ? "copypaste"
+                                                                        : nullptr;
+    if (mixes == nullptr) continue;
+    throw cli::UsageError(std::string(mixes) +
+                          " mixes the rows of a batch, and a preview makes each row by itself; "
+                          "leave it out, and look at batches of a loader instead");
+  }
+  return steps;
+}
 
 bool IsPage(const std::string& out) {
   return out.ends_with(".html") || out.ends_with(".htm");
@@ -455,23 +551,27 @@ int RunPreview(PreviewArguments& arguments) {
   if (!done) return cli::kInterrupted;
   const Dataset& dataset = *opened;
   std::vector<std::string> damaged;
+  std::vector<std::vector<std::uint64_t>> shown;
   for (const PreviewPicture& picture : preview.pictures) {
+    shown.push_back(picture.shown);
     if (!picture.trouble.empty() && picture.trouble != kNoImage) damaged.push_back(picture.trouble);
   }
   const std::size_t count = preview.pictures.size();
   if (IsPage(arguments.out)) {
-    const std::string page = PreviewPage(dataset, preview);
+    const std::string page = PreviewPage(dataset, preview, arguments.options);
     cli::WriteWholeFile(arguments.out, page);
   } else {
     WriteSheet(arguments, preview);
   }
   if (arguments.output.json) {
-    cli::PrintJson({{"dataset", ShownPath(arguments.dataset)},
-                    {"out", ShownPath(arguments.out)},
-                    {"samples", dataset.size()},
-                    {"probed", preview.probed},
-                    {"pictures", count},
-                    {"damaged", damaged}});
+    nlohmann::ordered_json json = {{"dataset", ShownPath(arguments.dataset)},
+                                   {"out", ShownPath(arguments.out)},
+                                   {"samples", dataset.size()},
+                                   {"probed", preview.probed},
+                                   {"pictures", count},
+                                   {"damaged", damaged}};
+    if (arguments.options.steps) json["shown"] = shown;
+    cli::PrintJson(json);
   } else if (!arguments.output.quiet) {
     std::string text = cli::Printable(arguments.out) + ": " +
                        cli::CountText(count, "picture", "pictures") + " of " +
@@ -482,6 +582,28 @@ int RunPreview(PreviewArguments& arguments) {
   }
   // The preview is written in either case; the exit code tells scripts that samples are damaged.
   return damaged.empty() ? cli::kDone : cli::kFailed;
+}
+
+void AddRowOptions(CLI::App& app, PreviewOptions& options) {
+  LoaderOptions& loader = options.loader;
+  CLI::Option* const transform = cli::AddOption(
+      app, "--transform", "STEPS",
+      cli::TransformHelp() +
+          ". Shows rows instead of stored samples. Normalize and OneHot are left out",
+      [&options](const std::string& text) {
+        options.loader.transform = ShownSteps(text);
+        options.steps = text;
+      });
+  const auto add = [&](auto& group, auto member) { return cli::AddDeclared(app, group, member); };
+  for (CLI::Option* const option :
+       {cli::AddDeclared(
+            app, options,
+            option_list::Option("epoch", &PreviewOptions::epoch, "the epoch of the rows, from 0")),
+        add(loader, &LoaderOptions::seed), add(loader.order, &OrderOptions::shuffle),
+        add(loader.order, &OrderOptions::lanes), add(loader.order, &OrderOptions::window_bytes),
+        add(loader.output, &OutputOptions::flip_pairs)}) {
+    option->needs(transform);
+  }
 }
 
 }  // namespace
@@ -505,6 +627,12 @@ cli::Command AddPreviewCommand(CLI::App& program) {
       "(default: the first three). Images of other types than uint8 are stretched from "
       "the 2nd to the 98th percentile of each",
       [arguments](const std::string& text) { arguments->options.bands = cli::Split(text); });
+  cli::AddOption(
+      *app, "--fields", "NAMES",
+      "fields of masks, instances, boxes, key points and classes to show, separated by "
+      "commas (default: all)",
+      [arguments](const std::string& text) { arguments->options.fields = cli::Split(text); });
+  AddRowOptions(*app, arguments->options);
   cli::AddDeclared(*app, arguments->limits);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kPreviewExamples) + cli::kExitCodeHelp);

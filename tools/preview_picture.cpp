@@ -1,22 +1,26 @@
 // Thumbnails, sheets of them, and annotations drawn on them.
 //
-// Annotations are drawn on the thumbnail itself, so their coordinates are scaled from the stored
-// image. In a damaged or unusual dataset they may lie anywhere: each coordinate is clamped before
-// it becomes a pixel.
+// Annotations are drawn on the thumbnail itself, so their coordinates are scaled from the picture
+// that they annotate. That is a stored image, or a row of a batch: what both hold of a field is
+// first put into one form, so that one code draws it. In a damaged or unusual dataset they may lie
+// anywhere: each coordinate is clamped before it becomes a pixel.
 #include "tools/preview_picture.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <turbojpeg.h>
 
 #include <sluice/error.h>
 #include <sluice/instances.h>
+#include <sluice/nearest_name.h>
 
 #include "tools/samples.h"
 #include "tools/wide_pictures.h"
@@ -195,35 +199,24 @@ std::optional<bool> Relative(std::string_view text, std::string_view& form) {
 
 class Drawing {
  public:
-  Drawing(const Sample& sample, const Schema& schema, const Field& image, std::uint32_t width,
-          std::uint32_t height, Image& thumbnail)
-      : sample_(sample),
-        schema_(schema),
-        image_(image),
-        width_(width),
-        height_(height),
-        thumbnail_(thumbnail) {}
+  Drawing(std::span<const Annotation> annotations, std::uint32_t width, std::uint32_t height,
+          Image& thumbnail)
+      : annotations_(annotations), width_(width), height_(height), thumbnail_(thumbnail) {}
 
   void Run() {
     // Masks first, since they cover areas; then lines and points on top.
     for (const Role role : {Role::kMask, Role::kInstances, Role::kBoxes, Role::kKeypoints}) {
-      for (const Field& field : schema_.fields) {
-        if (field.role != role || &field == &image_ || !Follows(field)) continue;
-        if (!sample_.Has(field.name)) continue;
-        if (role == Role::kMask) DrawMask(field);
-        if (role == Role::kInstances) DrawInstances(field);
-        if (role == Role::kBoxes) DrawBoxes(field);
-        if (role == Role::kKeypoints) DrawPoints(field);
+      for (const Annotation& annotation : annotations_) {
+        if (annotation.field->role != role) continue;
+        if (role == Role::kMask) DrawMask(annotation.mask);
+        if (role == Role::kInstances) DrawInstances(annotation);
+        if (role == Role::kBoxes) DrawBoxes(annotation);
+        if (role == Role::kKeypoints) DrawPoints(annotation);
       }
     }
   }
 
  private:
-  bool Follows(const Field& field) const {
-    if (!field.follows.empty()) return field.follows == image_.name;
-    return field.kind != FieldKind::kImage;  // a mask that names no image is not drawn
-  }
-
   static bool HoldsNumbers(const Field& field) {
     return (field.kind == FieldKind::kArray || field.kind == FieldKind::kVariable) &&
            (field.dtype == DType::kFloat32 || field.dtype == DType::kFloat64) &&
@@ -235,9 +228,7 @@ class Drawing {
     return (2 * pixel + 1) * stored / (2 * shown);
   }
 
-  void DrawMask(const Field& field) {
-    if (field.kind != FieldKind::kImage) return;
-    const Image mask = sample_.Decode(field.name);
+  void DrawMask(const Image& mask) {
     const std::size_t bytes = SizeOf(mask.pixel_type);
     for (std::uint32_t y = 0; y < thumbnail_.height; ++y) {
       // The class at the centre of each pixel of the thumbnail: a mean of class numbers would be
@@ -256,11 +247,11 @@ class Drawing {
   }
 
   // Tints each object in the colour of its box.
-  void DrawInstances(const Field& field) {
+  void DrawInstances(const Annotation& annotation) {
     Instances instances;
-    const char* const defect = instances.Open(sample_.Bytes(field.name), width_, height_);
+    const char* const defect = instances.Open(annotation.bytes, width_, height_);
     if (defect != nullptr)
-      throw Error(ErrorCode::kCorrupt, "field \"" + field.name + "\": " + defect);
+      throw Error(ErrorCode::kCorrupt, "field \"" + annotation.field->name + "\": " + defect);
     const std::vector<std::uint64_t> classes = ClassesOfBoxes(instances.size());
     for (std::size_t i = 0; i < std::min(instances.size(), kMaxDrawn); ++i) {
       const std::vector<std::uint32_t> runs = instances.Runs(i, width_, height_);
@@ -279,33 +270,28 @@ class Drawing {
     }
   }
 
-  // The class of each box: from the label field that has as many entries, else the box's index.
+  // The class of each box: from the label that has as many entries, else the box's index.
   std::vector<std::uint64_t> ClassesOfBoxes(std::size_t count) const {
     std::vector<std::uint64_t> classes(count);
-    for (std::size_t i = 0; i < count; ++i)
-      classes[i] = i;
-    for (const Field& field : schema_.fields) {
-      if (field.role != Role::kLabel || field.kind != FieldKind::kVariable ||
-          field.follows != image_.name || !field.shape.empty() || !sample_.Has(field.name)) {
-        continue;
-      }
-      const std::vector<std::int64_t> numbers = IntegersOf(sample_, field);
-      if (numbers.size() != count) continue;
+    std::iota(classes.begin(), classes.end(), std::uint64_t{0});
+    for (const Annotation& label : annotations_) {
+      if (label.field->role != Role::kLabel || label.numbers.size() != count) continue;
       for (std::size_t i = 0; i < count; ++i)
-        classes[i] = static_cast<std::uint64_t>(numbers[i]);
+        classes[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(label.numbers[i]));
       break;
     }
     return classes;
   }
 
-  void DrawBoxes(const Field& field) {
+  void DrawBoxes(const Annotation& annotation) {
+    const Field& field = *annotation.field;
     std::string_view form;
     const std::optional<bool> relative = Relative(field.coordinates, form);
     const bool corners = form.empty() ? field.coordinates.empty() : form == "xyxy";
-    if (relative && form == "corners") return DrawOriented(field, *relative);
+    if (relative && form == "corners") return DrawOriented(annotation, *relative);
     if (!relative || (!corners && form != "xywh" && form != "cxcywh")) return;
     if (!HoldsNumbers(field) || field.shape.back() != 4) return;
-    const std::vector<double> numbers = NumbersOf(sample_, field);
+    const std::vector<double>& numbers = annotation.numbers;
     const std::size_t count = numbers.size() / 4;
     const std::vector<std::uint64_t> classes = ClassesOfBoxes(count);
     for (std::size_t b = 0; b < std::min(count, kMaxDrawn); ++b) {
@@ -348,9 +334,9 @@ class Drawing {
     }
   }
 
-  void DrawOriented(const Field& field, bool relative) {
-    if (!HoldsNumbers(field) || field.shape.back() != 8) return;
-    const std::vector<double> numbers = NumbersOf(sample_, field);
+  void DrawOriented(const Annotation& annotation, bool relative) {
+    if (!HoldsNumbers(*annotation.field) || annotation.field->shape.back() != 8) return;
+    const std::vector<double>& numbers = annotation.numbers;
     const std::size_t count = numbers.size() / 8;
     const std::vector<std::uint64_t> classes = ClassesOfBoxes(count);
     for (std::size_t b = 0; b < std::min(count, kMaxDrawn); ++b) {
@@ -373,7 +359,8 @@ class Drawing {
 
   // Draws points of two numbers, or of three with a visibility; visibility 0 means that the point
   // is absent.
-  void DrawPoints(const Field& field) {
+  void DrawPoints(const Annotation& annotation) {
+    const Field& field = *annotation.field;
     std::string_view form;
     const std::optional<bool> relative = Relative(field.coordinates, form);
     if (!relative || (!form.empty() && form != "xy" && form != "xyv")) return;
@@ -381,7 +368,7 @@ class Drawing {
     const std::size_t values = field.shape.back();
     if (values != 2 && values != 3) return;
     const std::size_t points = field.shape.size() >= 2 ? field.shape[field.shape.size() - 2] : 1;
-    const std::vector<double> numbers = NumbersOf(sample_, field);
+    const std::vector<double>& numbers = annotation.numbers;
     for (std::size_t p = 0; p < std::min(numbers.size() / values, kMaxDrawn); ++p) {
       const double* const point = &numbers[p * values];
       if (!std::isfinite(point[0]) || !std::isfinite(point[1])) continue;
@@ -398,12 +385,36 @@ class Drawing {
     }
   }
 
-  const Sample& sample_;
-  const Schema& schema_;
-  const Field& image_;
+  std::span<const Annotation> annotations_;
   std::uint32_t width_, height_;
   Image& thumbnail_;
 };
+
+// Whether the field annotates that image.
+bool Annotates(const Field& field, const Field& image) {
+  switch (field.role) {
+    // A mask that names no image is not drawn.
+    case Role::kMask: return field.kind == FieldKind::kImage && field.follows == image.name;
+    case Role::kLabel:
+      return field.kind == FieldKind::kVariable && field.follows == image.name &&
+             field.shape.empty() && IsInteger(field.dtype);
+    case Role::kInstances:
+    case Role::kBoxes:
+    case Role::kKeypoints: return field.follows.empty() || field.follows == image.name;
+    default: return false;
+  }
+}
+
+PixelType PixelTypeOf(ElementType type) {
+  switch (type) {
+    case ElementType::kUint8: return PixelType::kUint8;
+    case ElementType::kUint16: return PixelType::kUint16;
+    case ElementType::kInt16: return PixelType::kInt16;
+    case ElementType::kFloat16: return PixelType::kFloat16;
+    default: break;  // the type that only Normalize makes does not come
+  }
+  return PixelType::kFloat32;
+}
 
 }  // namespace
 
@@ -417,9 +428,87 @@ const Field& ShownImage(const Schema& schema) {
   return *shown;
 }
 
-void DrawAnnotations(const Sample& sample, const Schema& schema, const Field& image,
-                     std::uint32_t width, std::uint32_t height, Image& thumbnail) {
-  Drawing(sample, schema, image, width, height, thumbnail).Run();
+std::vector<Field> ShownFields(const Schema& schema, const std::vector<std::string>& names) {
+  std::vector<Field> fields = {ShownImage(schema)};
+  std::vector<std::string> known;
+  for (const Field& field : schema.fields) {
+    if (field.name == fields[0].name || !Annotates(field, fields[0])) continue;
+    known.push_back(field.name);
+    if (names.empty() || std::ranges::count(names, field.name) > 0) fields.push_back(field);
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::count(known, name) > 0) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                "field \"" + name + "\" is not an annotation of \"" + fields[0].name + "\"" +
+                    (known.empty() ? ", which has none"
+                                   : NamesInstead(name, known, "the annotations are")));
+  }
+  return fields;
+}
+
+std::vector<Annotation> AnnotationsOf(const Sample& sample, std::span<const Field> fields) {
+  std::vector<Annotation> annotations;
+  for (const Field& field : fields) {
+    if (!sample.Has(field.name)) continue;
+    Annotation& annotation = annotations.emplace_back();
+    annotation.field = &field;
+    switch (field.kind) {
+      case FieldKind::kImage: annotation.mask = sample.Decode(field.name); break;
+      case FieldKind::kBytes: {
+        const auto bytes = sample.Bytes(field.name);
+        annotation.bytes.assign(bytes.begin(), bytes.end());
+        break;
+      }
+      case FieldKind::kArray:
+      case FieldKind::kVariable: annotation.numbers = NumbersOf(sample, field); break;
+    }
+  }
+  return annotations;
+}
+
+std::vector<Annotation> AnnotationsOf(const Batch& row, std::span<const Field> fields) {
+  std::vector<Annotation> annotations;
+  for (const Field& field : fields) {
+    Annotation annotation;
+    annotation.field = &field;
+    switch (field.kind) {
+      case FieldKind::kImage: annotation.mask = ImageOf(row, field.name); break;
+      case FieldKind::kBytes: {
+        const auto bytes = row.Bytes(field.name).values;
+        if (bytes.empty()) continue;  // a row without objects
+        annotation.bytes.assign(bytes.begin(), bytes.end());
+        break;
+      }
+      case FieldKind::kArray:
+      case FieldKind::kVariable:
+        WithType(field.dtype, [&](auto type) {
+          using T = decltype(type);
+          const std::span<const T> values = field.kind == FieldKind::kArray
+                                                ? row.Field<T>(field.name)
+                                                : row.Variable<T>(field.name).values;
+          annotation.numbers.assign(values.begin(), values.end());
+        });
+        break;
+    }
+    annotations.push_back(std::move(annotation));
+  }
+  return annotations;
+}
+
+Image ImageOf(const Batch& row, const std::string& field) {
+  const ImageBatch shown = row.image(field, 0);
+  Image image;
+  image.width = static_cast<std::uint32_t>(shown.width);
+  image.height = static_cast<std::uint32_t>(shown.height);
+  image.channels = static_cast<std::uint8_t>(shown.channels);
+  image.pixel_type = PixelTypeOf(shown.type);
+  image.pixels.assign(shown.data, shown.data + shown.sample_bytes());
+  return image;
+}
+
+void DrawAnnotations(std::span<const Annotation> annotations, std::uint32_t width,
+                     std::uint32_t height, Image& thumbnail) {
+  Drawing(annotations, width, height, thumbnail).Run();
 }
 
 }  // namespace sluice

@@ -14,20 +14,26 @@
 
 namespace sluice {
 
+// Calls take(T()) with the type T of the elements.
+template <class Take>
+void WithType(DType type, Take&& take) {
+  switch (type) {
+    case DType::kInt8: return take(std::int8_t());
+    case DType::kInt16: return take(std::int16_t());
+    case DType::kInt32: return take(std::int32_t());
+    case DType::kInt64: return take(std::int64_t());
+    case DType::kUint8: return take(std::uint8_t());
+    case DType::kUint16: return take(std::uint16_t());
+    case DType::kFloat32: return take(float());
+    case DType::kFloat16: return take(Float16());
+    case DType::kFloat64: return take(double());
+  }
+}
+
 // Calls take(values) with the elements of an array or variable field, as a span of their own type.
 template <class Take>
 void WithElements(const Sample& sample, const Field& field, Take&& take) {
-  switch (field.dtype) {
-    case DType::kInt8: return take(sample.Array<std::int8_t>(field.name));
-    case DType::kInt16: return take(sample.Array<std::int16_t>(field.name));
-    case DType::kInt32: return take(sample.Array<std::int32_t>(field.name));
-    case DType::kInt64: return take(sample.Array<std::int64_t>(field.name));
-    case DType::kUint8: return take(sample.Array<std::uint8_t>(field.name));
-    case DType::kUint16: return take(sample.Array<std::uint16_t>(field.name));
-    case DType::kFloat32: return take(sample.Array<float>(field.name));
-    case DType::kFloat16: return take(sample.Array<Float16>(field.name));
-    case DType::kFloat64: return take(sample.Array<double>(field.name));
-  }
+  WithType(field.dtype, [&](auto type) { take(sample.Array<decltype(type)>(field.name)); });
 }
 
 inline std::vector<double> NumbersOf(const Sample& sample, const Field& field) {

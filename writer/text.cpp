@@ -17,6 +17,7 @@
 #include <sluice/error.h>
 
 #include "format/ascii.h"
+#include "format/disk/bytes.h"
 #include "format/utf8.h"
 
 namespace sluice {
@@ -165,6 +166,20 @@ std::string FromEncoding(std::string_view text, std::string encoding) {
                                          " is not valid in this encoding");
   }
   return converted;
+}
+
+// A text without a byte order mark is told by its first letter, which is of ASCII: a NUL stands
+// before it or after it.
+void DecodeUtf16(std::vector<std::byte>& text) {
+  const std::string_view shown = AsText(text);
+  if (shown.size() < 2) return;
+  const bool marked = shown.starts_with("\xff\xfe") || shown.starts_with("\xfe\xff");
+  if (!marked && (shown[0] == '\0') == (shown[1] == '\0')) return;
+  const std::string decoded = FromEncoding(shown, marked             ? "UTF-16"
+                                                  : shown[0] == '\0' ? "UTF-16BE"
+                                                                     : "UTF-16LE");
+  const Bytes bytes = AsBytes(decoded);
+  text.assign(bytes.begin(), bytes.end());
 }
 
 }  // namespace sluice

@@ -2,8 +2,10 @@
 // files may have older encodings.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
@@ -42,5 +44,9 @@ std::string NullForNaN(std::string_view json);
 // not one that label files have (ISO-8859, Windows', GB, Big5, Shift_JIS, EUC, KOI8, UTF-16), or if
 // the system cannot convert it; Error(kCorrupt) if the text is not valid in the encoding.
 std::string FromEncoding(std::string_view text, std::string encoding);
+
+// Converts a text in UTF-16, which spreadsheets and editors of Windows write, to UTF-8; leaves any
+// other text as it is. Throws as FromEncoding() does.
+void DecodeUtf16(std::vector<std::byte>& text);
 
 }  // namespace sluice

@@ -31,6 +31,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
+#include "tools/cli/steps.h"
 
 namespace sluice::bench {
 namespace {
@@ -254,12 +255,13 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
             [&arguments](const std::string& text) {
               arguments.link.price_of_1000 = cli::ParseNumber(text, 1e9);
             });
-  AddOption(app, "--transform", "STEPS",
-            TransformHelp() + " (default: rrc:224; none if all pictures are small and of one size)",
-            [&arguments](const std::string& text) {
-              arguments.transform = ParsePipeline(text);
-              arguments.transform_text = text;
-            });
+  AddOption(
+      app, "--transform", "STEPS",
+      cli::TransformHelp() + " (default: rrc:224; none if all pictures are small and of one size)",
+      [&arguments](const std::string& text) {
+        arguments.transform = ParsePipeline(text);
+        arguments.transform_text = text;
+      });
   AddOption(app, "--quality", "Q[,Q...]",
             "qualities of the JPEGs to make, the preferred one first (default 90)",
             [&arguments](const std::string& text) { arguments.qualities = ParseQualities(text); });

@@ -33,6 +33,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
+#include "tools/cli/steps.h"
 
 namespace sluice::bench {
 namespace {
@@ -167,7 +168,7 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
               if (*loader.ring.prefetch == 0) loader.ring.prefetch.reset();
             });
   AddOption(app, "--transform", "STEPS",
-            TransformHelp() +
+            cli::TransformHelp() +
                 ". "
                 "Default: none if all images have one size, else "
                 "rrc:224",

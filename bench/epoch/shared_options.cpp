@@ -10,8 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <sluice/parse_pipeline.h>
-
 #include "format/remote/local_store.h"
 #include "reader/dataset/dataset_state.h"
 #include "tools/cli/option.h"
@@ -90,15 +88,6 @@ void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link) 
   json["store_delay_seconds"] = std::chrono::duration<double>(link->delay).count();
   json["store_bytes_per_second"] = link->bytes_per_second;
   json["store_errors"] = link->errors;
-}
-
-std::string TransformHelp() {
-  std::string text = "steps, joined by commas, or the word none. The steps are ";
-  for (const std::string& form : PipelineSteps())
-    text += form + ", ";
-  return text +
-         "where parts in brackets are optional. A size is N or WxH; normalize uses ImageNet's mean "
-         "and deviation; @P after a step applies it with probability P: blur:23/0.1/2@0.5";
 }
 
 std::vector<OutputSize> ParseSizes(const std::string& text) {

@@ -1,6 +1,5 @@
-// Shared by several commands: the options of a simulated object store in front of a dataset, the
-// parser of --sizes, and the text of --help about transforms (each command declares its own
-// --transform).
+// Shared by several commands: the options of a simulated object store in front of a dataset, and
+// the parser of --sizes.
 #pragma once
 
 #include <filesystem>
@@ -41,8 +40,5 @@ void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link);
 // Parses "160,192@16": 160 x 160 from epoch 0 on, 192 x 192 from epoch 16 on. Throws
 // cli::UsageError.
 std::vector<OutputSize> ParseSizes(const std::string& text);
-
-// The text of --help about steps, which <sluice/parse_pipeline.h> parses.
-std::string TransformHelp();
 
 }  // namespace sluice::bench

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <sluice/instances.h>
+
 namespace sluice {
 
 // Pixels that begin at one position and end before another, both counted down the columns of a
@@ -27,6 +29,11 @@ void JoinRuns(std::vector<PixelRun>& runs);
 // The parts of joined runs that lie in the other joined runs or, if not `inside`, outside of them.
 std::vector<PixelRun> PartsOf(std::span<const PixelRun> runs, std::span<const PixelRun> others,
                               bool inside);
+
+// The joined runs of the pixels that an object covers in its image, which has that size. Throws
+// Error(kCorrupt) if an outline is far longer than any real one.
+std::vector<PixelRun> RunsOf(const Instances& instances, std::size_t object, std::uint32_t width,
+                             std::uint32_t height);
 
 // COCO's run lengths of these joined runs: pixels outside and inside in turns, of all `pixels`.
 std::vector<std::uint32_t> RunLengths(std::span<const PixelRun> runs, std::uint64_t pixels);

@@ -14,20 +14,6 @@ const char* RowObjects::Open(Bytes value) noexcept {
   return outlines ? "it has an outline, and the objects of a row are runs" : nullptr;
 }
 
-std::vector<PixelRun> RowObjects::RunsOf(std::size_t object) const {
-  std::vector<PixelRun> runs;
-  instances_.ForEachShape(object, [&](const InstanceShape& shape) {
-    std::uint64_t at = 0;
-    for (std::size_t i = 0; i < shape.count(); ++i) {
-      const std::uint64_t end = at + shape.run(i);
-      if (i % 2 == 1 && at < end) runs.push_back({at, end});
-      at = end;
-    }
-  });
-  JoinRuns(runs);
-  return runs;
-}
-
 std::vector<PixelRun> RowObjects::RunsOf(const CutRectangle& cut) const {
   std::vector<PixelRun> runs;
   for (std::uint64_t x = cut.left; x < cut.left + cut.width && cut.height > 0; ++x)

@@ -22,7 +22,9 @@ class RowObjects {
   std::size_t size() const noexcept { return instances_.size(); }
   Bytes BytesOf(std::size_t object) const noexcept { return instances_.BytesOf(object); }
   // The object's pixels, as joined runs.
-  std::vector<PixelRun> RunsOf(std::size_t object) const;
+  std::vector<PixelRun> RunsOf(std::size_t object) const {
+    return sluice::RunsOf(instances_, object, width_, height_);
+  }
 
   // --- Runs in a row of that size.
 

@@ -14,6 +14,7 @@
 
 #include "format/pixels/nearest.h"
 #include "reader/batch/batch_recipe.h"
+#include "reader/dataset/options_of.h"
 #include "reader/order/sample_draw.h"
 
 namespace sluice {
@@ -159,7 +160,7 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
     image.image.samples = rows;
   const std::uint64_t seed = recipe.options.seed;
   slot.draw_seed = DrawSeed(seed, epoch);
-  slot.has_partners = recipe.views[0].geometry.PartsIn(epoch) > 1;
+  slot.has_partners = PartsIn(recipe.options, epoch) > 1;
   slot.view_seeds.resize(recipe.views.size());
   std::optional<std::uint32_t> size;
   if (const auto& lists = recipe.options.order.batches.lists()) {

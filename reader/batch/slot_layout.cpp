@@ -20,6 +20,7 @@
 #include "format/pixels/wide.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
+#include "reader/dataset/options_of.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/steps.h"
 
@@ -400,7 +401,7 @@ void LayOutViews(const DatasetFacts& dataset, const LoaderOptions& options,
   const Field& of = dataset.manifest.schema.fields[choice.image];
   const ImageSummary& images = dataset.ImagesOf(choice.image);
   layout.views = views.size();
-  layout.parts = views[0].geometry.MostParts();
+  layout.parts = MostPartsIn(options);
   for (std::size_t v = 0; v < views.size(); ++v) {
     const ViewProgram& view = views[v];
     SlotLayout::ImageField field;

@@ -61,10 +61,9 @@ inline bool KeepsFunctionRows(const LoaderOptions& options) noexcept {
 // How many samples a row shows in that epoch, at most: several with a Mosaic, which has no views
 // beside it.
 inline std::uint64_t PartsIn(const LoaderOptions& options, std::uint64_t epoch) noexcept {
-  const Pipeline* steps = &options.transform;
-  for (const ScheduledTransform& later : options.schedule)
-    if (later.epoch <= epoch) steps = &later.transform;
-  return MostPartsOf(*steps);
+  const auto later =
+      std::ranges::upper_bound(options.schedule, epoch, {}, &ScheduledTransform::epoch);
+  return MostPartsOf(later == options.schedule.begin() ? options.transform : later[-1].transform);
 }
 inline std::uint64_t MostPartsIn(const LoaderOptions& options) noexcept {
   std::uint64_t most = MostPartsOf(options.transform);

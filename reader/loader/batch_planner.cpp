@@ -129,8 +129,6 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
   if (dataset_.facts->Deleted(ref.index)) TreatDeleted(slot, row);
 }
 
-// Instead of a deleted partner, the row shows the substitute that the partner's own row would have;
-// or, if all substitutes that are tried are deleted, too, its own sample.
 void BatchPlanner::PlanPartners(Slot& slot, std::size_t row, std::uint64_t position,
                                 bool fills_up) {
   const std::size_t parts = PlannedParts(slot);
@@ -141,7 +139,7 @@ void BatchPlanner::PlanPartners(Slot& slot, std::size_t row, std::uint64_t posit
     partner.position = deal_.DrawPosition(at);
     if (dataset_.facts->Deleted(partner.ref.index)) {
       deleted_.emplace_back(row * parts + part, BlockOf(partner.ref));
-      partner.ref = substitutes_.ThereAt(slot.epoch, partner.position).value_or(slot.refs[row]);
+      partner.ref = substitutes_.InsteadOfPartner(slot.epoch, partner.position, slot.refs[row]);
     }
     watch_.Use(partner.ref.shard);
   }

@@ -108,6 +108,11 @@ std::string FollowersText(const LoaderOptions& options, const Schema& schema,
   }
   const BoxRule& rule = options.output.boxes;
   for (const Followers::Boxes& boxes : follow.boxes) {
+    for (const std::size_t instances : boxes.instances) {
+      text += layout.variables[instances].name + ": instances of " + FollowerName(boxes, layout) +
+              ", as runs of the pixels that the row shows of each\n";
+    }
+    if (boxes.stay) continue;
     const bool anew = rule.from_masks && !boxes.instances.empty();
     text += FollowerName(boxes, layout) + ": boxes, moved and cut off with their image" +
             (anew ? ", and made anew from their masks" : "") + "; dropped if a side is less than " +

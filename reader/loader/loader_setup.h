@@ -72,7 +72,9 @@ LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe);
 
 // Throws Error(kLimit) unless the machine has memory left for that many slots and for an epoch's
 // order. The loader calls it before it allocates, because a system that overcommits grants the
-// memory and kills the program later.
+// memory and kills the program later. Variable-length fields count by their mean size in the
+// manifest (BatchRecipe::UsualVariableBytes()), not by their bound: it assumes that every row has
+// the largest value, and instances as wide as the row, and would refuse loaders that fit.
 void RequireRoom(const BatchRecipe& recipe, std::size_t slots);
 // The part of RequireRoom() about the order.
 void RequireRoomForOrder(const DatasetFacts& dataset, const LoaderOptions& options);

@@ -66,7 +66,7 @@ void FindPartners(const DatasetState& dataset, LoaderOptions options, std::uint6
     partner.ref = epoch.order.At(at, opened, true);
     partner.position = deal.DrawPosition(at);
     if (dataset.facts->Deleted(partner.ref.index))
-      partner.ref = substitutes.ThereAt(slot.epoch, partner.position).value_or(slot.refs[0]);
+      partner.ref = substitutes.InsteadOfPartner(slot.epoch, partner.position, slot.refs[0]);
   }
 }
 

@@ -183,18 +183,6 @@ bool Geometry::empty() const noexcept {
   return std::ranges::all_of(stages_, [](const Period& stage) { return stage.pipeline.empty(); });
 }
 
-std::uint16_t Geometry::PartsIn(std::uint64_t epoch) const noexcept {
-  const auto [first, count] = ChoicesIn(epoch);
-  std::uint16_t most = 1;
-  for (std::size_t stage = first; stage < first + count; ++stage)
-    most = std::max(most, parts(stage));
-  return most;
-}
-
-std::uint16_t Geometry::MostParts() const noexcept {
-  return std::ranges::max(stages_, {}, &Period::parts).parts;
-}
-
 std::pair<std::size_t, std::size_t> Geometry::ChoicesIn(std::uint64_t epoch) const noexcept {
   // Those that begin last, at or before the epoch. The first begins at 0, so there is always one.
   const auto after = std::ranges::upper_bound(stages_, epoch, {}, &Period::epoch);

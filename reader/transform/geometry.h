@@ -45,11 +45,8 @@ class Geometry {
     return stages_[stage].sizing_step;
   }
   bool empty() const noexcept;  // whether no stage has a step
-  // How many samples a row of the stage shows; the most of any stage that an epoch may use; the
-  // most of all.
+  // How many samples a row of the stage shows.
   std::uint16_t parts(std::size_t stage) const noexcept { return stages_[stage].parts; }
-  std::uint16_t PartsIn(std::uint64_t epoch) const noexcept;
-  std::uint16_t MostParts() const noexcept;
   const Pipeline& steps(std::size_t stage) const noexcept { return stages_[stage].pipeline; }
 
   // Steps may change with the epoch, and sizes also with the batch: the number of stages, and the

@@ -47,4 +47,10 @@ TEST_CASE("an error reveals no secret of a URL, wherever the URL stands") {
   CHECK(error.sentence() == "instead of https://host");
 }
 
+TEST_CASE("a NUL in the sentence of an error is shown, since what() would end at it") {
+  const Error error(ErrorCode::kCorrupt, "file", std::string("\0 and \0\0!", 9));
+  CHECK(std::string(error.what()) == "file: \\x00 and \\x00\\x00!");
+  CHECK(error.sentence() == "\\x00 and \\x00\\x00!");
+}
+
 }  // namespace sluice

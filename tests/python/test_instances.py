@@ -423,6 +423,12 @@ def test_packed_instances_are_those_of_the_format():
     ([1, 2, 3, 4, 5, 6], "at least three corners"),
     ([[1, 2, 3, 4, 5, float("nan")]], "not finite"),
     (7, "not iterable"),
+    # By pycocotools.mask.encode(), cut after each digit that another one follows; and other texts.
+    ({"size": [60, 60], "counts": "W=_1[2bNSb0c5n"}, "end within a number"),
+    ({"size": [60, 60], "counts": "W=_1[2bNSb0c5n`"}, "end within a number"),
+    ({"size": [60, 60], "counts": "W=_1[2bN Sb0"}, "not COCO's compressed RLE"),
+    ({"size": [60, 60], "counts": "pqrs"}, "not COCO's compressed RLE"),
+    ({"size": [60, 60], "counts": "oooooooooo1"}, "not COCO's compressed RLE"),
 ])
 def test_shapes_that_are_none_are_refused_with_the_objects_number(given, reason):
     with pytest.raises(ValueError, match=f"object 1: .*{reason}"):
@@ -437,13 +443,24 @@ def test_a_writer_compares_instances_with_the_picture_and_the_boxes(tmp_path):
         with pytest.raises(sluice.Error, match="2 objects for the 3 boxes"):
             add([None, None])
         with pytest.raises(sluice.Error, match="runs of an object do not cover"):
-            add([None, None, MASKS[0]], HEIGHT + 1)
+            add(sluice.pack_instances([None, None, MASKS[0]]), HEIGHT + 1)
         turned = Image.new("RGB", (HEIGHT, WIDTH))
         turned.getexif()[0x0112] = 6
         with pytest.raises(ValueError, match="Exif turns its picture .*field 'instances' belongs"):
             writer.add("k", image=turned, instances=[one["segmentation"] for one in OBJECTS])
-        with pytest.raises(ValueError, match="field 'instances': object 2: an outline"):
+        with pytest.raises(ValueError, match="sample 'k': field 'instances': object 2: an outline"):
             add([None, None, [[1, 2, 3, 4]]])
+        other_size = f"object 1: its RLE has {WIDTH} x {HEIGHT} pixels .height x width., and the picture {HEIGHT} x {WIDTH}"
+        with pytest.raises(ValueError, match=other_size):
+            add([None, {"size": [WIDTH, HEIGHT], "counts": [WIDTH * HEIGHT]}, None])
+        swapped = np.zeros((WIDTH, HEIGHT), bool)
+        with pytest.raises(ValueError, match="object 0: its mask has"):
+            add([swapped, None, None])
+        with pytest.raises(ValueError, match="object 0: its mask has"):
+            writer.add("k", image=Image.new("RGB", (WIDTH, HEIGHT)), boxes=BOXES, instances=[swapped, None, None])
+        with pytest.raises(ValueError, match="object 0: its mask has"):
+            sluice.pack_instances([swapped], (HEIGHT, WIDTH))
+        assert sluice.pack_instances([swapped.T], (HEIGHT, WIDTH)) == sluice.pack_instances([swapped])
         add([None, None, MASKS[0]])
     with pytest.raises(sluice.Error, match="no variable field of boxes follows its image"):
         sluice.Writer(tmp_path / "other", [FIELDS[0], FIELDS[2]])

@@ -1,9 +1,11 @@
 """Mosaics: pictures that say where they are from, in numpy, by the rules of reader/TRANSFORMS.md and ORDER.md."""
 
+import json
 import shutil
 
 import numpy
 import pytest
+from PIL import Image
 
 import sluice
 
@@ -270,6 +272,24 @@ def test_a_row_alone_is_the_row_of_the_epoch(pictures):
             alone = loader.row(int(batch.samples[row]), epoch=0)
             assert alone["image"].numpy()[0].tobytes() == batch["image"].numpy()[row].tobytes()
             assert (alone.parts()[0] == batch.parts()[row]).all()
+
+
+@pytest.mark.parametrize("shuffle", ["quasi_random", "random"])
+def test_a_preview_shows_the_rows_of_a_training(pictures, tmp_path, shuffle):
+    steps = "mosaic:40,crop:64,flip,hsv"
+    words = ["--fields", "classes", "--side", 64, "--columns", 1, "--json", "--seed", 3, "--epoch", 2, "--lanes", 16]
+    said = run("preview", pictures, tmp_path / "rows.png", "--transform", f"{steps},normalize", "--shuffle", shuffle, *words)
+    sheet = numpy.asarray(Image.open(tmp_path / "rows.png"))
+    order = sluice.OrderOptions(lanes=16, shuffle=shuffle)
+    rows = {int(batch.samples[row]): (batch.parts()[row].tolist(), batch["image"].numpy()[row].copy())
+            for batch, row in rows_of(pictures, steps, 2, order=order)}
+    shown = json.loads(said)["shown"]
+    assert len(shown) == COUNT
+    for number, parts in enumerate(shown):
+        own_parts, image = rows[parts[0]]
+        assert parts == own_parts
+        top = 2 + 66 * number  # margins of two pixels
+        assert (sheet[top:top + 64, 2:66] == image).all()
 
 
 def test_a_schedule_may_end_mosaics(pictures):

@@ -371,14 +371,34 @@ TEST_CASE("Describe() names the fields that move with an image") {
                  ContainsSubstring("points: key points, moved with their image\n"));
 }
 
+TEST_CASE("Describe() names instances, with steps that move them and without") {
+  const TemporaryFolder folder;
+  const Field boxes = BoxesField();
+  Field instances = Field::Bytes("shapes", Role::kInstances);
+  instances.follows = "image";
+  DatasetWriter writer(folder / "d", {{Field::Image(), boxes, instances}});
+  SampleBuilder sample = writer.NewSample("a");
+  const std::vector<std::uint8_t> pixels(4 * 4 * 3);
+  sample.SetPixels("image", 4, 4, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+  writer.Add(sample);
+  writer.Finish();
+  LoaderOptions options = OptionsFor(1, 1);
+  const std::string text =
+      "shapes: instances of boxes, as runs of the pixels that the row shows of each\n";
+  const Dataset dataset = Dataset::Open(folder / "d");
+  const std::string unmoved = Loader(dataset, options).Describe();
+  CHECK_THAT(unmoved, ContainsSubstring(text));
+  CHECK_THAT(unmoved, !ContainsSubstring("boxes: boxes, moved"));
+  options.transform = {CenterCrop(2)};
+  CHECK_THAT(Loader(dataset, options).Describe(),
+             ContainsSubstring(text) && ContainsSubstring("boxes: boxes, moved and cut off"));
+}
+
 TEST_CASE("Describe() says which labels stay when boxes are dropped") {
   const TemporaryFolder folder;
   Field loose = Field::Variable("tags", DType::kInt32, {});
   loose.role = Role::kLabel;
-  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
-  boxes.role = Role::kBoxes;
-  boxes.follows = "image";
-  boxes.coordinates = "xyxy-pixels";
+  const Field boxes = BoxesField();
   DatasetWriter writer(folder / "d", {{Field::Image(), boxes, loose}});
   SampleBuilder sample = writer.NewSample("a");
   const std::vector<std::uint8_t> pixels(4 * 4 * 3);

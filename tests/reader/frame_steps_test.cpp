@@ -429,13 +429,8 @@ namespace {
 // 10 i + b.
 std::filesystem::path WriteBoxed(const TemporaryFolder& folder, bool with_boxes = true) {
   const std::filesystem::path path = folder / "boxed";
-  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
-  boxes.role = Role::kBoxes;
-  boxes.follows = "image";
-  boxes.coordinates = "xyxy-pixels";
-  Field classes = Field::Variable("classes", DType::kInt32, {});
-  classes.role = Role::kLabel;
-  classes.follows = "image";
+  const Field boxes = BoxesField();
+  const Field classes = ClassesField();
   Schema schema{{Field::Image()}};
   if (with_boxes) schema.fields.insert(schema.fields.end(), {boxes, classes});
   DatasetWriter writer(path, schema, {"boxed", 1'000'000, 8});

@@ -14,17 +14,12 @@ using namespace sluice::test;
 namespace {
 
 Schema GoldenSchema() {
-  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
-  boxes.role = Role::kBoxes;
-  boxes.follows = "image";
-  boxes.coordinates = "xyxy-pixels";
+  const Field boxes = BoxesField();
   Field shares = Field::Variable("shares", DType::kFloat64, {4});
   shares.role = Role::kBoxes;
   shares.follows = "image";
   shares.coordinates = "cxcywh-relative";
-  Field classes = Field::Variable("classes", DType::kInt32, {});
-  classes.role = Role::kLabel;
-  classes.follows = "image";
+  const Field classes = ClassesField();
   Field points = Field::Array("points", DType::kFloat64, {4, 3});
   points.role = Role::kKeypoints;
   points.follows = "image";

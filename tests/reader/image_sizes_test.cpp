@@ -25,10 +25,7 @@ constexpr std::uint64_t kWithoutMask = 11;
 constexpr std::uint64_t kPictures = 40;
 
 Dataset WriteSizes(const TemporaryFolder& folder) {
-  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
-  boxes.role = Role::kBoxes;
-  boxes.follows = "image";
-  boxes.coordinates = "xyxy-pixels";
+  const Field boxes = BoxesField();
   DatasetWriter writer(
       folder / "sizes",
       {{Field::Image(), Field::Mask("mask", "image"), boxes, Field::Label("label")}},

@@ -261,10 +261,7 @@ constexpr int kCrowdObjects = 300, kCrowdSide = 256;
 // Pictures of 256 x 256 with 300 objects each. An object's outline is a comb as wide as the
 // picture, so that its runs are long.
 std::filesystem::path WriteCrowded(const TemporaryFolder& folder, int count) {
-  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
-  boxes.role = Role::kBoxes;
-  boxes.follows = "image";
-  boxes.coordinates = "xyxy-pixels";
+  const Field boxes = BoxesField();
   Field instances = Field::Bytes("instances", Role::kInstances);
   instances.follows = "image";
   DatasetWriter writer(folder / "crowded", {{Field::Image(), boxes, instances}},

@@ -16,13 +16,8 @@ constexpr std::uint32_t kFlatSamples = 48;
 
 // Pictures of one colour each, of many sizes, with a box and a class for every third.
 std::filesystem::path WriteFlat(const TemporaryFolder& folder) {
-  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
-  boxes.role = Role::kBoxes;
-  boxes.follows = "image";
-  boxes.coordinates = "xyxy-pixels";
-  Field classes = Field::Variable("classes", DType::kInt32, {});
-  classes.role = Role::kLabel;
-  classes.follows = "image";
+  const Field boxes = BoxesField();
+  const Field classes = ClassesField();
   DatasetWriter writer(folder / "flat", {{Field::Image(), boxes, classes}}, {"flat", 1'000'000, 4});
   for (std::uint32_t i = 0; i < kFlatSamples; ++i) {
     SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));

@@ -11,6 +11,21 @@
 
 namespace sluice::test {
 
+// Boxes of "image" in pixels, and the class of each.
+inline Field BoxesField() {
+  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+  boxes.role = Role::kBoxes;
+  boxes.follows = "image";
+  boxes.coordinates = "xyxy-pixels";
+  return boxes;
+}
+inline Field ClassesField() {
+  Field classes = Field::Variable("classes", DType::kInt32, {});
+  classes.role = Role::kLabel;
+  classes.follows = "image";
+  return classes;
+}
+
 // `count` raw 8x8 pictures whose pixels all hold index % 251, with label index % 10 and key
 // "key-INDEX".
 inline std::filesystem::path WriteRawDataset(const TemporaryFolder& folder, int count,

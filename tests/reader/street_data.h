@@ -6,13 +6,8 @@
 namespace sluice::test {
 
 inline Schema StreetSchema() {
-  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
-  boxes.role = Role::kBoxes;
-  boxes.follows = "image";
-  boxes.coordinates = "xyxy-pixels";
-  Field classes = Field::Variable("classes", DType::kInt32, {});
-  classes.role = Role::kLabel;
-  classes.follows = "image";
+  const Field boxes = BoxesField();
+  const Field classes = ClassesField();
   Field points = Field::Variable("points", DType::kFloat64, {2});
   points.role = Role::kKeypoints;
   points.follows = "image";

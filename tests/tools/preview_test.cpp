@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include <sys/resource.h>
 
@@ -64,21 +65,35 @@ std::vector<std::byte> FromBase64(const std::string& text) {
   return bytes;
 }
 
-// Previews FOLDER/data, of one picture, at 20 pixels a side, and returns a function that gives the
-// pixels of the sheet's picture.
-auto SeenIn(const TemporaryFolder& folder) {
+// Previews FOLDER/data at 20 pixels a side, one picture below the other, and returns the sheet.
+Image SheetOf(const TemporaryFolder& folder, const Words& more = {}, std::string* json = nullptr) {
   std::filesystem::create_directory(folder / "sheets");
-  REQUIRE(Sluice({"preview", (folder / "data").string(), (folder / "sheets/sheet.png").string(),
-                  "--side", "20"})
-              .exit_code == 0);
+  Words words = {"preview",
+                 (folder / "data").string(),
+                 (folder / "sheets/sheet.png").string(),
+                 "--side",
+                 "20",
+                 "--columns",
+                 "1",
+                 "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  const Outcome outcome = Sluice(words);
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  if (json != nullptr) *json = outcome.out;
   REQUIRE(Sluice({"convert", (folder / "sheets").string(), (folder / "seen").string(), "--image",
                   "raw", "--no-resize"})
               .exit_code == 0);
   const Image image = Dataset::Open(folder / "seen")[0].Decode();
   REQUIRE(image.width == 24);
-  // The picture lies 2 pixels from the sheet's edges.
-  return [image](std::uint32_t x, std::uint32_t y) {
-    const auto* pixel = &image.pixels[(std::size_t{y + 2} * image.width + x + 2) * 3];
+  return image;
+}
+
+// A function that gives the pixels of one picture of that sheet, from its upper left corner on.
+auto PictureAt(const Image& sheet, std::uint32_t picture = 0) {
+  return [sheet, picture](std::uint32_t x, std::uint32_t y) {
+    const auto* pixel =
+        &sheet.pixels[(std::size_t{y + 2 + picture * 22} * sheet.width + x + 2) * 3];
     return Rgb{pixel[0], pixel[1], pixel[2]};
   };
 }
@@ -150,7 +165,7 @@ TEST_CASE("preview draws masks, boxes and key points on the right picture") {
   sample.SetArray<float>("elsewhere", std::vector<float>{0, 0, 40, 40});
   writer.Add(sample);
   writer.Finish();
-  const auto at = SeenIn(folder);
+  const auto at = PictureAt(SheetOf(folder));
   const Rgb kNone = {0, 0, 0};
   CHECK(at(0, 0) != kNone);
   CHECK(at(19, 1) == at(0, 0));
@@ -202,7 +217,7 @@ TEST_CASE("preview tints each instance in the colour of its box") {
   sample.SetBytes("instances", value, true);
   writer.Add(sample);
   writer.Finish();
-  const auto at = SeenIn(folder);
+  const auto at = PictureAt(SheetOf(folder));
   const auto half = [](const Rgb& line) {
     Rgb tinted = line;
     for (auto& channel : tinted)
@@ -215,6 +230,184 @@ TEST_CASE("preview tints each instance in the colour of its box") {
        {std::pair{3U, 4U}, {8U, 4U}, {4U, 3U}, {4U, 10U}, {5U, 17U}, {6U, 18U}})
     CHECK(at(x, y) == Rgb{0, 0, 0});
   CHECK(at(5, 18) == half(at(0, 15)));
+}
+
+TEST_CASE("preview with steps shows all annotations where the row has them") {
+  const TemporaryFolder folder;
+  Schema schema{
+      {Field::Image(), Field::Mask("mask", "image"), Field::Variable("boxes", DType::kFloat32, {4}),
+       Field::Variable("turned", DType::kFloat32, {8}),
+       Field::Variable("points", DType::kFloat64, {1, 3}),
+       Field::Variable("kinds", DType::kInt32, {}), Field::Bytes("instances", Role::kInstances)}};
+  for (std::size_t f = 2; f < 7; ++f)
+    schema.fields[f].follows = "image";
+  schema.fields[2].role = schema.fields[3].role = Role::kBoxes;
+  schema.fields[3].coordinates = "corners-pixels";
+  schema.fields[4].role = Role::kKeypoints;
+  schema.fields[5].role = Role::kLabel;
+  DatasetWriter writer(folder / "data", schema);
+  SampleBuilder sample = writer.NewSample("k");
+  // A crop to the middle shows the columns 10 to 29, and the flip then takes column x to 29 - x.
+  std::vector<std::byte> mask(40 * 20);
+  for (std::size_t y = 0; y < 3; ++y) {
+    for (std::size_t x = 10; x < 15; ++x)
+      mask[y * 40 + x] = std::byte{1};
+  }
+  sample.SetPixels("image", 40, 20, 3, PixelType::kUint8, std::vector<std::byte>(40 * 20 * 3));
+  sample.SetPixels("mask", 40, 20, 1, PixelType::kUint8, mask, true);
+  sample.SetArray<float>("boxes", std::vector<float>{12, 4, 20, 14, 32, 4, 38, 14});
+  sample.SetArray<std::int32_t>("kinds", std::vector<std::int32_t>{1, 2});
+  sample.SetArray<float>("turned", std::vector<float>{22, 14, 24, 16, 22, 18, 20, 16});
+  sample.SetArray<double>("points", std::vector<double>{25.5, 17.5, 2, 35.5, 17.5, 2});
+  InstancesBuilder builder;
+  builder.BeginObject();
+  builder.AddOutline(std::array<float, 8>{14, 6, 17, 6, 17, 10, 14, 10});
+  builder.BeginObject();
+  std::vector<std::byte> value;
+  builder.Finish(value);
+  sample.SetBytes("instances", value, true);
+  writer.Add(sample);
+  writer.Finish();
+  const auto at = PictureAt(SheetOf(folder, {"--transform", "center:20,flip:1,normalize"}));
+  const Rgb kNone = {0, 0, 0};
+  const auto half = [](Rgb colour) {
+    for (auto& channel : colour)
+      channel /= 2;
+    return colour;
+  };
+  // The mask's columns 10 to 14 are 15 to 19 of the row.
+  CHECK(at(15, 0) != kNone);
+  CHECK(at(19, 2) == at(15, 0));
+  CHECK(at(14, 0) == kNone);
+  CHECK(at(15, 3) == kNone);
+  // The box from 12 to 20 goes from 10 to 18; the other one is outside of the row.
+  const Rgb line = at(10, 4);
+  CHECK(line != kNone);
+  for (const auto& [x, y] : {std::pair{17U, 4U}, {10U, 13U}, {17U, 13U}, {17U, 8U}})
+    CHECK(at(x, y) == line);
+  for (const auto& [x, y] : {std::pair{9U, 4U}, {18U, 4U}, {11U, 5U}, {10U, 14U}, {0U, 8U}})
+    CHECK(at(x, y) == kNone);
+  // The object's columns 14 to 16 are 13 to 15, in the colour of its box.
+  CHECK(at(13, 6) == half(line));
+  CHECK(at(15, 9) == half(line));
+  CHECK(at(12, 6) == kNone);
+  CHECK(at(16, 6) == kNone);
+  CHECK(at(13, 10) == kNone);
+  // The square on its corner, around 22, 16, lies around 8, 16.
+  for (const auto& [x, y] : {std::pair{8U, 14U}, {6U, 16U}, {8U, 18U}, {10U, 16U}, {7U, 15U}})
+    CHECK(at(x, y) != kNone);
+  CHECK(at(8, 16) == kNone);
+  // The key point at 25.5 is at 4.5.
+  CHECK(at(4, 17) != kNone);
+  CHECK(at(2, 17) == kNone);
+}
+
+TEST_CASE("a preview of mosaics shows the four samples that it names") {
+  const TemporaryFolder folder;
+  Schema schema{{Field::Image(), Field::Variable("boxes", DType::kFloat32, {4})}};
+  schema.fields[1].role = Role::kBoxes;
+  schema.fields[1].follows = "image";
+  // Sample i has one colour of its own, and a box from 3 to 7.
+  constexpr int kSamples = 24;
+  const auto colour_of = [](std::uint64_t i) {
+    return Rgb{static_cast<std::uint8_t>(10 * i), 0, static_cast<std::uint8_t>(100 + i)};
+  };
+  {
+    DatasetWriter writer(folder / "data", schema);
+    for (int i = 0; i < kSamples; ++i) {
+      SampleBuilder sample = writer.NewSample("k" + std::to_string(i));
+      std::vector<std::byte> pixels;
+      for (int p = 0; p < 100; ++p) {
+        for (const std::uint8_t channel : colour_of(static_cast<std::uint64_t>(i)))
+          pixels.push_back(std::byte{channel});
+      }
+      sample.SetPixels("image", 10, 10, 3, PixelType::kUint8, pixels);
+      sample.SetArray<float>("boxes", std::vector<float>{3, 3, 7, 7});
+      writer.Add(sample);
+    }
+    writer.Finish();
+  }
+  std::string json;
+  const Image sheet =
+      SheetOf(folder, {"--transform", "mosaic:10", "--seed", "5", "--epoch", "2"}, &json);
+  const auto shown = nlohmann::json::parse(json)["shown"];
+  REQUIRE(shown.size() == kSamples);
+  std::set<std::uint64_t> first;
+  for (std::uint32_t picture = 0; picture < kSamples; ++picture) {
+    INFO("picture " << picture);
+    const auto at = PictureAt(sheet, picture);
+    const auto parts = shown[picture].get<std::vector<std::uint64_t>>();
+    REQUIRE(parts.size() == 4);
+    first.insert(parts[0]);
+    // The centre, around which the four samples lie: left and right, above and below.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> centres;
+    for (std::uint32_t y = 1; y < 20; ++y) {
+      for (std::uint32_t x = 1; x < 20; ++x) {
+        if (at(x - 1, y - 1) == colour_of(parts[0]) && at(x, y - 1) == colour_of(parts[1]) &&
+            at(x - 1, y) == colour_of(parts[2]) && at(x, y) == colour_of(parts[3])) {
+          centres.emplace_back(x, y);
+        }
+      }
+    }
+    REQUIRE(centres.size() == 1);
+    const auto [x, y] = centres[0];
+    // Each box reaches from 3 to 6 pixels before the centre, or from 3 to 6 pixels after it.
+    for (const auto& [u, v] :
+         {std::pair{x - 4, y - 4}, {x + 3, y - 4}, {x - 4, y + 3}, {x + 3, y + 3}}) {
+      CHECK(at(u, v)[1] != 0);  // the corner next to the centre
+      CHECK(at(u < x ? u + 1 : u - 1, v)[1] == 0);
+    }
+  }
+  CHECK(first.size() == kSamples);  // each picture has its own sample first
+  const std::string page = (folder / "page.html").string();
+  REQUIRE(Sluice({"preview", (folder / "data").string(), page, "--transform", "mosaic:10", "--seed",
+                  "5", "--epoch", "2"})
+              .exit_code == 0);
+  const auto one = shown[0].get<std::vector<std::uint64_t>>();
+  std::string caption = "10x10 as 20x20<br>samples ";
+  for (std::size_t i = 0; i < 4; ++i)
+    caption += (i == 0 ? "" : ", ") + std::to_string(one[i]);
+  CHECK(CountOf(ContentOf(page), caption + "</figcaption>") == 1);
+  CHECK(CountOf(ContentOf(page), "Rows of epoch 2, seed 5, by the steps mosaic:10<") == 1);
+}
+
+TEST_CASE("a preview shows the fields that are named, and refuses what rows cannot show") {
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  Schema schema{{Field::Image(), Field::Variable("boxes", DType::kFloat32, {4}),
+                 Field::Mask("mask", "image")}};
+  schema.fields[1].role = Role::kBoxes;
+  schema.fields[1].follows = "image";
+  DatasetWriter writer(folder / "data", schema);
+  SampleBuilder sample = writer.NewSample("k");
+  sample.SetPixels("image", 20, 20, 3, PixelType::kUint8, std::vector<std::byte>(1200));
+  sample.SetPixels("mask", 20, 20, 1, PixelType::kUint8, std::vector<std::byte>(400, std::byte{1}),
+                   true);
+  sample.SetArray<float>("boxes", std::vector<float>{0, 0, 20, 20});
+  writer.Add(sample);
+  writer.Finish();
+  const auto at = PictureAt(SheetOf(folder, {"--fields", "boxes"}));
+  CHECK(at(0, 0) != Rgb{0, 0, 0});
+  CHECK(at(10, 10) == Rgb{0, 0, 0});
+  const auto refusal = [&](const Words& more) {
+    Words words = {"preview", data, (folder / "a.html").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = Sluice(words);
+    CHECK(outcome.exit_code == 2);
+    CHECK_FALSE(std::filesystem::exists(folder / "a.html"));
+    return outcome.err;
+  };
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THAT(refusal({"--fields", "bokses"}),
+             ContainsSubstring("field \"bokses\" is not an annotation of \"image\"; did you mean "
+                               "\"boxes\"?"));
+  CHECK_THAT(refusal({"--transform", "flip,mixup:1"}),
+             ContainsSubstring("--transform: mixup mixes the rows of a batch"));
+  CHECK_THAT(refusal({"--seed", "1"}), ContainsSubstring("--transform"));
+  CHECK_THAT(refusal({"--transform", "turn"}), ContainsSubstring("--transform"));
+  CHECK_THAT(refusal({"--transform", "mosaic:20", "--shuffle", "sequential"}),
+             ContainsSubstring("Mosaic"));
+  CHECK_THAT(refusal({"--transform", "randaug:2/9"}), ContainsSubstring("field \"mask\""));
 }
 
 TEST_CASE("a preview keeps the end of a long path, and has no bar for a class without samples") {

@@ -103,6 +103,19 @@ TEST_CASE("COCO's outlines, runs and crowds are stored by object, if they are as
     CHECK(error->code() == ErrorCode::kNotFound);
     CHECK_THAT(error->what(), ContainsSubstring("no outlines or runs"));
   }
+  SECTION("not from files whose images are all left out, which is then said") {
+    source = folder.Coco(
+        R"({"annotations":[{"id":4,"image_id":7,"category_id":1,"bbox":[1,2,9,9],
+            "segmentation":[[1,2,9,2,9]]}],
+            "images":[{"id":7,"file_name":"a.jpg"}],"categories":[{"id":1,"name":"owl"}]})");
+    source.label_files.parts.instances = true;
+    const auto error = ErrorOf([&] { folder.Convert(source); });
+    REQUIRE(error);
+    CHECK_THAT(error->what(),
+               ContainsSubstring("1 image is left out, such as a.jpg (") &&
+                   ContainsSubstring("annotation 4: an outline has half a corner); correct it, or "
+                                     "leave them out (--take boxes)"));
+  }
   SECTION("not without boxes") {
     source.label_files.parts.instances = true;
     source.label_files.parts.boxes = false;

@@ -184,6 +184,75 @@ TEST_CASE("DOTA's texts may begin with a byte order mark, and be images' neighbo
   CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes") == Floats{1, 1, 9, 1, 9, 9, 1, 9});
 }
 
+TEST_CASE("texts of YOLO and DOTA may be in UTF-16, with a byte order mark or without one") {
+  const auto wide = [](const std::string& text, bool big, bool mark) {
+    std::string bytes = !mark ? "" : big ? "\xfe\xff" : "\xff\xfe";
+    for (const char letter : text)
+      bytes += big ? std::string{'\0', letter} : std::string{letter, '\0'};
+    return bytes;
+  };
+  const auto [big, mark] = GENERATE(Catch::Generators::table<bool, bool>(
+      {{false, true}, {true, true}, {false, false}, {true, false}}));
+  const LabelledImages folder;
+  WriteSource(folder.path() / "labels/a.txt", wide("1 0.5 0.5 0.5 1\r\n", big, mark));
+  WriteSource(folder.path() / "labels/classes.txt", wide("cat\nowl\n", big, mark));
+  WriteSource(folder.path() / "dota/a.txt", wide("gsd:1\n1 1 9 1 9 9 1 9 ship 0\n", big, mark));
+  folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images));
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes") == Floats{15, 0, 45, 40});
+  CHECK(ClassesOf(folder.Data(), "classes") == Strings{"cat", "owl"});
+  std::filesystem::remove_all(folder.path() / "data");
+  folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kDota, folder.path() / "dota", folder.images));
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes") == Floats{1, 1, 9, 1, 9, 9, 1, 9});
+}
+
+TEST_CASE("a NUL in a label file is shown, and does not end the message") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "labels/a.txt", std::string("1 1 9 1 9 9 1 \0009 ship 0\n", 22));
+  WriteSource(folder.path() / "labels/b.txt", std::string("1 1 9 1 9 9 1 9 ship 0\n"));
+  const ConvertSummary summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kDota, folder.path() / "labels", folder.images));
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason,
+             ContainsSubstring("line 1: \"\\x009\" is not a number, and an object begins"));
+}
+
+TEST_CASE("YOLO's reader names the option for DOTA's label files") {
+  const LabelledImages folder;
+  const std::string line = GENERATE("imagesource:GoogleEarth", "gsd:0.15", "1 1 9 1 9 9 1 9 ship 0",
+                                    "1 1 9 1 9 9 1 9 small-vehicle");
+  WriteSource(folder.path() / "labels/a.txt", line + "\n");
+  WriteSource(folder.path() / "labels/b.txt", std::string("0 0.5 0.5 0.5 1\n"));
+  const ConvertSummary summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images));
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("line 1: it is of DOTA's form; read "
+                                                          "these labels with --dota"));
+}
+
+TEST_CASE("COCO's outlines of fewer than three corners are left out, with a warning") {
+  const LabelledImages folder;
+  ConvertSource source = folder.Coco(
+      R"({"annotations":[
+        {"id":5,"image_id":7,"category_id":1,"bbox":[1,2,9,9],"segmentation":[[1,2,9,9]]},
+        {"id":6,"image_id":7,"category_id":1,"bbox":[1,2,9,9],"segmentation":[1,2]},
+        {"id":8,"image_id":7,"category_id":1,"bbox":[1,2,9,9],
+         "segmentation":[[1,2,9,2,9,8],[1,2,9,9]]},
+        {"id":9,"image_id":7,"category_id":1,"bbox":[1,2,9,9],"segmentation":[[]]}],
+        "images":[{"id":7,"file_name":"a.jpg"}],"categories":[{"id":1,"name":"owl"}]})");
+  source.label_files.parts.instances = true;
+  const ConvertSummary summary = folder.Convert(source);
+  CHECK(summary.skipped.empty());
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes").size() == 16);
+  const auto warns = [](const std::string& warning) {
+    return warning.find(
+               "fewer than three corners are left out, those of 3 annotations, such as "
+               "annotation 5 (pycocotools takes") != std::string::npos;
+  };
+  CHECK(std::ranges::count_if(summary.warnings, warns) == 1);
+}
+
 TEST_CASE(
     "a YOLO .yaml whose class names cannot be read is refused, and the error names the file") {
   const LabelledImages folder;

@@ -17,6 +17,9 @@ import sluice
 make_photos, sluice_program, sluice_bench, out = (Path(word).absolute() for word in sys.argv[1:])
 WIDTH, HEIGHT = 200, 150  # of a cell, and of the scene in it
 FINE = 4  # the scene is drawn this many times larger
+# The boat's hull and sails, as shares of the scene's sides.
+BOAT = [[(0.52, 0.80), (0.86, 0.80), (0.80, 0.90), (0.58, 0.90)], [(0.68, 0.79), (0.68, 0.36), (0.86, 0.76)],
+        [(0.66, 0.79), (0.66, 0.42), (0.54, 0.76)]]
 
 
 def scene(night=False):
@@ -49,9 +52,8 @@ def scene(night=False):
         y = 0.68 + number * 0.035
         shape([(0.08 * (number * 7 % 10), y), (0.08 * (number * 7 % 10) + 0.25, y + 0.004), (0.3, y + 0.01)],
               (60, 74, 130) if night else (112, 176, 208))
-    shape([(0.52, 0.80), (0.86, 0.80), (0.80, 0.90), (0.58, 0.90)], (200, 44, 40))
-    shape([(0.68, 0.79), (0.68, 0.36), (0.86, 0.76)], (252, 246, 232))
-    shape([(0.66, 0.79), (0.66, 0.42), (0.54, 0.76)], (240, 180, 60))
+    for part, color in zip(BOAT, ((200, 44, 40), (252, 246, 232), (240, 180, 60))):
+        shape(part, color)
     for x, size in ((0.04, 0.30), (0.13, 0.42), (0.22, 0.26)):
         for part in range(3):
             base, half = 0.97 - part * size * 0.28, 0.055 - part * 0.012
@@ -64,16 +66,21 @@ BOXES *= numpy.array([WIDTH, HEIGHT, WIDTH, HEIGHT], "float32")  # boat, sun, tr
 
 
 def write_scenes(folder):
-    """A dataset of the scene by day and by night, with boxes."""
-    fields = [sluice.Field.image(), sluice.Field.label("label", ["day", "night"]), 
-              sluice.Field.variable("boxes", "float32", (4,), "boxes", "image", "xyxy-pixels")]
+    """A dataset of the scene by day and by night, with boxes and the boat's outlines."""
+    fields = [sluice.Field.image(), sluice.Field.label("label", ["day", "night"]),
+              sluice.Field.variable("boxes", "float32", (4,), "boxes", "image", "xyxy-pixels"),
+              sluice.Field.bytes("instances", "instances", "image")]
+    boat = [[number for x, y in part for number in (x * WIDTH, y * HEIGHT)] for part in BOAT]
     with sluice.Writer(folder, fields, image="raw") as writer:
         for label in (0, 1):
-            writer.add(f"scene/{label}", image=numpy.asarray(scene(label == 1)), label=label, boxes=BOXES)
+            writer.add(f"scene/{label}", image=numpy.asarray(scene(label == 1)), label=label, boxes=BOXES,
+                       instances=[boat, None, None])
 
 
 def played(folder, steps, epoch=0, fields=("image", "label")):
     """The batch of both scenes after `steps`."""
+    if any(isinstance(step, sluice.CopyPaste) for step in steps):
+        fields = (*fields, "boxes", "instances")
     loader = sluice.Loader(folder, 2, transform=steps, order=sluice.OrderOptions(shuffle="sequential"),
                            output=sluice.OutputOptions(fields=fields))
     return next(iter(loader.epoch(epoch)))
@@ -132,6 +139,7 @@ def strips(folder):
         ("RandomErasing(1)", [sluice.RandomErasing(1)], 0),
         ("OneHot(2), MixUp(8)", [labels, sluice.MixUp(8)], 0),
         ("OneHot(2), CutMix(2)", [labels, sluice.CutMix(2)], 1),
+        ("HorizontalFlip, CopyPaste(1)", [sluice.HorizontalFlip(), sluice.CopyPaste(1)], 1),
     ]
     day, night = map(Image.fromarray, played(folder, [])["image"].numpy())
     for name, steps, last in (("moving", moving, []),

@@ -37,6 +37,11 @@ struct LoaderMemory {
   //
   // where the objects are those of the sample with the most boxes (with Mosaic, of four such
   // samples), or BoxRule::most, if that is less.
+  //
+  // A loader is refused if its slots do not fit into the memory that the machine has left. For
+  // that, these fields count by the mean size of their stored values, instances too, and not by
+  // this bound: few rows have the largest value, and few objects are as wide as the row, so the
+  // bound would refuse loaders that fit.
   std::uint64_t variable = 0;
   // Memory in which threads decode. For each thread:
   //

@@ -118,6 +118,8 @@ def _run_lengths(counts: str | bytes) -> list[int]:
     runs: list[int] = []
     number = shift = 0
     for byte in counts.encode() if isinstance(counts, str) else counts:
+        if not 48 <= byte < 112 or shift > 30:
+            raise ValueError("its counts are damaged: they are not COCO's compressed RLE")
         number |= (byte - 48 & 31) << shift
         shift += 5
         if byte - 48 & 32:
@@ -127,10 +129,17 @@ def _run_lengths(counts: str | bytes) -> list[int]:
         # From the fourth run on, a number is the difference to the run two places before.
         runs.append(number + runs[-2] if len(runs) > 2 else number)
         number = shift = 0
+    if shift > 0:
+        raise ValueError("its counts are damaged: they end within a number")
     return runs
 
 
-def _runs(segmentation: dict[str, Any]) -> NDArray:
+def _require_size(what: str, own: tuple[int, ...], size: tuple[int, int] | None) -> None:
+    if size is not None and own != size:
+        raise ValueError(f"{what} has {own[0]} x {own[1]} pixels (height x width), and the picture {size[0]} x {size[1]}")
+
+
+def _runs(segmentation: dict[str, Any], size: tuple[int, int] | None) -> NDArray:
     counts = segmentation["counts"]
     runs = numpy.asarray(_run_lengths(counts) if isinstance(counts, (str, bytes)) else counts)
     if runs.ndim != 1 or runs.dtype.kind not in "iu" or len(runs) == 0 or runs.min() < 0 or runs.max() > 0xFFFFFFFF:
@@ -139,19 +148,21 @@ def _runs(segmentation: dict[str, Any]) -> NDArray:
     if int(runs.sum()) != height * width:
         raise ValueError(f"its counts add up to {int(runs.sum())}, and its size has {height} x {width} pixels (height x "
                          "width)")
+    _require_size("its RLE", (height, width), size)
     return runs
 
 
-def _shapes(given: Any) -> list[tuple[int, NDArray]]:
+def _shapes(given: Any, size: tuple[int, int] | None) -> list[tuple[int, NDArray]]:
     """An object's shapes, each as the lowest bit of its head and its numbers."""
     if given is None:
         return []
     if isinstance(given, dict):
-        return [(1, _runs(given).astype("<u4"))]
+        return [(1, _runs(given, size).astype("<u4"))]
     wrong_mask = "a mask must be of bool: give mask > 0 (outlines are a list of arrays or lists)"
     if getattr(given, "ndim", 0) == 2:  # also a tensor of torch
         if "bool" not in str(given.dtype):
             raise ValueError(wrong_mask)
+        _require_size("its mask", tuple(given.shape), size)
         pixels = numpy.asarray(given).T.ravel()
         edges = numpy.flatnonzero(pixels[1:] != pixels[:-1]) + 1
         runs = numpy.diff(numpy.concatenate([[0], edges, [len(pixels)]]))
@@ -174,22 +185,23 @@ def _shapes(given: Any) -> list[tuple[int, NDArray]]:
     return shapes
 
 
-def pack_instances(objects: Iterable[Any]) -> bytes:
+def pack_instances(objects: Iterable[Any], size: tuple[int, int] | None = None) -> bytes:
     """The value of a field of role instances, such as a Writer stores, from the shapes of each box's object.
 
     objects: for each box, in the boxes' order, one of these: a mask of bool (height x width) of the picture's size;
     COCO's segmentation, which is a list of outlines [[x, y, x, y, ...], ...] in pixels of the picture or RLE, {"size":
     [height, width], "counts": ...} with a list, or a text or bytes of pycocotools; or None, an object without a shape.
-    ValueError, with the object's number: a shape of another form, numbers that are not finite or not of the size. (A
-    value holds no sizes: when the sample is stored, the number of pixels is compared with the picture's, and objects
-    with boxes.)
+    size: the picture's height and width, which masks and RLE must have. Without it, they must only have as many pixels
+    as the picture, which is checked when the sample is stored (a value holds no sizes), as is the number of objects. A
+    Writer that is given the objects themselves takes the size of a picture that is not a JPEG file.
+    ValueError, with the object's number: a shape of another form or size, numbers that are not finite.
     """
     ends: list[int] = []
     parts: list[bytes] = []
     end = 0
     for number, given in enumerate(objects):
         try:
-            for runs, numbers in _shapes(given):
+            for runs, numbers in _shapes(given, size):
                 parts += numpy.array([len(numbers) << 1 | runs], "<u4").tobytes(), numbers.tobytes()
                 end += 4 + 4 * len(numbers)
         except (KeyError, OverflowError, TypeError, ValueError) as error:

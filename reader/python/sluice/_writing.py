@@ -25,6 +25,21 @@ def _upright(image: Any) -> Any:
     return ImageOps.exif_transpose(image)
 
 
+def _packed(key: str | bytes, field: Field, objects: Any, picture: Any) -> bytes:
+    """The value of a field of instances, whose objects are compared with the size of their picture."""
+    from sluice._instances import pack_instances
+
+    size = None  # that of a JPEG's bytes is not known here
+    if hasattr(picture, "getexif"):  # an image of Pillow, which is stored upright
+        size = picture.size[::-1] if picture.getexif().get(_ORIENTATION, 1) < 5 else picture.size
+    elif len(getattr(picture, "shape", ())) >= 2:
+        size = (int(picture.shape[0]), int(picture.shape[1]))
+    try:
+        return pack_instances(objects, size)
+    except ValueError as error:
+        raise ValueError(f"sample {key!r}: field {field.name!r}: {error}") from None
+
+
 def _without_loss(field: Field, image: Any) -> Any:
     """An image of Pillow converted to grey or RGB. Raises ValueError if that would lose something."""
     if image.mode in ("I", "F"):
@@ -199,6 +214,8 @@ class Writer:
                     self._require_upright(key, field, value, values)
                 self._set_image(sample, field, value)
             elif field.kind == "bytes":
+                if field.role == "instances" and isinstance(value, (list, tuple)):
+                    value = _packed(key, field, value, values.get(field.follows))
                 sample.set_bytes(name, self._bytes(field, value), False)
             else:
                 self._set_array(sample, field, value)
@@ -223,13 +240,6 @@ class Writer:
         if isinstance(value, str):
             # The builder refuses half of a surrogate pair in a text, by field and sample.
             return value.encode(errors="surrogatepass" if field.role in ("text", "json") else "strict")
-        if field.role == "instances" and isinstance(value, (list, tuple)):
-            from sluice._instances import pack_instances
-
-            try:
-                return pack_instances(value)
-            except ValueError as error:
-                raise ValueError(f"field {field.name!r}: {error}") from None
         try:
             return bytes(memoryview(value))  # bytes(5) would be five zeros
         except TypeError:

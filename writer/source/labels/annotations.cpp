@@ -154,6 +154,16 @@ class AnnotatedList {
     return ids;
   }
 
+  // If images were left out: that they may be the reason for what is missing. Ends in "or ".
+  std::string LeftOutText() const {
+    if (list_.broken.empty()) return "";
+    const std::size_t count = list_.broken.size();
+    const LeftOut& first = list_.broken[0];
+    return std::to_string(count) + (count == 1 ? " image is" : " images are") +
+           " left out, such as " + ToUtf8(first.path) + " (" + first.reason + "); correct " +
+           (count == 1 ? "it" : "them") + ", or ";
+  }
+
   void AddFields() {
     const AnnotationParts& parts = source_.label_files.parts;
     if (parts.instances && !parts.boxes) {
@@ -198,8 +208,8 @@ class AnnotatedList {
     const bool shapes = Any([](const AnnotatedObject& object) { return !object.shapes.empty(); });
     if (parts.instances && !shapes) {
       throw Error(ErrorCode::kNotFound, source_.label_files.path.string(),
-                  "has no outlines or runs for these images, so there are no instances to take; "
-                  "leave them out (--take boxes)");
+                  "has no outlines or runs for these images, so there are no instances to take; " +
+                      LeftOutText() + "leave them out (--take boxes)");
     }
     if (parts.instances) AddField(Field::Bytes("instances", Role::kInstances), Feed::kInstances);
     if (parts.masks && shapes) {

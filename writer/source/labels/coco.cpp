@@ -247,6 +247,7 @@ struct Waiting {
   bool has_object = false;  // and not only a caption
   bool of_whole = false;    // the object is only a class; `fault` is set, in case others have boxes
   std::string fault;        // why the annotation cannot be used; empty: it can
+  std::string short_outline;  // the annotation's name, if an outline of it was left out
   AnnotatedObject object;
 };
 
@@ -300,26 +301,36 @@ Shape RunsOf(const json& segmentation) {
   return shape;
 }
 
-void AddShapes(const json& segmentation, AnnotatedObject& object) {
+// Outlines of one or two corners enclose nothing, and are left out. (pycocotools takes four numbers
+// for a box.) Returns whether there are any.
+bool AddShapes(const json& segmentation, AnnotatedObject& object) {
   constexpr std::size_t kTriangle = 6;
   if (segmentation.is_object()) {
     object.shapes.push_back(RunsOf(segmentation));
-    return;
+    return false;
   }
   if (!segmentation.is_array()) Misread("its segmentation is neither a list of outlines nor RLE");
-  const auto add = [&object](const json& corners) {
+  bool left_out = false;
+  const auto add = [&](const json& corners) {
     Shape shape;
     shape.outline = NumbersOf(corners);
     if (shape.outline.size() % 2 != 0) Misread("an outline has half a corner");
     for (const double at : shape.outline) {
       if (!std::isfinite(at)) Misread("an outline has a number that is not finite");
     }
-    if (shape.outline.size() >= kTriangle) object.shapes.push_back(std::move(shape));
+    if (shape.outline.size() >= kTriangle)
+      object.shapes.push_back(std::move(shape));
+    else
+      left_out |= !shape.outline.empty();
   };
   // A list of outlines, or a single outline's corners without a list around them.
-  if (!segmentation.empty() && segmentation[0].is_number()) return add(segmentation);
+  if (!segmentation.empty() && segmentation[0].is_number()) {
+    add(segmentation);
+    return left_out;
+  }
   for (const json& outline : segmentation)
     add(outline);
+  return left_out;
 }
 
 // The box around all outlines and runs of an object.
@@ -402,8 +413,10 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
     if (object.has_area) object.area = area->get<double>();
     const json* const crowd = Given(annotation, "iscrowd");
     object.flagged = crowd != nullptr && *crowd != 0 && *crowd != false;
-    if ((parts.masks || parts.instances) && segmentation != nullptr)
-      AddShapes(*segmentation, object);
+    if ((parts.masks || parts.instances) && segmentation != nullptr &&
+        AddShapes(*segmentation, object)) {
+      waiting.short_outline = NameOf(annotation);
+    }
     if (parts.keypoints && points != nullptr) {
       for (const double number : NumbersOf(*points))
         object.points.push_back(NarrowNumber(number));
@@ -491,6 +504,7 @@ class CocoFile {
                                std::string(" that the file does not list") + other_form);
     }
     read_.flag = "crowd";
+    WarnOfShortOutlines();
     DropFaulty();
     return std::move(read_);
   }
@@ -572,6 +586,18 @@ class CocoFile {
                                "classes in their order (--classes)");
       return;
     }
+  }
+
+  void WarnOfShortOutlines() {
+    const auto has = [](const Waiting& one) { return !one.short_outline.empty(); };
+    const auto count = std::count_if(waiting_.begin(), waiting_.end(), has);
+    if (count == 0) return;
+    read_.warnings.push_back(
+        "outlines of fewer than three corners are left out, those of " + std::to_string(count) +
+        (count == 1 ? " annotation: " : " annotations, such as ") +
+        std::find_if(waiting_.begin(), waiting_.end(), has)->short_outline +
+        " (pycocotools takes an outline of four numbers for a box; write it as three or more "
+        "corners)");
   }
 
   void SettlePoints() {

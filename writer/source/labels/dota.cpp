@@ -6,7 +6,7 @@
 //
 // The lines about the image, which some versions lack, stand before the first object. An object is
 // four corners in pixels, in their order around an oriented box, then its class and, in most files,
-// whether it is difficult: 0 or 1 (other tools also write 2).
+// whether it is difficult: 0 or 1 (other tools also write 2 and 3, which become 1).
 #include <cmath>
 #include <map>
 
@@ -83,6 +83,18 @@ void ReadLine(std::string_view line, ClassesSeen& classes, AnnotatedImage& image
 }
 
 }  // namespace
+
+// A line with a class that is a number may as well be one of YOLO's outlines.
+bool IsDotaLine(std::string_view line) {
+  if (line.starts_with("imagesource:") || line.starts_with("gsd:")) return true;
+  const std::vector<std::string_view> words = WordsIn(line);
+  const auto is_number = [](std::string_view word) {
+    return ParseNumber<double>(word).has_value();
+  };
+  return (words.size() == kCornerNumbers + 1 || words.size() == kCornerNumbers + 2) &&
+         std::all_of(words.begin(), words.begin() + kCornerNumbers, is_number) &&
+         !is_number(words[kCornerNumbers]);
+}
 
 Annotations ReadDota(const ConvertSource& source, const std::stop_token& stop) {
   RequireFolder(source, ".txt");

@@ -86,8 +86,7 @@ void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
     if (stop.stop_requested()) ThrowStopped();
     try {
       AnnotatedImage image;
-      ReadFile(folder / file.key, kMaxLabelFileBytes, content);
-      ReadLines(AsText(content), read_line, image);
+      ReadLines(ReadLabelText(folder / file.key, content), read_line, image);
       read.passed_over.push_back({file.key, "a label file without an image"});
     } catch (const Error&) {
       continue;
@@ -96,6 +95,12 @@ void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
 }
 
 }  // namespace
+
+std::string_view ReadLabelText(const std::filesystem::path& file, std::vector<std::byte>& content) {
+  ReadFile(file, kMaxLabelFileBytes, content);
+  DecodeUtf16(content);
+  return AsText(content);
+}
 
 std::vector<std::string_view> LinesOf(std::string_view text) {
   if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
@@ -133,8 +138,7 @@ void ReadLabelTexts(const ConvertSource& source, const std::stop_token& stop,
     used.insert(image.place);
     if (links.Take(image.place, file.key, read.passed_over)) continue;
     try {
-      ReadFile(source.label_files.path / image.place, kMaxLabelFileBytes, content);
-      ReadLines(AsText(content), read_line, image);
+      ReadLines(ReadLabelText(source.label_files.path / image.place, content), read_line, image);
     } catch (const Error& error) {
       // Files that are not images need no labels.
       if (LookInto(source.root / file.key).sniffed.kind == ImageKind::kNone) {

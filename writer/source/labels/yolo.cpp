@@ -253,16 +253,16 @@ YoloNames FindYoloNames(const std::filesystem::path& labels) {
     std::sort(files.begin(), files.end());
     for (const std::filesystem::path& file : files) {
       read.push_back(file);
-      ReadFile(file, kMaxLabelFileBytes, content);
+      const std::string_view text = ReadLabelText(file, content);
       YoloNames found;
       if (file.extension() == ".yaml" || file.extension() == ".yml") {
         try {
-          found = ParseYoloYaml(AsText(content));
+          found = ParseYoloYaml(text);
         } catch (const Error& error) {
           throw Error(error.code(), file.string(), error.sentence());
         }
       } else {
-        for (const std::string_view line : LinesOf(AsText(content))) {
+        for (const std::string_view line : LinesOf(text)) {
           if (!Trimmed(line).empty()) found.classes.push_back(ToUtf8(Trimmed(line)));
         }
       }
@@ -295,7 +295,13 @@ void RequireFraction(double number) {
 // Reads "class x y width height", the same followed by key points, or the corners of an outline,
 // "class x y x y x y ...".
 AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings, bool oriented) {
-  std::vector<double> numbers = NumbersOf(std::string(line));
+  std::vector<double> numbers;
+  try {
+    numbers = NumbersOf(std::string(line));
+  } catch (const Error&) {
+    if (!IsDotaLine(line)) throw;
+    Misread("it is of DOTA's form; read these labels with --dota (AnnotationFormat::kDota)");
+  }
   for (const double number : numbers) {
     if (!std::isfinite(number)) Misread("a number is not finite");
   }

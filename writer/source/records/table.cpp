@@ -86,11 +86,8 @@ TableReader::TableReader(std::string name, std::string_view ending, std::vector<
 
 // Spreadsheets also write UTF-16.
 void TableReader::Decode() {
-  if (!rest_.starts_with("\xff\xfe") && !rest_.starts_with("\xfe\xff")) return;
   try {
-    const std::string text = FromEncoding(rest_, "UTF-16");
-    const Bytes bytes = AsBytes(text);
-    content_.assign(bytes.begin(), bytes.end());
+    DecodeUtf16(content_);
     rest_ = AsText(content_);
   } catch (const Error& error) {
     throw Error(error.code(), name_, error.sentence());
