@@ -1,12 +1,12 @@
 // Steps that change pixels, in NEON, as steps_plain.h defines them: those that take other values
-// than a pixel's own. The compiler's loops need at most 1.5 times as many instructions as code by
-// hand for the means of 3 x 3 values and the places of a line, which stay as they are. Included
-// inside a namespace of its own.
+// than a pixel's own. Included inside a namespace of its own.
 
+// The compiler's loops: code by hand, over vectors, takes no fewer instructions for means of 3 x 3
+// values, and three quarters of them for the places of a line.
 using compiled::FindPlaces;
 using compiled::SmoothLine;
 
-// Writes kVectors * 16 weighted sums, from number `at` on.
+// Sixteen sums, along columns and along lines.
 SLUICE_INLINE void StoreSums(const int32x4_t* sums, std::int16_t* out) noexcept {
   vst1q_s16(out, vshrn_high_n_s32(vshrn_n_s32(sums[0], kColumnsShift), sums[1], kColumnsShift));
   vst1q_s16(out + 8, vshrn_high_n_s32(vshrn_n_s32(sums[2], kColumnsShift), sums[3], kColumnsShift));
@@ -20,6 +20,7 @@ SLUICE_INLINE void StoreSums(const int32x4_t* sums, std::uint8_t* out) noexcept 
                                  kRest));
 }
 
+// Writes kVectors * 16 weighted sums, from number `at` on.
 template <std::uint32_t kShift, int kVectors, class Out>
 SLUICE_INLINE void BlurBlock(const BlurSum& sum, std::size_t at, Out* out) {
   int32x4_t sums[4 * kVectors];
@@ -48,7 +49,7 @@ struct Shares8 {
     across = vuzp1q_s16(low, high);
     down = vuzp2q_s16(low, high);
   }
-  // MixedValue(): of values in 1/128, two on the line above and two below.
+  // The means that MixedValue() takes, of values in 1/128.
   static SLUICE_INLINE int16x8_t Mean(int16x8_t a, int16x8_t b, int16x8_t share) noexcept {
     return vaddq_s16(a, vqrdmulhq_s16(vsubq_s16(b, a), share));
   }
