@@ -102,9 +102,12 @@ void EraseWithNoise(const PixelOp* op, const Pixels& pixels) {
   constexpr std::uint32_t kBlocks = 256;
   std::uint8_t noise[4 * kBlocks];
   std::size_t used = 0;
+  std::size_t unmade = op->number + std::size_t{op->width} * op->height * pixels.channels;
   const auto refill = [&] {
-    kernels::Chosen().make_noise(Word64Of(op, 0), counter.data(), kBlocks, noise);
+    const std::size_t bytes = std::min(unmade, sizeof(noise));
+    kernels::Chosen().make_noise(Word64Of(op, 0), counter.data(), (bytes + 3) / 4, noise);
     counter[0] += kBlocks;
+    unmade -= bytes;
     used = 0;
   };
   refill();

@@ -196,6 +196,41 @@ TEST_CASE("The sum of greys is right in every set") {
   }
 }
 
+TEST_CASE("Exactly the values of a line are read and changed, at every width, in every set") {
+  const std::vector<std::uint8_t> table = RandomValues(256, 12);
+  for (std::size_t count = 0; count <= 140; ++count) {
+    // Vectors of this size, so that the address sanitizer sees a value that is read after its end.
+    const std::vector<std::uint8_t> from = RandomValues(count, 900 + count);
+    const std::vector<std::uint8_t> before = RandomValues(count, count);
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(count, set->name);
+      const auto check = [&](const auto& change, const auto& expected) {
+        std::vector<std::uint8_t> after = before;
+        change(after.data());
+        for (std::size_t i = 0; i < count; ++i)
+          REQUIRE(int{after[i]} == int{expected(i)});
+        after.resize(count + kGuard, 99);
+        std::copy(before.begin(), before.end(), after.begin());
+        change(after.data());
+        REQUIRE(std::count(after.end() - std::ptrdiff_t{kGuard}, after.end(), 99) ==
+                std::ptrdiff_t{kGuard});
+      };
+      for (const float factor : {0.7123F, 1.2345F, 2.5F}) {  // two have whole numbers
+        const kernels::BlendFactor blend = kernels::BlendFactorOf(factor);
+        REQUIRE(blend.blends == (factor < 2));
+        for (const std::uint8_t base : {std::uint8_t{0}, std::uint8_t{99}}) {
+          check([&](std::uint8_t* data) { set->blend_with(data, count, base, blend); },
+                [&](std::size_t i) { return Blended(base, before[i], factor); });
+        }
+        check([&](std::uint8_t* data) { set->blend_lines(from.data(), data, count, blend); },
+              [&](std::size_t i) { return Blended(from[i], before[i], factor); });
+      }
+      check([&](std::uint8_t* data) { set->look_up(data, count, table.data()); },
+            [&](std::size_t i) { return table[before[i]]; });
+    }
+  }
+}
+
 TEST_CASE("Hues are turned alike in every set, by any turn and for any colour") {
   // Includes colours with two or three equal channels, and black.
   std::vector<std::uint8_t> colours = RandomValues(3 * 3000, 5);

@@ -4,8 +4,10 @@
 // The algorithms are written once, in the headers of this folder whose names end in .inc.h, over a
 // thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_avx512.h, vector_neon.h).
 // Loops over whole lines of samples (the sums of resampling, transposition, colour) are written for
-// each set: lines_plain.h, which defines them, lines_avx2.h and lines_neon.h. So are the steps of
-// transforms, in steps_plain.h and steps_avx2.h. Every set gives the same bytes.
+// each set: lines_plain.h, which defines them, lines_avx2.h and lines_neon.h. The steps of
+// transforms are defined by steps_plain.h. Those that change each pixel by itself are written once
+// more, in steps_vector.inc.h, over vectors of bytes (bytes_avx2.h, bytes_neon.h); the others are
+// in steps_avx2.h and steps_neon.h. Every set gives the same bytes.
 //
 // SLUICE_ISA=plain, avx2, avx512 or neon in the environment forces one set, if the build and the
 // machine have it; the variable is read once.

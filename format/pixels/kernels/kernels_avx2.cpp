@@ -18,6 +18,8 @@ namespace sluice::kernels::avx2 {
 #include "format/pixels/kernels/lines_avx2.h"
 #include "format/philox.inc.h"
 #include "format/pixels/kernels/pixel.inc.h"
+#include "format/pixels/kernels/bytes_avx2.h"
+#include "format/pixels/kernels/steps_vector.inc.h"
 #include "format/pixels/kernels/steps_avx2.h"
 #include "format/pixels/kernels/set.inc.h"
 // clang-format on

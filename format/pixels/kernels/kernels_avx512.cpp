@@ -18,6 +18,8 @@ namespace sluice::kernels::avx512 {
 #include "format/pixels/kernels/lines_avx2.h"
 #include "format/philox.inc.h"
 #include "format/pixels/kernels/pixel.inc.h"
+#include "format/pixels/kernels/bytes_avx2.h"
+#include "format/pixels/kernels/steps_vector.inc.h"
 #include "format/pixels/kernels/steps_avx2.h"
 #include "format/pixels/kernels/set.inc.h"
 #include "format/pixels/kernels/coding_avx512.h"

@@ -16,7 +16,12 @@ namespace sluice::kernels::neon {
 #include "format/pixels/kernels/lines_neon.h"
 #include "format/philox.inc.h"
 #include "format/pixels/kernels/pixel.inc.h"
+namespace compiled {  // steps_neon.h takes those that the compiler vectorises well
 #include "format/pixels/kernels/steps_plain.h"
+}
+#include "format/pixels/kernels/bytes_neon.h"
+#include "format/pixels/kernels/steps_vector.inc.h"
+#include "format/pixels/kernels/steps_neon.h"
 #include "format/pixels/kernels/set.inc.h"
 // clang-format on
 }  // namespace sluice::kernels::neon

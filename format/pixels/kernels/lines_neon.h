@@ -25,16 +25,21 @@ SLUICE_INLINE void Add(Sums16& sums, uint8x16_t samples, const SplitWeight& weig
   sums.low = vsraq_n_u16(sums.low, vmull_u8(half, vget_low_u8(weight.low)), 8);
   sums.high = vsraq_n_u16(sums.high, vmull_high_u8(samples, weight.low), 8);
 }
+// sample * weight >> 8
+SLUICE_INLINE Sums16 Times(uint8x16_t samples, const SplitWeight& weight) noexcept {
+  const uint8x8_t half = vget_low_u8(samples);
+  return {vsraq_n_u16(vmull_u8(half, vget_low_u8(weight.high)),
+                      vmull_u8(half, vget_low_u8(weight.low)), 8),
+          vsraq_n_u16(vmull_high_u8(samples, weight.high), vmull_high_u8(samples, weight.low), 8)};
+}
 SLUICE_INLINE void AddSaturating(Sums16& sums, uint8x16_t samples,
                                  const SplitWeight& weight) noexcept {
-  Sums16 one = {vdupq_n_u16(0), vdupq_n_u16(0)};
-  Add(one, samples, weight);
+  const Sums16 one = Times(samples, weight);
   sums.low = vqaddq_u16(sums.low, one.low);
   sums.high = vqaddq_u16(sums.high, one.high);
 }
-// The sums' high bytes.
-SLUICE_INLINE void Store(const Sums16& sums, std::uint8_t* out) noexcept {
-  vst1q_u8(out, vuzp2q_u8(vreinterpretq_u8_u16(sums.low), vreinterpretq_u8_u16(sums.high)));
+SLUICE_INLINE uint8x16_t HighBytes(const Sums16& sums) noexcept {
+  return vuzp2q_u8(vreinterpretq_u8_u16(sums.low), vreinterpretq_u8_u16(sums.high));
 }
 
 // Thirty-two outputs at a time.
@@ -59,8 +64,8 @@ SLUICE_INLINE void SumLinesBy(const LineSum& sum, std::size_t count, std::uint8_
         Add(b, vld1q_u8(line + 16), w);
       }
     }
-    Store(a, out + i);
-    Store(b, out + i + 16);
+    vst1q_u8(out + i, HighBytes(a));
+    vst1q_u8(out + i + 16, HighBytes(b));
   }
 }
 
