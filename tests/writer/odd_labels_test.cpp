@@ -227,8 +227,9 @@ TEST_CASE("YOLO's reader names the option for DOTA's label files") {
   const ConvertSummary summary = folder.Convert(
       ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images));
   REQUIRE(summary.skipped.size() == 1);
-  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("line 1: it is of DOTA's form; read "
-                                                          "these labels with --dota"));
+  CHECK_THAT(
+      summary.skipped[0].reason,
+      ContainsSubstring("line 1: it is a line of DOTA's labels; read them as such (--dota)"));
 }
 
 TEST_CASE("COCO's outlines of fewer than three corners are left out, with a warning") {

@@ -84,7 +84,7 @@ void ReadLine(std::string_view line, ClassesSeen& classes, AnnotatedImage& image
 
 }  // namespace
 
-// A line with a class that is a number may as well be one of YOLO's outlines.
+// If its class is a number, the line may as well be an outline of the other format.
 bool IsDotaLine(std::string_view line) {
   if (line.starts_with("imagesource:") || line.starts_with("gsd:")) return true;
   const std::vector<std::string_view> words = WordsIn(line);

@@ -300,7 +300,7 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings, bool 
     numbers = NumbersOf(std::string(line));
   } catch (const Error&) {
     if (!IsDotaLine(line)) throw;
-    Misread("it is of DOTA's form; read these labels with --dota (AnnotationFormat::kDota)");
+    Misread("it is a line of DOTA's labels; read them as such (--dota)");
   }
   for (const double number : numbers) {
     if (!std::isfinite(number)) Misread("a number is not finite");
