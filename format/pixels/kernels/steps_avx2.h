@@ -1,18 +1,21 @@
 // Steps that change pixels, in AVX2, as steps_plain.h defines them: those that take other values
 // than a pixel's own. Included inside a namespace of its own.
 
-// Means of 64 values. Reads 16 bytes more of each line.
+// Means of 64 values. Reads exactly 64 + 2 * step values of each line.
 SLUICE_INLINE void Smooth64(const std::uint8_t* above, const std::uint8_t* line,
                             const std::uint8_t* below, std::size_t step, std::uint8_t* out) {
   const auto wide = [](const std::uint8_t* values) {
     return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(values)));
   };
   std::uint16_t columns[80];  // sums of three values
-  for (std::size_t i = 0; i < 80; i += 16) {
-    const __m256i sum =
+  const auto sum = [&](std::size_t i) {
+    const __m256i three =
         _mm256_add_epi16(_mm256_add_epi16(wide(above + i), wide(line + i)), wide(below + i));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(columns + i), sum);
-  }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(columns + i), three);
+  };
+  for (std::size_t i = 0; i < 64; i += 16)
+    sum(i);
+  sum(48 + 2 * step);
   const auto means = [&](std::size_t i) {
     const auto column = [&](std::size_t at) {
       return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns + at));
@@ -31,16 +34,17 @@ inline void SmoothLine(const std::uint8_t* above, const std::uint8_t* line,
                        const std::uint8_t* below, std::size_t step, std::size_t count,
                        std::uint8_t* out) {
   std::size_t i = 0;
-  for (; i + 80 <= count + 2 * step; i += 64)
+  for (; i + 64 <= count; i += 64)
     Smooth64(above + i, line + i, below + i, step, out + i);
-  for (; i < count; i += 64) {
-    const std::size_t now = count - i < 64 ? count - i : 64;
-    std::uint8_t last[3][80] = {}, means[64];
-    std::memcpy(last[0], above + i, now + 2 * step);
-    std::memcpy(last[1], line + i, now + 2 * step);
-    std::memcpy(last[2], below + i, now + 2 * step);
-    Smooth64(last[0], last[1], last[2], step, means);
-    std::memcpy(out + i, means, now);
+  if (i == count) return;
+  if (count >= 64) {  // the last 64 means, some of them once more
+    i = count - 64;
+    return Smooth64(above + i, line + i, below + i, step, out + i);
+  }
+  const auto column = [=](std::size_t at) { return above[at] + line[at] + below[at]; };
+  for (; i < count; ++i) {
+    const int around = column(i) + column(i + step) + column(i + 2 * step);
+    out[i] = SmoothValue(static_cast<std::uint16_t>(around + 4 * line[i + step] + 6));
   }
 }
 
