@@ -97,9 +97,11 @@ class OrderCheck {
     return kind;
   }
   [[noreturn]] void RefuseKinds(const std::string& second) const {
-    RefuseTransform((bordering_.empty() ? warping_ : bordering_) + " and " + second +
-                    " may add borders of different kinds, but an image can have only one; give "
-                    "them the same border, or crop so that no border is needed");
+    RefuseTransform(
+        (bordering_.empty() ? warping_ : bordering_) + " and " + second +
+        " may add borders of different kinds, but an image can have only one; give "
+        "them the same border and fill (Mosaic and Letterbox have 114, the others 0), or "
+        "crop so that no border is needed");
   }
   // Refuses a step whose border differs from that of the steps so far.
   template <class T>

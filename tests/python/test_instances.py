@@ -163,6 +163,24 @@ def test_targets_have_masks(dataset):
         assert index.shape == (4, 8, 8) and set(index.unique().tolist()) == {0, 1, 2}
 
 
+def test_index_masks_of_padded_rows_have_the_last_pixels_of_each_image(tmp_path):
+    torch = pytest.importorskip("torch")
+    fields = [sluice.Field.image(), sluice.Field.variable("boxes", "float32", (4,), "boxes", "image"),
+              sluice.Field.bytes("instances", "instances", "image")]
+    sizes = [(40, 43), (3, 80), (41, 2)]  # height, width: also of fewer pixels than the ratio
+    with sluice.Writer(tmp_path / "padded", fields) as writer:
+        for number, (height, width) in enumerate(sizes):
+            mask = numpy.zeros((height, width), bool)
+            mask[:, -3:] = True
+            writer.add(str(number), image=numpy.zeros((height, width, 3), numpy.uint8),
+                       boxes=[[max(width - 3, 0), 0, width, height]], instances=[mask])
+    for batch in sluice.Loader(tmp_path / "padded", 3, output=sluice.OutputOptions(image_sizes="padded")):
+        index = batch.targets("ultralytics")["masks"].numpy()
+        whole = torch.stack([target["masks"][0] for target in batch.targets("torchvision")])
+        assert index.shape == (3, 41 // 4, 80 // 4)
+        assert (index == whole.numpy()[:, 2::4, 2::4][:, :10, :20]).all()
+
+
 # The rules of BoxRule, on objects of which each has a class of its own. What a row should show of them follows from
 # batch.maps(), because crops and flips move whole pixels.
 

@@ -716,7 +716,10 @@ void BindBatch(nb::module_& module) {
           "background, otherwise 0.\n"
           "area is that of the box. Without a field image_id, the sample's number is taken; "
           "without "
-          "source_size, orig_size is size.\n"
+          "source_size, orig_size is size. Boxes are shares of orig_size only where a row shows "
+          "all "
+          "of its image and nothing else, without a border or a padding; Batch.maps() leads back "
+          "from any row. A sample without crowd flags has no crowds.\n"
           "ValueError: an unknown form; no boxes of any number; another number of classes than of "
           "boxes")
       .def(

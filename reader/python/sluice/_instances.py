@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy
@@ -58,6 +58,34 @@ def _require_memory(count: int, shape: tuple[int, int], line_bytes: int) -> None
             f"'runs', for a ratio, or for fewer objects in a row: output=sluice.OutputOptions(boxes=sluice.BoxRule(most=...))")
 
 
+def _picking(height: int, width: int, ratio: int, shape: tuple[int, int]) -> Callable[[NDArray], NDArray]:
+    """A function from an object's runs to its mask at 1/ratio of the size: the pixels that hold the mask's centres. Where
+    a centre lies outside of the image, the mask is not set."""
+    lines, columns = (((numpy.arange(side) + 0.5) * ratio).astype("int64") for side in shape)
+    lines, columns = lines[lines < height], columns[columns < width]
+    outside = [(0, shape[0] - len(lines)), (0, shape[1] - len(columns))]
+
+    def pick(runs: NDArray) -> NDArray:
+        mask = _mask(runs).reshape(width, height)
+        return mask.T if ratio == 1 else numpy.pad(mask[numpy.ix_(columns, lines)].T, outside)
+
+    return pick
+
+
+def _index(found: list[NDArray], pick: Callable[[NDArray], NDArray], shape: tuple[int, int]) -> NDArray:
+    index = numpy.zeros(shape, "int32")
+    sizes = [int(runs[1::2].sum()) for runs in found]
+    for number in sorted(range(len(found)), key=lambda i: -sizes[i]):  # equal ones stay in order
+        index[pick(found[number])] = number + 1
+    return index
+
+
+def padded_index(value: bytes, own: tuple[int, int], padded: tuple[int, int], ratio: int) -> NDArray:
+    """The index mask of a padded image, at 1/ratio of its size; `own` is the size without the padding."""
+    shape = (padded[0] // ratio, padded[1] // ratio)
+    return _index(_objects(value, *own), _picking(*own, ratio, shape), shape)
+
+
 @overload
 def instance_masks(
     value: bytes, height: int, width: int, form: Literal["masks", "bits", "index"] = "masks", ratio: int = 1
@@ -86,30 +114,20 @@ def instance_masks(value: bytes, height: int, width: int, form: str = "masks", r
         found = _objects(value, height, width)
     except IndexError:
         raise ValueError("the value is not one of instances: it ends before its last object does") from None
-    lines = numpy.minimum((numpy.arange(height // ratio) + 0.5) * ratio, height - 1).astype("int64")
-    columns = numpy.minimum((numpy.arange(width // ratio) + 0.5) * ratio, width - 1).astype("int64")
-    shape = (len(lines), len(columns))
-
-    def mask_of(runs: NDArray) -> NDArray:
-        mask = _mask(runs).reshape(width, height)
-        return (mask if ratio == 1 else mask[numpy.ix_(columns, lines)]).T
-
+    shape = (height // ratio, width // ratio)
+    pick = _picking(height, width, ratio, shape)
     if form == "runs":
         if ratio > 1:
-            found = [_counts(mask_of(runs).ravel("F")) for runs in found]
+            found = [_counts(pick(runs).ravel("F")) for runs in found]
         return [{"size": list(shape), "counts": runs.tolist()} for runs in found]
     if form == "index":
-        index = numpy.zeros(shape, "int32")
-        sizes = [int(runs[1::2].sum()) for runs in found]
-        for number in sorted(range(len(found)), key=lambda i: -sizes[i]):  # equal ones stay in order
-            index[mask_of(found[number])] = number + 1
-        return index
+        return _index(found, pick, shape)
     bits = form == "bits"
     line_bytes = (shape[1] + 7) // 8 if bits else shape[1]
     _require_memory(len(found), shape, line_bytes)
     masks = numpy.zeros((len(found), shape[0], line_bytes), "uint8" if bits else bool)
     for number, runs in enumerate(found):
-        masks[number] = numpy.packbits(mask_of(runs), axis=-1) if bits else mask_of(runs)
+        masks[number] = numpy.packbits(pick(runs), axis=-1) if bits else pick(runs)
     return masks
 
 

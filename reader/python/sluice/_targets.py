@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
 
-from sluice._instances import instance_masks, pack_instances
+from sluice._instances import instance_masks, pack_instances, padded_index
 
 if TYPE_CHECKING:
     from sluice._sluice import Batch, Field
@@ -116,7 +116,9 @@ class _Row:
             return found
 
         self.classes = entries(fields.classes, "classes")
-        self.crowd = entries(fields.crowd, "crowd flags")
+        # A dataset of a mixture that has no flags has none for its boxes.
+        marked = fields.crowd is not None and len(batch[fields.crowd][row]) > 0
+        self.crowd = entries(fields.crowd if marked else None, "crowd flags")
         self.area = (self.corners[:, 2] - self.corners[:, 0]) * (self.corners[:, 3] - self.corners[:, 1])
         self.boxes = (_angled if self.oriented else _centres)(self.corners, padded)
         self.points = None
@@ -129,13 +131,16 @@ class _Row:
                 points = numpy.concatenate([points, numpy.full((*points.shape[:-1], 1), 2, "float32")], -1)
             self.points = points.reshape(count, shape[0], 3)
 
-    def masks(self, form: Literal["masks", "index"], ratio: int = 1) -> numpy.ndarray:
-        """The instances' masks, at 1/ratio of the tensor's size."""
+    def masks(self) -> numpy.ndarray:
+        """The instances' masks, of the tensor's size."""
         assert self.instances is not None
-        of_image = instance_masks(self.instances, *self.own, form, ratio)
-        room = [side // ratio for side in self.size]
-        pad = [(0, room[i] - of_image.shape[i - 2]) for i in range(2)]
-        return numpy.pad(of_image, [(0, 0)] * (of_image.ndim - 2) + pad)
+        of_image = instance_masks(self.instances, *self.own)
+        return numpy.pad(of_image, [(0, 0), *((0, self.size[i] - self.own[i]) for i in range(2))])
+
+    def index_mask(self) -> numpy.ndarray:
+        """One mask of all instances, at a quarter of the tensor's size."""
+        assert self.instances is not None
+        return padded_index(self.instances, self.own, self.size, 4)
 
 
 def make(
@@ -174,7 +179,7 @@ def make(
             if len({row.size for row in rows}) > 1:
                 raise ValueError("index masks are one array for all rows, whose images differ in size here; set "
                                  "image_sizes='padded', or leave instances out of OutputOptions(fields=...)")
-            joined["masks"] = numpy.stack([row.masks("index", 4) for row in rows])
+            joined["masks"] = numpy.stack([row.index_mask() for row in rows])
         return {name: tensor(array) for name, array in joined.items()}
 
     if names.boxes.coordinates.startswith("corners"):
@@ -185,7 +190,7 @@ def make(
         if row.points is not None:
             target["keypoints"] = tensor(row.points)
         if row.instances is not None:
-            target["masks" if form == "torchvision" else "mask_labels"] = tensor(row.masks("masks").view("uint8"))
+            target["masks" if form == "torchvision" else "mask_labels"] = tensor(row.masks().view("uint8"))
         if form == "torchvision":
             target["boxes"] = tensor(row.corners)
             target["labels"] = tensor(row.classes + first)

@@ -20,6 +20,7 @@ import torch.utils.data
 
 import sluice
 from sluice import _dealers
+from sluice._targets import FORMS
 
 if TYPE_CHECKING:  # type checkers bring typing_extensions
     from typing_extensions import Unpack
@@ -34,12 +35,20 @@ def _group() -> tuple[int, int]:
     return 0, 0
 
 
+def _targets_of(form: str) -> Callable[[sluice.Batch], Any]:
+    return lambda batch: batch.targets(form)
+
+
 # What a batch's dict may have in addition to the fields.
 _EXTRAS: dict[str, Callable[[sluice.Batch], Any]] = {
     "has": lambda batch: {field: torch.from_numpy(batch.has(field)) for field in batch.keys()},
     "samples": lambda batch: torch.from_numpy(batch.samples),
     "valid": lambda batch: batch.valid,
     "flags": lambda batch: torch.from_numpy(batch.flags),
+    "sizes": lambda batch: torch.from_numpy(batch.sizes()),
+    "maps": lambda batch: torch.from_numpy(batch.maps()),
+    "parts": lambda batch: torch.from_numpy(batch.parts()),
+    **{form: _targets_of(form) for form in FORMS},
 }
 
 
@@ -54,7 +63,9 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
     torchdata's Stateful protocol: a state taken after a batch resumes with the next one.
 
     extras: further entries of the dicts. "has": by field, which rows have a value; "samples": the numbers of the
-    rows' samples; "valid": the number of rows, without those that only fill up the batch; "flags": SampleFlag.
+    rows' samples; "valid": the number of rows, without those that only fill up the batch; "flags": SampleFlag; "sizes",
+    "maps" and "parts": what the batch's functions of these names give; "torchvision", "ultralytics" and "transformers":
+    its targets() of that form.
     """
 
     def __init__(
