@@ -86,7 +86,7 @@ def played(folder, steps, epoch=0, fields=("image", "label")):
     return next(iter(loader.epoch(epoch)))
 
 
-def grid(cells, columns, path, quality=48):
+def grid(cells, columns, path, quality=44):
     """Stores (text, picture) pairs as a sheet. Cells have grey corners where a picture is smaller than its cell."""
     gap, line = 8, 22
     rows = -(-len(cells) // columns)
