@@ -478,7 +478,7 @@ def test_a_writer_compares_instances_with_the_picture_and_the_boxes(tmp_path):
             writer.add("k", image=Image.new("RGB", (WIDTH, HEIGHT)), boxes=BOXES, instances=[swapped, None, None])
         with pytest.raises(ValueError, match="object 0: its mask has"):
             sluice.pack_instances([swapped], (HEIGHT, WIDTH))
-        assert sluice.pack_instances([swapped.T], (HEIGHT, WIDTH)) == sluice.pack_instances([swapped])
+        assert sluice.pack_instances([swapped.T], [HEIGHT, WIDTH]) == sluice.pack_instances([swapped.T])
         add([None, None, MASKS[0]])
     with pytest.raises(sluice.Error, match="no variable field of boxes follows its image"):
         sluice.Writer(tmp_path / "other", [FIELDS[0], FIELDS[2]])

@@ -516,7 +516,9 @@ TEST_CASE("a preview says which pictures are damaged and shows the others") {
     stream.put('x');
   }
   const std::string file = (folder / "page.html").string();
-  const Outcome outcome = Sluice({"preview", data, file, "--json"});
+  Words words = {"preview", data, file, "--json"};
+  if (GENERATE(false, true)) words.insert(words.end(), {"--transform", "flip"});
+  const Outcome outcome = Sluice(words);
   CHECK(outcome.exit_code == 1);
   const nlohmann::json answer = JsonOf(outcome);
   CHECK(answer["damaged"].size() == 1);

@@ -214,6 +214,9 @@ def pack_instances(objects: Iterable[Any], size: tuple[int, int] | None = None) 
     Writer that is given the objects themselves takes the size of a picture that is not a JPEG file.
     ValueError, with the object's number: a shape of another form or size, numbers that are not finite.
     """
+    if size is not None:
+        height, width = size
+        size = (height, width)  # also of a list
     ends: list[int] = []
     parts: list[bytes] = []
     end = 0
