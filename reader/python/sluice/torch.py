@@ -45,7 +45,7 @@ _EXTRAS: dict[str, Callable[[sluice.Batch], Any]] = {
     "samples": lambda batch: torch.from_numpy(batch.samples),
     "valid": lambda batch: batch.valid,
     "flags": lambda batch: torch.from_numpy(batch.flags),
-    "sizes": lambda batch: torch.from_numpy(batch.sizes()),
+    "sizes": lambda batch: torch.tensor(batch.sizes()),
     "maps": lambda batch: torch.from_numpy(batch.maps()),
     "parts": lambda batch: torch.from_numpy(batch.parts()),
     **{form: _targets_of(form) for form in FORMS},
