@@ -170,9 +170,9 @@ def test_index_masks_of_padded_rows_have_the_last_pixels_of_each_image(tmp_path)
     sizes = [(40, 43), (3, 80), (41, 2)]  # height, width: also of fewer pixels than the ratio
     with sluice.Writer(tmp_path / "padded", fields) as writer:
         for number, (height, width) in enumerate(sizes):
-            mask = numpy.zeros((height, width), bool)
+            mask = np.zeros((height, width), bool)
             mask[:, -3:] = True
-            writer.add(str(number), image=numpy.zeros((height, width, 3), numpy.uint8),
+            writer.add(str(number), image=np.zeros((height, width, 3), np.uint8),
                        boxes=[[max(width - 3, 0), 0, width, height]], instances=[mask])
     for batch in sluice.Loader(tmp_path / "padded", 3, output=sluice.OutputOptions(image_sizes="padded")):
         index = batch.targets("ultralytics")["masks"].numpy()
