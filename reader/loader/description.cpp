@@ -21,12 +21,18 @@ namespace sluice {
 namespace {
 
 std::string ShapeText(const ImageBatch& image, const std::vector<Geometry::Extent>& extents,
-                      ImageSizes image_sizes) {
-  std::string sizes;
+                      ImageSizes image_sizes, const std::vector<OutputSize>& by_epoch) {
+  // Each size once, if they are drawn for the batches.
+  const bool drawn = std::ranges::any_of(by_epoch, [](const OutputSize& s) { return s.every > 0; });
+  std::vector<std::string> shown;
   for (const Geometry::Extent& extent : extents) {
-    sizes += (sizes.empty() ? "" : ", later ") + std::to_string(extent.width) + "x" +
-             std::to_string(extent.height);
+    std::string size = std::to_string(extent.width) + "x" + std::to_string(extent.height);
+    const auto known = drawn ? shown.begin() : shown.end() - (shown.empty() ? 0 : 1);
+    if (std::find(known, shown.end(), size) == shown.end()) shown.push_back(std::move(size));
   }
+  std::string sizes;
+  for (const std::string& size : shown)
+    sizes += (sizes.empty() ? "" : drawn ? " or " : ", later ") + size;
   if (image_sizes != ImageSizes::kEqual) sizes = "up to " + sizes;
   if (image_sizes == ImageSizes::kPadded) sizes += ", padded to the batch's largest";
   if (image_sizes == ImageSizes::kOwn) sizes += ", each of its own size";
@@ -183,7 +189,9 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
     const SlotLayout::ImageField& view = layout.images[v];
     const ImageBatch delivered = DeliveredImage(view.image, views[v].pixels, options.output.layout);
     const std::string of = v == 0 ? "" : " (a view of " + layout.picture().name + ")";
-    Describe(view.name + of + ": " + ShapeText(delivered, view.extents, layout.image_sizes) +
+    Describe(view.name + of + ": " +
+                 ShapeText(delivered, view.extents, layout.image_sizes,
+                           v == 0 ? options.sizes : options.views[v - 1].sizes) +
                  FillText(view),
              v == 0 ? options.transform : options.views[v - 1].transform,
              v == 0 ? options.schedule : options.views[v - 1].schedule, views[v], text);
@@ -202,7 +210,8 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
     text += "A picture is decoded once for all views if that is cheaper than once for each.\n";
   for (std::size_t i = layout.views; i < layout.images.size(); ++i) {
     const SlotLayout::ImageField& image = layout.images[i];
-    text += image.name + ": " + ShapeText(image.image, image.extents, layout.image_sizes) +
+    text += image.name + ": " +
+            ShapeText(image.image, image.extents, layout.image_sizes, options.sizes) +
             "; the geometric steps" +
             (image.nearest ? ", by the nearest pixel" + FillText(image) + "\n" : "\n");
   }

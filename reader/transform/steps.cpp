@@ -182,6 +182,7 @@ namespace {
 
 std::string TextOf(double value) {
   std::array<char, 32> text;
+  value += 0.0;  // so that a zero has no sign
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   return {text.data(), end};
 }
@@ -298,6 +299,7 @@ const char* HowItRuns(const Transform& step) {
           if (op.border == Border::kReflect)
             return "fused with decoding, then the border is filled";
         }
+        if constexpr (requires { StepOf<Step>::HowItRuns(op); }) return StepOf<Step>::HowItRuns(op);
         return StepOf<Step>::kRuns;
       },
       step);

@@ -272,3 +272,16 @@ TEST_CASE("A choice that cannot be as asked is refused by name") {
                                                   "[CenterCrop(8, 8)])") &&
                                     ContainsSubstring("one of the lists, drawn for each row"));
 }
+
+TEST_CASE("Describe() names sizes that are drawn once each, and how a RandomAffine runs") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteStreet(folder, kSamples));
+  LoaderOptions options = ChoiceOptions({RandomAffine(0).with_size(16, 16)});
+  options.sizes = SizesByBatch({8, 24}, 3);
+  options.schedule = {{2, {RandomAffine(10).with_size(16, 16)}}};
+  const std::string text = Loader(dataset, options).Describe();
+  CHECK_THAT(text, ContainsSubstring(": 8x8 or 24x24, 3 channels"));
+  CHECK_THAT(text,
+             ContainsSubstring("RandomAffine(0, 0, size 16x16)  fused with decoding, unless"));
+  CHECK_THAT(text, ContainsSubstring("RandomAffine(-10, 10, size 16x16)  a second pass"));
+}

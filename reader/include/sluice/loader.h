@@ -176,7 +176,8 @@ class Loader {
 
   // Says when a training with these options plays the samples. Returns all rows that have one of
   // `samples` in one of `epochs`, on all ranks, in the order of epochs, batches, ranks and rows.
-  // Repeats are included (lists, mixtures), and so are rows that only fill up the last batch.
+  // Repeats are included (lists, mixtures), and so are rows that only fill up the last batch. Rows
+  // that show a sample beside their own, as Mosaic's do, are not: Batch::parts() names these.
   // Batches that OrderOptions::skip leaves out are not included, but those before resume_from are.
   //
   // The rows are those of the plan. Samples that cannot be read change what is played

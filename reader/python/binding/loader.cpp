@@ -610,7 +610,8 @@ void BindLoader(nb::module_& module) {
           "samples"_a, "epochs"_a,
           "When a training with these options plays the samples, by the plan: arrays of all rows "
           "that have one of the samples in one of the epochs, on all ranks, in the order of "
-          "epochs, batches, ranks and rows. \"batch\" is the batch's number in the epoch, "
+          "epochs, batches, ranks and rows, but not those that show it beside their own sample, as "
+          "Mosaic's do (Batch.parts()). \"batch\" is the batch's number in the epoch, "
           "\"position\" the sample's position in it. Each argument is a number, or several")
       .def(
           "row",

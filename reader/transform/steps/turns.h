@@ -71,6 +71,12 @@ struct StepOf<RandomAffine> : GeometricStep {
     list.Colour("fill", op.fill);
     list.SizeIfAny(op.width, op.height);
   }
+  static const char* HowItRuns(const RandomAffine& op) {
+    const bool upright = op.min_degrees == 0 && op.max_degrees == 0 && op.min_shear_x == 0 &&
+                         op.max_shear_x == 0 && op.min_shear_y == 0 && op.max_shear_y == 0;
+    return upright && op.width != 0 ? "fused with decoding, unless a step before it turns or shears"
+                                    : kRuns;
+  }
   // With a size of its own, the map is folded into the region where it can be.
   static bool ChoosesRegion(const RandomAffine& op) { return op.width != 0; }
   static bool MayPad(const RandomAffine& op, const std::optional<PictureExtent>&) {
