@@ -20,7 +20,9 @@ namespace {
 constexpr const char* kSubsetDescription =
     "Makes a dataset of some samples of another dataset.\n\n"
     "Takes the samples that meet all conditions. Samples stay in their order, and classes keep "
-    "their numbers. Nothing is decoded.\n";
+    "their numbers. Nothing is decoded.\n\n"
+    "A sample's class is that of its label. In a dataset without a label, a sample has all classes "
+    "of its boxes, and is taken whole.\n";
 
 constexpr const char* kSubsetExamples =
     "\nExamples:\n"

@@ -31,7 +31,7 @@ const std::vector<std::string>& Longer(const Field& field, const std::vector<std
       dataset,
       "field \"" + field.name + "\" has other classes than in " + other.folder.string() +
           ", or another order of them, so one number would mean two classes; convert one dataset "
-          "with the classes of the other (`sluice convert --classes-of`)");
+          "with the classes of the other (--classes-of)");
 }
 
 std::string AttributeOf(const Field& field, const char* name) {

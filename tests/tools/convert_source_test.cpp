@@ -211,8 +211,8 @@ TEST_CASE(
     CHECK(dataset.schema().fields.size() == fields);
     return dataset.size();
   };
-  CHECK(run("--coco", "coco.json", "1", 4) == 1);
-  CHECK(run("--voc", "voc", "2", 3) == 1);
+  CHECK(run("--coco", "coco.json", "1", 6) == 1);
+  CHECK(run("--voc", "voc", "2", 4) == 1);
   CHECK(run("--yolo", "yolo", "3", 3) == 9);
   CHECK(run("--dota", "dota", "4", 4) == 9);
   CHECK(Sluice({"convert", "--coco", "x", "--yolo", "y", folders.source, folders.data}).exit_code ==

@@ -47,6 +47,74 @@ TEST_CASE(
   CHECK(data.manifest.schema.Find("mask") == Schema::kNone);
 }
 
+TEST_CASE("a COCO file without crowds or areas has the fields of one with some") {
+  const LabelledImages folder;
+  const auto convert = [&](const char* name, const std::string& annotations) {
+    return sluice::Convert(folder.Coco(CocoText(annotations)), folder.path() / name);
+  };
+  convert("marked",
+          R"({"image_id":7,"category_id":18,"bbox":[10,5,20,10],"iscrowd":1,"area":7.5})");
+  const ConvertSummary plain =
+      convert("plain", R"({"image_id":7,"category_id":18,"bbox":[1,2,3,4]})");
+  CHECK(plain.warnings.empty());
+  const StoredDataset data = ReadDataset(folder.path() / "plain");
+  CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "crowd") == Ints{0});
+  CHECK(ValuesIn<float>(data, "a.jpg", "area") == Floats{12});
+  CHECK(data.manifest.schema == ReadDataset(folder.path() / "marked").manifest.schema);
+  const auto inputs = {folder.path() / "marked", folder.path() / "plain"};
+  CHECK(MergeDatasets(inputs, folder.path() / "both", {Duplicates::kKeep}).made.samples == 4);
+}
+
+TEST_CASE("COCO's objects without an area get that of their shape or box, with a warning") {
+  const LabelledImages folder;
+  // A triangle of half of 8 x 6 pixels, and 9 pixels of runs.
+  const ConvertSummary summary = folder.Convert(
+      folder.Coco(CocoText(R"({"image_id":7,"category_id":2,"bbox":[0,0,9,9],"area":2.5},
+                  {"image_id":7,"category_id":2,"bbox":[1,2,9,9],"segmentation":[[1,2,9,2,9,8]]},
+                  {"image_id":7,"category_id":2,"bbox":[0,0,1,12],
+                   "segmentation":{"size":[40,60],"counts":[3,9,2388]}},
+                  {"image_id":7,"category_id":2,"bbox":[5,5,4,5]})")));
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "area") == Floats{2.5, 24, 9, 20});
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK_THAT(summary.warnings[0],
+             ContainsSubstring("3 of 4 objects, such as one of a.jpg, have no area"));
+}
+
+TEST_CASE("merging keeps the ids of COCO's categories unless a class has two") {
+  const LabelledImages folder;
+  int sources = 0;
+  const auto convert = [&](const std::string& categories) {
+    const auto dataset = folder.path() / ("part" + std::to_string(++sources));
+    sluice::Convert(
+        folder.Coco(
+            std::string(R"({"annotations":[{"image_id":7,"category_id":2,"bbox":[1,1,5,5]}],)") +
+            kImages + R"(,"categories":[{"id":2,"name":"owl"})" + categories + "]}"),
+        dataset);
+    return dataset;
+  };
+  const auto dog = convert(R"(,{"id":18,"name":"dog"})"),
+             cat = convert(R"(,{"id":7,"name":"cat"})");
+  const auto other_dog = convert(R"(,{"id":19,"name":"dog"})");
+  const auto merge = [&](const std::vector<std::filesystem::path>& inputs, const char* name) {
+    return MergeDatasets(inputs, folder.path() / name, {Duplicates::kKeep}).made.warnings;
+  };
+  const auto attributes = [&](const char* name) {
+    const Schema schema = ReadDataset(folder.path() / name).manifest.schema;
+    return schema.fields.at(schema.Find("classes")).attributes;
+  };
+  const auto is_about_ids = [](const std::string& warning) {
+    return warning.find("category_ids") != std::string::npos;
+  };
+  CHECK(std::ranges::count_if(merge({dog, cat}, "kept"), is_about_ids) == 0);
+  CHECK(attributes("kept").at("category_ids") == "2,18,7");
+  const std::vector<std::string> warnings = merge({dog, other_dog}, "lost");
+  const auto found = std::ranges::find_if(warnings, is_about_ids);
+  REQUIRE(found != warnings.end());
+  CHECK_THAT(*found, ContainsSubstring(other_dog.string() + ": field \"classes\"") &&
+                         ContainsSubstring("class \"dog\" has the id 18 in those and 19"));
+  CHECK(attributes("lost").empty());
+}
+
 TEST_CASE("COCO's ids of images and categories and the sizes of sources stay known") {
   const LabelledImages folder;
   const auto convert = [&](const std::string& images) {
@@ -200,7 +268,7 @@ TEST_CASE("NaN in a COCO file is null, and only an annotation that needs the num
                    ContainsSubstring("remove the annotation"));
     const StoredDataset data = ReadDataset(dataset);
     CHECK(ValuesIn<float>(data, "a.jpg", "boxes") == Floats{1, 2, 4, 6});
-    CHECK(data.manifest.schema.Find("crowd") == Schema::kNone);
+    CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "crowd") == Ints{0});
     CHECK(AsText(data.Find("a.jpg").fields[data.manifest.schema.Find("captions")].bytes) ==
           R"(["NaN \" NaN"])");
   }
@@ -383,6 +451,12 @@ TEST_CASE("JSON that is not a COCO file is refused, and the error names the file
   CHECK_THAT(error->sentence(), ContainsSubstring("nests too deeply"));
 }
 
+namespace {
+bool IsAboutFirstPixels(const std::string& warning) {
+  return warning.starts_with("1 of 2 objects, such as one of a.xml, have an xmin or ymin below 1");
+}
+}  // namespace
+
 TEST_CASE("Pascal VOC's coordinates begin at 1, and an image is found by the name of its .xml") {
   const LabelledImages folder;
   const auto add = [&](const char* name, const std::string& inside) {
@@ -408,6 +482,7 @@ TEST_CASE("Pascal VOC's coordinates begin at 1, and an image is found by the nam
   CHECK(ClassesOf(data, "classes") == Strings{"ant", "owl & dog"});
   CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "classes") == Ints{1, 0});
   CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "difficult") == Ints{1, 0});
+  CHECK(std::ranges::count_if(summary.warnings, IsAboutFirstPixels) == 0);
   REQUIRE(summary.skipped.size() == 2);
   CHECK(summary.skipped[0].path == "b.xml");
   CHECK(summary.skipped[0].reason == "has object without bndbox");
@@ -434,6 +509,19 @@ TEST_CASE(
         "y.xml (whose <filename> IMG_1.jpg does not exist): its image does not exist, and neither "
         "does an image with an ending added");
   CHECK_THAT(summary.skipped[2].reason, ContainsSubstring("give the path with its ending"));
+}
+
+TEST_CASE("a warning counts VOC's boxes that begin at 0, since its pixels count from 1") {
+  const LabelledImages folder;
+  const std::string object = "<object><name>owl</name><bndbox><xmax>9</xmax><ymax>9</ymax><xmin>";
+  WriteSource(folder.path() / "voc/a.xml",
+              "<annotation>" + object + "0</xmin><ymin>3</ymin></bndbox></object>" + object +
+                  "1</xmin><ymin>1</ymin></bndbox></object></annotation>");
+  const ConvertSummary summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / "voc", folder.images));
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes") == Floats{0, 2, 9, 9, 0, 0, 9, 9});
+  CHECK(ValuesIn<std::int32_t>(folder.Data(), "a.jpg", "difficult") == Ints{0, 0});
+  CHECK(std::ranges::count_if(summary.warnings, IsAboutFirstPixels) == 1);
 }
 
 TEST_CASE("a folder of VOC's labels that holds no .xml is refused") {

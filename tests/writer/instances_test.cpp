@@ -81,7 +81,11 @@ TEST_CASE("COCO's outlines, runs and crowds are stored by object, if they are as
         "categories":[{"id":1,"name":"owl"}]})");
   SECTION("with the boxes that are kept") {
     source.label_files.parts.instances = true;
-    folder.Convert(source);
+    const ConvertSummary summary = folder.Convert(source);
+    REQUIRE(summary.warnings.size() == 1);
+    CHECK_THAT(summary.warnings[0],
+               ContainsSubstring("1 of 4 objects, such as one of a.jpg, have no outline or runs: "
+                                 "their masks are empty"));
     const StoredDataset data = folder.Data();
     CHECK(data.manifest.schema.fields.at(data.manifest.schema.Find("instances")).follows ==
           "image");
@@ -90,7 +94,7 @@ TEST_CASE("COCO's outlines, runs and crowds are stored by object, if they are as
     CHECK(ObjectsOf(InstancesOf(data, "b.jpg")).empty());
   }
   SECTION("not by default") {
-    folder.Convert(source);
+    CHECK(folder.Convert(source).warnings.empty());
     CHECK(folder.Data().manifest.schema.Find("instances") == Schema::kNone);
   }
   SECTION("not from files that have none") {

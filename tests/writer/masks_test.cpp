@@ -6,6 +6,7 @@
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
+#include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
 #include "writer/fit/fit.h"
@@ -106,6 +107,28 @@ TEST_CASE("masks of a folder are stored losslessly at their image's size, by nea
   CHECK(mask.height == 4);
   CHECK(Stored(mask) == Values{0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3,
                                4, 4, 5, 5, 6, 6, 7, 7, 4, 4, 5, 5, 6, 6, 7, 7});
+}
+
+TEST_CASE("images whose mask has another form than the first one are left out") {
+  const TemporaryFolder folder;
+  for (const char* name : {"1.jpg", "2.jpg", "3.jpg", "4.jpg"})
+    WriteSource(folder / "images" / name, MakeJpeg(MakePicture(4, 2)));
+  WriteSource(folder / "masks/1.png", Truncated(MakePng(4, 2, Values(8), {.color_type = 2}), 40));
+  WriteSource(folder / "masks/2.png", MakePng(4, 2, Values(8), {.color_type = 0}));
+  WriteSource(folder / "masks/3.png", MakePng(4, 2, Values(24), {.color_type = 2}));
+  WriteSource(folder / "masks/4.png",
+              MakePng(4, 2, Values(16), {.color_type = 0, .bit_depth = 16}));
+  ConvertSource source(folder / "images");
+  source.mask_folder = folder / "masks";
+  const ConvertSummary summary = ConvertBothWays(source, folder / "data", {});
+  CHECK(summary.samples == 1);
+  REQUIRE(summary.skipped.size() == 3);
+  CHECK(summary.skipped[1].path == "3.jpg");
+  CHECK(summary.skipped[1].reason.starts_with(
+      "its mask holds 3 x uint8, and that of 2.jpg 1 x uint8; the masks of a dataset have one "
+      "form"));
+  CHECK(summary.skipped[2].path == "4.jpg");
+  CHECK(summary.skipped[2].reason.starts_with("its mask holds 1 x uint16, and that of 2.jpg"));
 }
 
 TEST_CASE("a mask whose name differs in case is found, unless it belongs to another image") {

@@ -248,8 +248,8 @@ TEST_CASE("COCO's outlines of fewer than three corners are left out, with a warn
   CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes").size() == 16);
   const auto warns = [](const std::string& warning) {
     return warning.find(
-               "fewer than three corners are left out, those of 3 annotations, such as "
-               "annotation 5 (pycocotools takes") != std::string::npos;
+               "3 of 4 objects, such as one of a.jpg, have outlines of fewer than three corners, "
+               "which are left out (pycocotools takes") != std::string::npos;
   };
   CHECK(std::ranges::count_if(summary.warnings, warns) == 1);
 }

@@ -73,6 +73,47 @@ TEST_CASE("a random choice takes the samples that a whole shuffle would put firs
   CHECK(numbered.Take({.per_class = 100}).size() == 22);
 }
 
+TEST_CASE("without a label, samples are chosen by the classes of their boxes") {
+  const TemporaryFolder folder;
+  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+  boxes.role = Role::kBoxes;
+  Field classes = Field::Variable("classes", DType::kInt32, {});
+  classes.role = Role::kLabel;
+  classes.classes = {"star", "moon", "sun"};
+  boxes.follows = classes.follows = "image";
+  DatasetWriter writer(folder / "data", Schema{{Field::Image(), boxes, classes}},
+                       {"data", 1'000'000, 4});
+  const std::vector<std::byte> pixels(30 * 20 * 3);
+  // Samples 0, 3, 6, ... have a star and a moon; 1, 4, ... two moons and a sun; 2, 5, ... no box.
+  const std::vector<std::int32_t> kinds[] = {{1, 0}, {1, 2, 1}, {}};
+  for (int i = 0; i < 15; ++i) {
+    SampleBuilder sample = writer.NewSample(std::to_string(i));
+    sample.SetPixels("image", 30, 20, 3, PixelType::kUint8, pixels);
+    const std::vector<std::int32_t>& of = kinds[i % 3];
+    std::vector<float> corners;
+    for (std::size_t box = 0; box < of.size(); ++box)
+      corners.insert(corners.end(), {1, 1, 9, 9});
+    sample.SetArray<float>("boxes", corners);
+    sample.SetArray<std::int32_t>("classes", of);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const auto take = [&](const Selection& selection) {
+    std::filesystem::remove_all(folder / "taken");
+    SubsetDataset(folder / "data", folder / "taken", selection);
+    return ReadDataset(folder / "taken").Keys();
+  };
+  using Keys = std::vector<std::string>;
+  CHECK(take({.classes = {"star"}}) == Keys{"0", "3", "6", "9", "12"});
+  CHECK(take({.classes = {"sun"}, .samples = {1, 2, 3, 4}}) == Keys{"1", "4"});
+  CHECK(take({.classes = {"moon", "sun"}}).size() == 10);
+  CHECK(take({.classes = {"moon"}, .count = 4, .seed = 3}) ==
+        Drawn({0, 1, 3, 4, 6, 7, 9, 10, 12, 13}, 4, 3, 0));
+  CHECK(take({.classes = {"sun"}, .per_class = 2, .seed = 5}) == Drawn({1, 4, 7, 10, 13}, 2, 5, 3));
+  CHECK(take({.per_class = 100}).size() == 10);
+  CHECK_THROWS_WITH(take({.classes = {"stars"}}), ContainsSubstring("has no class \"stars\""));
+}
+
 TEST_CASE("a missing shard ends an edit before it begins") {
   const Numbered numbered(22);
   const auto data = numbered.folder / "data";

@@ -104,15 +104,17 @@ ValuePicture ReadStack(const SourceList& list, std::size_t source, const Convert
   return all;
 }
 
-// The form of the first source that can be read; empty if none can.
-std::optional<ValuePicture> FirstReadable(const ConvertOptions& options, std::size_t field,
-                                          const std::stop_token& stop, const SourceList& list) {
+// The picture of the first source that can be read, and the source; empty if none can.
+std::optional<std::pair<ValuePicture, std::size_t>> FirstReadable(const ConvertOptions& options,
+                                                                  std::size_t field,
+                                                                  const std::stop_token& stop,
+                                                                  const SourceList& list) {
   std::vector<std::byte> file;
   for (std::size_t i = 0; i < list.sources.size(); ++i) {
     if (stop.stop_requested()) ThrowStopped();
     try {
       std::optional<ValuePicture> picture = ReadValues(list, i, field, options, file);
-      if (picture) return picture;
+      if (picture) return std::pair(*std::move(picture), i);
     } catch (const StoreFault&) {
       throw;
     } catch (const Error& error) {
@@ -161,10 +163,12 @@ void FindForms(const ConvertOptions& options, const std::stop_token& stop, Sourc
   if (options.form.pixels == PixelValues::kKeep) list.fields[0].form = ValueForm();
   for (std::size_t f = 0; f < list.fields.size(); ++f) {
     SourceField& field = list.fields[f];
-    if (!field.form) continue;
-    const std::optional<ValuePicture> first = FirstReadable(options, f, stop, list);
-    if (!first) continue;
-    field.form = ValueForm{first->type, first->channels};
+    if (!field.form && field.feed != Feed::kMask) continue;
+    const auto found = FirstReadable(options, f, stop, list);
+    if (!found) continue;
+    const ValuePicture* const first = &found->first;
+    field.form = ValueForm{first->type, first->channels, list.KeyForPeople(found->second)};
+    if (field.feed == Feed::kMask) continue;
     // 8-bit pictures take no part in rules for no data.
     if (first->no_data && IsWide(first->type, first->channels))
       field.field.attributes["no_data"] = NumberText(*first->no_data);

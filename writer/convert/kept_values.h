@@ -23,9 +23,10 @@ std::optional<ValuePicture> ReadValues(const SourceList& list, std::size_t sourc
                                        std::vector<std::byte>& file,
                                        const std::atomic<bool>* give_up = nullptr);
 
-// Gives the list's fields of such images the form of the first source that can be read: type and
-// channels, and the attributes no_data and channels. If it has geographic tags, adds a field "geo"
-// for those of all sources; without that field, a source with such tags is refused.
+// Gives the list's fields of such images, and of masks, the form of the first source that can be
+// read: type and channels, and the attributes no_data and channels (not of masks). If it has
+// geographic tags, adds a field "geo" for those of all sources; without that field, a source with
+// such tags is refused.
 void FindForms(const ConvertOptions& options, const std::stop_token& stop, SourceList& list);
 
 // Fits a picture of a field and stores it. Throws Error(kUnsupported) if it does not have the

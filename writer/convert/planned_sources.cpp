@@ -229,7 +229,7 @@ void PassField(File& file, OneField& field) {
   if constexpr (!std::is_const_v<OneField>) {
     if (kept) form.emplace();
   }
-  if (kept) file.Pass(form->type, form->channels);
+  if (kept) file.Pass(form->type, form->channels, form->first);
 }
 
 template <class File, class OneSource>

@@ -15,6 +15,7 @@
 #include "format/disk/shard_build.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/image_survey.h"
+#include "writer/convert/kept_values.h"
 #include "writer/convert/options.h"
 #include "writer/convert/played_source.h"
 #include "writer/convert/report.h"
@@ -79,6 +80,7 @@ std::shared_ptr<SampleSupply> PlaySource(const ConvertSource& source, const Play
   hooks.stop = stop;
   hooks.on_look = options.on_look;
   SourceList list = OpenSource(source, threads, hooks);
+  FindForms(convert, stop, list);
   for (std::size_t i = 0; i < list.sources.size(); ++i) {
     const std::int64_t time = TimeOf(list, i);
     if (time != 0) list.sources[i].changed = time;

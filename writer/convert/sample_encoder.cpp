@@ -208,6 +208,15 @@ void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue
   if (!ReadMaskFile(sources_, source, field, file_, give_up)) return;
   MaskPicture mask = DecodeMask(file_, options_.run.max_pixels);
   CheckSize(mask.width, mask.height, "its mask ");
+  const PixelType type = mask.value_bytes == 2 ? PixelType::kUint16 : PixelType::kUint8;
+  const std::optional<ValueForm>& form = sources_.fields[field].form;
+  if (form && (form->type != type || form->channels != mask.channels)) {
+    throw Error(ErrorCode::kUnsupported,
+                "its mask holds " + FormText(mask.channels, type) + ", and that of " +
+                    ToUtf8(form->first) + " " + FormText(form->channels, form->type) +
+                    "; the masks of a dataset have one form: write all of them alike, or convert "
+                    "this image to another dataset");
+  }
   StoreMask(std::move(mask), value);
 }
 

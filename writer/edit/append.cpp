@@ -191,7 +191,8 @@ std::string SharedRefusal(const StoredDataset& before, const StoredDataset& adde
   Schema schema = before.manifest.schema;
   std::vector<LabelMaps> maps;
   for (const StoredDataset* const dataset : {&before, &added})
-    maps.push_back(ReconcileClasses(dataset->manifest.schema, dataset->folder.string(), schema));
+    maps.push_back(
+        ReconcileClasses(dataset->manifest.schema, dataset->folder.string(), schema, warnings));
   const SharedSamples shared = FindSharedSamples({before, added}, maps, schema, stop);
   if (stop.stop_requested()) ThrowStopped();
   if (shared.same_keys > 0) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -89,69 +90,140 @@ const std::string* RepeatedName(const std::vector<std::string>& classes) {
   return nullptr;
 }
 
+// The ids that a label file gives the categories of a field's classes (the attribute category_ids),
+// by class; empty unless each class has one, and a name of its own.
+std::map<std::string, std::string> CategoryIds(const Field& field) {
+  std::map<std::string, std::string> by_class;
+  const auto ids = field.attributes.find("category_ids");
+  if (ids == field.attributes.end()) return by_class;
+  std::string_view rest = ids->second;
+  for (const std::string& name : field.classes) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    if (end == 0 || !by_class.emplace(name, rest.substr(0, end)).second) return {};
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return rest.empty() ? by_class : std::map<std::string, std::string>();
+}
+
+// Sets the attribute category_ids of a joined field: the ids of both fields, if each class has one
+// and no class has two. Otherwise the joined field has none; then returns the reason.
+std::string JoinCategoryIds(const Field& ours, const Field& theirs, Field& joined) {
+  joined.attributes.erase("category_ids");
+  if (!ours.attributes.contains("category_ids") && !theirs.attributes.contains("category_ids"))
+    return {};
+  if (ours.classes == theirs.classes && ours.attributes == theirs.attributes) {
+    joined.attributes = ours.attributes;
+    return {};
+  }
+  std::map<std::string, std::string> ids = CategoryIds(ours);
+  for (const auto& [name, id] : CategoryIds(theirs)) {
+    const auto [known, added] = ids.emplace(name, id);
+    if (known->second != id) {
+      return "class \"" + name + "\" has the id " + known->second + " in those and " + id +
+             " in this one";
+    }
+  }
+  std::string text;
+  for (const std::string& name : joined.classes) {
+    const auto id = ids.find(name);
+    if (id == ids.end()) return "class \"" + name + "\" has no id in some of them";
+    text += (text.empty() ? "" : ",") + id->second;
+  }
+  if (const std::string* const repeated = RepeatedName(joined.classes))
+    return "several classes are called \"" + *repeated + "\"";
+  joined.attributes["category_ids"] = text;
+  return {};
+}
+
+[[noreturn]] void RefuseToMerge(const std::string& dataset, const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, dataset,
+              "cannot be merged with the earlier datasets: " + what);
+}
+
+// Throws unless both have fields of the same names.
+void RequireSameNames(const Schema& other, const std::string& dataset, const Schema& merged) {
+  const auto require = [&dataset](const Schema& these, const Schema& those,
+                                  const std::string& what) {
+    for (const Field& field : these.fields) {
+      if (those.Find(field.name) != Schema::kNone) continue;
+      RefuseToMerge(dataset, what + " the field \"" + field.name +
+                                 "\"; `sluice column drop` hides a field that only some have, and "
+                                 "`sluice subset` then makes a dataset without it");
+    }
+  };
+  require(merged, other, "it lacks");
+  require(other, merged, "those lack");
+}
+
+// Adds their classes to ours, and returns the new numbers of theirs; empty if no number changes.
+std::vector<std::int64_t> JoinClasses(const Field& theirs, const std::string& dataset,
+                                      Field& ours) {
+  // No number changes if one list begins with the other. This also keeps classes apart that have
+  // the same name, such as the two "crane" of ImageNet.
+  if (BeginsWith(ours.classes, theirs.classes)) return {};
+  if (BeginsWith(theirs.classes, ours.classes)) {
+    ours.classes = theirs.classes;
+    return {};
+  }
+  // Otherwise classes are matched by name, which a name that stands twice does not allow.
+  for (const auto* const classes : {&std::as_const(ours.classes), &theirs.classes}) {
+    if (const std::string* const repeated = RepeatedName(*classes)) {
+      RefuseToMerge(
+          dataset, "field \"" + ours.name + "\": its classes differ (" +
+                       ClassDifference(ours.classes, theirs.classes) + "), and the name \"" +
+                       *repeated + "\" stands twice in " +
+                       (classes == &theirs.classes ? "this list" : "those") +
+                       ", so classes cannot be matched by name; give each class a name of its own");
+    }
+  }
+  std::unordered_map<std::string, std::int64_t> numbers;
+  for (std::size_t c = 0; c < ours.classes.size(); ++c)
+    numbers.emplace(ours.classes[c], c);
+  std::vector<std::int64_t> map;
+  for (std::size_t c = 0; c < theirs.classes.size(); ++c) {
+    const auto [found, is_new] = numbers.emplace(theirs.classes[c], ours.classes.size());
+    if (is_new) ours.classes.push_back(theirs.classes[c]);
+    map.push_back(found->second);
+  }
+  return map;
+}
+
 }  // namespace
 
-LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged) {
-  const auto refuse = [&name](const std::string& what) {
-    throw Error(ErrorCode::kInvalidArgument, name,
-                "cannot be merged with the earlier datasets: " + what);
-  };
-  if (other.fields.size() != merged.fields.size()) refuse("its number of fields differs");
+LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged,
+                           std::vector<std::string>& warnings) {
+  if (other.fields.size() != merged.fields.size()) RequireSameNames(other, name, merged);
   LabelMaps maps(other.fields.size());
   merged.unknown = JoinMembers(merged.unknown, other.unknown);
   for (std::size_t f = 0; f < other.fields.size(); ++f) {
     const Field& theirs = other.fields[f];
     Field& ours = merged.fields[f];
+    const Field before = ours;
     Field same = theirs;
     const bool mapped = HasNumberedClasses(theirs) && HasNumberedClasses(ours);
     if (mapped) same.classes = ours.classes;
-    // The ids of label files' categories stay only if all datasets have the same for the same
-    // classes.
-    const auto ids_of = [](const Field& field) {
-      const auto ids = field.attributes.find("category_ids");
-      return ids == field.attributes.end() ? std::string() : ids->second;
-    };
-    if (theirs.classes != ours.classes || ids_of(theirs) != ids_of(ours)) {
-      ours.attributes.erase("category_ids");
-      same.attributes.erase("category_ids");
-    }
+    ours.attributes.erase("category_ids");
+    same.attributes.erase("category_ids");
     if (same != ours) {
       same.classes = ours.classes;
       if (same == ours) {
-        refuse("field \"" + ours.name +
-               "\": its classes differ: " + ClassDifference(ours.classes, theirs.classes) +
-               "; merging does not change the pixels of masks: convert one of the sources again "
-               "with the classes of the other (--classes-of), or all with one list of classes "
-               "(--classes)");
+        RefuseToMerge(
+            name, "field \"" + ours.name +
+                      "\": its classes differ: " + ClassDifference(ours.classes, theirs.classes) +
+                      "; merging does not change the pixels of masks: convert one of the sources "
+                      "again with the classes of the other (--classes-of), or all with one list of "
+                      "classes (--classes)");
       }
-      refuse("field " + std::to_string(f) + " (\"" + ours.name + "\" in those, \"" + theirs.name +
-             "\" in this one) differs");
+      RefuseToMerge(name, "field " + std::to_string(f) + " (\"" + ours.name + "\" in those, \"" +
+                              theirs.name + "\" in this one) differs");
     }
     ours.unknown = JoinMembers(ours.unknown, theirs.unknown);
-    if (!mapped) continue;
-    // No number changes if one list begins with the other. This also keeps classes apart that have
-    // the same name, such as the two "crane" of ImageNet.
-    if (BeginsWith(ours.classes, theirs.classes)) continue;
-    if (BeginsWith(theirs.classes, ours.classes)) {
-      ours.classes = theirs.classes;
-      continue;
-    }
-    // Otherwise classes are matched by name, which a name that stands twice does not allow.
-    for (const auto* const classes : {&std::as_const(ours.classes), &theirs.classes}) {
-      if (const std::string* const repeated = RepeatedName(*classes)) {
-        refuse("field \"" + ours.name + "\": its classes differ (" +
-               ClassDifference(ours.classes, theirs.classes) + "), and the name \"" + *repeated +
-               "\" stands twice in " + (classes == &theirs.classes ? "this list" : "those") +
-               ", so classes cannot be matched by name; give each class a name of its own");
-      }
-    }
-    std::unordered_map<std::string, std::int64_t> numbers;
-    for (std::size_t c = 0; c < ours.classes.size(); ++c)
-      numbers.emplace(ours.classes[c], c);
-    for (std::size_t c = 0; c < theirs.classes.size(); ++c) {
-      const auto [found, is_new] = numbers.emplace(theirs.classes[c], ours.classes.size());
-      if (is_new) ours.classes.push_back(theirs.classes[c]);
-      maps[f].push_back(found->second);
+    if (mapped) maps[f] = JoinClasses(theirs, name, ours);
+    if (const std::string why = JoinCategoryIds(before, theirs, ours); !why.empty()) {
+      warnings.push_back(name + ": field \"" + ours.name +
+                         "\" loses its category_ids, since they do not fit those of the earlier "
+                         "datasets: " +
+                         why);
     }
   }
   return maps;

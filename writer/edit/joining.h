@@ -21,7 +21,11 @@ using LabelMaps = std::vector<std::vector<std::int64_t>>;
 // name, and a name stands twice in one of the lists. If the schemas differ in anything else, throws
 // Error(kInvalidArgument) that names the difference. `name`: of the dataset with the schema
 // `other`, for the message.
-LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged);
+//
+// The ids of categories (the attribute category_ids) stay if no class has two of them and each
+// class has one. Otherwise the merged field has none, with a warning.
+LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged,
+                           std::vector<std::string>& warnings);
 
 // Writes the new class numbers into a sample. A number that is not a class of `own` stays as it is;
 // if it is a number of a class of `merged`, throws Error(kCorrupt). `own`: the schema of the

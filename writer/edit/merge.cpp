@@ -180,6 +180,8 @@ class Merging {
     build.edited().deleted = deleted_;
     MergeSummary summary;
     summary.made = build.Finish(MadeByEdit("merge", ids_, CommonOptions(images.datasets)));
+    std::vector<std::string>& warnings = summary.made.warnings;
+    warnings.insert(warnings.begin(), warnings_.begin(), warnings_.end());
     summary.duplicates = shared_.count;
     summary.same_keys = shared_.same_keys;
     if (shared_.same_keys > 0) {
@@ -198,11 +200,11 @@ class Merging {
     Schema schema;
   };
 
-  static void Take(StoredDataset dataset, const std::string& name, Part& part) {
+  void Take(StoredDataset dataset, const std::string& name, Part& part) {
     Schema own = dataset.manifest.schema;
     if (part.datasets.empty()) part.schema = own;
     ShareMissing(part.schema, own);
-    part.maps.push_back(ReconcileClasses(own, name, part.schema));
+    part.maps.push_back(ReconcileClasses(own, name, part.schema, warnings_));
     part.datasets.push_back(std::move(dataset));
   }
 
@@ -280,6 +282,7 @@ class Merging {
   std::vector<DeletedRun> deleted_;
   std::uint64_t total_ = 0;
   SharedSamples shared_;
+  std::vector<std::string> warnings_;
   // How often a shard's id has occurred.
   std::map<std::array<std::uint8_t, 16>, std::uint32_t> seen_;
 };

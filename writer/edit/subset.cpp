@@ -3,6 +3,10 @@
 // Memory is in proportion to the selected samples, not to the dataset. Candidates are found by
 // number and class; a random choice among them (DrawOf) is a Fisher-Yates shuffle that stores only
 // the places it has changed.
+//
+// The classes of samples are those of their label, or else of their boxes: a sample then may have
+// several, and is a candidate for each of them, but is taken once. Labels stand in the shards'
+// directories; the classes of boxes lie in the blocks, which are read for each pass.
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -15,6 +19,7 @@
 #include "format/random.h"
 #include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
+#include "writer/edit/joining.h"
 
 namespace sluice {
 
@@ -47,6 +52,12 @@ std::vector<std::uint64_t> DrawOf(std::uint64_t size, std::uint64_t count, std::
   return drawn;
 }
 
+// Whether a field holds any number of classes for each sample, such as those of its boxes.
+bool IsListOfClasses(const Field& field) {
+  return field.kind == FieldKind::kVariable && field.role == Role::kLabel &&
+         IsInteger(field.dtype) && !field.classes.empty();
+}
+
 // The samples that match the selection's numbers and classes. Memory is in proportion to the
 // samples selected, not to the dataset.
 class Candidates {
@@ -67,13 +78,22 @@ class Candidates {
       if (IsDeleted(dataset.manifest.deleted, sample))
         Refuse("sample " + std::to_string(sample) + " was deleted");
     const VisibleFields visible = VisibleFields::Of(dataset.manifest);
-    const std::size_t label = visible.schema.ClassField();
+    std::size_t label = visible.schema.ClassField();
+    if (label == Schema::kNone) {
+      const auto found = std::ranges::find_if(visible.schema.fields, IsListOfClasses);
+      if (found != visible.schema.fields.end())
+        label = static_cast<std::size_t>(found - visible.schema.fields.begin());
+    }
     if (label != Schema::kNone && visible.sources[label] != 0)
       labels_ = dataset.Column(visible.sources[label] - 1);
     const Schema& schema = labels_.manifest.schema;
     by_class_ = !selection.classes.empty() || selection.per_class;
     if (!by_class_) return;
-    if (label == Schema::kNone) Refuse("has no classes to choose by");
+    if (label == Schema::kNone) {
+      Refuse(
+          "has no classes to choose by: no label, and no boxes with classes; list the samples to "
+          "take (--samples)");
+    }
     field_ = schema.Find(visible.schema.fields[label].name);
     const std::vector<std::size_t> columns = ColumnFields(schema);
     column_ = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field_) -
@@ -99,18 +119,15 @@ class Candidates {
     return numbers_.empty() ? living_[i] : numbers_[i];
   }
 
-  // Calls visit(sample, class) for each sample of the wanted classes, in order; reads the
-  // directories' columns.
+  // Calls visit(sample, its wanted classes, each once) for each sample that has some, in order.
   template <class Visit>
   void ForEachOfClasses(Visit&& visit) const {
+    std::vector<std::size_t> classes;
     ForEachSample(
         labels_, size(), [this](std::uint64_t i) { return (*this)[i]; },
         [&](const ShardFile& shard, std::uint64_t index, const KeyChunk&, std::uint64_t i) {
-          const std::int64_t number = ClassIn(shard, index);
-          const bool named = number >= 0 && static_cast<std::size_t>(number) < wanted_.size();
-          if (named && wanted_[static_cast<std::size_t>(number)]) {
-            visit((*this)[i], static_cast<std::size_t>(number));
-          }
+          FindClasses(shard, index, classes);
+          if (!classes.empty()) visit((*this)[i], classes);
         });
   }
 
@@ -119,23 +136,67 @@ class Candidates {
     throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(), sentence);
   }
 
-  std::int64_t ClassIn(const ShardFile& shard, std::uint64_t index) const {
+  // The wanted classes of a sample, sorted.
+  void FindClasses(const ShardFile& shard, std::uint64_t index,
+                   std::vector<std::size_t>& classes) const {
+    classes.clear();
     const Field& field = shard.schema().fields[field_];
     const std::size_t size = SizeOf(field.dtype);
+    const auto add = [&](Bytes element) {
+      const std::int64_t number = ClassNumber(field, element);
+      if (number >= 0 && static_cast<std::size_t>(number) < wanted_.size() &&
+          wanted_[static_cast<std::size_t>(number)]) {
+        classes.push_back(static_cast<std::size_t>(number));
+      }
+    };
+    if (field.kind == FieldKind::kArray) {
+      const ReadGuard guard = shard.Guard();
+      const Bytes element = shard.Column(column_).subspan(index * size, size);
+      add(element);
+      if (shard.Lost(element)) throw shard.Unreadable("directory");
+      return;
+    }
+    const std::vector<std::byte> numbers = ListIn(shard, index);
+    for (std::size_t at = 0; at + size <= numbers.size(); at += size)
+      add(Bytes(numbers).subspan(at, size));
+    std::ranges::sort(classes);
+    classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  }
+
+  // A sample's list of classes; empty if it has none.
+  std::vector<std::byte> ListIn(const ShardFile& shard, std::uint64_t index) const {
     const ReadGuard guard = shard.Guard();
-    const Bytes element = shard.Column(column_).subspan(index * size, size);
-    const std::int64_t number = ClassNumber(field, element);
-    if (shard.Lost(element)) throw shard.Unreadable("directory");
-    return number;
+    const BlockView block = shard.Block(static_cast<std::uint32_t>(index / shard.block_samples()));
+    const auto row = static_cast<std::uint32_t>(index % shard.block_samples());
+    FieldValue value;
+    BlockView::Payload payload;
+    Defect defect = block.GetPayload(shard.layout(), row, field_, payload);
+    if (defect == nullptr) {
+      value.codec = static_cast<Codec>(payload.entry.codec);
+      if (value.codec == Codec::kAbsent) return {};
+      if (!block.Matches(payload.bytes, payload.entry.checksum))
+        defect = "the payload's checksum does not match";
+      else
+        value.SetBytes(payload.bytes);
+    }
+    if (shard.Lost(shard.bytes())) throw shard.Unreadable(shard.Place(index));
+    if (defect != nullptr)
+      throw Error(ErrorCode::kCorrupt, shard.name(), shard.Place(index), defect);
+    try {
+      InflateLabels(value);
+    } catch (const Error& error) {
+      throw AtSample(error, shard, index);
+    }
+    return std::move(value.bytes);
   }
 
   const StoredDataset& dataset_;
-  StoredDataset labels_;  // the dataset, or the column of its label
+  StoredDataset labels_;  // the dataset, or the column of its classes
   const LivingSamples living_;
   std::vector<std::uint64_t> numbers_;  // empty: all that were not deleted
   bool by_class_ = false;
   std::size_t field_ = Schema::kNone;  // the field of classes; set if by_class_ is
-  std::size_t column_ = 0;             // its column in the shards' directories
+  std::size_t column_ = 0;             // of a label: its column in the shards' directories
   std::vector<bool> wanted_;           // for each class
 };
 
@@ -148,16 +209,23 @@ void WarnIfFewer(std::uint64_t samples, std::uint64_t wanted, std::vector<std::s
 // The samples of the wanted classes; at most `per_class` of each class, at random.
 std::vector<std::uint64_t> SelectByClass(const Candidates& candidates, const Selection& selection,
                                          std::vector<std::string>& warnings) {
+  using Classes = std::vector<std::size_t>;
   std::vector<std::uint64_t> samples;
   if (!selection.per_class && !selection.count) {
     candidates.ForEachOfClasses(
-        [&](std::uint64_t sample, std::size_t) { samples.push_back(sample); });
+        [&](std::uint64_t sample, const Classes&) { samples.push_back(sample); });
     return samples;
   }
   // Draws places among the samples of a class or, without `per_class`, among all of them.
   std::vector<std::uint64_t> sizes(selection.per_class ? candidates.classes() : 1);
-  const auto group = [&sizes](std::size_t number) { return sizes.size() == 1 ? 0 : number; };
-  candidates.ForEachOfClasses([&](std::uint64_t, std::size_t number) { ++sizes[group(number)]; });
+  const Classes all = {0};
+  const auto groups = [&](const Classes& classes) -> const Classes& {
+    return selection.per_class ? classes : all;
+  };
+  candidates.ForEachOfClasses([&](std::uint64_t, const Classes& classes) {
+    for (const std::size_t g : groups(classes))
+      ++sizes[g];
+  });
   if (selection.per_class) {
     const auto few = std::ranges::count_if(
         sizes, [&](std::uint64_t size) { return size > 0 && size < *selection.per_class; });
@@ -173,13 +241,16 @@ std::vector<std::uint64_t> SelectByClass(const Candidates& candidates, const Sel
                         : DrawOf(sizes[g], *selection.count, selection.seed, 0));
   }
   std::vector<std::uint64_t> seen(sizes.size()), taken(sizes.size());
-  candidates.ForEachOfClasses([&](std::uint64_t sample, std::size_t number) {
-    const std::size_t g = group(number);
-    if (taken[g] < drawn[g].size() && drawn[g][taken[g]] == seen[g]) {
-      samples.push_back(sample);
-      ++taken[g];
+  candidates.ForEachOfClasses([&](std::uint64_t sample, const Classes& classes) {
+    bool is_drawn = false;
+    for (const std::size_t g : groups(classes)) {
+      if (taken[g] < drawn[g].size() && drawn[g][taken[g]] == seen[g]) {
+        is_drawn = true;
+        ++taken[g];
+      }
+      ++seen[g];
     }
-    ++seen[g];
+    if (is_drawn) samples.push_back(sample);
   });
   return samples;
 }

@@ -98,17 +98,20 @@ LabelTree TreeOf(AnnotationFormat format) noexcept;
 
 // The parts of label files to take, if the files have them.
 struct AnnotationParts {
-  // The fields "boxes" and "classes"; also "crowd" or "difficult" if any box is marked so. For
-  // COCO, also "area" if each object has one (in pixels of the source picture), "image_id" if all
-  // ids are numbers, and "source_size" (height and width) if each image has them; the field
-  // "classes" has its categories' ids as the attribute category_ids. A COCO file without a box,
-  // outline or key point has a field "label" instead: the class of the whole image.
+  // The fields "boxes" and "classes"; also "crowd" (COCO) or "difficult" (VOC, DOTA): for each box,
+  // 1 if it is marked so and otherwise 0.
+  //
+  // For COCO, also "area", in pixels of the source picture: that of the file or, if an object has
+  // none there, that of its outlines and runs, if masks or instances are taken, or else of its box.
+  // Also "image_id" if all ids are numbers, and "source_size" (height and width) if each image has
+  // them; the field "classes" has its categories' ids as the attribute category_ids. A COCO file
+  // without a box, outline or key point has a field "label" instead: the class of the whole image.
   bool boxes = true;
   bool masks = true;      // a field "mask": for each pixel, 0 or its class's number + 1
   bool keypoints = true;  // a field "keypoints": for each box, its points' x, y and visibility
   bool captions = true;   // a field "captions": a JSON list of texts
   // A field "instances": each box's outlines or runs. It needs `boxes`. It is an error if no object
-  // has an outline or runs.
+  // has an outline or runs. A warning counts objects without any, whose masks are empty.
   bool instances = false;
 };
 

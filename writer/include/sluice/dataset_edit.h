@@ -91,8 +91,9 @@ struct MergeSummary {
 
 // Makes a dataset of all samples of `inputs` (at least one), in that order. The inputs' fields must
 // agree in everything except the classes of labels. Classes are matched by name: the first input's
-// classes keep their numbers, and new classes follow. Shards are hard-linked if possible. A shard
-// is written again if
+// classes keep their numbers, and new classes follow. The ids of COCO's categories (category_ids)
+// stay if all inputs give the same class the same id; otherwise a warning says that they are lost.
+// Shards are hard-linked if possible. A shard is written again if
 //
 //   its dataset lacks some of the merged classes, or numbers them differently;
 //   some of its samples are left out;
@@ -219,13 +220,17 @@ struct DeletionSummary {
 // them.
 DeletionSummary DeleteSamples(const std::filesystem::path& dataset, const Deletion& deletion);
 
-// Selects samples: those that meet all conditions that are set.
+// Selects samples: those that meet all conditions that are set. A sample's class is that of its
+// label. In a dataset without a label, a sample has all classes of its boxes (or of another field
+// with any number of classes).
 struct Selection {
-  std::vector<std::string> classes = {};        // names of classes; empty: any class
-  std::vector<std::uint64_t> samples = {};      // numbers of samples; empty: any sample
-  std::optional<std::uint64_t> count = {};      // take this many of them, at random
-  std::optional<std::uint64_t> per_class = {};  // take this many of each class, at random
-  std::uint64_t seed = 0;                       // of the random choices
+  std::vector<std::string> classes = {};    // names of classes; empty: any class
+  std::vector<std::uint64_t> samples = {};  // numbers of samples; empty: any sample
+  std::optional<std::uint64_t> count = {};  // take this many of them, at random
+  // Take this many of each class, at random. A sample of several classes is drawn for each of them,
+  // and taken once.
+  std::optional<std::uint64_t> per_class = {};
+  std::uint64_t seed = 0;  // of the random choices
 };
 
 // Copies the selected samples in their order. All classes keep their numbers, even those without

@@ -50,6 +50,7 @@ class AnnotatedList {
                         "these objects, or name the classes in their order (--classes)"},
                        list_.warnings);
     AddFields();
+    if (read_.objects) WarnOfObjects();
   }
 
   SourceList Run(unsigned threads, const ConvertHooks& hooks) {
@@ -122,6 +123,50 @@ class AnnotatedList {
     });
   }
 
+  // Adds a warning that counts the objects for which has(object) is true, unless there are none:
+  // "3 of 7 objects, such as one of a.jpg, " and the text.
+  template <class Has>
+  void WarnOfObjects(Has has, const std::string& text) {
+    std::size_t count = 0, all = 0;
+    const AnnotatedImage* first = nullptr;
+    for (const AnnotatedImage& image : read_.images) {
+      const auto found = static_cast<std::size_t>(std::ranges::count_if(image.objects, has));
+      if (found > 0 && first == nullptr) first = &image;
+      count += found;
+      all += image.objects.size();
+    }
+    if (first == nullptr) return;
+    // COCO describes all images in one file.
+    const bool coco = source_.label_files.format == AnnotationFormat::kCoco;
+    list_.warnings.push_back(std::to_string(count) + " of " + std::to_string(all) +
+                             (all == 1 ? " object" : " objects") + ", such as one of " +
+                             ToUtf8(coco ? first->path : first->place) + ", " + text);
+  }
+
+  void WarnOfObjects() {
+    const AnnotationParts& parts = source_.label_files.parts;
+    WarnOfObjects(
+        [](const AnnotatedObject& object) { return object.short_outline; },
+        "have outlines of fewer than three corners, which are left out (pycocotools takes an "
+        "outline of four numbers for a box; write it as three or more corners)");
+    if (parts.instances) {
+      WarnOfObjects([](const AnnotatedObject& object) { return object.shapes.empty(); },
+                    "have no outline or runs: their masks are empty. When loading, "
+                    "BoxRule(min_mask=1) drops them");
+    }
+    if (parts.boxes && Any([](const AnnotatedObject& object) { return object.has_area; })) {
+      WarnOfObjects([](const AnnotatedObject& object) { return !object.has_area; },
+                    "have no area in the label file: the field \"area\" has that of their outlines "
+                    "and runs, if these are taken, and otherwise of their box");
+    }
+    WarnOfObjects(
+        [](const AnnotatedObject& object) { return object.before_first_pixel; },
+        "have an xmin or ymin below 1. VOC's files count pixels from 1, so 1 is subtracted from "
+        "each xmin and ymin. If these files count from 0, each box begins a pixel too far left and "
+        "above: convert the labels from COCO's or YOLO's form, or from a table of "
+        "boxes in the form xyxy (--field)");
+  }
+
   static std::string Asked(const AnnotationParts& parts) {
     std::string text;
     for (const auto& [asked, name] : {std::pair{parts.boxes, "boxes"},
@@ -183,15 +228,12 @@ class AnnotatedList {
       if (const std::string ids = CategoryIds(classes); !ids.empty())
         labels.attributes["category_ids"] = ids;
       AddField(std::move(labels), Feed::kBoxClasses);
-      const bool flags = Any([](const AnnotatedObject& object) { return object.flagged; });
-      if (flags) AddField(Field::Variable(read_.flag, DType::kInt32, {}), Feed::kBoxClasses);
+      // Even if no object is marked, so that the parts of one dataset have the same fields.
+      if (!read_.flag.empty())
+        AddField(Field::Variable(read_.flag, DType::kInt32, {}), Feed::kBoxClasses);
       // This and the next two are for an evaluation by the label file itself.
-      if (Any([](const AnnotatedObject& object) { return object.has_area; }) &&
-          !Any([](const AnnotatedObject& object) { return !object.has_area; })) {
+      if (source_.label_files.format == AnnotationFormat::kCoco)
         AddField(Field::Variable("area", DType::kFloat32, {}), Feed::kBoxClasses);
-      }
-    }
-    if (parts.boxes && read_.objects) {
       const auto all = [this](auto has) { return std::ranges::all_of(read_.images, has); };
       if (all([](const AnnotatedImage& image) { return image.id.has_value(); }))
         AddField(Field::Array("image_id", DType::kInt64, {}), Feed::kElements);

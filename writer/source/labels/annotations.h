@@ -60,6 +60,8 @@ struct AnnotatedObject {
   double area = 0;                  // larger ones are painted first
   bool has_area = false;            // the area is the one that COCO's file states
   bool flagged = false;             // see Annotations::flag
+  bool short_outline = false;       // an outline of fewer than three corners was left out
+  bool before_first_pixel = false;  // an xmin or ymin of VOC's is below 1
   std::vector<Shape> shapes;
   std::vector<float> points;  // x, y and visibility of each of Annotations::points points
 };

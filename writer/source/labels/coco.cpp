@@ -247,7 +247,6 @@ struct Waiting {
   bool has_object = false;  // and not only a caption
   bool of_whole = false;    // the object is only a class; `fault` is set, in case others have boxes
   std::string fault;        // why the annotation cannot be used; empty: it can
-  std::string short_outline;  // the annotation's name, if an outline of it was left out
   AnnotatedObject object;
 };
 
@@ -302,15 +301,14 @@ Shape RunsOf(const json& segmentation) {
 }
 
 // Outlines of one or two corners enclose nothing, and are left out. (pycocotools takes four numbers
-// for a box.) Returns whether there are any.
-bool AddShapes(const json& segmentation, AnnotatedObject& object) {
+// for a box.)
+void AddShapes(const json& segmentation, AnnotatedObject& object) {
   constexpr std::size_t kTriangle = 6;
   if (segmentation.is_object()) {
     object.shapes.push_back(RunsOf(segmentation));
-    return false;
+    return;
   }
   if (!segmentation.is_array()) Misread("its segmentation is neither a list of outlines nor RLE");
-  bool left_out = false;
   const auto add = [&](const json& corners) {
     Shape shape;
     shape.outline = NumbersOf(corners);
@@ -321,16 +319,29 @@ bool AddShapes(const json& segmentation, AnnotatedObject& object) {
     if (shape.outline.size() >= kTriangle)
       object.shapes.push_back(std::move(shape));
     else
-      left_out |= !shape.outline.empty();
+      object.short_outline |= !shape.outline.empty();
   };
   // A list of outlines, or a single outline's corners without a list around them.
-  if (!segmentation.empty() && segmentation[0].is_number()) {
-    add(segmentation);
-    return left_out;
-  }
+  if (!segmentation.empty() && segmentation[0].is_number()) return add(segmentation);
   for (const json& outline : segmentation)
     add(outline);
-  return left_out;
+}
+
+// The area that outlines enclose and runs cover. Where they overlap, it counts more than once.
+double AreaOf(const std::vector<Shape>& shapes) {
+  double area = 0;
+  for (const Shape& shape : shapes) {
+    for (std::size_t i = 1; i < shape.runs.size(); i += 2)
+      area += shape.runs[i];
+    const std::vector<double>& at = shape.outline;
+    double twice = 0;
+    for (std::size_t i = 0; i < at.size(); i += 2) {
+      const std::size_t next = (i + 2) % at.size();
+      twice += at[i] * at[next + 1] - at[next] * at[i + 1];
+    }
+    area += std::abs(twice) / 2;
+  }
+  return area;
 }
 
 // The box around all outlines and runs of an object.
@@ -408,15 +419,16 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
       RequireNumbers(*segmentation, "segmentation");
     if (points != nullptr && parts.keypoints) RequireNumbers(*points, "keypoints");
     AddBox(annotation, object);
-    const auto area = annotation.find("area");
-    object.has_area = area != annotation.end() && area->is_number();
-    if (object.has_area) object.area = area->get<double>();
     const json* const crowd = Given(annotation, "iscrowd");
     object.flagged = crowd != nullptr && *crowd != 0 && *crowd != false;
-    if ((parts.masks || parts.instances) && segmentation != nullptr &&
-        AddShapes(*segmentation, object)) {
-      waiting.short_outline = NameOf(annotation);
-    }
+    if ((parts.masks || parts.instances) && segmentation != nullptr)
+      AddShapes(*segmentation, object);
+    const auto area = annotation.find("area");
+    object.has_area = area != annotation.end() && area->is_number();
+    if (object.has_area)
+      object.area = area->get<double>();
+    else if (!object.shapes.empty())
+      object.area = AreaOf(object.shapes);
     if (parts.keypoints && points != nullptr) {
       for (const double number : NumbersOf(*points))
         object.points.push_back(NarrowNumber(number));
@@ -504,7 +516,6 @@ class CocoFile {
                                std::string(" that the file does not list") + other_form);
     }
     read_.flag = "crowd";
-    WarnOfShortOutlines();
     DropFaulty();
     return std::move(read_);
   }
@@ -586,18 +597,6 @@ class CocoFile {
                                "classes in their order (--classes)");
       return;
     }
-  }
-
-  void WarnOfShortOutlines() {
-    const auto has = [](const Waiting& one) { return !one.short_outline.empty(); };
-    const auto count = std::count_if(waiting_.begin(), waiting_.end(), has);
-    if (count == 0) return;
-    read_.warnings.push_back(
-        "outlines of fewer than three corners are left out, those of " + std::to_string(count) +
-        (count == 1 ? " annotation: " : " annotations, such as ") +
-        std::find_if(waiting_.begin(), waiting_.end(), has)->short_outline +
-        " (pycocotools takes an outline of four numbers for a box; write it as three or more "
-        "corners)");
   }
 
   void SettlePoints() {

@@ -125,6 +125,7 @@ AnnotatedObject ObjectOf(const XmlElement& object, ClassNames& names) {
   // VOC counts pixels from 1, and a box includes its last pixel.
   made.box = {NumberIn(box, "xmin") - 1, NumberIn(box, "ymin") - 1, NumberIn(box, "xmax"),
               NumberIn(box, "ymax")};
+  made.before_first_pixel = made.box[0] < 0 || made.box[1] < 0;
   if (made.box[2] < made.box[0] || made.box[3] < made.box[1]) {
     Misread("has a bndbox that ends before it begins");
   }

@@ -67,16 +67,18 @@ enum class Feed : std::uint8_t {
 struct ValueForm {
   PixelType type = PixelType::kUint8;
   std::uint32_t channels = 0;  // 0: no source could be read, so any form is taken
+  std::string first = {};      // the source that was read, for messages
 };
 
 struct SourceField {
   Field field;
   Feed feed = Feed::kImage;
-  bool relative = false;               // kBoxes, kShapes, kPoints, kInstances: fractions
-  std::filesystem::path folder = {};   // kMask, kValues: the path is relative to this
-  bool wide = false;                   // kShapes: the mask has 16 bits
-  bool located = false;                // kElements, kText, kMask: SourceValues holds an Extent
-  std::optional<ValueForm> form = {};  // kImage and kValues: the values are stored as they are
+  bool relative = false;              // kBoxes, kShapes, kPoints, kInstances: fractions
+  std::filesystem::path folder = {};  // kMask, kValues: the path is relative to this
+  bool wide = false;                  // kShapes: the mask has 16 bits
+  bool located = false;               // kElements, kText, kMask: SourceValues holds an Extent
+  // Of a mask; and of kImage and kValues if the values are stored as they are.
+  std::optional<ValueForm> form = {};
 };
 
 // A run of bytes of an archive.
