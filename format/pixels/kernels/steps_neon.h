@@ -1,8 +1,8 @@
 // Steps that change pixels, in NEON, as steps_plain.h defines them: those that take other values
 // than a pixel's own. Included inside a namespace of its own.
 
-// The compiler's loops: code by hand takes about as many instructions for means of 3 x 3 values, and
-// three quarters of them for the places of a line.
+// The compiler's loops: code by hand takes about as many instructions for means of 3 x 3 values,
+// and three quarters of them for the places of a line.
 using compiled::FindPlaces;
 using compiled::SmoothLine;
 
