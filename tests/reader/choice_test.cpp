@@ -282,6 +282,6 @@ TEST_CASE("Describe() names sizes that are drawn once each, and how a RandomAffi
   const std::string text = Loader(dataset, options).Describe();
   CHECK_THAT(text, ContainsSubstring(": 8x8 or 24x24, 3 channels"));
   CHECK_THAT(text,
-             ContainsSubstring("RandomAffine(0, 0, size 16x16)  fused with decoding, unless"));
-  CHECK_THAT(text, ContainsSubstring("RandomAffine(-10, 10, size 16x16)  a second pass"));
+             ContainsSubstring("RandomAffine(0, 0, 1, size 16x16)  fused with decoding, unless"));
+  CHECK_THAT(text, ContainsSubstring("RandomAffine(-10, 10, 1, size 16x16)  a second pass"));
 }
