@@ -113,7 +113,7 @@ TEST_CASE("images whose mask has another form than the first one are left out") 
   const TemporaryFolder folder;
   for (const char* name : {"1.jpg", "2.jpg", "3.jpg", "4.jpg"})
     WriteSource(folder / "images" / name, MakeJpeg(MakePicture(4, 2)));
-  WriteSource(folder / "masks/1.png", Truncated(MakePng(4, 2, Values(8), {.color_type = 2}), 40));
+  WriteSource(folder / "masks/1.png", Truncated(MakePng(4, 2, Values(24), {.color_type = 2}), 40));
   WriteSource(folder / "masks/2.png", MakePng(4, 2, Values(8), {.color_type = 0}));
   WriteSource(folder / "masks/3.png", MakePng(4, 2, Values(24), {.color_type = 2}));
   WriteSource(folder / "masks/4.png",
