@@ -168,8 +168,8 @@ std::string FromEncoding(std::string_view text, std::string encoding) {
   return converted;
 }
 
-// A text without a byte order mark is told by its first letter, which is of ASCII: a NUL stands
-// before it or after it.
+// The first letter of a text is of ASCII. So if there is no byte order mark, a NUL before or after
+// that letter shows that the text is UTF-16.
 void DecodeUtf16(std::vector<std::byte>& text) {
   const std::string_view shown = AsText(text);
   if (shown.size() < 2) return;

@@ -67,9 +67,9 @@ class Substitutes {
   SampleRef At(std::uint64_t epoch, std::uint64_t draw_position, unsigned attempt);
   // The first of these that is not deleted; none if all are.
   std::optional<SampleRef> ThereAt(std::uint64_t epoch, std::uint64_t draw_position);
-  // What a row shows instead of a deleted partner that has that position: the substitute that the
-  // partner's own row would have. If all substitutes that are tried are deleted, too, the row shows
-  // `own`, its own sample.
+  // Returns the sample that a row shows instead of a deleted partner at that position: the
+  // substitute of the partner's own row. If all substitutes that are tried are deleted, too, that
+  // is `own`, the row's own sample.
   SampleRef InsteadOfPartner(std::uint64_t epoch, std::uint64_t draw_position,
                              const SampleRef& own) {
     return ThereAt(epoch, draw_position).value_or(own);

@@ -159,7 +159,7 @@ inline void MakeGrey(const Planes& planes, std::size_t count) {
   }
 }
 
-// What TurnedDepths() takes from a vector's pixels.
+// The values of a vector's pixels from which TurnedDepths() is made.
 struct Hues {
   Bytes high, range;
   Bytes more, less, corner;  // the difference of the other two channels; the corner: -1, 0 or 1

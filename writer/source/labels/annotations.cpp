@@ -123,8 +123,8 @@ class AnnotatedList {
     });
   }
 
-  // Adds a warning that counts the objects for which has(object) is true, unless there are none:
-  // "3 of 7 objects, such as one of a.jpg, " and the text.
+  // Counts the objects for which has(object) is true. If there are any, adds a warning: "3 of 7
+  // objects, such as one of a.jpg, " and the text.
   template <class Has>
   void WarnOfObjects(Has has, const std::string& text) {
     std::size_t count = 0, all = 0;
